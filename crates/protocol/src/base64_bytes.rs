@@ -1,0 +1,31 @@
+//! Bytes that stand in JSON as base64.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::Error;
+
+use crate::json::Text;
+
+/// Any bytes, written as base64.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Base64Bytes(pub Vec<u8>);
+
+impl Serialize for Base64Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Base64Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Text(text) = Text::deserialize(deserializer)?;
+        match STANDARD.decode(text.as_bytes()) {
+            Ok(bytes) => Ok(Self(bytes)),
+            Err(error) => Err(D::Error::custom(format_args!("not base64: {error}"))),
+        }
+    }
+}

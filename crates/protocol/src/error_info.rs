@@ -1,0 +1,74 @@
+//! What kind of failure an error event is about, for clients that act on it.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// The kind of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CodexErrorInfo {
+    /// The history does not fit into the model any more.
+    ContextWindowExceeded,
+    /// The account has used up what it may.
+    UsageLimitExceeded,
+    /// The model's server has no capacity.
+    ServerOverloaded,
+    /// The model's server could not be reached.
+    HttpConnectionFailed {
+        /// The status of the reply, if there was one.
+        http_status_code: Option<u16>,
+    },
+    /// The stream of a reply could not be opened.
+    ResponseStreamConnectionFailed {
+        /// The status of the reply, if there was one.
+        http_status_code: Option<u16>,
+    },
+    /// The model's server failed.
+    InternalServerError,
+    /// The login is not valid any more.
+    Unauthorized,
+    /// The request cannot be carried out as it is.
+    BadRequest,
+    /// The sandbox could not be set up, or failed.
+    SandboxError,
+    /// The stream of a reply broke off.
+    ResponseStreamDisconnected {
+        /// The status of the reply, if there was one.
+        http_status_code: Option<u16>,
+    },
+    /// Every try failed.
+    ResponseTooManyFailedAttempts {
+        /// The status of the last reply, if there was one.
+        http_status_code: Option<u16>,
+    },
+    /// The turn that is running does not take more input.
+    ActiveTurnNotSteerable {
+        /// What kind of turn it is.
+        turn_kind: NonSteerableTurnKind,
+    },
+    /// A rollback was not possible. The turn is not affected.
+    ThreadRollbackFailed,
+    /// Anything else.
+    Other,
+}
+
+impl CodexErrorInfo {
+    /// Whether a turn in which it happens counts as failed.
+    pub fn fails_turn(&self) -> bool {
+        !matches!(
+            self,
+            Self::ThreadRollbackFailed | Self::ActiveTurnNotSteerable { .. }
+        )
+    }
+}
+
+/// A kind of turn that does not take more input while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NonSteerableTurnKind {
+    /// A review.
+    Review,
+    /// A compaction.
+    Compact,
+}

@@ -1,0 +1,190 @@
+//! The items of a turn as the engine reports them: what people are shown, made from the model's items.
+//!
+//! Commands, patches and tool calls are not among them: they have begin and end events of their own.
+
+use codex_app_server_protocol_macros::Tagged;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::response_item::MessagePhase;
+use crate::response_item::WebSearchAction;
+use crate::user_input::UserInput;
+
+/// An item of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged)]
+#[serde(tag = "type")]
+#[non_exhaustive]
+pub enum TurnItem {
+    /// What the user said.
+    UserMessage(UserMessageItem),
+    /// What hooks put into the conversation.
+    HookPrompt(HookPromptItem),
+    /// What the model said.
+    AgentMessage(AgentMessageItem),
+    /// A plan that the model proposes.
+    Plan(PlanItem),
+    /// What the model thought.
+    Reasoning(ReasoningItem),
+    /// A search of the web.
+    WebSearch(WebSearchItem),
+    /// An image that the model made.
+    ImageGeneration(ImageGenerationItem),
+    /// The history was compacted.
+    ContextCompaction(ContextCompactionItem),
+    /// An item of a kind that is not known.
+    #[tagged(unknown)]
+    #[serde(untagged)]
+    Unknown(Value),
+}
+
+impl TurnItem {
+    /// The id of the item, if it has one.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::UserMessage(item) => Some(&item.id),
+            Self::HookPrompt(item) => Some(&item.id),
+            Self::AgentMessage(item) => Some(&item.id),
+            Self::Plan(item) => Some(&item.id),
+            Self::Reasoning(item) => Some(&item.id),
+            Self::WebSearch(item) => Some(&item.id),
+            Self::ImageGeneration(item) => Some(&item.id),
+            Self::ContextCompaction(item) => Some(&item.id),
+            Self::Unknown(item) => item.get("id").and_then(Value::as_str),
+        }
+    }
+}
+
+/// What the user said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserMessageItem {
+    /// The id of the item.
+    pub id: String,
+    /// What was said, piece by piece.
+    pub content: Vec<UserInput>,
+}
+
+/// What hooks put into the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookPromptItem {
+    /// The id of the item.
+    pub id: String,
+    /// One piece for each hook that spoke.
+    pub fragments: Vec<HookPromptFragment>,
+}
+
+/// What one hook said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookPromptFragment {
+    /// The text.
+    pub text: String,
+    /// The run of the hook that said it.
+    pub hook_run_id: String,
+}
+
+/// What the model said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentMessageItem {
+    /// The id of the item.
+    pub id: String,
+    /// What was said, piece by piece.
+    pub content: Vec<AgentMessageContent>,
+    /// The part that the message plays in the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<MessagePhase>,
+    /// Which memories the message draws on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_citation: Option<MemoryCitation>,
+}
+
+/// A piece of what the model said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
+#[serde(tag = "type")]
+pub enum AgentMessageContent {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+}
+
+/// Which memories a message draws on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryCitation {
+    /// The places cited.
+    pub entries: Vec<MemoryCitationEntry>,
+    /// The threads that the memories come from.
+    pub rollout_ids: Vec<String>,
+}
+
+/// A place in a memory file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryCitationEntry {
+    /// The path of the file.
+    pub path: String,
+    /// The first line.
+    pub line_start: u32,
+    /// The last line.
+    pub line_end: u32,
+    /// What it was used for.
+    pub note: String,
+}
+
+/// A plan that the model proposes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanItem {
+    /// The id of the item.
+    pub id: String,
+    /// The plan.
+    pub text: String,
+}
+
+/// What the model thought.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasoningItem {
+    /// The id of the item.
+    pub id: String,
+    /// A summary, part by part.
+    pub summary_text: Vec<String>,
+    /// The reasoning itself, part by part, where the model shows it.
+    #[serde(default)]
+    pub raw_content: Vec<String>,
+}
+
+/// A search of the web.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WebSearchItem {
+    /// The id of the item.
+    pub id: String,
+    /// What was looked for, in words.
+    pub query: String,
+    /// What was done.
+    pub action: WebSearchAction,
+}
+
+/// An image that the model made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageGenerationItem {
+    /// The id of the item.
+    pub id: String,
+    /// How far it has come.
+    pub status: String,
+    /// The prompt that the image was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revised_prompt: Option<String>,
+    /// The image, in base64.
+    pub result: String,
+    /// The file that the image was saved to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_path: Option<String>,
+}
+
+/// The history was compacted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextCompactionItem {
+    /// The id of the item.
+    pub id: String,
+}

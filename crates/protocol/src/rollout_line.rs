@@ -1,0 +1,302 @@
+//! The lines of a rollout file, which is the log of a thread.
+//!
+//! A line is an envelope, `{"timestamp", "type", "payload"}`, whose fields may come in any order. The
+//! envelope is read first and borrows the payload as text ([`RawRolloutLine`]), so that someone who
+//! looks for one kind of line pays nothing for the others. [`RolloutLine`] is a line with its payload
+//! read. A line whose type is not known, or whose payload does not read, is kept as it stands and
+//! written back byte for byte.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::IgnoredAny;
+use serde::de::MapAccess;
+use serde::de::Visitor;
+use serde_json::value::RawValue;
+
+use crate::event::EventMsg;
+use crate::json::JsonError;
+use crate::json::Text;
+use crate::json::from_json;
+use crate::response_item::ResponseItem;
+use crate::session_meta::SessionMeta;
+use crate::turn_context::TurnContext;
+
+/// The envelope of a line, its payload not read.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RawRolloutLine<'a> {
+    /// When the line was written, by RFC 3339.
+    #[serde(borrow)]
+    pub timestamp: Cow<'a, str>,
+    /// What kind of line it is.
+    #[serde(borrow, rename = "type")]
+    pub kind: Cow<'a, str>,
+    /// What it says.
+    #[serde(borrow)]
+    pub payload: &'a RawValue,
+}
+
+impl<'a> RawRolloutLine<'a> {
+    /// Reads the envelope of a line.
+    pub fn read(line: &'a str) -> Result<Self, JsonError> {
+        from_json(line)
+    }
+
+    /// The `type` inside the payload, which events and model items have. What stands after it is not
+    /// looked at.
+    pub fn payload_type(&self) -> Option<Cow<'a, str>> {
+        let mut found = None;
+        let mut payload = serde_json::Deserializer::from_str(self.payload.get());
+        // An error also tells that something was left unread, which is the point.
+        let _ = payload.deserialize_map(TypeVisitor(&mut found));
+        found
+    }
+
+    /// Reads the payload as whatever it is known to be.
+    pub fn read_payload<T: Deserialize<'a>>(&self) -> Result<T, JsonError> {
+        from_json(self.payload.get())
+    }
+}
+
+struct TypeVisitor<'f, 'a>(&'f mut Option<Cow<'a, str>>);
+
+impl<'a> Visitor<'a> for TypeVisitor<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut fields: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = fields.next_key()? {
+            if name == "type" {
+                let Text(kind) = fields.next_value()?;
+                *self.0 = Some(kind);
+                break;
+            }
+            fields.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RolloutLine {
+    /// When it was written, by RFC 3339 with milliseconds, in UTC.
+    pub timestamp: String,
+    /// What it says.
+    pub item: RolloutItem,
+}
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RolloutItem {
+    /// What the thread is. The first line; a fork has that of its source as the second.
+    SessionMeta(Box<SessionMeta>),
+    /// An item was added to the history.
+    ResponseItem(ResponseItem),
+    /// Something happened.
+    EventMsg(EventMsg),
+    /// The settings of a turn.
+    TurnContext(Box<TurnContext>),
+    /// The history was compacted.
+    Compacted(Compacted),
+    /// A line that this version does not understand.
+    Kept(KeptLine),
+}
+
+/// The history was compacted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compacted {
+    /// The summary; empty if the model's server compacted.
+    pub message: String,
+    /// The whole history after it. Older records have the summary only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement_history: Option<Vec<ResponseItem>>,
+}
+
+/// A line that this version does not understand, as it stands in the file.
+#[derive(Clone, Debug)]
+pub struct KeptLine {
+    text: Box<RawValue>,
+    problem: Option<JsonError>,
+}
+
+impl KeptLine {
+    /// The whole line, without white space around it.
+    pub fn text(&self) -> &str {
+        self.text.get()
+    }
+
+    /// Why the payload did not read; absent if it is of a type that is not known.
+    pub fn problem(&self) -> Option<&JsonError> {
+        self.problem.as_ref()
+    }
+}
+
+impl PartialEq for KeptLine {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl RolloutLine {
+    /// Reads a line. Only a text that is not a line at all is an error.
+    pub fn read(line: &str) -> Result<Self, JsonError> {
+        let raw = RawRolloutLine::read(line)?;
+        let item = match read_item(&raw) {
+            Ok(Some(item)) => item,
+            Ok(None) => RolloutItem::Kept(keep(line, None)?),
+            Err(problem) => RolloutItem::Kept(keep(line, Some(problem))?),
+        };
+        Ok(Self {
+            timestamp: raw.timestamp.into_owned(),
+            item,
+        })
+    }
+}
+
+/// The payload, or nothing if it is of a type that is not known.
+fn read_item(raw: &RawRolloutLine<'_>) -> Result<Option<RolloutItem>, JsonError> {
+    let item = match raw.kind.as_ref() {
+        "session_meta" => RolloutItem::SessionMeta(raw.read_payload()?),
+        "response_item" => RolloutItem::ResponseItem(raw.read_payload()?),
+        "event_msg" => RolloutItem::EventMsg(raw.read_payload()?),
+        "turn_context" => RolloutItem::TurnContext(raw.read_payload()?),
+        "compacted" => RolloutItem::Compacted(raw.read_payload()?),
+        _ => return Ok(None),
+    };
+    Ok(match item {
+        RolloutItem::ResponseItem(ResponseItem::Other(_))
+        | RolloutItem::EventMsg(EventMsg::Unknown(_)) => None,
+        known => Some(known),
+    })
+}
+
+fn keep(line: &str, problem: Option<JsonError>) -> Result<KeptLine, JsonError> {
+    Ok(KeptLine {
+        text: from_json(line)?,
+        problem,
+    })
+}
+
+impl Serialize for RolloutLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Envelope<'a, P> {
+            timestamp: &'a str,
+            r#type: &'a str,
+            payload: &'a P,
+        }
+
+        fn line<S: Serializer, P: Serialize>(
+            serializer: S,
+            timestamp: &str,
+            kind: &str,
+            payload: &P,
+        ) -> Result<S::Ok, S::Error> {
+            let r#type = kind;
+            Envelope {
+                timestamp,
+                r#type,
+                payload,
+            }
+            .serialize(serializer)
+        }
+
+        let at = &self.timestamp;
+        match &self.item {
+            RolloutItem::SessionMeta(meta) => line(serializer, at, "session_meta", meta),
+            RolloutItem::ResponseItem(item) => line(serializer, at, "response_item", item),
+            RolloutItem::EventMsg(event) => line(serializer, at, "event_msg", event),
+            RolloutItem::TurnContext(context) => line(serializer, at, "turn_context", context),
+            RolloutItem::Compacted(compacted) => line(serializer, at, "compacted", compacted),
+            RolloutItem::Kept(kept) => kept.text.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> RolloutLine {
+        RolloutLine::read(line).unwrap()
+    }
+
+    fn write(line: &RolloutLine) -> String {
+        serde_json::to_string(line).unwrap()
+    }
+
+    #[test]
+    fn the_envelope_is_read_without_the_payload() {
+        let line = r#"{"payload":{"x":1,"type":"user_message","y":[]},"later":0,"type":"event_msg","timestamp":"t"}"#;
+        let raw = RawRolloutLine::read(line).unwrap();
+        assert_eq!((&*raw.timestamp, &*raw.kind), ("t", "event_msg"));
+        assert_eq!(raw.payload.get(), r#"{"x":1,"type":"user_message","y":[]}"#);
+        assert_eq!(raw.payload_type().as_deref(), Some("user_message"));
+        assert!(matches!(raw.timestamp, Cow::Borrowed(_)));
+
+        let none = r#"{"timestamp":"t","type":"compacted","payload":{"message":""}}"#;
+        assert_eq!(RawRolloutLine::read(none).unwrap().payload_type(), None);
+    }
+
+    #[test]
+    fn fields_may_come_in_any_order() {
+        let line =
+            read(r#"{"type":"event_msg","payload":{"type":"context_compacted"},"timestamp":"t"}"#);
+        assert_eq!(line.item, RolloutItem::EventMsg(EventMsg::ContextCompacted));
+        assert_eq!(
+            write(&line),
+            r#"{"timestamp":"t","type":"event_msg","payload":{"type":"context_compacted"}}"#
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_written_back_byte_for_byte() {
+        for (text, problem) in [
+            (
+                r#"{"timestamp":"t", "type":"novelty","payload":[1.0, 1e3,123456789012345678901]}"#,
+                None,
+            ),
+            (
+                r#"{"timestamp":"t","type":"event_msg","payload":{"type":"novelty" ,"n":1.50}}"#,
+                None,
+            ),
+            (
+                r#"{"timestamp":"t","type":"response_item","payload":{"n":1e400,"type":"novelty"}}"#,
+                Some("n"),
+            ),
+            (
+                r#"{"timestamp":"t","type":"event_msg","payload":{"type":"warning","message":7}}"#,
+                Some("message"),
+            ),
+            (
+                r#"{"timestamp":"t","type":"turn_context","payload":null,"more":1}"#,
+                Some(""),
+            ),
+        ] {
+            let line = read(text);
+            let RolloutItem::Kept(kept) = &line.item else {
+                panic!("{text} was read");
+            };
+            assert_eq!(kept.problem().map(JsonError::path), problem);
+            assert_eq!(write(&line), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_line_is_an_error() {
+        for text in ["", "{", "7", r#"{"timestamp":"t","type":"event_msg"}"#] {
+            assert!(RolloutLine::read(text).is_err(), "{text}");
+        }
+        let error = RolloutLine::read(r#"{"timestamp":7,"type":"x","payload":0}"#).unwrap_err();
+        assert_eq!(error.path(), "timestamp");
+    }
+}

@@ -1,0 +1,60 @@
+//! What a rollout file says of its thread at the start.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::ids::AgentPath;
+use crate::ids::ThreadId;
+use crate::session::DynamicToolSpec;
+use crate::session::GitInfo;
+use crate::session::SessionSource;
+
+/// What a thread is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionMeta {
+    /// The thread.
+    pub id: ThreadId,
+    /// The thread that it was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from_id: Option<ThreadId>,
+    /// When it was created, by RFC 3339 with milliseconds, in UTC.
+    pub timestamp: String,
+    /// Its working directory.
+    pub cwd: String,
+    /// The client that created it.
+    pub originator: String,
+    /// The version of the engine that created it.
+    pub cli_version: String,
+    /// What started it.
+    #[serde(default)]
+    pub source: SessionSource,
+    /// The name that it is shown under, if it is an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_nickname: Option<String>,
+    /// The role that it was given, if it is an agent.
+    #[serde(default, alias = "agent_type", skip_serializing_if = "Option::is_none")]
+    pub agent_role: Option<String>,
+    /// Its place in the tree of agents, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_path: Option<AgentPath>,
+    /// The provider of its model; older records do not tell.
+    pub model_provider: Option<String>,
+    /// The instructions that every request carries; older records do not tell.
+    pub base_instructions: Option<BaseInstructions>,
+    /// The tools that the client carries out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
+    /// What memories may do with it; absent if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_mode: Option<String>,
+    /// The repository that it was started in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitInfo>,
+}
+
+/// The instructions that every request carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseInstructions {
+    /// The text.
+    pub text: String,
+}

@@ -1,0 +1,178 @@
+//! Settings of a thread that say how the model should work and answer.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// The style in which the model writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Personality {
+    /// No style of its own.
+    None,
+    /// Warm and encouraging.
+    Friendly,
+    /// Brief and to the point.
+    Pragmatic,
+}
+
+/// The class of service that requests to the model ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ServiceTier {
+    /// Faster, at a higher price.
+    Fast,
+    /// Slower, at a lower price.
+    Flex,
+}
+
+/// How model and person work together, with the settings that come with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CollaborationMode {
+    /// The mode.
+    pub mode: ModeKind,
+    /// The settings in force while the mode is.
+    pub settings: Settings,
+}
+
+/// A way in which model and person work together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ModeKind {
+    /// Explore and ask, then propose a plan; change nothing.
+    Plan,
+    /// Do the work.
+    #[default]
+    #[serde(
+        alias = "code",
+        alias = "pair_programming",
+        alias = "execute",
+        alias = "custom"
+    )]
+    Default,
+}
+
+/// How much the model should think before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ReasoningEffort {
+    /// Not at all.
+    None,
+    /// As little as possible.
+    Minimal,
+    /// A little.
+    Low,
+    /// A fair amount.
+    Medium,
+    /// Much.
+    High,
+    /// As much as it can.
+    Xhigh,
+}
+
+/// Which summary of its reasoning the model should give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ReasoningSummary {
+    /// Whichever suits the model.
+    Auto,
+    /// A short one.
+    Concise,
+    /// A long one.
+    Detailed,
+    /// None.
+    None,
+}
+
+/// The settings that come with a collaboration mode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// The model to use.
+    pub model: String,
+    /// The reasoning effort to ask for; null asks for none in particular.
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Instructions for the mode; null takes the built-in ones, an empty text none.
+    pub developer_instructions: Option<String>,
+}
+
+/// A kind of input that a model takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum InputModality {
+    /// Text.
+    Text,
+    /// Images.
+    Image,
+}
+
+/// How long the answers of the model should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Verbosity {
+    /// Short.
+    Low,
+    /// In between.
+    Medium,
+    /// Long.
+    High,
+}
+
+/// How much context a web search should bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum WebSearchContextSize {
+    /// Little.
+    Low,
+    /// A fair amount.
+    Medium,
+    /// Much.
+    High,
+}
+
+/// Roughly where the user is, for web searches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebSearchLocation {
+    /// The country, as a two-letter code.
+    pub country: Option<String>,
+    /// The region or state.
+    pub region: Option<String>,
+    /// The city.
+    pub city: Option<String>,
+    /// The time zone, by its IANA name.
+    pub timezone: Option<String>,
+}
+
+/// Whether the model may search the web.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum WebSearchMode {
+    /// It may not.
+    Disabled,
+    /// Only what the search provider has stored.
+    Cached,
+    /// The web as it is now.
+    Live,
+}
+
+/// Options of the web search tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WebSearchToolConfig {
+    /// How much context a search should bring.
+    pub context_size: Option<WebSearchContextSize>,
+    /// The only domains that may be searched; absent allows all.
+    pub allowed_domains: Option<Vec<String>>,
+    /// Roughly where the user is.
+    pub location: Option<WebSearchLocation>,
+}
+
+/// The version of the realtime protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RealtimeConversationVersion {
+    /// The first.
+    V1,
+    /// The second.
+    V2,
+}

@@ -1,0 +1,88 @@
+//! What a rollout file says of the settings of a turn.
+
+use codex_app_server_protocol_macros::sparse;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::policy::AskForApproval;
+use crate::policy::SandboxPolicy;
+use crate::settings::CollaborationMode;
+use crate::settings::Personality;
+use crate::settings::ReasoningEffort;
+use crate::settings::ReasoningSummary;
+
+/// The settings of a turn. Older records lack much of what is optional.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnContext {
+    /// The turn.
+    pub turn_id: Option<String>,
+    /// The trace that it belongs to.
+    pub trace_id: Option<String>,
+    /// The working directory.
+    pub cwd: String,
+    /// The local date, `YYYY-MM-DD`.
+    pub current_date: Option<String>,
+    /// The local time zone, by its IANA name.
+    pub timezone: Option<String>,
+    /// When a person is asked.
+    pub approval_policy: AskForApproval,
+    /// What the sandbox lets through.
+    pub sandbox_policy: SandboxPolicy,
+    /// The domains that managed requirements name.
+    pub network: Option<TurnContextNetwork>,
+    /// The model.
+    pub model: String,
+    /// The style in which the model writes.
+    pub personality: Option<Personality>,
+    /// How model and person work together.
+    pub collaboration_mode: Option<CollaborationMode>,
+    /// Whether there is a realtime conversation.
+    pub realtime_active: Option<bool>,
+    /// The reasoning effort.
+    pub effort: Option<ReasoningEffort>,
+    /// Which summary of its reasoning the model should give.
+    #[serde(default = "auto")]
+    pub summary: ReasoningSummary,
+    /// Instructions of the user.
+    pub user_instructions: Option<String>,
+    /// Instructions of the client.
+    pub developer_instructions: Option<String>,
+    /// The JSON Schema that the answer should follow.
+    pub final_output_json_schema: Option<Value>,
+    /// How long outputs are cut.
+    pub truncation_policy: Option<TruncationPolicy>,
+}
+
+/// The domains that managed requirements name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnContextNetwork {
+    /// Those that may be reached.
+    pub allowed_domains: Vec<String>,
+    /// Those that may not.
+    pub denied_domains: Vec<String>,
+}
+
+/// How long outputs are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TruncationPolicy {
+    /// What is counted.
+    pub mode: TruncationMode,
+    /// How much is left.
+    pub limit: u64,
+}
+
+/// What is counted when an output is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TruncationMode {
+    /// Bytes.
+    Bytes,
+    /// Tokens, as estimated.
+    Tokens,
+}
+
+fn auto() -> ReasoningSummary {
+    ReasoningSummary::Auto
+}

@@ -1,0 +1,62 @@
+//! What a user puts into a turn.
+
+use codex_app_server_protocol_macros::Tagged;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// One piece of user input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum UserInput {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+        /// Spans of it that the client shows in a way of its own.
+        #[serde(default)]
+        text_elements: Vec<TextElement>,
+    },
+    /// An image by URL.
+    Image {
+        /// The URL, often a `data:` one.
+        image_url: String,
+    },
+    /// An image in a file.
+    LocalImage {
+        /// The path of the file.
+        path: String,
+    },
+    /// A skill that the user chose.
+    Skill {
+        /// Its name.
+        name: String,
+        /// The path of its `SKILL.md`.
+        path: String,
+    },
+    /// An app or another thing that the user mentions.
+    Mention {
+        /// Its name.
+        name: String,
+        /// Its address, for example `app://` and an id.
+        path: String,
+    },
+}
+
+/// A span of text that stands for something else in the client, such as a pasted block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextElement {
+    /// Where it is, in bytes.
+    pub byte_range: ByteRange,
+    /// What the client shows in its place.
+    pub placeholder: Option<String>,
+}
+
+/// A range of bytes, the end not included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByteRange {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
