@@ -2,3 +2,17 @@
 //! experimental gates, and the exporters that describe them.
 //!
 //! Data only; the exporters return files as values, they write nothing.
+
+pub mod export;
+mod method_table;
+mod methods;
+pub mod rpc;
+pub mod v2;
+
+pub use method_table::Direction;
+pub use method_table::Method;
+pub use method_table::NoParams;
+pub use method_table::ReadError;
+pub use method_table::RequestMethod;
+pub use method_table::TypeReference;
+pub use methods::*;

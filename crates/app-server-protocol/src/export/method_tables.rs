@@ -1,0 +1,68 @@
+//! Writes the tables of methods that stand in the documentation.
+
+use std::fmt::Write;
+
+use super::GeneratedFile;
+use crate::method_table::Direction;
+use crate::method_table::Method;
+use crate::method_table::TypeReference;
+use crate::methods::methods;
+
+const HEADER: &str = "\
+# Methods
+
+Generated from the method table by `just write-app-server-schema`. Do not edit.
+
+An asterisk marks an experimental method: it needs `capabilities.experimentalApi` in `initialize`.
+";
+
+pub(super) fn file() -> GeneratedFile {
+    let mut text = HEADER.to_owned();
+    for (direction, title) in [
+        (Direction::ClientRequest, "Requests of the client"),
+        (Direction::ServerRequest, "Requests of the server"),
+        (Direction::ServerNotification, "Notifications of the server"),
+        (Direction::ClientNotification, "Notifications of the client"),
+    ] {
+        let rows: Vec<Method> = methods()
+            .into_iter()
+            .filter(|method| method.direction == direction)
+            .collect();
+        push_table(&mut text, title, &rows);
+    }
+    GeneratedFile {
+        path: "methods.md".into(),
+        text,
+    }
+}
+
+fn push_table(text: &mut String, title: &str, rows: &[Method]) {
+    let answered = rows.iter().any(|method| method.response.is_some());
+    let (heading, rule) = if answered {
+        (" Response |", "---|")
+    } else {
+        ("", "")
+    };
+    let _ = write!(
+        text,
+        "\n## {title}\n\n| Method | What it does | Params |{heading}\n|---|---|---|{rule}\n"
+    );
+    for method in rows {
+        let star = if method.experimental { " \\*" } else { "" };
+        let _ = write!(
+            text,
+            "| `{}`{star} | {} | {} |",
+            method.name,
+            method.description,
+            type_name(method.params),
+        );
+        if answered {
+            let _ = write!(text, " {} |", type_name(method.response));
+        }
+        text.push('\n');
+    }
+}
+
+fn type_name(ty: Option<TypeReference>) -> String {
+    ty.map_or_else(|| "none".to_owned(), |ty| format!("`{}`", (ty.name)()))
+}

@@ -1,0 +1,390 @@
+//! What a row of the method table becomes: an enum variant, a type to dispatch on, a description for
+//! the exporters.
+
+use std::any::TypeId;
+use std::borrow::Cow;
+use std::fmt;
+
+use codex_protocol::Experimental;
+use schemars::JsonSchema;
+use schemars::Schema;
+use schemars::SchemaGenerator;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeStruct;
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+/// Who sends a method and whether it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// The client asks, the server answers.
+    ClientRequest,
+    /// The server asks, the client answers.
+    ServerRequest,
+    /// The server tells.
+    ServerNotification,
+    /// The client tells.
+    ClientNotification,
+}
+
+/// A row of the method table.
+#[derive(Clone, Copy, Debug)]
+pub struct Method {
+    /// The name on the wire.
+    pub name: &'static str,
+    /// The name in Rust, and of the named variant in the generated types.
+    pub variant: &'static str,
+    /// Who sends it.
+    pub direction: Direction,
+    /// Whether a client must opt in.
+    pub experimental: bool,
+    /// One line for people.
+    pub description: &'static str,
+    /// The type of `params`; none if there are none.
+    pub params: Option<TypeReference>,
+    /// The type of `result`; none for notifications.
+    pub response: Option<TypeReference>,
+}
+
+/// A type of the vocabulary, as the exporters need it.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeReference {
+    /// Its name in the generated types.
+    pub name: fn() -> Cow<'static, str>,
+    /// Adds it to a generator's definitions and answers a reference to it.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl TypeReference {
+    /// The reference to `T`; none for [`NoParams`].
+    pub(crate) fn of<T: JsonSchema>() -> Option<Self> {
+        let reference = Self {
+            name: T::schema_name,
+            schema: SchemaGenerator::subschema_for::<T>,
+        };
+        (T::schema_name() != NoParams::schema_name()).then_some(reference)
+    }
+}
+
+/// A request as a type: what it takes and what it answers.
+pub trait RequestMethod {
+    /// The name on the wire.
+    const NAME: &'static str;
+    /// What it takes.
+    type Params: Serialize + DeserializeOwned;
+    /// What it answers.
+    type Response: Serialize + DeserializeOwned;
+}
+
+/// The params of a method that takes none. Whatever a sender puts there is ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoParams;
+
+impl Serialize for NoParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+impl<'de> Deserialize<'de> for NoParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl Experimental for NoParams {}
+
+impl JsonSchema for NoParams {
+    fn schema_name() -> Cow<'static, str> {
+        "NoParams".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "null" })
+    }
+}
+
+/// Why a message could not be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// No row of the table has this name.
+    #[error("unknown method `{method}`")]
+    UnknownMethod {
+        /// The name that was sent.
+        method: String,
+    },
+    /// The params or the result do not have the shape that the table names.
+    #[error("{}{message}", PathPrefix(.path))]
+    WrongShape {
+        /// The way to the offending value, for example `input[0].text`; `.` for the whole.
+        path: String,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+struct PathPrefix<'a>(&'a str);
+
+impl fmt::Display for PathPrefix<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "." => Ok(()),
+            path => write!(formatter, "{path}: "),
+        }
+    }
+}
+
+/// Reads params or a result; where nothing was sent, an empty object is read.
+pub(crate) fn read<T: DeserializeOwned>(raw: Option<&RawValue>) -> Result<T, ReadError> {
+    let text = match raw.map(RawValue::get) {
+        None | Some("null") => "{}",
+        Some(text) => text,
+    };
+    let mut json = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| ReadError::WrongShape {
+        path: error.path().to_string(),
+        message: without_position(&error.into_inner().to_string()),
+    })
+}
+
+/// Writes `method` and, where there are any, `params`.
+pub(crate) fn write<P: Serialize + 'static, S: Serializer>(
+    serializer: S,
+    method: &'static str,
+    params: &P,
+) -> Result<S::Ok, S::Error> {
+    let has_params = TypeId::of::<P>() != TypeId::of::<NoParams>();
+    let mut message = serializer.serialize_struct("Message", 1 + usize::from(has_params))?;
+    message.serialize_field("method", method)?;
+    if has_params {
+        message.serialize_field("params", params)?;
+    }
+    message.end()
+}
+
+/// serde_json names the line and column within the params, which means nothing to who sent a message.
+fn without_position(message: &str) -> String {
+    match message.rfind(" at line ") {
+        Some(end) => message[..end].to_owned(),
+        None => message.to_owned(),
+    }
+}
+
+/// Writes the enums, the dispatch types and the list of rows from the table.
+macro_rules! method_table {
+    (
+        client_requests { $($client_requests:tt)* }
+        server_requests { $($server_requests:tt)* }
+        server_notifications { $($server_notifications:tt)* }
+        client_notifications { $($client_notifications:tt)* }
+    ) => {
+        $crate::method_table::method_enum! {
+            /// A request of the client.
+            ClientRequest, ClientResponse, client_method; $($client_requests)*
+        }
+        $crate::method_table::method_enum! {
+            /// A request of the server.
+            ServerRequest, ServerResponse, server_method; $($server_requests)*
+        }
+        $crate::method_table::method_enum! {
+            /// A notification of the server.
+            ServerNotification; $($server_notifications)*
+        }
+        $crate::method_table::method_enum! {
+            /// A notification of the client.
+            ClientNotification; $($client_notifications)*
+        }
+
+        /// Every row of the table, in its order.
+        pub fn methods() -> Vec<$crate::method_table::Method> {
+            [
+                ClientRequest::methods(),
+                ServerRequest::methods(),
+                ServerNotification::methods(),
+                ClientNotification::methods(),
+            ]
+            .concat()
+        }
+    };
+}
+
+/// Writes one of the four enums; requests bring their responses and dispatch types along.
+macro_rules! method_enum {
+    // `#[experimental]` on a row as a boolean.
+    (@is_experimental) => { false };
+    (@is_experimental experimental) => { true };
+    (@response) => { None };
+    (@response $response:ty) => { $crate::method_table::TypeReference::of::<$response>() };
+
+    // Requests.
+    (
+        $(#[$meta:meta])*
+        $request:ident, $answer:ident, $dispatch:ident;
+        $(
+            #[doc = $description:literal]
+            $(#[$experimental:ident])? $variant:ident = $name:literal: $params:ty => $response:ty;
+        )*
+    ) => {
+        $crate::method_table::method_enum! {
+            @messages $(#[$meta])* $request;
+            $(
+                $description [$($experimental)?] $variant = $name: $params => [$response];
+            )*
+        }
+
+        impl ::codex_protocol::Experimental for $request {
+            fn experimental_use(&self) -> Option<&'static str> {
+                match self {
+                    $( Self::$variant(params) => {
+                        if $crate::method_table::method_enum!(@is_experimental $($experimental)?) {
+                            Some($name)
+                        } else {
+                            params.experimental_use()
+                        }
+                    } )*
+                }
+            }
+
+            fn clear_experimental(&mut self) {
+                match self {
+                    $( Self::$variant(params) => params.clear_experimental(), )*
+                }
+            }
+        }
+
+        #[doc = concat!("The result of a [`", stringify!($request), "`].")]
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(clippy::large_enum_variant)] // Moved once, from whoever answers to the writer.
+        pub enum $answer {
+            $( #[doc = concat!("The result of `", $name, "`.")] $variant($response), )*
+        }
+
+        impl $answer {
+            /// Reads the result of the method of this name.
+            pub fn read(
+                method: &str,
+                result: Option<&::serde_json::value::RawValue>,
+            ) -> Result<Self, $crate::method_table::ReadError> {
+                match method {
+                    $( $name => $crate::method_table::read(result).map(Self::$variant), )*
+                    _ => Err($crate::method_table::ReadError::UnknownMethod {
+                        method: method.to_owned(),
+                    }),
+                }
+            }
+        }
+
+        impl ::serde::Serialize for $answer {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $( Self::$variant(response) => response.serialize(serializer), )*
+                }
+            }
+        }
+
+        #[doc = concat!("A type for each method of [`", stringify!($request), "`], to dispatch on.")]
+        pub mod $dispatch {
+            use super::*;
+
+            $(
+                #[doc = $description]
+                #[derive(Clone, Copy, Debug)]
+                pub enum $variant {}
+
+                impl $crate::method_table::RequestMethod for $variant {
+                    const NAME: &'static str = $name;
+                    type Params = $params;
+                    type Response = $response;
+                }
+            )*
+        }
+    };
+
+    // Notifications.
+    (
+        $(#[$meta:meta])*
+        $notification:ident;
+        $(
+            #[doc = $description:literal]
+            $(#[$experimental:ident])? $variant:ident = $name:literal: $params:ty;
+        )*
+    ) => {
+        $crate::method_table::method_enum! {
+            @messages $(#[$meta])* $notification;
+            $(
+                $description [$($experimental)?] $variant = $name: $params => [];
+            )*
+        }
+    };
+
+    // What both have: the enum, reading by method name, writing `method` and `params`.
+    (
+        @messages $(#[$meta:meta])* $messages:ident;
+        $(
+            $description:literal [$($experimental:ident)?] $variant:ident = $name:literal:
+                $params:ty => [$($response:ty)?];
+        )*
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(clippy::large_enum_variant)] // Moved once, from the reader to its handler.
+        pub enum $messages {
+            $( #[doc = $description] $variant($params), )*
+        }
+
+        impl $messages {
+            /// The rows of this kind.
+            pub fn methods() -> Vec<$crate::method_table::Method> {
+                vec![$(
+                    $crate::method_table::Method {
+                        name: $name,
+                        variant: stringify!($variant),
+                        direction: $crate::method_table::Direction::$messages,
+                        experimental:
+                            $crate::method_table::method_enum!(@is_experimental $($experimental)?),
+                        description: $description.trim_ascii(),
+                        params: $crate::method_table::TypeReference::of::<$params>(),
+                        response: $crate::method_table::method_enum!(@response $($response)?),
+                    },
+                )*]
+            }
+
+            /// The name on the wire.
+            pub fn method(&self) -> &'static str {
+                match self {
+                    $( Self::$variant(_) => $name, )*
+                }
+            }
+
+            /// Reads the params of the method of this name. Absent params are an empty object.
+            pub fn read(
+                method: &str,
+                params: Option<&::serde_json::value::RawValue>,
+            ) -> Result<Self, $crate::method_table::ReadError> {
+                match method {
+                    $( $name => $crate::method_table::read(params).map(Self::$variant), )*
+                    _ => Err($crate::method_table::ReadError::UnknownMethod {
+                        method: method.to_owned(),
+                    }),
+                }
+            }
+        }
+
+        impl ::serde::Serialize for $messages {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $( Self::$variant(params) => {
+                        $crate::method_table::write(serializer, $name, params)
+                    } )*
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use method_enum;
+pub(crate) use method_table;

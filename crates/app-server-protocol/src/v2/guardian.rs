@@ -1,0 +1,81 @@
+//! Automatic review of approval requests, as shown to clients while it lasts. Unstable: the shape
+//! of these notifications may change.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Payload of `item/autoApprovalReview/started`: an agent begins to judge an action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemGuardianApprovalReviewStartedNotification {
+    /// Thread that wants to act.
+    pub thread_id: String,
+    /// Turn that waits for the verdict.
+    pub turn_id: String,
+    /// Id of the call under review; it may have no item yet, and gets none if denied.
+    pub target_item_id: String,
+    /// The review so far.
+    pub review: GuardianApprovalReview,
+    /// Short description of the action as JSON; null if there is none.
+    #[serde(default)]
+    pub action: Value,
+}
+
+/// Payload of `item/autoApprovalReview/completed`: the verdict on an action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ItemGuardianApprovalReviewCompletedNotification {
+    /// Thread that wants to act.
+    pub thread_id: String,
+    /// Turn that waited for the verdict.
+    pub turn_id: String,
+    /// Id of the call under review.
+    pub target_item_id: String,
+    /// The review with its verdict.
+    pub review: GuardianApprovalReview,
+    /// Short description of the action as JSON; null if there is none.
+    #[serde(default)]
+    pub action: Value,
+}
+
+/// Automatic review of one action.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GuardianApprovalReview {
+    /// Whether the review runs, or its verdict.
+    pub status: GuardianApprovalReviewStatus,
+    /// Risk from 0 to 100, which alone decides; null without a verdict.
+    pub risk_score: Option<u8>,
+    /// The risk in a word, for display; null without a verdict.
+    pub risk_level: Option<GuardianRiskLevel>,
+    /// Why the reviewer judged so; null without a verdict.
+    pub rationale: Option<String>,
+}
+
+/// State of an automatic review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum GuardianApprovalReviewStatus {
+    /// The reviewer has not answered yet.
+    InProgress,
+    /// The action goes ahead this once.
+    Approved,
+    /// The action is refused: too risky, or the reviewer failed or timed out.
+    Denied,
+    /// The turn was interrupted before a verdict.
+    Aborted,
+}
+
+/// How risky a reviewer finds an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum GuardianRiskLevel {
+    /// Little can go wrong.
+    Low,
+    /// Some harm is possible.
+    Medium,
+    /// Serious harm is possible; also assumed when a review fails.
+    High,
+}

@@ -1,0 +1,129 @@
+//! MCP servers as a client sees them: their state at start-up, what they offer, and OAuth logins
+//! to them. Their definitions are part of the configuration; questions they ask are in
+//! `elicitation`.
+
+use std::collections::BTreeMap;
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
+use codex_protocol::Resource;
+use codex_protocol::ResourceTemplate;
+use codex_protocol::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Begins an OAuth login to a configured MCP server that is reached over HTTP.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOauthLoginParams {
+    /// Name of the MCP server in the configuration.
+    pub name: String,
+    /// Scopes to ask for; null takes the configured ones, else those the MCP server announces.
+    pub scopes: Option<Vec<String>>,
+    /// Seconds to wait for the browser, at least 1; null means 300.
+    pub timeout_secs: Option<i64>,
+}
+
+/// Asks what all known MCP servers offer, over connections made for this call.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ListMcpServerStatusParams {
+    /// Value of `nextCursor` from the page before; null starts at the first MCP server.
+    pub cursor: Option<String>,
+    /// Most MCP servers in the page; null means all, 0 counts as 1.
+    pub limit: Option<u32>,
+}
+
+/// The login waits for the user; `mcpServer/oauthLogin/completed` tells how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOauthLoginResponse {
+    /// Address the client has to open in a browser; the server opens none.
+    pub authorization_url: String,
+}
+
+/// Loaded threads will connect anew, each when its next turn starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct McpServerRefreshResponse {}
+
+/// How requests to an MCP server are authorised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpAuthStatus {
+    /// Not at all: it is a local program, or offers no OAuth.
+    Unsupported,
+    /// It offers OAuth, and no tokens are stored.
+    NotLoggedIn,
+    /// By a configured token or `Authorization` header.
+    BearerToken,
+    /// By stored tokens of an OAuth login.
+    OAuth,
+}
+
+/// What one MCP server offers; nothing, if it is turned off or does not start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerStatus {
+    /// Name in the configuration.
+    pub name: String,
+    /// Tools by the MCP server's own name for them.
+    pub tools: BTreeMap<String, Tool>,
+    /// All resources it lists.
+    pub resources: Vec<Resource>,
+    /// All patterns of resource addresses it lists.
+    pub resource_templates: Vec<ResourceTemplate>,
+    /// How requests to it are authorised.
+    pub auth_status: McpAuthStatus,
+}
+
+/// One page of MCP servers, by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListMcpServerStatusResponse {
+    /// The MCP servers of this page.
+    pub data: Vec<McpServerStatus>,
+    /// Where the next page begins; null at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// An OAuth login ended, well or not; sent to every connection.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOauthLoginCompletedNotification {
+    /// Name of the MCP server in the configuration.
+    pub name: String,
+    /// Whether tokens are stored; threads use them after `config/mcpServer/reload`.
+    pub success: bool,
+    /// Why it failed; absent on success.
+    pub error: Option<String>,
+}
+
+/// Where the start of an MCP server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpServerStartupState {
+    /// Work has begun; one of the others follows.
+    Starting,
+    /// Its tools are known and can be called.
+    Ready,
+    /// It gave up; calls of its tools are not offered.
+    Failed,
+    /// The user interrupted the start.
+    Cancelled,
+}
+
+/// The start of an MCP server went on in one of the loaded threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerStatusUpdatedNotification {
+    /// Name of the MCP server in the configuration.
+    pub name: String,
+    /// The state it has reached.
+    pub status: McpServerStartupState,
+    /// Why it failed, as text for the user; null in all other states.
+    pub error: Option<String>,
+}

@@ -1,0 +1,96 @@
+//! The wire types of v2, a file per family.
+
+mod account;
+mod approval;
+mod apps;
+mod collaboration;
+mod command_exec;
+mod config;
+mod conversation;
+mod dynamic_tool;
+mod elicitation;
+mod external_agent;
+mod feature;
+mod feedback;
+mod fs;
+mod fuzzy_search;
+mod git;
+mod guardian;
+mod hooks;
+mod initialize;
+mod item;
+mod item_command;
+mod item_events;
+mod item_tool;
+mod legacy_approval;
+mod mcp;
+mod mock;
+mod model;
+mod notices;
+mod plugins;
+mod policy;
+mod realtime;
+mod review;
+mod skills;
+mod thread;
+mod thread_control;
+mod thread_list;
+mod thread_notifications;
+mod thread_open;
+mod thread_store;
+mod turn;
+mod turn_error;
+mod turn_input;
+mod turn_notifications;
+mod user_input;
+mod windows;
+
+pub use account::*;
+pub use approval::*;
+pub use apps::*;
+pub use collaboration::*;
+pub use command_exec::*;
+pub use config::*;
+pub use conversation::*;
+pub use dynamic_tool::*;
+pub use elicitation::*;
+pub use external_agent::*;
+pub use feature::*;
+pub use feedback::*;
+pub use fs::*;
+pub use fuzzy_search::*;
+pub use git::*;
+pub use guardian::*;
+pub use hooks::*;
+pub use initialize::*;
+pub use item::*;
+pub use item_command::*;
+pub use item_events::*;
+pub use item_tool::*;
+pub use legacy_approval::*;
+pub use mcp::*;
+pub use mock::*;
+pub use model::*;
+pub use notices::*;
+pub use plugins::*;
+pub use policy::*;
+pub use realtime::*;
+pub use review::*;
+pub use skills::*;
+pub use thread::*;
+pub use thread_control::*;
+pub use thread_list::*;
+pub use thread_notifications::*;
+pub use thread_open::*;
+pub use thread_store::*;
+pub use turn::*;
+pub use turn_error::*;
+pub use turn_input::*;
+pub use turn_notifications::*;
+pub use user_input::*;
+pub use windows::*;
+
+/// For switches that are on unless something says otherwise.
+fn enabled() -> bool {
+    true
+}

@@ -1,0 +1,68 @@
+//! Code reviews: what is to be reviewed, and where the review runs.
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::Tagged;
+use codex_app_server_protocol_macros::sparse;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::v2::Turn;
+
+/// Params of `review/start`: have the reviewer look at code. A turn that runs is replaced.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewStartParams {
+    /// Loaded thread to review for; it sets the directory.
+    pub thread_id: String,
+    /// What to review.
+    pub target: ReviewTarget,
+    /// Whether to review in the thread or in a copy; in the thread by default.
+    pub delivery: Option<ReviewDelivery>,
+}
+
+/// What a review looks at.
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum ReviewTarget {
+    /// Everything not committed: staged, unstaged and untracked.
+    UncommittedChanges,
+    /// What the current branch adds to another.
+    BaseBranch {
+        /// Branch to compare with; must not be blank.
+        branch: String,
+    },
+    /// What one commit changed.
+    Commit {
+        /// Id of the commit, full or short; must not be blank.
+        sha: String,
+        /// First line of its message, for display; null if unknown.
+        title: Option<String>,
+    },
+    /// Whatever the instructions say.
+    Custom {
+        /// Instructions for the reviewer; must not be blank.
+        instructions: String,
+    },
+}
+
+/// Where a review runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewDelivery {
+    /// In the thread itself, as its next turn.
+    Inline,
+    /// In a new thread that begins with a copy of this one.
+    Detached,
+}
+
+/// Reply to `review/start`, sent at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewStartResponse {
+    /// The review's turn, with a user message that says what is reviewed.
+    pub turn: Turn,
+    /// Thread that the review runs in: the given one if inline, else the new one.
+    pub review_thread_id: String,
+}

@@ -1,0 +1,111 @@
+//! The thread as clients see it: the object itself, its status, where it came from and the git
+//! state stored with it. The requests and notifications that carry it are in the `thread_*` files.
+
+use codex_app_server_protocol_macros::Tagged;
+use codex_protocol::SubAgentSource;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::v2::Turn;
+
+/// A conversation with the agent, as stored or as loaded at the moment of the message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Thread {
+    /// UUID that names the thread in every request and notification about it.
+    pub id: String,
+    /// Text of the first user message at full length; empty while there is none.
+    pub preview: String,
+    /// Whether the thread lives in memory only. Read from disk, a thread is never ephemeral.
+    pub ephemeral: bool,
+    /// Configuration key of the model provider that serves the thread.
+    pub model_provider: String,
+    /// When the thread was created, in Unix seconds; 0 if that cannot be read.
+    pub created_at: i64,
+    /// When the thread last changed, in Unix seconds; 0 if that cannot be read.
+    pub updated_at: i64,
+    /// What the thread is doing; `notLoaded` when the server does not hold it in memory.
+    pub status: ThreadStatus,
+    /// Absolute path of the rollout file, made with the first message; null for ephemeral threads.
+    pub path: Option<String>,
+    /// Working directory recorded for the thread.
+    pub cwd: String,
+    /// Version of the engine that created the thread.
+    pub cli_version: String,
+    /// Kind of program, or of parent agent, that created the thread.
+    pub source: SessionSource,
+    /// Name drawn for an agent that another agent spawned; null for every other thread.
+    pub agent_nickname: Option<String>,
+    /// Role that a spawned agent was given; null without one and for every other thread.
+    pub agent_role: Option<String>,
+    /// Git state stored with the thread; null if none is known and in the `thread/start` reply.
+    pub git_info: Option<GitInfo>,
+    /// Name given with `thread/name/set`; null if unnamed and in replies that open a new thread.
+    pub name: Option<String>,
+    /// Turns, oldest first: in resume, fork, rollback and a read that asks for them; else empty.
+    pub turns: Vec<Turn>,
+}
+
+/// What a thread is doing.
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum ThreadStatus {
+    /// Only on disk, or unknown: the server holds nothing of it in memory.
+    NotLoaded,
+    /// Loaded, with nothing running and nothing failed since the last turn began.
+    Idle,
+    /// Loaded, not running, with an engine error since the last turn began.
+    SystemError,
+    /// A turn is running, or something waits for an answer from a client.
+    Active {
+        /// What the thread waits for, approvals before questions; empty while it works by itself.
+        active_flags: Vec<ThreadActiveFlag>,
+    },
+}
+
+/// Something that an active thread needs from its clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadActiveFlag {
+    /// A command, file change, permission or MCP elicitation request is unanswered.
+    WaitingOnApproval,
+    /// Questions that the agent put to the user are unanswered.
+    WaitingOnUserInput,
+}
+
+/// Kind of program, or of parent agent, that creates a thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SessionSource {
+    /// The interactive terminal program.
+    Cli,
+    /// A rich client of this server; also assumed where a stored thread does not say.
+    Vscode,
+    /// The non-interactive command line.
+    Exec,
+    /// The engine run as an MCP server.
+    AppServer,
+    /// A stored source that this version cannot read.
+    Unknown,
+    /// A product that names itself, such as `atlas` or `chatgpt`.
+    Custom(String),
+    /// Another thread, which runs this one as its sub-agent.
+    SubAgent(SubAgentSource),
+}
+
+/// Git state of the thread's directory when its first message was stored, or as edited later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitInfo {
+    /// Commit that HEAD pointed to; null in a repository without commits.
+    pub sha: Option<String>,
+    /// Name of the checked-out branch; null with a detached HEAD.
+    pub branch: Option<String>,
+    /// URL of the remote called `origin`; null without such a remote.
+    pub origin_url: Option<String>,
+}

@@ -1,0 +1,101 @@
+//! Requests that act on a loaded thread beside its turns: rollback, compaction, user shell
+//! commands, background terminals, and the counter of questions asked elsewhere.
+
+use codex_app_server_protocol_macros::Experimental;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::v2::Thread;
+
+/// Params of `thread/rollback`: forget the latest turns. Files they changed stay changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRollbackParams {
+    /// Loaded thread to shorten; no turn may be running.
+    pub thread_id: String,
+    /// How many turns to drop, counted from the latest; at least 1.
+    pub num_turns: u32,
+}
+
+/// Reply to `thread/rollback`, sent once the engine has dropped the turns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRollbackResponse {
+    /// The thread with the turns that remain.
+    pub thread: Thread,
+}
+
+/// Params of `thread/compact/start`: replace the history by a summary, in a turn of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadCompactStartParams {
+    /// Loaded thread to compact; a running turn of it is interrupted.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/compact/start`: compaction is queued, notifications show its progress.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadCompactStartResponse {}
+
+/// Params of `thread/shellCommand`: run a command the user typed, outside any sandbox.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadShellCommandParams {
+    /// Loaded thread that sees the command and its output.
+    pub thread_id: String,
+    /// Line for the user's shell to run; must not be blank.
+    pub command: String,
+}
+
+/// Reply to `thread/shellCommand`: the command is queued, notifications show its progress.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadShellCommandResponse {}
+
+/// Params of `thread/backgroundTerminals/clean`: kill terminals that outlived their call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadBackgroundTerminalsCleanParams {
+    /// Loaded thread whose terminals are killed.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/backgroundTerminals/clean`: the clean-up is queued.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadBackgroundTerminalsCleanResponse {}
+
+/// Params of `thread/increment_elicitation`: the user is being asked something elsewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadIncrementElicitationParams {
+    /// Loaded thread whose command timeouts pause meanwhile.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/increment_elicitation`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadIncrementElicitationResponse {
+    /// How many such questions are now open for the thread.
+    pub count: u64,
+    /// Whether command timeouts stand still, which they do while any is open.
+    pub paused: bool,
+}
+
+/// Params of `thread/decrement_elicitation`: a question counted before is settled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadDecrementElicitationParams {
+    /// Loaded thread whose counter goes down; an error if it is already at zero.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/decrement_elicitation`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadDecrementElicitationResponse {
+    /// How many such questions are still open for the thread.
+    pub count: u64,
+    /// Whether command timeouts still stand still.
+    pub paused: bool,
+}

@@ -1,0 +1,120 @@
+//! Requests that find and read threads without loading them: the pages of stored threads, the ids
+//! of loaded ones, and one thread by id.
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::v2::Thread;
+
+/// Params of `thread/list`: a page of stored threads, newest first. Filters combine with "and".
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadListParams {
+    /// `nextCursor` of the page before; absent for the first page.
+    pub cursor: Option<String>,
+    /// Most threads to return, clamped to 1 through 100; 25 by default.
+    pub limit: Option<u32>,
+    /// Time to sort by; creation by default.
+    pub sort_key: Option<ThreadSortKey>,
+    /// Providers to keep: an empty list keeps all, absence only the server's current one.
+    pub model_providers: Option<Vec<String>>,
+    /// Sources to keep; absent or empty keeps the interactive ones.
+    pub source_kinds: Option<Vec<ThreadSourceKind>>,
+    /// True lists only archived threads; false or absent only the others.
+    pub archived: Option<bool>,
+    /// Keeps threads recorded with this working directory, compared as a path and not resolved.
+    pub cwd: Option<String>,
+    /// Keeps threads whose title, their first user text, contains this; case matters.
+    pub search_term: Option<String>,
+}
+
+/// Time by which a thread list is sorted, newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadSortKey {
+    /// When the thread was created.
+    CreatedAt,
+    /// When the thread last changed.
+    UpdatedAt,
+}
+
+/// Group of thread sources that a list can be restricted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadSourceKind {
+    /// Threads of the interactive terminal program.
+    Cli,
+    /// Threads of rich clients, such as an editor extension.
+    Vscode,
+    /// Threads of the non-interactive command line.
+    Exec,
+    /// Threads of the engine run as an MCP server.
+    AppServer,
+    /// Sub-agents of every kind.
+    SubAgent,
+    /// Sub-agents that carry out a review.
+    SubAgentReview,
+    /// Sub-agents that summarise a history.
+    SubAgentCompact,
+    /// Sub-agents that an agent spawned with a tool.
+    SubAgentThreadSpawn,
+    /// Sub-agents for any other internal purpose.
+    SubAgentOther,
+    /// Threads whose stored source this version cannot read.
+    Unknown,
+}
+
+/// Reply to `thread/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadListResponse {
+    /// Threads of this page, without turns.
+    pub data: Vec<Thread>,
+    /// Opaque place to continue from; null after the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// Params of `thread/loaded/list`: which threads the server holds in memory.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadLoadedListParams {
+    /// `nextCursor` of the page before; absent for the first page.
+    pub cursor: Option<String>,
+    /// Most ids to return, at least 1; all of them by default.
+    pub limit: Option<u32>,
+}
+
+/// Reply to `thread/loaded/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadLoadedListResponse {
+    /// Ids of loaded threads, sorted as strings.
+    pub data: Vec<String>,
+    /// Last id of this page, to continue after; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// Params of `thread/read`: one thread as stored, neither loading it nor subscribing to it.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadReadParams {
+    /// Thread to read; archived and loaded ones are found as well.
+    pub thread_id: String,
+    /// Whether to fill in the turns, which needs a rollout file; false by default.
+    #[serde(default)]
+    pub include_turns: bool,
+}
+
+/// Reply to `thread/read`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadReadResponse {
+    /// The thread, with turns only if they were asked for.
+    pub thread: Thread,
+}

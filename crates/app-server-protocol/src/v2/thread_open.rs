@@ -1,0 +1,263 @@
+//! Requests by which a connection gets hold of a thread and lets go of it: start, resume and fork,
+//! each with the settings it may override, and unsubscribe.
+
+use std::collections::BTreeMap;
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
+use codex_protocol::Personality;
+use codex_protocol::ReasoningEffort;
+use codex_protocol::ResponseItem;
+use codex_protocol::ServiceTier;
+use codex_protocol::Update;
+use codex_protocol::mark_experimental;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::v2::ApprovalsReviewer;
+use crate::v2::AskForApproval;
+use crate::v2::DynamicToolSpec;
+use crate::v2::SandboxMode;
+use crate::v2::SandboxPolicy;
+use crate::v2::Thread;
+
+/// Params of `thread/start`: a new thread. Absent settings come from the configuration.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
+pub struct ThreadStartParams {
+    /// Slug of the model to use.
+    pub model: Option<String>,
+    /// Configuration key of the model provider to use.
+    pub model_provider: Option<String>,
+    /// Processing tier to ask the provider for: absent keeps the configured one, null clears it.
+    #[serde(default)]
+    pub service_tier: Update<ServiceTier>,
+    /// Working directory; a relative one starts at the server's, which is also the default.
+    pub cwd: Option<String>,
+    /// When to ask before an action.
+    #[experimental(nested)]
+    pub approval_policy: Option<AskForApproval>,
+    /// Who answers approval requests; the user unless configured otherwise.
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    /// Sandbox mode for commands; its details come from the configuration.
+    pub sandbox: Option<SandboxMode>,
+    /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
+    pub config: Option<BTreeMap<String, Value>>,
+    /// Tag that marks the thread in metrics; changes nothing else.
+    pub service_name: Option<String>,
+    /// Text to send as system instructions in place of the model's own.
+    pub base_instructions: Option<String>,
+    /// Text to add to the context as a further developer message.
+    pub developer_instructions: Option<String>,
+    /// Tone of the model's instructions; ignored for models without a choice of tones.
+    pub personality: Option<Personality>,
+    /// Whether to keep the thread in memory and write nothing to disk; false by default.
+    pub ephemeral: Option<bool>,
+    /// Tools that this client runs itself when the server sends it `item/tool/call`.
+    #[experimental("thread/start.dynamicTools")]
+    pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
+    /// Ignored; lets clients test how gated fields are refused.
+    #[experimental("thread/start.mockExperimentalField")]
+    pub mock_experimental_field: Option<String>,
+    /// Whether subscribers also get `rawResponseItem/completed`; false by default.
+    #[experimental("thread/start.experimentalRawEvents")]
+    #[serde(default)]
+    pub experimental_raw_events: bool,
+    /// Whether to store commands, tool calls and errors too, so that later reads show them.
+    #[experimental("thread/start.persistFullHistory")]
+    #[serde(default)]
+    pub persist_extended_history: bool,
+}
+
+/// Reply to `thread/start`: the new thread and the settings in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadStartResponse {
+    /// The thread, without turns; the `thread/started` that follows repeats it.
+    pub thread: Thread,
+    /// Slug of the model that the next turn will use.
+    pub model: String,
+    /// Configuration key of the provider that serves the model.
+    pub model_provider: String,
+    /// Processing tier asked of the provider; null for the provider's default.
+    pub service_tier: Option<ServiceTier>,
+    /// Absolute working directory of the thread.
+    pub cwd: String,
+    /// When the thread asks before an action.
+    #[experimental(nested)]
+    pub approval_policy: AskForApproval,
+    /// Who answers the thread's approval requests.
+    pub approvals_reviewer: ApprovalsReviewer,
+    /// Sandbox that the thread's commands run in, with all details resolved.
+    pub sandbox: SandboxPolicy,
+    /// Effort that the model is told to spend; null leaves it to the model.
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// Params of `thread/resume`: load a stored thread, or join a loaded one, ignoring the settings.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
+pub struct ThreadResumeParams {
+    /// Thread to resume; with `history` or `path` it only decides whether a loaded one is joined.
+    pub thread_id: String,
+    /// Model items to open a new thread with, under a new id; refused for a loaded thread.
+    #[experimental("thread/resume.history")]
+    pub history: Option<Vec<ResponseItem>>,
+    /// Rollout file to load; a relative path starts at the server's working directory.
+    #[experimental("thread/resume.path")]
+    pub path: Option<String>,
+    /// Slug of the model to use; absent takes the one stored with the thread.
+    pub model: Option<String>,
+    /// Configuration key of the provider; giving it also drops the stored model and effort.
+    pub model_provider: Option<String>,
+    /// Processing tier to ask the provider for: absent keeps the configured one, null clears it.
+    #[serde(default)]
+    pub service_tier: Update<ServiceTier>,
+    /// Working directory; absent takes the one stored with the thread.
+    pub cwd: Option<String>,
+    /// When to ask before an action; absent takes the configured policy.
+    #[experimental(nested)]
+    pub approval_policy: Option<AskForApproval>,
+    /// Who answers approval requests; absent takes the configured reviewer.
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    /// Sandbox mode for commands; absent takes the configured one.
+    pub sandbox: Option<SandboxMode>,
+    /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
+    pub config: Option<BTreeMap<String, Value>>,
+    /// Text to send as system instructions in place of the stored ones.
+    pub base_instructions: Option<String>,
+    /// Text to add to the context as a further developer message.
+    pub developer_instructions: Option<String>,
+    /// Tone of the model's instructions; ignored for models without a choice of tones.
+    pub personality: Option<Personality>,
+    /// Whether to store commands, tool calls and errors from now on; not remembered by the thread.
+    #[experimental("thread/resume.persistFullHistory")]
+    #[serde(default)]
+    pub persist_extended_history: bool,
+}
+
+/// Reply to `thread/resume`: the thread with its history and the settings in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResumeResponse {
+    /// The thread with its turns; under a new id and without turns if `history` was given.
+    pub thread: Thread,
+    /// Slug of the model that the next turn will use.
+    pub model: String,
+    /// Configuration key of the provider that serves the model.
+    pub model_provider: String,
+    /// Processing tier asked of the provider; null for the provider's default.
+    pub service_tier: Option<ServiceTier>,
+    /// Absolute working directory of the thread.
+    pub cwd: String,
+    /// When the thread asks before an action.
+    #[experimental(nested)]
+    pub approval_policy: AskForApproval,
+    /// Who answers the thread's approval requests.
+    pub approvals_reviewer: ApprovalsReviewer,
+    /// Sandbox that the thread's commands run in, with all details resolved.
+    pub sandbox: SandboxPolicy,
+    /// Effort that the model is told to spend; null leaves it to the model.
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// Params of `thread/fork`: a new thread that begins with a copy of another's history.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
+pub struct ThreadForkParams {
+    /// Thread to copy; it may be running, and is not used when `path` is given.
+    pub thread_id: String,
+    /// Rollout file to copy; a relative path starts at the server's working directory.
+    #[experimental("thread/fork.path")]
+    pub path: Option<String>,
+    /// Slug of the model to use; absent takes the configured one, not that of the source.
+    pub model: Option<String>,
+    /// Configuration key of the provider; absent takes the configured one.
+    pub model_provider: Option<String>,
+    /// Processing tier to ask the provider for: absent keeps the configured one, null clears it.
+    #[serde(default)]
+    pub service_tier: Update<ServiceTier>,
+    /// Working directory; absent takes the one stored with the source.
+    pub cwd: Option<String>,
+    /// When to ask before an action; absent takes the configured policy.
+    #[experimental(nested)]
+    pub approval_policy: Option<AskForApproval>,
+    /// Who answers approval requests; absent takes the configured reviewer.
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    /// Sandbox mode for commands; absent takes the configured one.
+    pub sandbox: Option<SandboxMode>,
+    /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
+    pub config: Option<BTreeMap<String, Value>>,
+    /// Text to send as system instructions in place of those of the source.
+    pub base_instructions: Option<String>,
+    /// Text to add to the context as a further developer message.
+    pub developer_instructions: Option<String>,
+    /// Whether to keep the new thread in memory and write nothing to disk; false by default.
+    #[serde(default)]
+    pub ephemeral: bool,
+    /// Whether the new thread stores commands, tool calls and errors too; false by default.
+    #[experimental("thread/fork.persistFullHistory")]
+    #[serde(default)]
+    pub persist_extended_history: bool,
+}
+
+/// Reply to `thread/fork`: the new thread and the settings in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadForkResponse {
+    /// The new thread with the copied turns; a turn that was running ends interrupted in the copy.
+    pub thread: Thread,
+    /// Slug of the model that the next turn will use.
+    pub model: String,
+    /// Configuration key of the provider that serves the model.
+    pub model_provider: String,
+    /// Processing tier asked of the provider; null for the provider's default.
+    pub service_tier: Option<ServiceTier>,
+    /// Absolute working directory of the new thread.
+    pub cwd: String,
+    /// When the new thread asks before an action.
+    #[experimental(nested)]
+    pub approval_policy: AskForApproval,
+    /// Who answers the new thread's approval requests.
+    pub approvals_reviewer: ApprovalsReviewer,
+    /// Sandbox that the new thread's commands run in, with all details resolved.
+    pub sandbox: SandboxPolicy,
+    /// Effort that the model is told to spend; null leaves it to the model.
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// Params of `thread/unsubscribe`: stop hearing a thread, which is unloaded if nobody else does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadUnsubscribeParams {
+    /// Thread whose events this connection no longer wants.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/unsubscribe`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadUnsubscribeResponse {
+    /// What the request found.
+    pub status: ThreadUnsubscribeStatus,
+}
+
+/// What `thread/unsubscribe` found, and so whether it changed anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadUnsubscribeStatus {
+    /// The server does not hold the thread in memory; nothing changed.
+    NotLoaded,
+    /// The thread is loaded, but this connection did not hear it; nothing changed.
+    NotSubscribed,
+    /// This connection heard the thread and no longer does.
+    Unsubscribed,
+}

@@ -1,0 +1,88 @@
+//! Requests that change what is stored about a thread and leave its conversation alone: archiving,
+//! its name, its git metadata.
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
+use codex_protocol::Update;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::v2::Thread;
+
+/// Params of `thread/archive`: move a stored thread out of the normal list, unloading it first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadArchiveParams {
+    /// Thread to archive; it needs a rollout file, so at least one user message.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/archive`: the file is in the archive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadArchiveResponse {}
+
+/// Params of `thread/unarchive`: bring an archived thread back, without loading it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadUnarchiveParams {
+    /// Archived thread to restore.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/unarchive`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadUnarchiveResponse {
+    /// The restored thread, without turns; its update time is now.
+    pub thread: Thread,
+}
+
+/// Params of `thread/name/set`: name a thread, loaded or stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSetNameParams {
+    /// Thread to name.
+    pub thread_id: String,
+    /// New name; blanks around it are dropped, and something must remain. Need not be unique.
+    pub name: String,
+}
+
+/// Reply to `thread/name/set`; `thread/name/updated` tells when the name is stored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadSetNameResponse {}
+
+/// Params of `thread/metadata/update`: edit stored facts of a thread, which may be archived.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadMetadataUpdateParams {
+    /// Thread to edit; it must not be ephemeral.
+    pub thread_id: String,
+    /// Changes to the git state; required for now, as there is nothing else to edit.
+    pub git_info: Option<ThreadMetadataGitInfoUpdateParams>,
+}
+
+/// Changes to the stored git state, at least one of them.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadMetadataGitInfoUpdateParams {
+    /// Commit id: absent keeps the stored one, null clears it.
+    #[serde(default)]
+    pub sha: Update<String>,
+    /// Branch name: absent keeps the stored one, null clears it.
+    #[serde(default)]
+    pub branch: Update<String>,
+    /// Remote URL: absent keeps the stored one, null clears it.
+    #[serde(default)]
+    pub origin_url: Update<String>,
+}
+
+/// Reply to `thread/metadata/update`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadMetadataUpdateResponse {
+    /// The thread after the change, without turns.
+    pub thread: Thread,
+}

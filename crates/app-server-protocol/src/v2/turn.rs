@@ -1,0 +1,129 @@
+//! Turns: the object, and the requests that start one, add to it and interrupt it.
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
+use codex_protocol::CollaborationMode;
+use codex_protocol::Personality;
+use codex_protocol::ReasoningEffort;
+use codex_protocol::ReasoningSummary;
+use codex_protocol::ServiceTier;
+use codex_protocol::Update;
+use codex_protocol::mark_experimental;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::v2::ApprovalsReviewer;
+use crate::v2::AskForApproval;
+use crate::v2::SandboxPolicy;
+use crate::v2::ThreadItem;
+use crate::v2::TurnError;
+use crate::v2::UserInput;
+
+/// One exchange: from an input to the end of everything the agent does about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// Id of the turn, unique within its thread.
+    pub id: String,
+    /// What happened, in order; filled only in histories, else notifications bring the items.
+    pub items: Vec<ThreadItem>,
+    /// Whether the turn still runs, or how it ended.
+    pub status: TurnStatus,
+    /// Why the turn failed; null in every other status.
+    pub error: Option<TurnError>,
+}
+
+/// How far a turn got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnStatus {
+    /// Ended by itself, without an error.
+    Completed,
+    /// Stopped before its end, by a client or by another task that took its place.
+    Interrupted,
+    /// Ended by the error stored with the turn.
+    Failed,
+    /// Accepted or running.
+    InProgress,
+}
+
+/// Params of `turn/start`: give the agent an input. Settings given stay for later turns.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
+pub struct TurnStartParams {
+    /// Loaded thread to run the turn in; starting a turn does not subscribe to it.
+    pub thread_id: String,
+    /// What the user says, 1,048,576 characters of text at most; must not be empty.
+    pub input: Vec<UserInput>,
+    /// Working directory from now on; absent or null keeps the current one.
+    pub cwd: Option<String>,
+    /// When to ask before an action, from now on; absent or null keeps the current policy.
+    #[experimental(nested)]
+    pub approval_policy: Option<AskForApproval>,
+    /// Who answers approval requests from now on; absent or null keeps the reviewer.
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    /// Sandbox for commands from now on; absent or null keeps the current one.
+    pub sandbox_policy: Option<SandboxPolicy>,
+    /// Slug of the model from now on; absent or null keeps the current one.
+    pub model: Option<String>,
+    /// Processing tier from now on: absent keeps the current one, null clears it.
+    #[serde(default)]
+    pub service_tier: Update<ServiceTier>,
+    /// Effort the model should spend from now on; absent or null keeps the current one.
+    pub effort: Option<ReasoningEffort>,
+    /// Detail of reasoning summaries from now on; absent or null keeps the current one.
+    pub summary: Option<ReasoningSummary>,
+    /// Tone of the model from now on; absent or null keeps the current one.
+    pub personality: Option<Personality>,
+    /// JSON Schema that the final message of this turn alone must follow; absent or null is none.
+    pub output_schema: Option<Value>,
+    /// Mode from now on; its own model and effort win over `model` and `effort`.
+    #[experimental("turn/start.collaborationMode")]
+    pub collaboration_mode: Option<CollaborationMode>,
+}
+
+/// Reply to `turn/start`, sent at once; `turn/started` tells when the turn runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStartResponse {
+    /// The accepted turn, still without items.
+    pub turn: Turn,
+}
+
+/// Params of `turn/steer`: add to the input of the turn that is running.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerParams {
+    /// Loaded thread whose turn is steered.
+    pub thread_id: String,
+    /// What the user adds, 1,048,576 characters of text at most; must not be empty.
+    pub input: Vec<UserInput>,
+    /// Turn that the client takes to be running; the request fails if it is not.
+    pub expected_turn_id: String,
+}
+
+/// Reply to `turn/steer`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnSteerResponse {
+    /// Running turn that took the input.
+    pub turn_id: String,
+}
+
+/// Params of `turn/interrupt`: stop a running turn. Background terminals go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnInterruptParams {
+    /// Loaded thread whose turn is stopped.
+    pub thread_id: String,
+    /// Turn to stop.
+    pub turn_id: String,
+}
+
+/// Reply to `turn/interrupt`; `turn/completed` tells that the turn has ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnInterruptResponse {}

@@ -1,0 +1,76 @@
+//! Why a turn failed: the message for the user and the cause for the client's logic.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Why a turn failed, or why a request to the model is being retried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnError {
+    /// Text for the user.
+    pub message: String,
+    /// Cause that a client can act on; null if none was determined.
+    pub codex_error_info: Option<CodexErrorInfo>,
+    /// Technical text behind the message, such as the cause of a retry; null without one.
+    pub additional_details: Option<String>,
+}
+
+/// Cause of an error, for clients that react to particular ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum CodexErrorInfo {
+    /// The conversation no longer fits into the model's context window.
+    ContextWindowExceeded,
+    /// The plan's limit or the account's quota is used up.
+    UsageLimitExceeded,
+    /// The provider has no capacity left for this model.
+    ServerOverloaded,
+    /// The provider failed on its side.
+    InternalServerError,
+    /// The credentials are not accepted and could not be renewed.
+    Unauthorized,
+    /// The input or a setting was refused as invalid.
+    BadRequest,
+    /// A rollback was refused; no turn fails by this.
+    ThreadRollbackFailed,
+    /// The sandbox could not be set up or failed.
+    SandboxError,
+    /// Anything without a cause of its own in this list.
+    Other,
+    /// The provider could not be reached, or answered with an error status.
+    HttpConnectionFailed {
+        /// Status of the provider's answer; null if none arrived.
+        http_status_code: Option<u16>,
+    },
+    /// The stream of the model's response could not be opened.
+    ResponseStreamConnectionFailed {
+        /// Status of the provider's answer; null if none arrived.
+        http_status_code: Option<u16>,
+    },
+    /// The stream of the model's response broke off before its end.
+    ResponseStreamDisconnected {
+        /// Status of the provider's answer; null if unknown.
+        http_status_code: Option<u16>,
+    },
+    /// The request was given up after its last permitted retry.
+    ResponseTooManyFailedAttempts {
+        /// Status of the last attempt; null if unknown.
+        http_status_code: Option<u16>,
+    },
+    /// Input was meant for a running turn that accepts none.
+    ActiveTurnNotSteerable {
+        /// Kind of the turn that is running.
+        turn_kind: NonSteerableTurnKind,
+    },
+}
+
+/// Kind of turn that accepts no further input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NonSteerableTurnKind {
+    /// A code review.
+    Review,
+    /// A compaction that a client asked for.
+    Compact,
+}

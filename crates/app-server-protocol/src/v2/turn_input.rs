@@ -1,0 +1,64 @@
+//! What a user can put into a turn: the parts of an input, and the marks inside its text.
+
+use codex_app_server_protocol_macros::Tagged;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// One part of a user's input.
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum UserInput {
+    /// Text written by the user.
+    Text {
+        /// The text, which may name skills as `$name` and apps or plugins by their tokens.
+        text: String,
+        /// Spans of the text that a client shows in a special way; the model does not see them.
+        #[serde(default)]
+        text_elements: Vec<TextElement>,
+    },
+    /// An image that the model provider can fetch or decode.
+    Image {
+        /// Web address or data URL of the image.
+        url: String,
+    },
+    /// An image file on the server's machine, read when the message is sent to the model.
+    LocalImage {
+        /// Path of the image file.
+        path: String,
+    },
+    /// A skill to load, without leaving the model to look for it.
+    Skill {
+        /// Name of the skill, as in the text's `$name`.
+        name: String,
+        /// Path of the skill's `SKILL.md`.
+        path: String,
+    },
+    /// An app or plugin that the text refers to.
+    Mention {
+        /// Name shown to the user.
+        name: String,
+        /// `app://<connector id>` or `plugin://<plugin>@<marketplace>`.
+        path: String,
+    },
+}
+
+/// A span of an input text that the client draws as one unit, such as a mention.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextElement {
+    /// Where the span lies in the text.
+    pub byte_range: ByteRange,
+    /// What to show in place of the span; null shows the text itself.
+    pub placeholder: Option<String>,
+}
+
+/// A range in a text, counted in bytes of UTF-8.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ByteRange {
+    /// Offset of the first byte, from 0.
+    pub start: u64,
+    /// Offset just after the last byte.
+    pub end: u64,
+}

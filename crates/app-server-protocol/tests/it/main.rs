@@ -1,0 +1,11 @@
+//! Tests of the v2 vocabulary as its users see it: messages as text, and the generated descriptions.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
+
+mod experimental;
+mod messages;
+mod properties;
+mod read_errors;
+mod sample;
+mod schemas;
+mod transcript;

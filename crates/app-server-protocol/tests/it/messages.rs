@@ -1,0 +1,140 @@
+//! Messages survive: those of our own corpus, and those of recorded conversations where they are at
+//! hand.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use codex_app_server_protocol::methods;
+use serde_json::Value;
+
+use crate::transcript::Sender;
+use crate::transcript::Transcript;
+
+/// Set this to a folder of recorded conversations to check them too.
+const GOLDEN_FOLDER: &str = "CODEX_GOLDEN_FOLDER";
+const DEFAULT_GOLDEN_FOLDER: &str = "../../../shared/conformance/golden";
+
+/// The conversations of our corpus, a file each, a message per line with who sent it.
+pub(crate) fn corpus() -> Vec<(String, Vec<(Sender, Value)>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    files
+        .into_iter()
+        .map(|path| {
+            let text = fs::read_to_string(&path).unwrap();
+            let messages = text
+                .lines()
+                .map(|line| entry(&serde_json::from_str(line).unwrap()));
+            (path.display().to_string(), messages.collect())
+        })
+        .collect()
+}
+
+/// `{"sent": message}` or `{"got": message}`, as the client sees it.
+fn entry(line: &Value) -> (Sender, Value) {
+    match (line.get("sent"), line.get("got")) {
+        (Some(message), None) => (Sender::Client, message.clone()),
+        (None, Some(message)) => (Sender::Server, message.clone()),
+        _ => panic!("neither sent nor got: {line}"),
+    }
+}
+
+#[test]
+fn corpus_survives() {
+    for (file, messages) in corpus() {
+        let mut transcript = Transcript::default();
+        for (number, (sender, message)) in messages.iter().enumerate() {
+            if let Err(error) = transcript.check(*sender, message) {
+                panic!("{file}:{}: {error}", number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn corpus_has_every_method() {
+    let conversations = corpus();
+    let used: Vec<&str> = conversations
+        .iter()
+        .flat_map(|(_, messages)| messages)
+        .filter_map(|(_, message)| message["method"].as_str())
+        .collect();
+    let missing: Vec<&str> = methods()
+        .iter()
+        .map(|method| method.name)
+        .filter(|name| !used.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "not in the corpus: {missing:?}");
+}
+
+#[test]
+fn recorded_conversations_survive() {
+    let folder = std::env::var_os(GOLDEN_FOLDER).map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join(DEFAULT_GOLDEN_FOLDER),
+        PathBuf::from,
+    );
+    let Ok(files) = fs::read_dir(&folder) else {
+        println!("skipped: no recorded conversations; set {GOLDEN_FOLDER} to a folder of them");
+        return;
+    };
+    let mut checked = 0;
+    let mut failures = Vec::new();
+    for file in files {
+        let path = file.unwrap().path();
+        let variants: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        for messages in variants.as_array().unwrap() {
+            let messages: Vec<_> = messages.as_array().unwrap().iter().map(entry).collect();
+            checked += messages.len();
+            failures.extend(
+                failures_of(&messages)
+                    .into_iter()
+                    .map(|why| format!("{}: {why}", path.display())),
+            );
+        }
+    }
+    assert!(checked > 0, "{} holds no conversations", folder.display());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// What does not survive of one conversation. A request that was answered by an error need not.
+fn failures_of(messages: &[(Sender, Value)]) -> Vec<String> {
+    let is_refused = |id: &Value| {
+        messages
+            .iter()
+            .any(|(_, other)| other.get("error").is_some() && other["id"] == *id)
+    };
+    let mut transcript = Transcript::default();
+    let mut failures = Vec::new();
+    for (sender, message) in messages {
+        if let Err(why) = transcript.check(*sender, &fill_in(message, ""))
+            && !(message.get("method").is_some() && is_refused(&message["id"]))
+        {
+            failures.push(why);
+        }
+    }
+    failures
+}
+
+/// Puts values in place of what a recording blanks out: `<n>`, and paths that start with `<cwd>`.
+fn fill_in(value: &Value, key: &str) -> Value {
+    match value {
+        Value::String(text) if text == "<n>" && key == "processId" => "1".into(),
+        Value::String(text) if text == "<n>" => 1.into(),
+        Value::String(text) => text
+            .replace("<cwd>", "/cwd")
+            .replace("<home>", "/home")
+            .into(),
+        Value::Array(items) => items.iter().map(|item| fill_in(item, key)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, member)| (key.clone(), fill_in(member, key)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        other => other.clone(),
+    }
+}

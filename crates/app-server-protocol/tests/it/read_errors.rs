@@ -1,0 +1,100 @@
+//! Reading is strict about types, names the field that is wrong, and lets unknown fields pass.
+
+use codex_app_server_protocol::ClientRequest;
+use codex_app_server_protocol::ReadError;
+use serde_json::Value;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+fn read(method: &str, params: &Value) -> Result<ClientRequest, ReadError> {
+    ClientRequest::read(method, Some(&to_raw_value(params).unwrap()))
+}
+
+/// The error that these params give.
+#[track_caller]
+fn check(method: &str, params: Value, expected: &str) {
+    let error = read(method, &params).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_wrong_type_is_named_by_its_path() {
+    check(
+        "thread/start",
+        json!({ "cwd": 7 }),
+        "cwd: invalid type: integer `7`, expected a string",
+    );
+    check(
+        "turn/start",
+        json!({ "threadId": "t", "input": [{ "type": "text", "text": 5 }] }),
+        "input[0].text: invalid type: integer `5`, expected a string",
+    );
+    check(
+        "turn/start",
+        json!({
+            "threadId": "t",
+            "input": [{
+                "type": "text",
+                "text": "",
+                "text_elements": [{ "byteRange": { "start": 0, "end": "x" } }],
+            }],
+        }),
+        "input[0].text_elements[0].byteRange.end: invalid type: string \"x\", expected u64",
+    );
+}
+
+#[test]
+fn the_path_survives_a_tag_that_comes_late() {
+    check(
+        "turn/start",
+        json!({ "threadId": "t", "input": [{ "text": 5, "type": "text" }] }),
+        "input[0]: text: invalid type: integer `5`, expected a string",
+    );
+}
+
+#[test]
+fn what_is_missing_or_unknown_is_named() {
+    check("thread/read", json!({}), "missing field `threadId`");
+    check(
+        "turn/start",
+        json!({ "threadId": "t", "input": [{}] }),
+        "input[0]: missing field `type`",
+    );
+    check(
+        "turn/start",
+        json!({ "threadId": "t", "input": [{ "type": "smell" }] }),
+        "input[0]: unknown variant `smell`, expected one of `text`, `image`, `localImage`, `skill`, `mention`",
+    );
+    check("thread/smell", json!({}), "unknown method `thread/smell`");
+    check(
+        "thread/start",
+        json!(7),
+        "invalid type: integer `7`, expected struct ThreadStartParams",
+    );
+}
+
+#[test]
+fn unknown_fields_pass() {
+    let plain = read("thread/start", &json!({ "model": "m" })).unwrap();
+    let with_more = read("thread/start", &json!({ "model": "m", "colour": ["red"] })).unwrap();
+    assert_eq!(plain, with_more);
+}
+
+#[test]
+fn optional_fields_may_be_absent_or_null() {
+    let absent = read("thread/start", &json!({})).unwrap();
+    let null = read("thread/start", &json!({ "model": null, "cwd": null })).unwrap();
+    assert_eq!(absent, null);
+    assert_eq!(absent, ClientRequest::read("thread/start", None).unwrap());
+}
+
+#[test]
+fn a_method_without_params_takes_anything() {
+    for params in [json!(null), json!({}), json!({ "more": 1 }), json!([1])] {
+        assert!(matches!(
+            read("account/logout", &params),
+            Ok(ClientRequest::LogoutAccount(_))
+        ));
+    }
+    assert!(ClientRequest::read("account/logout", None).is_ok());
+}

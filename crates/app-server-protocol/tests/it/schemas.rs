@@ -1,0 +1,273 @@
+//! The generated descriptions: up to date, valid, complete, and true of the messages.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use codex_app_server_protocol::export;
+use codex_app_server_protocol::export::GeneratedFile;
+use codex_app_server_protocol::export::Surface;
+use serde_json::Value;
+
+use crate::messages::corpus;
+use crate::transcript::Sender;
+
+const FLAT_BUNDLE: &str = "codex_app_server_protocol.v2.schemas.json";
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The definitions of every type, at one level.
+pub(crate) fn definitions() -> Value {
+    bundle(Surface::Experimental)["definitions"].clone()
+}
+
+fn bundle(surface: Surface) -> Value {
+    let files = export::json_schema(surface);
+    let bundle = files.iter().find(|file| file.path == FLAT_BUNDLE).unwrap();
+    serde_json::from_str(&bundle.text).unwrap()
+}
+
+/// Holds a checked-in folder against what is generated now.
+#[track_caller]
+fn check_fresh(folder: &str, generated: Vec<GeneratedFile>) {
+    let root = workspace().join(folder);
+    let mut expected: BTreeMap<PathBuf, String> = generated
+        .into_iter()
+        .map(|file| (root.join(file.path), file.text))
+        .collect();
+    let mut stale = Vec::new();
+    for path in files_below(&root) {
+        match expected.remove(&path) {
+            Some(text) if fs::read_to_string(&path).unwrap() == text => {}
+            _ => stale.push(path),
+        }
+    }
+    stale.extend(expected.into_keys());
+    assert!(
+        stale.is_empty(),
+        "{} files below {folder} are stale, the first is {}; run `just write-app-server-schema`",
+        stale.len(),
+        stale[0].display(),
+    );
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn typescript_is_fresh() {
+    check_fresh(
+        "schema/typescript/stable",
+        export::typescript(Surface::Stable),
+    );
+    check_fresh(
+        "schema/typescript/experimental",
+        export::typescript(Surface::Experimental),
+    );
+}
+
+#[test]
+fn json_schema_is_fresh() {
+    check_fresh("schema/json/stable", export::json_schema(Surface::Stable));
+    check_fresh(
+        "schema/json/experimental",
+        export::json_schema(Surface::Experimental),
+    );
+}
+
+#[test]
+fn openrpc_is_fresh() {
+    check_fresh("schema/openrpc/stable", export::openrpc(Surface::Stable));
+    check_fresh(
+        "schema/openrpc/experimental",
+        export::openrpc(Surface::Experimental),
+    );
+}
+
+#[test]
+fn method_tables_are_fresh() {
+    let file = export::method_tables();
+    let path = workspace().join("docs").join(&file.path);
+    assert_eq!(
+        fs::read_to_string(path).unwrap_or_default(),
+        file.text,
+        "docs/{} is stale; run `just write-app-server-schema`",
+        file.path,
+    );
+}
+
+#[test]
+fn every_schema_file_is_valid() {
+    for file in export::json_schema(Surface::Experimental) {
+        let schema: Value = serde_json::from_str(&file.text).unwrap();
+        if let Err(error) = jsonschema::draft7::meta::validate(&schema) {
+            panic!("{}: {error}", file.path);
+        }
+    }
+}
+
+#[test]
+fn schemas_accept_the_corpus() {
+    let bundle = bundle(Surface::Experimental);
+    let validator = |name: &str| {
+        let mut schema = bundle.clone();
+        schema["allOf"] = serde_json::json!([{ "$ref": format!("#/definitions/{name}") }]);
+        jsonschema::draft7::new(&schema).unwrap()
+    };
+    let requests = [
+        (Sender::Client, "ClientRequest"),
+        (Sender::Server, "ServerRequest"),
+    ];
+    let notifications = [
+        (Sender::Client, "ClientNotification"),
+        (Sender::Server, "ServerNotification"),
+    ];
+    let validators: BTreeMap<&str, _> = requests
+        .iter()
+        .chain(&notifications)
+        .map(|(_, name)| (*name, validator(name)))
+        .collect();
+    for (file, messages) in corpus() {
+        for (sender, message) in messages {
+            if message.get("method").is_none() {
+                continue;
+            }
+            let kinds = if message.get("id").is_some() {
+                requests
+            } else {
+                notifications
+            };
+            let (_, name) = kinds.iter().find(|(by, _)| *by == sender).unwrap();
+            if let Err(error) = validators[name].validate(&message) {
+                panic!("{file}: {error} at {}\n{message}", error.instance_path());
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_is_described() {
+    let definitions = definitions();
+    let mut bare = Vec::new();
+    for (name, schema) in definitions.as_object().unwrap() {
+        find_bare(schema, name, true, &mut bare);
+    }
+    assert!(bare.is_empty(), "without a description: {bare:#?}");
+}
+
+/// Collects types, members and variants that have no description.
+fn find_bare(schema: &Value, path: &str, wants_description: bool, bare: &mut Vec<String>) {
+    let Some(object) = schema.as_object() else {
+        return;
+    };
+    if wants_description && !object.contains_key("description") {
+        bare.push(path.to_owned());
+    }
+    for (name, property) in object
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        let is_tag = property.get("const").is_some();
+        let is_message_part = path.contains("Client") || path.contains("Server");
+        let is_envelope = is_message_part && ["id", "method", "params"].contains(&name.as_str());
+        let is_external_variant = object
+            .get("properties")
+            .and_then(Value::as_object)
+            .is_some_and(|all| all.len() == 1)
+            && path.contains('|');
+        let wants = !(is_tag || is_envelope || is_external_variant);
+        find_bare(property, &format!("{path}.{name}"), wants, bare);
+    }
+    for key in ["oneOf", "anyOf"] {
+        for (index, branch) in object
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            let is_plain = branch.get("$ref").is_some() || branch.get("title").is_none();
+            find_bare(branch, &format!("{path}|{index}"), !is_plain, bare);
+        }
+    }
+}
+
+#[test]
+fn every_object_variant_has_a_name_of_its_own() {
+    let definitions = definitions();
+    let types = definitions.as_object().unwrap();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for (name, schema) in types {
+        for key in ["oneOf", "anyOf"] {
+            for branch in schema
+                .get(key)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
+                if branch.get("properties").is_none() {
+                    continue;
+                }
+                let Some(title) = branch["title"].as_str() else {
+                    panic!("a variant of {name} has no name: {branch}");
+                };
+                assert!(names.insert(title), "{title} names two variants");
+                assert!(
+                    !types.contains_key(title),
+                    "{title} names a variant and a type"
+                );
+            }
+        }
+    }
+    assert!(names.len() > 200);
+}
+
+#[test]
+fn the_stable_surface_has_no_experimental_methods_or_fields() {
+    let stable: BTreeMap<String, String> = export::json_schema(Surface::Stable)
+        .into_iter()
+        .map(|file| (file.path, file.text))
+        .collect();
+    let bundle = &stable["codex_app_server_protocol.schemas.json"];
+    for absent in [
+        "mock/experimentalMethod",
+        "mockExperimentalField",
+        "dynamicTools",
+    ] {
+        assert!(!bundle.contains(absent), "{absent} is in the stable bundle");
+    }
+    assert!(!stable.contains_key("v2/MockExperimentalMethodParams.json"));
+    assert!(stable.contains_key("v2/ThreadStartParams.json"));
+}
+
+#[test]
+fn generating_twice_gives_the_same() {
+    assert_eq!(
+        export::typescript(Surface::Stable),
+        export::typescript(Surface::Stable)
+    );
+    assert_eq!(
+        export::json_schema(Surface::Stable),
+        export::json_schema(Surface::Stable)
+    );
+    assert_eq!(
+        export::openrpc(Surface::Stable),
+        export::openrpc(Surface::Stable)
+    );
+}

@@ -1,0 +1,157 @@
+//! Checks a transcript of a connection: each message reads into our types and writes back equal.
+
+use std::collections::BTreeMap;
+
+use codex_app_server_protocol::ClientNotification;
+use codex_app_server_protocol::ClientRequest;
+use codex_app_server_protocol::ClientResponse;
+use codex_app_server_protocol::ReadError;
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::ServerRequest;
+use codex_app_server_protocol::ServerResponse;
+use codex_app_server_protocol::rpc::Message;
+use codex_app_server_protocol::rpc::RequestId;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Who sent a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    Client,
+    Server,
+}
+
+/// The requests of a connection that wait for their replies.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    from_client: BTreeMap<RequestId, String>,
+    from_server: BTreeMap<RequestId, String>,
+}
+
+impl Transcript {
+    /// Reads a message and writes it back; what comes out must equal what went in.
+    ///
+    /// Of what a client sent, members that hold nothing do not count: where it may leave one out it
+    /// may as well write null, `false` or an empty list. What we send is exact.
+    pub(crate) fn check(&mut self, sender: Sender, wire: &Value) -> Result<(), String> {
+        let text = wire.to_string();
+        let message: Message<'_> =
+            serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let envelope = serde_json::to_value(&message).map_err(|error| error.to_string())?;
+        equal(&envelope, wire)?;
+        match message {
+            Message::Request(request) => {
+                self.asked(sender)
+                    .insert(request.id.clone(), request.method.to_string());
+                let written = match sender {
+                    Sender::Client => rewrite(ClientRequest::read(&request.method, request.params)),
+                    Sender::Server => rewrite(ServerRequest::read(&request.method, request.params)),
+                }?;
+                match sender {
+                    Sender::Client => equal(&dense(&written), &dense(&without_id(wire))),
+                    Sender::Server => equal(&written, &without_id(wire)),
+                }
+            }
+            Message::Notification(told) => {
+                let written = match sender {
+                    Sender::Client => rewrite(ClientNotification::read(&told.method, told.params)),
+                    Sender::Server => rewrite(ServerNotification::read(&told.method, told.params)),
+                }?;
+                equal(&written, wire)
+            }
+            Message::Response(response) => {
+                let asker = if sender == Sender::Client {
+                    Sender::Server
+                } else {
+                    Sender::Client
+                };
+                let method = self
+                    .asked(asker)
+                    .remove(&response.id)
+                    .ok_or("a reply to no request")?;
+                let result: Option<&RawValue> = Some(response.result);
+                let written = match asker {
+                    Sender::Client => rewrite(ClientResponse::read(&method, result)),
+                    Sender::Server => rewrite(ServerResponse::read(&method, result)),
+                }?;
+                equal(&written, &wire["result"])
+            }
+            Message::Error(_) => Ok(()),
+        }
+    }
+
+    fn asked(&mut self, sender: Sender) -> &mut BTreeMap<RequestId, String> {
+        match sender {
+            Sender::Client => &mut self.from_client,
+            Sender::Server => &mut self.from_server,
+        }
+    }
+}
+
+fn rewrite<T: Serialize>(read: Result<T, ReadError>) -> Result<Value, String> {
+    let value = read.map_err(|error| error.to_string())?;
+    serde_json::to_value(value).map_err(|error| error.to_string())
+}
+
+/// A value without the members that hold nothing.
+fn dense(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.clone(), dense(member)))
+            .filter(|(_, member)| !holds_nothing(member))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        Value::Array(items) => items.iter().map(dense).collect(),
+        other => other.clone(),
+    }
+}
+
+fn holds_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+fn without_id(wire: &Value) -> Value {
+    let mut message = wire.clone();
+    if let Some(object) = message.as_object_mut() {
+        object.remove("id");
+    }
+    message
+}
+
+fn equal(written: &Value, wire: &Value) -> Result<(), String> {
+    match first_difference(written, wire, "$") {
+        None => Ok(()),
+        Some(difference) => Err(format!("written back differently: {difference}")),
+    }
+}
+
+fn first_difference(written: &Value, wire: &Value, path: &str) -> Option<String> {
+    match (written, wire) {
+        (Value::Object(written), Value::Object(wire)) => wire
+            .keys()
+            .chain(written.keys().filter(|name| !wire.contains_key(*name)))
+            .find_map(|name| {
+                let path = format!("{path}.{name}");
+                match (written.get(name), wire.get(name)) {
+                    (Some(written), Some(wire)) => first_difference(written, wire, &path),
+                    (None, Some(wire)) => Some(format!("{path} was {wire} and is gone")),
+                    (Some(written), None) => Some(format!("{path} was absent and is {written}")),
+                    (None, None) => None,
+                }
+            }),
+        (Value::Array(written), Value::Array(wire)) if written.len() == wire.len() => written
+            .iter()
+            .zip(wire)
+            .enumerate()
+            .find_map(|(index, (a, b))| first_difference(a, b, &format!("{path}[{index}]"))),
+        _ if written == wire => None,
+        _ => Some(format!("{path} was {wire} and is {written}")),
+    }
+}
