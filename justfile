@@ -1,0 +1,17 @@
+# Shorthands for what a contributor does often. Everything here is plain cargo underneath.
+
+# Everything that must pass before a change lands.
+ci:
+    .ci/run
+
+# The tests alone.
+test:
+    cargo test --workspace
+
+# Write schema/ and docs/methods.md again after a change of the protocol.
+write-app-server-schema:
+    cargo run --quiet -p codex-app-server-protocol --example write_schema
+
+# The time to read and to write the largest and the most frequent message.
+bench-messages:
+    cargo bench --quiet -p codex-app-server-protocol --bench messages

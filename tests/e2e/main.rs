@@ -1,0 +1,38 @@
+//! End-to-end tests: they drive the built binary as its users do, and hold the repository to its own
+//! rules.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
+
+mod command_line;
+mod generate;
+mod layers;
+mod typescript;
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Output;
+
+/// The root of the repository.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs the built binary with these arguments.
+fn codex(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// What a successful run printed.
+#[track_caller]
+fn stdout_of(output: &Output) -> String {
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout.clone()).unwrap()
+}

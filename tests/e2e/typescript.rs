@@ -1,0 +1,54 @@
+//! The generated TypeScript compiles strictly, and a client can switch exhaustively over it.
+
+use std::fs;
+use std::process::Command;
+
+use crate::repository;
+
+/// Compiles the checked-in program against one surface, if there is a compiler.
+fn check(surface: &str) {
+    let repository = repository();
+    let generated = repository.join("schema/typescript").join(surface);
+    let folder = tempfile::tempdir().unwrap();
+    let program = fs::read_to_string(repository.join("tests/typescript/client.ts")).unwrap();
+    let program = program.replace("@generated", generated.to_str().unwrap());
+    let file = folder.path().join("client.ts");
+    fs::write(&file, program).unwrap();
+    let index = [generated.join("index.ts"), generated.join("v2/index.ts")];
+    let compiler = std::env::var_os("CODEX_TSC").unwrap_or_else(|| "tsc".into());
+    let output = Command::new(compiler)
+        .args([
+            "--strict",
+            "--noEmit",
+            "--target",
+            "es2022",
+            "--moduleResolution",
+            "bundler",
+        ])
+        .args(["--module", "es2022"])
+        .arg(&file)
+        .args(index)
+        .output();
+    match output {
+        Ok(output) => {
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stdout)
+            );
+        }
+        Err(error) => {
+            println!("skipped: no TypeScript compiler (set CODEX_TSC to one): {error}");
+        }
+    }
+}
+
+#[test]
+fn stable_types_compile() {
+    check("stable");
+}
+
+#[test]
+fn experimental_types_compile() {
+    check("experimental");
+}
