@@ -2,6 +2,7 @@
 
 /** The client has read the reply to `initialize` and is ready. */
 export type InitializedClientNotification = {
+  /** The name of the method. */
   method: "initialized";
 };
 

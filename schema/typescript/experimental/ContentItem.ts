@@ -2,6 +2,7 @@
 
 /** Text for the model. */
 export type InputTextContentItem = {
+  /** Tells which variant this is. */
   type: "input_text";
   /** The text. */
   text: string;
@@ -9,6 +10,7 @@ export type InputTextContentItem = {
 
 /** An image for the model. */
 export type InputImageContentItem = {
+  /** Tells which variant this is. */
   type: "input_image";
   /** Where the image is: a URL, often a `data:` one. */
   image_url: string;
@@ -16,6 +18,7 @@ export type InputImageContentItem = {
 
 /** Text from the model. */
 export type OutputTextContentItem = {
+  /** Tells which variant this is. */
   type: "output_text";
   /** The text. */
   text: string;

@@ -3,6 +3,7 @@ import type { LocalShellExecAction } from "./LocalShellExecAction";
 
 /** Run a program. */
 export type ExecLocalShellAction = LocalShellExecAction & {
+  /** Tells which variant this is. */
   type: "exec";
 };
 

@@ -2,6 +2,7 @@
 
 /** The programs with these bundle identifiers. */
 export type BundleIdsMacOsAutomationPermission = {
+  /** The programs with these bundle identifiers. */
   bundle_ids: Array<string>;
 };
 

@@ -2,6 +2,7 @@
 
 /** It prints a file. */
 export type ReadParsedCommand = {
+  /** Tells which variant this is. */
   type: "read";
   /** The text of this part. */
   cmd: string;
@@ -13,6 +14,7 @@ export type ReadParsedCommand = {
 
 /** It lists files. */
 export type ListFilesParsedCommand = {
+  /** Tells which variant this is. */
   type: "list_files";
   /** The text of this part. */
   cmd: string;
@@ -22,6 +24,7 @@ export type ListFilesParsedCommand = {
 
 /** It searches for text or file names. */
 export type SearchParsedCommand = {
+  /** Tells which variant this is. */
   type: "search";
   /** The text of this part. */
   cmd: string;
@@ -33,6 +36,7 @@ export type SearchParsedCommand = {
 
 /** Something else. */
 export type UnknownParsedCommand = {
+  /** Tells which variant this is. */
   type: "unknown";
   /** The text of this part. */
   cmd: string;

@@ -2,6 +2,7 @@
 
 /** Reasoning, as the model thought it. */
 export type ReasoningTextReasoningItemContent = {
+  /** Tells which variant this is. */
   type: "reasoning_text";
   /** The text. */
   text: string;
@@ -9,6 +10,7 @@ export type ReasoningTextReasoningItemContent = {
 
 /** Reasoning, as some other servers spell it. */
 export type TextReasoningItemContent = {
+  /** Tells which variant this is. */
   type: "text";
   /** The text. */
   text: string;

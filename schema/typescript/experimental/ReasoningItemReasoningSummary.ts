@@ -2,6 +2,7 @@
 
 /** Text. */
 export type SummaryTextReasoningItemReasoningSummary = {
+  /** Tells which variant this is. */
   type: "summary_text";
   /** The text. */
   text: string;

@@ -12,6 +12,7 @@ import type { JsonValue } from "./serde_json/JsonValue";
 
 /** A message of any role. */
 export type MessageResponseItem = {
+  /** Tells which variant this is. */
   type: "message";
   /** Who speaks: `user`, `assistant`, `developer` or `system`. */
   role: string;
@@ -27,6 +28,7 @@ export type MessageResponseItem = {
 
 /** The model's reasoning. */
 export type ReasoningResponseItem = {
+  /** Tells which variant this is. */
   type: "reasoning";
   /** A summary of it, in parts. */
   summary: Array<ReasoningItemReasoningSummary>;
@@ -38,6 +40,7 @@ export type ReasoningResponseItem = {
 
 /** The model asks for a program to be run, by its built-in shell tool. */
 export type LocalShellCallResponseItem = {
+  /** Tells which variant this is. */
   type: "local_shell_call";
   /** The id that the output refers to. */
   call_id?: string | null;
@@ -51,6 +54,7 @@ export type LocalShellCallResponseItem = {
 
 /** The model calls a function tool. */
 export type FunctionCallResponseItem = {
+  /** Tells which variant this is. */
   type: "function_call";
   /** The name of the tool. */
   name: string;
@@ -66,6 +70,7 @@ export type FunctionCallResponseItem = {
 
 /** The model looks for tools. */
 export type ToolSearchCallResponseItem = {
+  /** Tells which variant this is. */
   type: "tool_search_call";
   /** The id that the output refers to. */
   call_id?: string | null;
@@ -81,6 +86,7 @@ export type ToolSearchCallResponseItem = {
 
 /** What a function tool or a shell call answered. */
 export type FunctionCallOutputResponseItem = {
+  /** Tells which variant this is. */
   type: "function_call_output";
   /** The call that it answers. */
   call_id: string;
@@ -90,6 +96,7 @@ export type FunctionCallOutputResponseItem = {
 
 /** The model calls a tool that takes free text. */
 export type CustomToolCallResponseItem = {
+  /** Tells which variant this is. */
   type: "custom_tool_call";
   /** How far the call has come. */
   status?: string | null;
@@ -105,6 +112,7 @@ export type CustomToolCallResponseItem = {
 
 /** What a tool that takes free text answered. */
 export type CustomToolCallOutputResponseItem = {
+  /** Tells which variant this is. */
   type: "custom_tool_call_output";
   /** The call that it answers. */
   call_id: string;
@@ -116,6 +124,7 @@ export type CustomToolCallOutputResponseItem = {
 
 /** The tools that a search found. */
 export type ToolSearchOutputResponseItem = {
+  /** Tells which variant this is. */
   type: "tool_search_output";
   /** The call that it answers. */
   call_id?: string | null;
@@ -129,6 +138,7 @@ export type ToolSearchOutputResponseItem = {
 
 /** The model searched the web. */
 export type WebSearchCallResponseItem = {
+  /** Tells which variant this is. */
   type: "web_search_call";
   /** How far the call has come. */
   status?: string | null;
@@ -140,6 +150,7 @@ export type WebSearchCallResponseItem = {
 
 /** The model made an image. */
 export type ImageGenerationCallResponseItem = {
+  /** Tells which variant this is. */
   type: "image_generation_call";
   /** The id that the model gave it. */
   id: string;
@@ -153,6 +164,7 @@ export type ImageGenerationCallResponseItem = {
 
 /** A snapshot of the working tree. Kept in the history, never sent to the model. */
 export type GhostSnapshotResponseItem = {
+  /** Tells which variant this is. */
   type: "ghost_snapshot";
   /** The commit that holds it. */
   ghost_commit: GhostCommit;
@@ -160,6 +172,7 @@ export type GhostSnapshotResponseItem = {
 
 /** What a server's compaction made of the history before it. */
 export type CompactionResponseItem = {
+  /** Tells which variant this is. */
   type: "compaction";
   /** The compacted history, in a form that only the model's server can read. */
   encrypted_content: string;
@@ -167,6 +180,7 @@ export type CompactionResponseItem = {
 
 /** An item of a type that is not known. */
 export type OtherResponseItem = {
+  /** Tells which variant this is. */
   type: "other";
 };
 

@@ -54,313 +54,417 @@ import type { WindowsWorldWritableWarningNotification } from "./v2/WindowsWorldW
 
 /** Something went wrong in a turn; it may be tried again. */
 export type ErrorServerNotification = {
+  /** The name of the method. */
   method: "error";
+  /** What the method takes. */
   params: ErrorNotification;
 };
 
 /** A thread was started, forked or loaded. */
 export type ThreadStartedServerNotification = {
+  /** The name of the method. */
   method: "thread/started";
+  /** What the method takes. */
   params: ThreadStartedNotification;
 };
 
 /** A loaded thread became active, idle or unusable. */
 export type ThreadStatusChangedServerNotification = {
+  /** The name of the method. */
   method: "thread/status/changed";
+  /** What the method takes. */
   params: ThreadStatusChangedNotification;
 };
 
 /** A thread was archived. */
 export type ThreadArchivedServerNotification = {
+  /** The name of the method. */
   method: "thread/archived";
+  /** What the method takes. */
   params: ThreadArchivedNotification;
 };
 
 /** A thread was brought back from the archive. */
 export type ThreadUnarchivedServerNotification = {
+  /** The name of the method. */
   method: "thread/unarchived";
+  /** What the method takes. */
   params: ThreadUnarchivedNotification;
 };
 
 /** A thread was unloaded. */
 export type ThreadClosedServerNotification = {
+  /** The name of the method. */
   method: "thread/closed";
+  /** What the method takes. */
   params: ThreadClosedNotification;
 };
 
 /** Skill files changed on disk. */
 export type SkillsChangedServerNotification = {
+  /** The name of the method. */
   method: "skills/changed";
+  /** What the method takes. */
   params: SkillsChangedNotification;
 };
 
 /** A thread has another name. */
 export type ThreadNameUpdatedServerNotification = {
+  /** The name of the method. */
   method: "thread/name/updated";
+  /** What the method takes. */
   params: ThreadNameUpdatedNotification;
 };
 
 /** A thread's token count changed. */
 export type ThreadTokenUsageUpdatedServerNotification = {
+  /** The name of the method. */
   method: "thread/tokenUsage/updated";
+  /** What the method takes. */
   params: ThreadTokenUsageUpdatedNotification;
 };
 
 /** A turn began. */
 export type TurnStartedServerNotification = {
+  /** The name of the method. */
   method: "turn/started";
+  /** What the method takes. */
   params: TurnStartedNotification;
 };
 
 /** A hook began to run. */
 export type HookStartedServerNotification = {
+  /** The name of the method. */
   method: "hook/started";
+  /** What the method takes. */
   params: HookStartedNotification;
 };
 
 /** A turn ended: completed, interrupted or failed. */
 export type TurnCompletedServerNotification = {
+  /** The name of the method. */
   method: "turn/completed";
+  /** What the method takes. */
   params: TurnCompletedNotification;
 };
 
 /** A hook ended. */
 export type HookCompletedServerNotification = {
+  /** The name of the method. */
   method: "hook/completed";
+  /** What the method takes. */
   params: HookCompletedNotification;
 };
 
 /** What the turn's patches changed so far, as one diff. */
 export type TurnDiffUpdatedServerNotification = {
+  /** The name of the method. */
   method: "turn/diff/updated";
+  /** What the method takes. */
   params: TurnDiffUpdatedNotification;
 };
 
 /** The model's plan for the turn changed. */
 export type TurnPlanUpdatedServerNotification = {
+  /** The name of the method. */
   method: "turn/plan/updated";
+  /** What the method takes. */
   params: TurnPlanUpdatedNotification;
 };
 
 /** An item began. */
 export type ItemStartedServerNotification = {
+  /** The name of the method. */
   method: "item/started";
+  /** What the method takes. */
   params: ItemStartedNotification;
 };
 
 /** An automatic reviewer began to judge an approval. */
 export type ItemGuardianApprovalReviewStartedServerNotification = {
+  /** The name of the method. */
   method: "item/autoApprovalReview/started";
+  /** What the method takes. */
   params: ItemGuardianApprovalReviewStartedNotification;
 };
 
 /** An automatic reviewer has judged an approval. */
 export type ItemGuardianApprovalReviewCompletedServerNotification = {
+  /** The name of the method. */
   method: "item/autoApprovalReview/completed";
+  /** What the method takes. */
   params: ItemGuardianApprovalReviewCompletedNotification;
 };
 
 /** An item ended; this is its final form. */
 export type ItemCompletedServerNotification = {
+  /** The name of the method. */
   method: "item/completed";
+  /** What the method takes. */
   params: ItemCompletedNotification;
 };
 
 /** An item of the model's own stream, as it is, for clients that asked for it. */
 export type RawResponseItemCompletedServerNotification = {
+  /** The name of the method. */
   method: "rawResponseItem/completed";
+  /** What the method takes. */
   params: RawResponseItemCompletedNotification;
 };
 
 /** More text of a message. */
 export type AgentMessageDeltaServerNotification = {
+  /** The name of the method. */
   method: "item/agentMessage/delta";
+  /** What the method takes. */
   params: AgentMessageDeltaNotification;
 };
 
 /** More text of a proposed plan. */
 export type PlanDeltaServerNotification = {
+  /** The name of the method. */
   method: "item/plan/delta";
+  /** What the method takes. */
   params: PlanDeltaNotification;
 };
 
 /** More output of a command started with `command/exec`. */
 export type CommandExecOutputDeltaServerNotification = {
+  /** The name of the method. */
   method: "command/exec/outputDelta";
+  /** What the method takes. */
   params: CommandExecOutputDeltaNotification;
 };
 
 /** More output of a command of the model. */
 export type CommandExecutionOutputDeltaServerNotification = {
+  /** The name of the method. */
   method: "item/commandExecution/outputDelta";
+  /** What the method takes. */
   params: CommandExecutionOutputDeltaNotification;
 };
 
 /** The model typed into a terminal. */
 export type TerminalInteractionServerNotification = {
+  /** The name of the method. */
   method: "item/commandExecution/terminalInteraction";
+  /** What the method takes. */
   params: TerminalInteractionNotification;
 };
 
 /** More output of a patch being applied. */
 export type FileChangeOutputDeltaServerNotification = {
+  /** The name of the method. */
   method: "item/fileChange/outputDelta";
+  /** What the method takes. */
   params: FileChangeOutputDeltaNotification;
 };
 
 /** A request of the server needs no answer any more. */
 export type ServerRequestResolvedServerNotification = {
+  /** The name of the method. */
   method: "serverRequest/resolved";
+  /** What the method takes. */
   params: ServerRequestResolvedNotification;
 };
 
 /** News from an MCP tool that is running. */
 export type McpToolCallProgressServerNotification = {
+  /** The name of the method. */
   method: "item/mcpToolCall/progress";
+  /** What the method takes. */
   params: McpToolCallProgressNotification;
 };
 
 /** The OAuth login of an MCP server ended. */
 export type McpServerOauthLoginCompletedServerNotification = {
+  /** The name of the method. */
   method: "mcpServer/oauthLogin/completed";
+  /** What the method takes. */
   params: McpServerOauthLoginCompletedNotification;
 };
 
 /** An MCP server is starting, is ready or failed. */
 export type McpServerStatusUpdatedServerNotification = {
+  /** The name of the method. */
   method: "mcpServer/startupStatus/updated";
+  /** What the method takes. */
   params: McpServerStatusUpdatedNotification;
 };
 
 /** Somebody logged in or out. */
 export type AccountUpdatedServerNotification = {
+  /** The name of the method. */
   method: "account/updated";
+  /** What the method takes. */
   params: AccountUpdatedNotification;
 };
 
 /** How much of the account's limits is used changed. */
 export type AccountRateLimitsUpdatedServerNotification = {
+  /** The name of the method. */
   method: "account/rateLimits/updated";
+  /** What the method takes. */
   params: AccountRateLimitsUpdatedNotification;
 };
 
 /** The list of apps changed. */
 export type AppListUpdatedServerNotification = {
+  /** The name of the method. */
   method: "app/list/updated";
+  /** What the method takes. */
   params: AppListUpdatedNotification;
 };
 
 /** Something changed below a watched path. */
 export type FsChangedServerNotification = {
+  /** The name of the method. */
   method: "fs/changed";
+  /** What the method takes. */
   params: FsChangedNotification;
 };
 
 /** More of a summary of the model's reasoning. */
 export type ReasoningSummaryTextDeltaServerNotification = {
+  /** The name of the method. */
   method: "item/reasoning/summaryTextDelta";
+  /** What the method takes. */
   params: ReasoningSummaryTextDeltaNotification;
 };
 
 /** Another part of the reasoning summary begins. */
 export type ReasoningSummaryPartAddedServerNotification = {
+  /** The name of the method. */
   method: "item/reasoning/summaryPartAdded";
+  /** What the method takes. */
   params: ReasoningSummaryPartAddedNotification;
 };
 
 /** More of the model's reasoning itself, where the provider shows it. */
 export type ReasoningTextDeltaServerNotification = {
+  /** The name of the method. */
   method: "item/reasoning/textDelta";
+  /** What the method takes. */
   params: ReasoningTextDeltaNotification;
 };
 
 /** A thread's history was compacted; the older form of the `contextCompaction` item. */
 export type ContextCompactedServerNotification = {
+  /** The name of the method. */
   method: "thread/compacted";
+  /** What the method takes. */
   params: ContextCompactedNotification;
 };
 
 /** The provider answers with another model than the one asked for. */
 export type ModelReroutedServerNotification = {
+  /** The name of the method. */
   method: "model/rerouted";
+  /** What the method takes. */
   params: ModelReroutedNotification;
 };
 
 /** Something that is in use will go away. */
 export type DeprecationNoticeServerNotification = {
+  /** The name of the method. */
   method: "deprecationNotice";
+  /** What the method takes. */
   params: DeprecationNoticeNotification;
 };
 
 /** A configuration file has a problem that did not stop the server. */
 export type ConfigWarningServerNotification = {
+  /** The name of the method. */
   method: "configWarning";
+  /** What the method takes. */
   params: ConfigWarningNotification;
 };
 
 /** An open file search has new results. */
 export type FuzzyFileSearchSessionUpdatedServerNotification = {
+  /** The name of the method. */
   method: "fuzzyFileSearch/sessionUpdated";
+  /** What the method takes. */
   params: FuzzyFileSearchSessionUpdatedNotification;
 };
 
 /** An open file search has all its results. */
 export type FuzzyFileSearchSessionCompletedServerNotification = {
+  /** The name of the method. */
   method: "fuzzyFileSearch/sessionCompleted";
+  /** What the method takes. */
   params: FuzzyFileSearchSessionCompletedNotification;
 };
 
 /** A live conversation is open. */
 export type ThreadRealtimeStartedServerNotification = {
+  /** The name of the method. */
   method: "thread/realtime/started";
+  /** What the method takes. */
   params: ThreadRealtimeStartedNotification;
 };
 
 /** An item of the live conversation that has no notification of its own. */
 export type ThreadRealtimeItemAddedServerNotification = {
+  /** The name of the method. */
   method: "thread/realtime/itemAdded";
+  /** What the method takes. */
   params: ThreadRealtimeItemAddedNotification;
 };
 
 /** More text of what is being said. */
 export type ThreadRealtimeTranscriptUpdatedServerNotification = {
+  /** The name of the method. */
   method: "thread/realtime/transcriptUpdated";
+  /** What the method takes. */
   params: ThreadRealtimeTranscriptUpdatedNotification;
 };
 
 /** More audio of what is being said. */
 export type ThreadRealtimeOutputAudioDeltaServerNotification = {
+  /** The name of the method. */
   method: "thread/realtime/outputAudio/delta";
+  /** What the method takes. */
   params: ThreadRealtimeOutputAudioDeltaNotification;
 };
 
 /** The live conversation has a problem. */
 export type ThreadRealtimeErrorServerNotification = {
+  /** The name of the method. */
   method: "thread/realtime/error";
+  /** What the method takes. */
   params: ThreadRealtimeErrorNotification;
 };
 
 /** The live conversation is closed. */
 export type ThreadRealtimeClosedServerNotification = {
+  /** The name of the method. */
   method: "thread/realtime/closed";
+  /** What the method takes. */
   params: ThreadRealtimeClosedNotification;
 };
 
 /** Folders on Windows can be written by everybody, which a sandbox cannot mend. */
 export type WindowsWorldWritableWarningServerNotification = {
+  /** The name of the method. */
   method: "windows/worldWritableWarning";
+  /** What the method takes. */
   params: WindowsWorldWritableWarningNotification;
 };
 
 /** Preparing the Windows sandbox ended. */
 export type WindowsSandboxSetupCompletedServerNotification = {
+  /** The name of the method. */
   method: "windowsSandbox/setupCompleted";
+  /** What the method takes. */
   params: WindowsSandboxSetupCompletedNotification;
 };
 
 /** A login ended, well or not. */
 export type AccountLoginCompletedServerNotification = {
+  /** The name of the method. */
   method: "account/login/completed";
+  /** What the method takes. */
   params: AccountLoginCompletedNotification;
 };
 

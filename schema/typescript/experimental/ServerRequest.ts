@@ -12,64 +12,91 @@ import type { ToolRequestUserInputParams } from "./v2/ToolRequestUserInputParams
 
 /** Asks whether a command may run. */
 export type CommandExecutionRequestApprovalServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "item/commandExecution/requestApproval";
+  /** What the method takes. */
   params: CommandExecutionRequestApprovalParams;
 };
 
 /** Asks whether a patch may be applied. */
 export type FileChangeRequestApprovalServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "item/fileChange/requestApproval";
+  /** What the method takes. */
   params: FileChangeRequestApprovalParams;
 };
 
 /** Puts questions of the model to the user. */
 export type ToolRequestUserInputServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "item/tool/requestUserInput";
+  /** What the method takes. */
   params: ToolRequestUserInputParams;
 };
 
 /** Passes on a question of an MCP server. */
 export type McpServerElicitationRequestServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "mcpServer/elicitation/request";
+  /** What the method takes. */
   params: McpServerElicitationRequestParams;
 };
 
 /** Asks for permissions beyond those of the sandbox. */
 export type PermissionsRequestApprovalServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "item/permissions/requestApproval";
+  /** What the method takes. */
   params: PermissionsRequestApprovalParams;
 };
 
 /** Has the client run one of the tools that it brought along. */
 export type DynamicToolCallServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "item/tool/call";
+  /** What the method takes. */
   params: DynamicToolCallParams;
 };
 
 /** Asks the client, who holds the login, for new tokens. */
 export type ChatgptAuthTokensRefreshServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "account/chatgptAuthTokens/refresh";
+  /** What the method takes. */
   params: ChatgptAuthTokensRefreshParams;
 };
 
 /** Asks whether a patch may be applied; the older form, for older threads. */
 export type ApplyPatchApprovalServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "applyPatchApproval";
+  /** What the method takes. */
   params: ApplyPatchApprovalParams;
 };
 
 /** Asks whether a command may run; the older form, for older threads. */
 export type ExecCommandApprovalServerRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "execCommandApproval";
+  /** What the method takes. */
   params: ExecCommandApprovalParams;
 };
 

@@ -3,11 +3,13 @@ import type { SubAgentSource } from "./SubAgentSource";
 
 /** A program that names itself. */
 export type CustomConversationSource = {
+  /** A program that names itself. */
   custom: string;
 };
 
 /** The engine itself. */
 export type SubagentConversationSource = {
+  /** The engine itself. */
   subagent: SubAgentSource;
 };
 

@@ -4,6 +4,7 @@ import type { ThreadId } from "./ThreadId";
 
 /** An agent that another thread spawned. */
 export type ThreadSpawnSubAgentSource = {
+  /** An agent that another thread spawned. */
   thread_spawn: {
     /** The thread that spawned it. */
     parent_thread_id: ThreadId;
@@ -20,6 +21,7 @@ export type ThreadSpawnSubAgentSource = {
 
 /** Something else, told by a label. */
 export type OtherSubAgentSource = {
+  /** Something else, told by a label. */
   other: string;
 };
 

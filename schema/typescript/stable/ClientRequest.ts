@@ -61,435 +61,621 @@ import type { WindowsSandboxSetupStartParams } from "./v2/WindowsSandboxSetupSta
 
 /** Opens the connection: who the client is, what it can do; the first request, once. */
 export type InitializeClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "initialize";
+  /** What the method takes. */
   params: InitializeParams;
 };
 
 /** Starts a new thread and subscribes this connection to it. */
 export type ThreadStartClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/start";
+  /** What the method takes. */
   params: ThreadStartParams;
 };
 
 /** Loads a stored thread, or joins a running one, so that turns can follow. */
 export type ThreadResumeClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/resume";
+  /** What the method takes. */
   params: ThreadResumeParams;
 };
 
 /** Copies a thread's history into a new thread with an id of its own. */
 export type ThreadForkClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/fork";
+  /** What the method takes. */
   params: ThreadForkParams;
 };
 
 /** Moves a stored thread out of the default list. */
 export type ThreadArchiveClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/archive";
+  /** What the method takes. */
   params: ThreadArchiveParams;
 };
 
 /** Ends this connection's interest in a thread; the last one to leave unloads it. */
 export type ThreadUnsubscribeClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/unsubscribe";
+  /** What the method takes. */
   params: ThreadUnsubscribeParams;
 };
 
 /** Gives a thread the name that people see. */
 export type ThreadSetNameClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/name/set";
+  /** What the method takes. */
   params: ThreadSetNameParams;
 };
 
 /** Changes stored metadata of a thread, field by field. */
 export type ThreadMetadataUpdateClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/metadata/update";
+  /** What the method takes. */
   params: ThreadMetadataUpdateParams;
 };
 
 /** Brings an archived thread back into the default list. */
 export type ThreadUnarchiveClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/unarchive";
+  /** What the method takes. */
   params: ThreadUnarchiveParams;
 };
 
 /** Replaces the older part of a thread's history by a summary; progress comes as a turn. */
 export type ThreadCompactStartClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/compact/start";
+  /** What the method takes. */
   params: ThreadCompactStartParams;
 };
 
 /** Runs a command line of the user in a thread, outside its sandbox. */
 export type ThreadShellCommandClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/shellCommand";
+  /** What the method takes. */
   params: ThreadShellCommandParams;
 };
 
 /** Takes the last turns out of a thread's history; files stay as they are. */
 export type ThreadRollbackClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/rollback";
+  /** What the method takes. */
   params: ThreadRollbackParams;
 };
 
 /** Pages through the stored threads. */
 export type ThreadListClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/list";
+  /** What the method takes. */
   params: ThreadListParams;
 };
 
 /** Lists the ids of the threads that are in memory. */
 export type ThreadLoadedListClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/loaded/list";
+  /** What the method takes. */
   params: ThreadLoadedListParams;
 };
 
 /** Reads a thread without loading it, with its turns if asked. */
 export type ThreadReadClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "thread/read";
+  /** What the method takes. */
   params: ThreadReadParams;
 };
 
 /** Lists the skills found for one or more folders. */
 export type SkillsListClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "skills/list";
+  /** What the method takes. */
   params: SkillsListParams;
 };
 
 /** Lists the plugin marketplaces and what they offer. */
 export type PluginListClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "plugin/list";
+  /** What the method takes. */
   params: PluginListParams;
 };
 
 /** Describes one plugin in full. */
 export type PluginReadClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "plugin/read";
+  /** What the method takes. */
   params: PluginReadParams;
 };
 
 /** Pages through the apps that can be connected. */
 export type AppsListClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "app/list";
+  /** What the method takes. */
   params: AppsListParams;
 };
 
 /** Reads a file. */
 export type FsReadFileClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/readFile";
+  /** What the method takes. */
   params: FsReadFileParams;
 };
 
 /** Writes a file whole. */
 export type FsWriteFileClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/writeFile";
+  /** What the method takes. */
   params: FsWriteFileParams;
 };
 
 /** Makes a folder. */
 export type FsCreateDirectoryClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/createDirectory";
+  /** What the method takes. */
   params: FsCreateDirectoryParams;
 };
 
 /** Tells what a path is and when it was made and changed. */
 export type FsGetMetadataClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/getMetadata";
+  /** What the method takes. */
   params: FsGetMetadataParams;
 };
 
 /** Lists what a folder holds, one level deep. */
 export type FsReadDirectoryClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/readDirectory";
+  /** What the method takes. */
   params: FsReadDirectoryParams;
 };
 
 /** Removes a file or a folder. */
 export type FsRemoveClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/remove";
+  /** What the method takes. */
   params: FsRemoveParams;
 };
 
 /** Copies a file or a folder. */
 export type FsCopyClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/copy";
+  /** What the method takes. */
   params: FsCopyParams;
 };
 
 /** Starts watching a path for this connection; changes come as `fs/changed`. */
 export type FsWatchClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/watch";
+  /** What the method takes. */
   params: FsWatchParams;
 };
 
 /** Ends a watch. */
 export type FsUnwatchClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fs/unwatch";
+  /** What the method takes. */
   params: FsUnwatchParams;
 };
 
 /** Turns a skill on or off in the user's configuration. */
 export type SkillsConfigWriteClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "skills/config/write";
+  /** What the method takes. */
   params: SkillsConfigWriteParams;
 };
 
 /** Installs a plugin from a marketplace. */
 export type PluginInstallClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "plugin/install";
+  /** What the method takes. */
   params: PluginInstallParams;
 };
 
 /** Removes an installed plugin. */
 export type PluginUninstallClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "plugin/uninstall";
+  /** What the method takes. */
   params: PluginUninstallParams;
 };
 
 /** Gives the model new input; the turn that follows streams as notifications. */
 export type TurnStartClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "turn/start";
+  /** What the method takes. */
   params: TurnStartParams;
 };
 
 /** Adds input to the turn that is running. */
 export type TurnSteerClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "turn/steer";
+  /** What the method takes. */
   params: TurnSteerParams;
 };
 
 /** Stops the turn that is running. */
 export type TurnInterruptClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "turn/interrupt";
+  /** What the method takes. */
   params: TurnInterruptParams;
 };
 
 /** Has changes reviewed, in the thread itself or in one of its own. */
 export type ReviewStartClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "review/start";
+  /** What the method takes. */
   params: ReviewStartParams;
 };
 
 /** Pages through the models that can be chosen. */
 export type ModelListClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "model/list";
+  /** What the method takes. */
   params: ModelListParams;
 };
 
 /** Pages through the feature switches and their state. */
 export type ExperimentalFeatureListClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "experimentalFeature/list";
+  /** What the method takes. */
   params: ExperimentalFeatureListParams;
 };
 
 /** Sets feature switches for as long as this process runs. */
 export type ExperimentalFeatureEnablementSetClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "experimentalFeature/enablement/set";
+  /** What the method takes. */
   params: ExperimentalFeatureEnablementSetParams;
 };
 
 /** Starts the OAuth login of an MCP server. */
 export type McpServerOauthLoginClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "mcpServer/oauth/login";
+  /** What the method takes. */
   params: McpServerOauthLoginParams;
 };
 
 /** Reads the MCP server configuration again, for loaded threads too. */
 export type McpServerRefreshClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "config/mcpServer/reload";
+  /** The method takes nothing. */
   params?: null;
 };
 
 /** Pages through the MCP servers with their tools, resources and login state. */
 export type ListMcpServerStatusClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "mcpServerStatus/list";
+  /** What the method takes. */
   params: ListMcpServerStatusParams;
 };
 
 /** Prepares the sandbox on Windows; an error elsewhere. */
 export type WindowsSandboxSetupStartClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "windowsSandbox/setupStart";
+  /** What the method takes. */
   params: WindowsSandboxSetupStartParams;
 };
 
 /** Logs in with a key, in the browser, or with tokens that the client holds. */
 export type LoginAccountClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "account/login/start";
+  /** What the method takes. */
   params: LoginAccountParams;
 };
 
 /** Gives up a browser login that has not finished. */
 export type CancelLoginAccountClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "account/login/cancel";
+  /** What the method takes. */
   params: CancelLoginAccountParams;
 };
 
 /** Forgets the login. */
 export type LogoutAccountClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "account/logout";
+  /** The method takes nothing. */
   params?: null;
 };
 
 /** Reads how much of the account's limits is used. */
 export type GetAccountRateLimitsClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "account/rateLimits/read";
+  /** The method takes nothing. */
   params?: null;
 };
 
 /** Sends a report about a thread. */
 export type FeedbackUploadClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "feedback/upload";
+  /** What the method takes. */
   params: FeedbackUploadParams;
 };
 
 /** Runs one command in the sandbox, without a thread. */
 export type CommandExecClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "command/exec";
+  /** What the method takes. */
   params: CommandExecParams;
 };
 
 /** Writes to the input of a command that runs, or closes it. */
 export type CommandExecWriteClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "command/exec/write";
+  /** What the method takes. */
   params: CommandExecWriteParams;
 };
 
 /** Ends a command that runs. */
 export type CommandExecTerminateClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "command/exec/terminate";
+  /** What the method takes. */
   params: CommandExecTerminateParams;
 };
 
 /** Changes the terminal size of a command that runs. */
 export type CommandExecResizeClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "command/exec/resize";
+  /** What the method takes. */
   params: CommandExecResizeParams;
 };
 
 /** Reads the effective configuration, and where each value comes from. */
 export type ConfigReadClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "config/read";
+  /** What the method takes. */
   params: ConfigReadParams;
 };
 
 /** Looks for another assistant's settings that could be taken over. */
 export type ExternalAgentConfigDetectClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "externalAgentConfig/detect";
+  /** What the method takes. */
   params: ExternalAgentConfigDetectParams;
 };
 
 /** Takes over settings that `externalAgentConfig/detect` found. */
 export type ExternalAgentConfigImportClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "externalAgentConfig/import";
+  /** What the method takes. */
   params: ExternalAgentConfigImportParams;
 };
 
 /** Writes one value to the user's configuration file. */
 export type ConfigValueWriteClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "config/value/write";
+  /** What the method takes. */
   params: ConfigValueWriteParams;
 };
 
 /** Writes several values to the user's configuration file, all or none. */
 export type ConfigBatchWriteClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "config/batchWrite";
+  /** What the method takes. */
   params: ConfigBatchWriteParams;
 };
 
 /** Reads what an administrator requires of the configuration. */
 export type ConfigRequirementsReadClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "configRequirements/read";
+  /** The method takes nothing. */
   params?: null;
 };
 
 /** Reads who is logged in. */
 export type GetAccountClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "account/read";
+  /** What the method takes. */
   params: GetAccountParams;
 };
 
 /** Summarises a stored thread; an older form of `thread/read`. */
 export type GetConversationSummaryClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "getConversationSummary";
+  /** What the method takes. */
   params: GetConversationSummaryParams;
 };
 
 /** Compares a folder with the newest commit that its remote has too. */
 export type GitDiffToRemoteClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "gitDiffToRemote";
+  /** What the method takes. */
   params: GitDiffToRemoteParams;
 };
 
 /** Reads how requests are authenticated; an older form of `account/read`. */
 export type GetAuthStatusClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "getAuthStatus";
+  /** What the method takes. */
   params: GetAuthStatusParams;
 };
 
 /** Finds files by an approximate name. */
 export type FuzzyFileSearchClientRequest = {
+  /** Repeated in the reply. */
   id: RequestId;
+  /** The name of the method. */
   method: "fuzzyFileSearch";
+  /** What the method takes. */
   params: FuzzyFileSearchParams;
 };
 

@@ -2,6 +2,7 @@
 
 /** The file is created. */
 export type AddFileChange = {
+  /** Tells which variant this is. */
   type: "add";
   /** The text of the new file. */
   content: string;
@@ -9,6 +10,7 @@ export type AddFileChange = {
 
 /** The file is removed. */
 export type DeleteFileChange = {
+  /** Tells which variant this is. */
   type: "delete";
   /** The text that the file had. */
   content: string;
@@ -16,6 +18,7 @@ export type DeleteFileChange = {
 
 /** The file is edited, and possibly moved. */
 export type UpdateFileChange = {
+  /** Tells which variant this is. */
   type: "update";
   /** The edit as unified hunks, without file headers. */
   unified_diff: string;

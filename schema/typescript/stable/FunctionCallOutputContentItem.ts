@@ -3,6 +3,7 @@ import type { ImageDetail } from "./ImageDetail";
 
 /** Text. */
 export type InputTextFunctionCallOutputContentItem = {
+  /** Tells which variant this is. */
   type: "input_text";
   /** The text. */
   text: string;
@@ -10,6 +11,7 @@ export type InputTextFunctionCallOutputContentItem = {
 
 /** An image. */
 export type InputImageFunctionCallOutputContentItem = {
+  /** Tells which variant this is. */
   type: "input_image";
   /** Where the image is: a URL, often a `data:` one. */
   image_url: string;

@@ -4,6 +4,7 @@ import type { NetworkPolicyAmendment } from "./v2/NetworkPolicyAmendment";
 
 /** Do it, and allow every command that begins like this from now on. */
 export type ApprovedExecpolicyAmendmentReviewDecision = {
+  /** Do it, and allow every command that begins like this from now on. */
   approved_execpolicy_amendment: {
     /** The words that such commands begin with. */
     proposed_execpolicy_amendment: ExecPolicyAmendment;
@@ -12,6 +13,7 @@ export type ApprovedExecpolicyAmendmentReviewDecision = {
 
 /** Add a rule about a host, and act by it. */
 export type NetworkPolicyAmendmentReviewDecision = {
+  /** Add a rule about a host, and act by it. */
   network_policy_amendment: {
     /** The rule to add. */
     network_policy_amendment: NetworkPolicyAmendment;

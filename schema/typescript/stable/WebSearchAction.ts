@@ -2,6 +2,7 @@
 
 /** It searched. */
 export type SearchResponsesApiWebSearchAction = {
+  /** Tells which variant this is. */
   type: "search";
   /** What for. */
   query?: string | null;
@@ -11,6 +12,7 @@ export type SearchResponsesApiWebSearchAction = {
 
 /** It opened a page. */
 export type OpenPageResponsesApiWebSearchAction = {
+  /** Tells which variant this is. */
   type: "open_page";
   /** Which. */
   url?: string | null;
@@ -18,6 +20,7 @@ export type OpenPageResponsesApiWebSearchAction = {
 
 /** It looked for text in a page. */
 export type FindInPageResponsesApiWebSearchAction = {
+  /** Tells which variant this is. */
   type: "find_in_page";
   /** Which page. */
   url?: string | null;
@@ -27,6 +30,7 @@ export type FindInPageResponsesApiWebSearchAction = {
 
 /** Something that is not known. */
 export type OtherResponsesApiWebSearchAction = {
+  /** Tells which variant this is. */
   type: "other";
 };
 

@@ -203,7 +203,8 @@ fn remove_experimental_fields(schema: &mut Value) {
     }
 }
 
-/// Gives every object variant of a union a title of its own: its tag, then the name of the union.
+/// Gives every object variant of a union a title of its own, its tag and then the name of the union,
+/// and describes the member that holds the tag.
 fn name_variants(union: &str, schema: &mut Value) {
     for key in ["oneOf", "anyOf"] {
         let branches = schema.get_mut(key).and_then(Value::as_array_mut);
@@ -213,12 +214,39 @@ fn name_variants(union: &str, schema: &mut Value) {
             .filter_map(Value::as_object_mut)
         {
             if let Some(tag) = variant_tag(branch) {
+                describe_tag(branch);
                 branch.insert(
                     "title".to_owned(),
                     format!("{}{union}", pascal_case(&tag)).into(),
                 );
             }
         }
+    }
+}
+
+/// A constant tells the variant; a single member is described as the variant is.
+fn describe_tag(variant: &mut Map<String, Value>) {
+    let description = variant.get("description").cloned();
+    let Some(properties) = variant.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let is_single = properties.len() == 1;
+    for property in properties.values_mut() {
+        if property.get("const").is_some() {
+            describe(property, "Tells which variant this is.".into());
+        } else if let (true, Some(description)) = (is_single, &description) {
+            describe(property, description.clone());
+        }
+    }
+}
+
+/// Adds a description where there is none. Beside a reference, draft 7 would not see it.
+fn describe(schema: &mut Value, description: Value) {
+    if schema.get("$ref").is_some() {
+        *schema = json!({ "allOf": [schema.take()] });
+    }
+    if let Some(object) = schema.as_object_mut() {
+        object.entry("description").or_insert(description);
     }
 }
 
@@ -270,25 +298,33 @@ fn message_union(direction: Direction, name: &str, methods: &[Method]) -> Value 
 }
 
 fn message_variant(method: &Method, union: &str, is_request: bool) -> Value {
+    let refer_to = |name: &str, description: &str| {
+        let mut schema = json!({ "$ref": format!("{REFERENCE}{name}") });
+        describe(&mut schema, description.into());
+        schema
+    };
     let mut properties = Map::new();
     let mut required = vec!["method"];
     if is_request {
-        let id = format!("{REFERENCE}RequestId");
-        properties.insert("id".to_owned(), json!({ "$ref": id }));
+        let id = refer_to("RequestId", "Repeated in the reply.");
+        properties.insert("id".to_owned(), id);
         required.push("id");
     }
-    properties.insert(
-        "method".to_owned(),
-        json!({ "type": "string", "const": method.name }),
-    );
+    let name = json!({
+        "type": "string",
+        "const": method.name,
+        "description": "The name of the method.",
+    });
+    properties.insert("method".to_owned(), name);
     match method.params {
         Some(params) => {
-            let params = format!("{REFERENCE}{}", (params.name)());
-            properties.insert("params".to_owned(), json!({ "$ref": params }));
+            let params = refer_to(&(params.name)(), "What the method takes.");
+            properties.insert("params".to_owned(), params);
             required.push("params");
         }
         None if is_request => {
-            properties.insert("params".to_owned(), json!({ "type": "null" }));
+            let params = json!({ "type": "null", "description": "The method takes nothing." });
+            properties.insert("params".to_owned(), params);
         }
         None => {}
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use codex_app_server_protocol::methods;
 use serde_json::Value;
 
+use crate::schemas::SchemaFiles;
 use crate::transcript::Sender;
 use crate::transcript::Transcript;
 
@@ -16,7 +17,7 @@ const GOLDEN_FOLDER: &str = "CODEX_GOLDEN_FOLDER";
 const DEFAULT_GOLDEN_FOLDER: &str = "../../../shared/conformance/golden";
 
 /// The conversations of our corpus, a file each, a message per line with who sent it.
-pub(crate) fn corpus() -> Vec<(String, Vec<(Sender, Value)>)> {
+fn corpus() -> Vec<(String, Vec<(Sender, Value)>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
@@ -46,8 +47,9 @@ fn entry(line: &Value) -> (Sender, Value) {
 
 #[test]
 fn corpus_survives() {
+    let mut schemas = SchemaFiles::new();
     for (file, messages) in corpus() {
-        let mut transcript = Transcript::default();
+        let mut transcript = Transcript::new(&mut schemas);
         for (number, (sender, message)) in messages.iter().enumerate() {
             if let Err(error) = transcript.check(*sender, message) {
                 panic!("{file}:{}: {error}", number + 1);
@@ -82,6 +84,7 @@ fn recorded_conversations_survive() {
         println!("skipped: no recorded conversations; set {GOLDEN_FOLDER} to a folder of them");
         return;
     };
+    let mut schemas = SchemaFiles::new();
     let mut checked = 0;
     let mut failures = Vec::new();
     for file in files {
@@ -91,7 +94,7 @@ fn recorded_conversations_survive() {
             let messages: Vec<_> = messages.as_array().unwrap().iter().map(entry).collect();
             checked += messages.len();
             failures.extend(
-                failures_of(&messages)
+                failures_of(&messages, &mut schemas)
                     .into_iter()
                     .map(|why| format!("{}: {why}", path.display())),
             );
@@ -102,13 +105,13 @@ fn recorded_conversations_survive() {
 }
 
 /// What does not survive of one conversation. A request that was answered by an error need not.
-fn failures_of(messages: &[(Sender, Value)]) -> Vec<String> {
+fn failures_of(messages: &[(Sender, Value)], schemas: &mut SchemaFiles) -> Vec<String> {
     let is_refused = |id: &Value| {
         messages
             .iter()
             .any(|(_, other)| other.get("error").is_some() && other["id"] == *id)
     };
-    let mut transcript = Transcript::default();
+    let mut transcript = Transcript::new(schemas);
     let mut failures = Vec::new();
     for (sender, message) in messages {
         if let Err(why) = transcript.check(*sender, &fill_in(message, ""))

@@ -1,19 +1,24 @@
-//! Checks a transcript of a connection: each message reads into our types and writes back equal.
+//! Checks a transcript of a connection: each message reads into our types, writes back equal, and is
+//! accepted by the generated schema.
 
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol::ClientNotification;
 use codex_app_server_protocol::ClientRequest;
 use codex_app_server_protocol::ClientResponse;
+use codex_app_server_protocol::Method;
 use codex_app_server_protocol::ReadError;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::ServerResponse;
+use codex_app_server_protocol::methods;
 use codex_app_server_protocol::rpc::Message;
 use codex_app_server_protocol::rpc::RequestId;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::schemas::SchemaFiles;
 
 /// Who sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +28,21 @@ pub(crate) enum Sender {
 }
 
 /// The requests of a connection that wait for their replies.
-#[derive(Debug, Default)]
-pub(crate) struct Transcript {
+pub(crate) struct Transcript<'a> {
+    schemas: &'a mut SchemaFiles,
     from_client: BTreeMap<RequestId, String>,
     from_server: BTreeMap<RequestId, String>,
 }
 
-impl Transcript {
+impl<'a> Transcript<'a> {
+    pub(crate) fn new(schemas: &'a mut SchemaFiles) -> Self {
+        Self {
+            schemas,
+            from_client: BTreeMap::new(),
+            from_server: BTreeMap::new(),
+        }
+    }
+
     /// Reads a message and writes it back; what comes out must equal what went in.
     ///
     /// Of what a client sent, members that hold nothing do not count: where it may leave one out it
@@ -48,6 +61,14 @@ impl Transcript {
                     Sender::Client => rewrite(ClientRequest::read(&request.method, request.params)),
                     Sender::Server => rewrite(ServerRequest::read(&request.method, request.params)),
                 }?;
+                let union = match sender {
+                    Sender::Client => "ClientRequest",
+                    Sender::Server => "ServerRequest",
+                };
+                if let Some(params) = params_of(&request.method) {
+                    self.schemas.validate(&params, &wire["params"])?;
+                    self.schemas.validate(union, wire)?;
+                }
                 match sender {
                     Sender::Client => equal(&dense(&written), &dense(&without_id(wire))),
                     Sender::Server => equal(&written, &without_id(wire)),
@@ -58,6 +79,11 @@ impl Transcript {
                     Sender::Client => rewrite(ClientNotification::read(&told.method, told.params)),
                     Sender::Server => rewrite(ServerNotification::read(&told.method, told.params)),
                 }?;
+                let union = match sender {
+                    Sender::Client => "ClientNotification",
+                    Sender::Server => "ServerNotification",
+                };
+                self.schemas.validate(union, wire)?;
                 equal(&written, wire)
             }
             Message::Response(response) => {
@@ -75,6 +101,8 @@ impl Transcript {
                     Sender::Client => rewrite(ClientResponse::read(&method, result)),
                     Sender::Server => rewrite(ServerResponse::read(&method, result)),
                 }?;
+                self.schemas
+                    .validate(&response_of(&method), &wire["result"])?;
                 equal(&written, &wire["result"])
             }
             Message::Error(_) => Ok(()),
@@ -87,6 +115,27 @@ impl Transcript {
             Sender::Server => &mut self.from_server,
         }
     }
+}
+
+/// The name of the type that a method takes, unless it takes nothing.
+fn params_of(method: &str) -> Option<String> {
+    let params = row(method).params?;
+    Some((params.name)().into_owned())
+}
+
+/// The name of the type that a method answers.
+fn response_of(method: &str) -> String {
+    row(method)
+        .response
+        .map(|response| (response.name)().into_owned())
+        .unwrap_or_default()
+}
+
+fn row(method: &str) -> Method {
+    methods()
+        .into_iter()
+        .find(|row| row.name == method)
+        .unwrap()
 }
 
 fn rewrite<T: Serialize>(read: Result<T, ReadError>) -> Result<Value, String> {

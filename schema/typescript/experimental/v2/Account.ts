@@ -3,11 +3,13 @@ import type { PlanType } from "../PlanType";
 
 /** An API key; nothing about its owner is known. */
 export type ApiKeyAccount = {
+  /** Tells which variant this is. */
   type: "apiKey";
 };
 
 /** A ChatGPT account, whether its tokens are managed here or by the host. */
 export type ChatgptAccount = {
+  /** Tells which variant this is. */
   type: "chatgpt";
   /** Address claimed by the token. */
   email: string;

@@ -3,6 +3,7 @@ import type { NonSteerableTurnKind } from "./NonSteerableTurnKind";
 
 /** The provider could not be reached, or answered with an error status. */
 export type HttpConnectionFailedCodexErrorInfo = {
+  /** The provider could not be reached, or answered with an error status. */
   httpConnectionFailed: {
     /** Status of the provider's answer; null if none arrived. */
     httpStatusCode: number | null;
@@ -11,6 +12,7 @@ export type HttpConnectionFailedCodexErrorInfo = {
 
 /** The stream of the model's response could not be opened. */
 export type ResponseStreamConnectionFailedCodexErrorInfo = {
+  /** The stream of the model's response could not be opened. */
   responseStreamConnectionFailed: {
     /** Status of the provider's answer; null if none arrived. */
     httpStatusCode: number | null;
@@ -19,6 +21,7 @@ export type ResponseStreamConnectionFailedCodexErrorInfo = {
 
 /** The stream of the model's response broke off before its end. */
 export type ResponseStreamDisconnectedCodexErrorInfo = {
+  /** The stream of the model's response broke off before its end. */
   responseStreamDisconnected: {
     /** Status of the provider's answer; null if unknown. */
     httpStatusCode: number | null;
@@ -27,6 +30,7 @@ export type ResponseStreamDisconnectedCodexErrorInfo = {
 
 /** The request was given up after its last permitted retry. */
 export type ResponseTooManyFailedAttemptsCodexErrorInfo = {
+  /** The request was given up after its last permitted retry. */
   responseTooManyFailedAttempts: {
     /** Status of the last attempt; null if unknown. */
     httpStatusCode: number | null;
@@ -35,6 +39,7 @@ export type ResponseTooManyFailedAttemptsCodexErrorInfo = {
 
 /** Input was meant for a running turn that accepts none. */
 export type ActiveTurnNotSteerableCodexErrorInfo = {
+  /** Input was meant for a running turn that accepts none. */
   activeTurnNotSteerable: {
     /** Kind of the turn that is running. */
     turnKind: NonSteerableTurnKind;

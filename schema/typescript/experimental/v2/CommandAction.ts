@@ -2,6 +2,7 @@
 
 /** Shows one file. */
 export type ReadCommandAction = {
+  /** Tells which variant this is. */
   type: "read";
   /** The part of the command line that this describes. */
   command: string;
@@ -13,6 +14,7 @@ export type ReadCommandAction = {
 
 /** Lists files. */
 export type ListFilesCommandAction = {
+  /** Tells which variant this is. */
   type: "listFiles";
   /** The part of the command line that this describes. */
   command: string;
@@ -22,6 +24,7 @@ export type ListFilesCommandAction = {
 
 /** Searches in file contents or for file names. */
 export type SearchCommandAction = {
+  /** Tells which variant this is. */
   type: "search";
   /** The part of the command line that this describes. */
   command: string;
@@ -33,6 +36,7 @@ export type SearchCommandAction = {
 
 /** Anything else; stands for the whole command line. */
 export type UnknownCommandAction = {
+  /** Tells which variant this is. */
   type: "unknown";
   /** The whole script. */
   command: string;

@@ -4,6 +4,7 @@ import type { NetworkPolicyAmendment } from "./NetworkPolicyAmendment";
 
 /** Go ahead, and store a rule that allows commands of this kind from now on. */
 export type AcceptWithExecpolicyAmendmentCommandExecutionApprovalDecision = {
+  /** Go ahead, and store a rule that allows commands of this kind from now on. */
   acceptWithExecpolicyAmendment: {
     /** Leading words of the commands to allow. */
     execpolicy_amendment: ExecPolicyAmendment;
@@ -12,6 +13,7 @@ export type AcceptWithExecpolicyAmendmentCommandExecutionApprovalDecision = {
 
 /** Store a rule for the host; it also answers this question. */
 export type ApplyNetworkPolicyAmendmentCommandExecutionApprovalDecision = {
+  /** Store a rule for the host; it also answers this question. */
   applyNetworkPolicyAmendment: {
     /** Rule to store, allowing or denying the host. */
     network_policy_amendment: NetworkPolicyAmendment;

@@ -3,6 +3,7 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 
 /** Preferences managed by the organisation's device management. */
 export type MdmConfigLayerSource = {
+  /** Tells which variant this is. */
   type: "mdm";
   /** Preference domain of the application. */
   domain: string;
@@ -12,6 +13,7 @@ export type MdmConfigLayerSource = {
 
 /** Settings for everybody on the machine. */
 export type SystemConfigLayerSource = {
+  /** Tells which variant this is. */
   type: "system";
   /** Path of the file, which need not exist. */
   file: AbsolutePathBuf;
@@ -19,6 +21,7 @@ export type SystemConfigLayerSource = {
 
 /** Settings in the home folder; the only layer that is ever written. */
 export type UserConfigLayerSource = {
+  /** Tells which variant this is. */
   type: "user";
   /** Path of the file, which need not exist. */
   file: AbsolutePathBuf;
@@ -26,6 +29,7 @@ export type UserConfigLayerSource = {
 
 /** Settings of a `.codex` folder between the project root and the working folder. */
 export type ProjectConfigLayerSource = {
+  /** Tells which variant this is. */
   type: "project";
   /** Path of that folder; the nearest to the working folder wins. */
   dotCodexFolder: AbsolutePathBuf;
@@ -33,11 +37,13 @@ export type ProjectConfigLayerSource = {
 
 /** Overrides from the server's command line. */
 export type SessionFlagsConfigLayerSource = {
+  /** Tells which variant this is. */
   type: "sessionFlags";
 };
 
 /** Older form of managed settings, in a file of the administrator. */
 export type LegacyManagedConfigTomlFromFileConfigLayerSource = {
+  /** Tells which variant this is. */
   type: "legacyManagedConfigTomlFromFile";
   /** Path of that file. */
   file: AbsolutePathBuf;
@@ -45,6 +51,7 @@ export type LegacyManagedConfigTomlFromFileConfigLayerSource = {
 
 /** Older form of managed settings, from device management; beats every other layer. */
 export type LegacyManagedConfigTomlFromMdmConfigLayerSource = {
+  /** Tells which variant this is. */
   type: "legacyManagedConfigTomlFromMdm";
 };
 

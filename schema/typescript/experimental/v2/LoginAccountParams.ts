@@ -2,6 +2,7 @@
 
 /** Store an API key and use it from now on; refused when ChatGPT login is enforced. */
 export type ApiKeyLoginAccountParams = {
+  /** Tells which variant this is. */
   type: "apiKey";
   /** The key as it is; neither trimmed nor tried out against the service. */
   apiKey: string;
@@ -9,11 +10,13 @@ export type ApiKeyLoginAccountParams = {
 
 /** Browser login whose callback this server receives; it gives up after 10 minutes. */
 export type ChatgptLoginAccountParams = {
+  /** Tells which variant this is. */
   type: "chatgpt";
 };
 
 /** Tokens that the host application obtained and renews itself; kept in memory only. */
 export type ChatgptAuthTokensLoginAccountParams = {
+  /** Tells which variant this is. */
   type: "chatgptAuthTokens";
   /** JWT sent as bearer token; refused when it cannot be parsed. */
   accessToken: string;

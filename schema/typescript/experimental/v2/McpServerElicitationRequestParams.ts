@@ -6,6 +6,7 @@ import type { JsonValue } from "../serde_json/JsonValue";
 export type McpServerElicitationRequestParams = (
   /** The user fills in a form, or only agrees when the form has no fields. */
   | {
+    /** Tells which variant this is. */
     mode: "form";
     /**
      * Extra data; `codex_approval_kind` in it marks a question of this server's own. Null
@@ -19,6 +20,7 @@ export type McpServerElicitationRequestParams = (
   }
   /** The user does something on a web page. */
   | {
+    /** Tells which variant this is. */
     mode: "url";
     /** Extra data of the MCP server, passed on as it is; null means none. */
     _meta: JsonValue;

@@ -2,16 +2,19 @@
 
 /** Creates it. */
 export type AddPatchChangeKind = {
+  /** Tells which variant this is. */
   type: "add";
 };
 
 /** Removes it. */
 export type DeletePatchChangeKind = {
+  /** Tells which variant this is. */
   type: "delete";
 };
 
 /** Edits it, or moves it. */
 export type UpdatePatchChangeKind = {
+  /** Tells which variant this is. */
   type: "update";
   /** Where the file moves to; null if it stays. */
   move_path: string | null;

@@ -3,6 +3,7 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 
 /** A folder on this machine. */
 export type LocalPluginSource = {
+  /** Tells which variant this is. */
   type: "local";
   /** Path of that folder. */
   path: AbsolutePathBuf;

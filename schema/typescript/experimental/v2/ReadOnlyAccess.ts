@@ -3,6 +3,7 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 
 /** Those named here, besides the working directory and writable places. */
 export type RestrictedReadOnlyAccess = {
+  /** Tells which variant this is. */
   type: "restricted";
   /** Whether the system's programs and libraries are readable; true by default. */
   includePlatformDefaults?: boolean;
@@ -12,6 +13,7 @@ export type RestrictedReadOnlyAccess = {
 
 /** Every file that the server's user can read. */
 export type FullAccessReadOnlyAccess = {
+  /** Tells which variant this is. */
   type: "fullAccess";
 };
 

@@ -5,11 +5,13 @@ import type { ReadOnlyAccess } from "./ReadOnlyAccess";
 
 /** Everything; no sandbox is used. */
 export type DangerFullAccessSandboxPolicy = {
+  /** Tells which variant this is. */
   type: "dangerFullAccess";
 };
 
 /** Files can be read, but not written. */
 export type ReadOnlySandboxPolicy = {
+  /** Tells which variant this is. */
   type: "readOnly";
   /** Which files can be read; all by default. */
   access?: ReadOnlyAccess;
@@ -19,6 +21,7 @@ export type ReadOnlySandboxPolicy = {
 
 /** Everything, as the server already runs in a sandbox that others set up. */
 export type ExternalSandboxSandboxPolicy = {
+  /** Tells which variant this is. */
   type: "externalSandbox";
   /** What to tell the agent about the network; restricted by default. */
   networkAccess?: NetworkAccess;
@@ -26,6 +29,7 @@ export type ExternalSandboxSandboxPolicy = {
 
 /** Files can be written in some places and read elsewhere. */
 export type WorkspaceWriteSandboxPolicy = {
+  /** Tells which variant this is. */
   type: "workspaceWrite";
   /** Absolute directories to write in, besides the working directory; none by default. */
   writableRoots?: Array<AbsolutePathBuf>;

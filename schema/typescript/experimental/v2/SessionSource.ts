@@ -3,11 +3,13 @@ import type { SubAgentSource } from "../SubAgentSource";
 
 /** A product that names itself, such as `atlas` or `chatgpt`. */
 export type CustomSessionSource = {
+  /** A product that names itself, such as `atlas` or `chatgpt`. */
   custom: string;
 };
 
 /** Another thread, which runs this one as its sub-agent. */
 export type SubAgentSessionSource = {
+  /** Another thread, which runs this one as its sub-agent. */
   subAgent: SubAgentSource;
 };
 

@@ -22,6 +22,7 @@ import type { JsonValue } from "../serde_json/JsonValue";
 
 /** Input of the user, as handed to the model. */
 export type UserMessageThreadItem = {
+  /** Tells which variant this is. */
   type: "userMessage";
   /** Id of the message. */
   id: string;
@@ -31,6 +32,7 @@ export type UserMessageThreadItem = {
 
 /** Text that hooks sent back to the agent in place of letting the turn end. */
 export type HookPromptThreadItem = {
+  /** Tells which variant this is. */
   type: "hookPrompt";
   /** Id of the message that carried the text. */
   id: string;
@@ -40,6 +42,7 @@ export type HookPromptThreadItem = {
 
 /** A message that the agent wrote. */
 export type AgentMessageThreadItem = {
+  /** Tells which variant this is. */
   type: "agentMessage";
   /** Id that its text deltas carry as `itemId`. */
   id: string;
@@ -53,6 +56,7 @@ export type AgentMessageThreadItem = {
 
 /** A plan that the agent proposes in plan mode. */
 export type PlanThreadItem = {
+  /** Tells which variant this is. */
   type: "plan";
   /** Id that its text deltas carry as `itemId`. */
   id: string;
@@ -62,6 +66,7 @@ export type PlanThreadItem = {
 
 /** Thoughts of the model ahead of its answer. */
 export type ReasoningThreadItem = {
+  /** Tells which variant this is. */
   type: "reasoning";
   /** Id that its deltas carry as `itemId`. */
   id: string;
@@ -73,6 +78,7 @@ export type ReasoningThreadItem = {
 
 /** A command, run by the agent or by the user. */
 export type CommandExecutionThreadItem = {
+  /** Tells which variant this is. */
   type: "commandExecution";
   /** Id of the call, which approvals and output deltas carry as `itemId`. */
   id: string;
@@ -98,6 +104,7 @@ export type CommandExecutionThreadItem = {
 
 /** A patch to files. */
 export type FileChangeThreadItem = {
+  /** Tells which variant this is. */
   type: "fileChange";
   /** Id of the call, which its approval and deltas carry as `itemId`. */
   id: string;
@@ -109,6 +116,7 @@ export type FileChangeThreadItem = {
 
 /** A call of a tool of an MCP server. */
 export type McpToolCallThreadItem = {
+  /** Tells which variant this is. */
   type: "mcpToolCall";
   /** Id of the call. */
   id: string;
@@ -130,6 +138,7 @@ export type McpToolCallThreadItem = {
 
 /** A call of a tool that a client provides. */
 export type DynamicToolCallThreadItem = {
+  /** Tells which variant this is. */
   type: "dynamicToolCall";
   /** Id of the call, as in `item/tool/call`. */
   id: string;
@@ -149,6 +158,7 @@ export type DynamicToolCallThreadItem = {
 
 /** A call by which an agent directs other agents. */
 export type CollabAgentToolCallThreadItem = {
+  /** Tells which variant this is. */
   type: "collabAgentToolCall";
   /** Id of the call. */
   id: string;
@@ -172,6 +182,7 @@ export type CollabAgentToolCallThreadItem = {
 
 /** A web search, carried out by the model provider. */
 export type WebSearchThreadItem = {
+  /** Tells which variant this is. */
   type: "webSearch";
   /** Id that the model gave the search. */
   id: string;
@@ -183,6 +194,7 @@ export type WebSearchThreadItem = {
 
 /** An image file that the agent looked at. */
 export type ImageViewThreadItem = {
+  /** Tells which variant this is. */
   type: "imageView";
   /** Id of the call. */
   id: string;
@@ -192,6 +204,7 @@ export type ImageViewThreadItem = {
 
 /** An image that the model provider generated. */
 export type ImageGenerationThreadItem = {
+  /** Tells which variant this is. */
   type: "imageGeneration";
   /** Id that the model gave the image. */
   id: string;
@@ -207,6 +220,7 @@ export type ImageGenerationThreadItem = {
 
 /** A review began. */
 export type EnteredReviewModeThreadItem = {
+  /** Tells which variant this is. */
   type: "enteredReviewMode";
   /** Id of the review's turn, shared with the item that ends it. */
   id: string;
@@ -216,6 +230,7 @@ export type EnteredReviewModeThreadItem = {
 
 /** A review ended. */
 export type ExitedReviewModeThreadItem = {
+  /** Tells which variant this is. */
   type: "exitedReviewMode";
   /** Id of the review's turn, shared with the item that began it. */
   id: string;
@@ -225,6 +240,7 @@ export type ExitedReviewModeThreadItem = {
 
 /** The history was replaced by a summary, on request or to save room. */
 export type ContextCompactionThreadItem = {
+  /** Tells which variant this is. */
   type: "contextCompaction";
   /** Id of the compaction. */
   id: string;

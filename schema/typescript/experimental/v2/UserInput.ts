@@ -3,6 +3,7 @@ import type { TextElement } from "./TextElement";
 
 /** Text written by the user. */
 export type TextUserInput = {
+  /** Tells which variant this is. */
   type: "text";
   /** The text, which may name skills as `$name` and apps or plugins by their tokens. */
   text: string;
@@ -12,6 +13,7 @@ export type TextUserInput = {
 
 /** An image that the model provider can fetch or decode. */
 export type ImageUserInput = {
+  /** Tells which variant this is. */
   type: "image";
   /** Web address or data URL of the image. */
   url: string;
@@ -19,6 +21,7 @@ export type ImageUserInput = {
 
 /** An image file on the server's machine, read when the message is sent to the model. */
 export type LocalImageUserInput = {
+  /** Tells which variant this is. */
   type: "localImage";
   /** Path of the image file. */
   path: string;
@@ -26,6 +29,7 @@ export type LocalImageUserInput = {
 
 /** A skill to load, without leaving the model to look for it. */
 export type SkillUserInput = {
+  /** Tells which variant this is. */
   type: "skill";
   /** Name of the skill, as in the text's `$name`. */
   name: string;
@@ -35,6 +39,7 @@ export type SkillUserInput = {
 
 /** An app or plugin that the text refers to. */
 export type MentionUserInput = {
+  /** Tells which variant this is. */
   type: "mention";
   /** Name shown to the user. */
   name: string;

@@ -2,6 +2,7 @@
 
 /** A query to a search engine. */
 export type SearchWebSearchAction = {
+  /** Tells which variant this is. */
   type: "search";
   /** The query; null if the provider does not tell. */
   query: string | null;
@@ -11,6 +12,7 @@ export type SearchWebSearchAction = {
 
 /** A page that was opened. */
 export type OpenPageWebSearchAction = {
+  /** Tells which variant this is. */
   type: "openPage";
   /** Address of the page; null if the provider does not tell. */
   url: string | null;
@@ -18,6 +20,7 @@ export type OpenPageWebSearchAction = {
 
 /** A look for a text on a page. */
 export type FindInPageWebSearchAction = {
+  /** Tells which variant this is. */
   type: "findInPage";
   /** Address of the page; null if the provider does not tell. */
   url: string | null;
@@ -27,6 +30,7 @@ export type FindInPageWebSearchAction = {
 
 /** Not known yet, or a kind without a name here. */
 export type OtherWebSearchAction = {
+  /** Tells which variant this is. */
   type: "other";
 };
 

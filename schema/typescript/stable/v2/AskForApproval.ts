@@ -2,6 +2,7 @@
 
 /** Like `on-request`, with some kinds of question refused without asking. */
 export type GranularAskForApproval = {
+  /** Like `on-request`, with some kinds of question refused without asking. */
   granular: {
     /** Whether questions about leaving the sandbox are asked, of commands and patches. */
     sandbox_approval: boolean;

@@ -2,6 +2,7 @@
 
 /** Text. */
 export type InputTextDynamicToolCallOutputContentItem = {
+  /** Tells which variant this is. */
   type: "inputText";
   /** The text, which the model reads as it is. */
   text: string;
@@ -9,6 +10,7 @@ export type InputTextDynamicToolCallOutputContentItem = {
 
 /** An image. */
 export type InputImageDynamicToolCallOutputContentItem = {
+  /** Tells which variant this is. */
   type: "inputImage";
   /** Web address or data URL of the image. */
   imageUrl: string;

@@ -2,11 +2,13 @@
 
 /** The key is stored; `account/login/completed` follows. */
 export type ApiKeyLoginAccountResponse = {
+  /** Tells which variant this is. */
   type: "apiKey";
 };
 
 /** A browser has to finish it; `account/login/completed` tells how it ended. */
 export type ChatgptLoginAccountResponse = {
+  /** Tells which variant this is. */
   type: "chatgpt";
   /** UUID for cancelling and for recognising the completion. */
   loginId: string;
@@ -16,6 +18,7 @@ export type ChatgptLoginAccountResponse = {
 
 /** The tokens are in use; `account/login/completed` follows. */
 export type ChatgptAuthTokensLoginAccountResponse = {
+  /** Tells which variant this is. */
   type: "chatgptAuthTokens";
 };
 

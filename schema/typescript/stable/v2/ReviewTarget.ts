@@ -2,11 +2,13 @@
 
 /** Everything not committed: staged, unstaged and untracked. */
 export type UncommittedChangesReviewTarget = {
+  /** Tells which variant this is. */
   type: "uncommittedChanges";
 };
 
 /** What the current branch adds to another. */
 export type BaseBranchReviewTarget = {
+  /** Tells which variant this is. */
   type: "baseBranch";
   /** Branch to compare with; must not be blank. */
   branch: string;
@@ -14,6 +16,7 @@ export type BaseBranchReviewTarget = {
 
 /** What one commit changed. */
 export type CommitReviewTarget = {
+  /** Tells which variant this is. */
   type: "commit";
   /** Id of the commit, full or short; must not be blank. */
   sha: string;
@@ -23,6 +26,7 @@ export type CommitReviewTarget = {
 
 /** Whatever the instructions say. */
 export type CustomReviewTarget = {
+  /** Tells which variant this is. */
   type: "custom";
   /** Instructions for the reviewer; must not be blank. */
   instructions: string;

@@ -3,21 +3,25 @@ import type { ThreadActiveFlag } from "./ThreadActiveFlag";
 
 /** Only on disk, or unknown: the server holds nothing of it in memory. */
 export type NotLoadedThreadStatus = {
+  /** Tells which variant this is. */
   type: "notLoaded";
 };
 
 /** Loaded, with nothing running and nothing failed since the last turn began. */
 export type IdleThreadStatus = {
+  /** Tells which variant this is. */
   type: "idle";
 };
 
 /** Loaded, not running, with an engine error since the last turn began. */
 export type SystemErrorThreadStatus = {
+  /** Tells which variant this is. */
   type: "systemError";
 };
 
 /** A turn is running, or something waits for an answer from a client. */
 export type ActiveThreadStatus = {
+  /** Tells which variant this is. */
   type: "active";
   /** What the thread waits for, approvals before questions; empty while it works by itself. */
   activeFlags: Array<ThreadActiveFlag>;
