@@ -3,9 +3,10 @@
 
 use std::any::TypeId;
 use std::borrow::Cow;
-use std::fmt;
 
 use codex_protocol::Experimental;
+use codex_protocol::JsonError;
+use codex_protocol::from_json;
 use schemars::JsonSchema;
 use schemars::Schema;
 use schemars::SchemaGenerator;
@@ -118,24 +119,8 @@ pub enum ReadError {
         method: String,
     },
     /// The params or the result do not have the shape that the table names.
-    #[error("{}{message}", PathPrefix(.path))]
-    WrongShape {
-        /// The way to the offending value, for example `input[0].text`; `.` for the whole.
-        path: String,
-        /// What is wrong with it.
-        message: String,
-    },
-}
-
-struct PathPrefix<'a>(&'a str);
-
-impl fmt::Display for PathPrefix<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            "." => Ok(()),
-            path => write!(formatter, "{path}: "),
-        }
-    }
+    #[error(transparent)]
+    WrongShape(#[from] JsonError),
 }
 
 /// Reads params or a result; where nothing was sent, an empty object is read.
@@ -144,11 +129,7 @@ pub(crate) fn read<T: DeserializeOwned>(raw: Option<&RawValue>) -> Result<T, Rea
         None | Some("null") => "{}",
         Some(text) => text,
     };
-    let mut json = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize(&mut json).map_err(|error| ReadError::WrongShape {
-        path: error.path().to_string(),
-        message: without_position(&error.into_inner().to_string()),
-    })
+    Ok(from_json(text)?)
 }
 
 /// Writes `method` and, where there are any, `params`.
@@ -164,14 +145,6 @@ pub(crate) fn write<P: Serialize + 'static, S: Serializer>(
         message.serialize_field("params", params)?;
     }
     message.end()
-}
-
-/// serde_json names the line and column within the params, which means nothing to who sent a message.
-fn without_position(message: &str) -> String {
-    match message.rfind(" at line ") {
-        Some(end) => message[..end].to_owned(),
-        None => message.to_owned(),
-    }
 }
 
 /// Writes the enums, the dispatch types and the list of rows from the table.

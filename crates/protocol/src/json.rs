@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::error::Category;
+
+use crate::json_path::path_at;
 
 /// A string that is borrowed from the input where that is possible, which a plain `Cow` never is.
 #[derive(Deserialize)]
@@ -22,33 +25,45 @@ impl JsonError {
     pub fn path(&self) -> &str {
         &self.path
     }
+
+    /// What is wrong there.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// Puts the path of the offending field in place of the line and column.
+    pub(crate) fn locate(text: &str, error: &serde_json::Error) -> Self {
+        let mut reason = error.to_string();
+        let path = match error.classify() {
+            Category::Eof | Category::Io => String::new(),
+            Category::Syntax | Category::Data => path_at(text, offset(text, error)),
+        };
+        if error.classify() == Category::Data
+            && let Some(end) = reason.rfind(" at line ")
+        {
+            reason.truncate(end);
+        }
+        Self { path, reason }
+    }
 }
 
 /// Reads a value from a JSON text.
 ///
-/// Following the path costs time, so it is only done for a text that is known not to fit.
+/// The path of an error is found in the text afterwards: a reader that kept track of it would be slower,
+/// and every type would be compiled for it once more.
 pub fn from_json<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, JsonError> {
-    match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
-        Err(error) => Err(locate::<T>(text).unwrap_or_else(|| JsonError {
-            path: String::new(),
-            reason: error.to_string(),
-        })),
-    }
+    serde_json::from_str(text).map_err(|error| JsonError::locate(text, &error))
 }
 
-fn locate<'de, T: Deserialize<'de>>(text: &'de str) -> Option<JsonError> {
-    let deserializer = &mut serde_json::Deserializer::from_str(text);
-    let error = serde_path_to_error::deserialize::<_, T>(deserializer).err()?;
-    let path = match error.path().to_string() {
-        // What the tracker says of the text as a whole, and of what it cannot name.
-        path if path == "." || path == "?" => String::new(),
-        path => path,
-    };
-    Some(JsonError {
-        path,
-        reason: error.into_inner().to_string(),
-    })
+/// How many bytes of the text had been read when the error was found.
+fn offset(text: &str, error: &serde_json::Error) -> usize {
+    let lines_before = error.line().saturating_sub(1);
+    let line_start: usize = text
+        .split_inclusive('\n')
+        .take(lines_before)
+        .map(str::len)
+        .sum();
+    line_start + error.column()
 }
 
 #[cfg(test)]
@@ -65,6 +80,10 @@ mod tests {
         };
         check(r#"{"id":1,"op":{"type":"interrupt"}}"#, "id");
         check(
+            "{\n  \"id\": {},\n  \"op\": {\"type\": \"interrupt\"}}",
+            "id",
+        );
+        check(
             r#"{"id":"1","op":{"type":"thread_rollback","num_turns":"two"}}"#,
             "op.num_turns",
         );
@@ -72,10 +91,15 @@ mod tests {
             r#"{"id":"1","op":{"type":"user_input","items":[{"type":"text","text":7}]}}"#,
             "op.items[0].text",
         );
+        check(r#"{"id":"1","op":{"type":"user_input"}}"#, "op");
+        check("{", "");
+        check(r#"{"id":"1","op":{"type":"interrupt"}} x"#, "");
+    }
+
+    #[test]
+    fn the_path_is_kept_when_the_tag_comes_late() {
         let late = r#"{"id":"1","op":{"num_turns":"two","type":"thread_rollback"}}"#;
         let error = from_json::<Submission>(late).unwrap_err();
         assert!(error.to_string().starts_with("op: num_turns: "), "{error}");
-        check("{", "");
-        check(r#"{"id":"1","op":{"type":"interrupt"}} x"#, "");
     }
 }

@@ -20,6 +20,7 @@ mod function_output;
 mod ids;
 mod items;
 mod json;
+mod json_path;
 mod mcp;
 mod op;
 mod plan;

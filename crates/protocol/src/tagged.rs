@@ -19,6 +19,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde_json::Map;
 use serde_json::Value;
 
+use crate::json::JsonError;
 use crate::json::Text;
 
 /// An enum whose variants are told apart by a tag among their fields.
@@ -99,16 +100,33 @@ fn read_buffered<T: Tagged, E: Error>(mut whole: Map<String, Value>) -> Result<T
         return keep::<T, E>(whole);
     }
     whole.shift_remove(T::TAG);
-    let mut track = serde_path_to_error::Track::new();
-    let fields = Value::Object(whole);
-    T::read(
-        &tag,
-        serde_path_to_error::Deserializer::new(fields, &mut track),
-    )
-    .map_err(|error| match track.path().to_string() {
-        path if path == "." => E::custom(error),
-        path => E::custom(format_args!("{path}: {error}")),
-    })
+    // Read from text again: by the same code as an object whose tag comes first, so that no type is
+    // compiled for another reader.
+    let fields = Value::Object(whole).to_string();
+    serde_json::Deserializer::from_str(&fields)
+        .deserialize_map(FieldsVisitor::<T> {
+            tag: &tag,
+            of: PhantomData,
+        })
+        .map_err(|error| E::custom(JsonError::locate(&fields, &error)))
+}
+
+/// Reads the fields of a variant whose tag is known.
+struct FieldsVisitor<'a, T> {
+    tag: &'a str,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: Tagged> Visitor<'de> for FieldsVisitor<'_, T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the fields of {}", T::NAME)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::read(self.tag, MapAccessDeserializer::new(map))
+    }
 }
 
 fn keep<T: Tagged, E: Error>(whole: Map<String, Value>) -> Result<T, E> {
