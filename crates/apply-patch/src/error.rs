@@ -1,0 +1,160 @@
+//! What can be wrong with a patch, and how it is said.
+//!
+//! The same problem reads a little differently at the two [`Door`]s: a tool call names absolute paths and says at which
+//! stage it failed, the program names paths as they were written.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Who is asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// A tool call of the model: what is deleted must be readable text, because it will be shown.
+    Tool,
+    /// The `apply_patch` command line.
+    Program,
+}
+
+/// The text is not a patch.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ParseError {
+    #[error("invalid patch: The first line of the patch must be '*** Begin Patch'")]
+    NoBegin,
+    #[error("invalid patch: The last line of the patch must be '*** End Patch'")]
+    NoEnd,
+    #[error("invalid hunk at line {line}, {problem}")]
+    Hunk { line: usize, problem: HunkProblem },
+}
+
+/// What is wrong with one hunk.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HunkProblem {
+    #[error(
+        "'{0}' is not a valid hunk header. Valid hunk headers: '*** Add File: {{path}}', \
+         '*** Delete File: {{path}}', '*** Update File: {{path}}'"
+    )]
+    Header(String),
+    #[error("Update file hunk for path '{0}' is empty")]
+    Empty(String),
+    #[error("Update hunk does not contain any lines")]
+    NoLines,
+    #[error(
+        "Unexpected line found in update hunk: '{0}'. Every line should start with ' ' (context line), \
+         '+' (added line), or '-' (removed line)"
+    )]
+    BadLine(String),
+    #[error("Expected update hunk to start with a @@ context marker, got: '{0}'")]
+    NoHeader(String),
+}
+
+/// The patch cannot be applied to the files as they are.
+#[derive(Debug, Error)]
+pub enum VerifyError {
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    #[error("the patch has no hunks")]
+    Empty,
+    #[error("{}", problem.text(written))]
+    File {
+        /// The path as the patch spells it.
+        written: String,
+        /// The same, made absolute.
+        path: PathBuf,
+        problem: FileProblem,
+    },
+}
+
+/// The plan could not be carried out. Nothing on disk has changed, unless `not_undone` says otherwise.
+#[derive(Debug, Error)]
+#[error("{}{}", problem.text(written), not_undone_text(not_undone))]
+pub struct ApplyError {
+    /// The path as the patch spells it.
+    pub written: String,
+    pub problem: FileProblem,
+    /// Files that could not be put back: where they belong, and where their content is if it still exists.
+    pub not_undone: Vec<(PathBuf, Option<PathBuf>)>,
+}
+
+/// What went wrong with one file.
+#[derive(Debug)]
+pub enum FileProblem {
+    /// A file to be deleted cannot be read.
+    Read(io::Error),
+    /// A file to be updated cannot be read.
+    ReadForUpdate(io::Error),
+    /// The text after `@@` is nowhere below the cursor.
+    NoContext(String),
+    /// The old lines are nowhere below the cursor.
+    NoLines(String),
+    CreateParents(io::Error),
+    Write(io::Error),
+    Delete(io::Error),
+    /// A moved file is written, but its old place cannot be cleared.
+    RemoveOriginal(io::Error),
+    /// The file, or a link on the way to it, is not what was verified.
+    Changed,
+}
+
+impl FileProblem {
+    fn text(&self, path: &str) -> String {
+        match self {
+            Self::Read(error) => format!("Failed to read {path}: {error}"),
+            Self::ReadForUpdate(error) => format!("Failed to read file to update {path}: {error}"),
+            Self::NoContext(context) => format!("Failed to find context '{context}' in {path}"),
+            Self::NoLines(lines) => format!("Failed to find expected lines in {path}:\n{lines}"),
+            Self::CreateParents(error) => {
+                format!("Failed to create parent directories for {path}: {error}")
+            }
+            Self::Write(error) => format!("Failed to write file {path}: {error}"),
+            Self::Delete(error) => format!("Failed to delete file {path}: {error}"),
+            Self::RemoveOriginal(error) => format!("Failed to remove original {path}: {error}"),
+            Self::Changed => {
+                format!("Failed to write file {path}: it changed after the patch was checked")
+            }
+        }
+    }
+}
+
+impl ParseError {
+    fn program_text(&self) -> String {
+        match self {
+            Self::NoBegin | Self::NoEnd => self.to_string().replacen('i', "I", 1),
+            Self::Hunk { line, problem } => format!("Invalid patch hunk on line {line}: {problem}"),
+        }
+    }
+}
+
+impl VerifyError {
+    /// The text for whoever asked.
+    pub fn text(&self, door: Door) -> String {
+        match (door, self) {
+            (Door::Tool, Self::Empty) => "patch rejected: empty patch".to_owned(),
+            (Door::Tool, Self::Parse(error)) => tool_text(&error.to_string()),
+            (Door::Tool, Self::File { path, problem, .. }) => {
+                tool_text(&problem.text(&path.to_string_lossy()))
+            }
+            (Door::Program, Self::Empty) => "No files were modified.".to_owned(),
+            (Door::Program, Self::Parse(error)) => error.program_text(),
+            (Door::Program, Self::File { .. }) => self.to_string(),
+        }
+    }
+}
+
+fn tool_text(reason: &str) -> String {
+    format!("apply_patch verification failed: {reason}")
+}
+
+fn not_undone_text(left: &[(PathBuf, Option<PathBuf>)]) -> String {
+    left.iter()
+        .map(|(path, kept)| match kept {
+            Some(kept) => format!(
+                "\nCould not put back {}; its content is in {}",
+                path.display(),
+                kept.display()
+            ),
+            None => format!("\nCould not remove {} again", path.display()),
+        })
+        .collect()
+}

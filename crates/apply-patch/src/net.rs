@@ -1,0 +1,121 @@
+//! The net change of each file, folded from the hunks in order.
+//!
+//! A file that several hunks name is shown once, from what it was to what it will be.
+
+use std::path::{Path, PathBuf};
+
+use crate::diff::unified_diff;
+use crate::plan::{Change, ChangeKind};
+
+/// Context lines around a shown change.
+const CONTEXT_LINES: usize = 1;
+
+#[derive(Default)]
+pub(crate) struct NetChanges {
+    files: Vec<NetChange>,
+}
+
+struct NetChange {
+    /// The path that the change is listed under.
+    path: PathBuf,
+    /// Where the file is now.
+    at: PathBuf,
+    /// The content before the patch, if there was any.
+    old: Option<String>,
+    /// The content now; none once it is deleted.
+    new: Option<String>,
+    added: bool,
+}
+
+impl NetChanges {
+    /// `old` is what an Add overwrites.
+    pub(crate) fn add(&mut self, path: &Path, old: Option<String>, content: String) {
+        match self.at(path) {
+            Some(file) => {
+                file.added |= file.path == file.at;
+                file.new = Some(content);
+            }
+            None => self.files.push(NetChange {
+                path: path.to_owned(),
+                at: path.to_owned(),
+                old,
+                new: Some(content),
+                added: true,
+            }),
+        }
+    }
+
+    pub(crate) fn delete(&mut self, path: &Path, old: String) {
+        match self.at(path) {
+            Some(file) => {
+                file.new = None;
+                file.at.clone_from(&file.path);
+            }
+            None => self.files.push(NetChange {
+                path: path.to_owned(),
+                at: path.to_owned(),
+                old: Some(old),
+                new: None,
+                added: false,
+            }),
+        }
+    }
+
+    pub(crate) fn update(&mut self, path: &Path, destination: &Path, old: String, new: String) {
+        if path != destination {
+            // What an earlier hunk added there is overwritten now.
+            self.files
+                .retain(|file| !(file.added && file.at == destination));
+        }
+        match self.at(path) {
+            Some(file) => {
+                file.new = Some(new);
+                file.at = destination.to_owned();
+            }
+            None => self.files.push(NetChange {
+                path: path.to_owned(),
+                at: destination.to_owned(),
+                old: Some(old),
+                new: Some(new),
+                added: false,
+            }),
+        }
+    }
+
+    fn at(&mut self, path: &Path) -> Option<&mut NetChange> {
+        self.files.iter_mut().find(|file| file.at == path)
+    }
+
+    /// The changes, sorted by path. A file that came and went again is none.
+    pub(crate) fn finish(self) -> Vec<Change> {
+        let mut changes: Vec<Change> = self
+            .files
+            .into_iter()
+            .filter_map(NetChange::shown)
+            .collect();
+        changes.sort_by(|left, right| left.path.cmp(&right.path));
+        changes
+    }
+}
+
+impl NetChange {
+    fn shown(self) -> Option<Change> {
+        let change = |path, kind| Some(Change { path, kind });
+        match (self.old, self.new) {
+            (None, None) => None,
+            (Some(content), None) => change(self.path, ChangeKind::Delete { content }),
+            (_, Some(content)) if self.added => change(self.at, ChangeKind::Add { content }),
+            (old, Some(new)) => {
+                let unified_diff = unified_diff(&old.unwrap_or_default(), &new, CONTEXT_LINES);
+                let move_path = (self.at != self.path).then_some(self.at);
+                change(
+                    self.path,
+                    ChangeKind::Update {
+                        unified_diff,
+                        move_path,
+                    },
+                )
+            }
+        }
+    }
+}
