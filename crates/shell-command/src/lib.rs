@@ -1,4 +1,25 @@
-//! Layer: capability. Reads a shell line: what it does, whether it is known to be safe, whether it is
-//! dangerous.
+//! Layer: capability. Reading a shell line: what it does for a person to see, what is known to be safe, what is
+//! dangerous, and whether it is really a patch.
 //!
-//! It runs nothing. What it cannot read is never called safe.
+//! Scripts are parsed as bash, and only syntax on a short list of allowed forms counts as understood. What is not
+//! understood is never safe. Nothing here runs a command, looks at a file or asks the environment.
+
+mod actions;
+mod bash;
+mod call;
+mod dangerous;
+mod heredoc;
+mod patch_call;
+mod quote;
+mod safe;
+mod segments;
+mod word;
+
+pub use actions::{CommandAction, command_actions};
+pub use bash::parse_plain_commands;
+pub use call::shell_script;
+pub use dangerous::is_dangerous;
+pub use patch_call::{PatchCall, patch_call};
+pub use quote::{quote, quote_command};
+pub use safe::is_known_safe;
+pub use segments::{SegmentKind, Segments, all_commands, canonical_command, segments};

@@ -1,0 +1,377 @@
+//! Bash scripts that are nothing but simple commands in a row.
+//!
+//! Two readers have to agree: the grammar says which kinds of nodes there are, all from a short list, and [`Word`]
+//! reads the source of each word again for itself.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+
+use crate::word::Word;
+
+/// Longer scripts are not looked at, and so are not understood.
+const MAX_SCRIPT_BYTES: usize = 64 * 1024;
+
+/// Neither are scripts with more pipes: the parser's time grows with their square.
+const MAX_PIPES: usize = 256;
+
+/// Nor what takes longer than this to parse; no script that a person would write does.
+const TIME_TO_PARSE: Duration = Duration::from_millis(250);
+
+/// Words that begin something else than a simple command. The grammar knows most of them, but not everywhere.
+const RESERVED: [&str; 22] = [
+    "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
+    "function", "if", "in", "select", "then", "time", "until", "while", "{", "}",
+];
+
+/// One simple command of a plain script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Simple {
+    pub(crate) words: Vec<Word>,
+    pub(crate) joined: Joined,
+}
+
+/// How a command is joined to the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joined {
+    /// First, or after `;` or a newline.
+    Next,
+    And,
+    Or,
+    Pipe,
+}
+
+impl Simple {
+    pub(crate) fn texts(&self) -> Vec<String> {
+        self.words.iter().map(|word| word.text.clone()).collect()
+    }
+}
+
+/// The commands of a script that consists only of simple commands joined by `&&`, `||`, `;`, `|` or newlines, their
+/// words without expansions (globs and braces stay as written). `None` for everything else, and for an empty script.
+pub fn parse_plain_commands(script: &str) -> Option<Vec<Vec<String>>> {
+    let commands = plain_commands(script)?;
+    Some(commands.iter().map(Simple::texts).collect())
+}
+
+pub(crate) fn plain_commands(script: &str) -> Option<Vec<Simple>> {
+    let tree = parse(script)?;
+    let root = tree.root_node();
+    if root.has_error() {
+        return None;
+    }
+    let mut commands = Vec::new();
+    let mut joined = Joined::Next;
+    let mut after_command = false;
+    let mut read_to = 0;
+    // Depth first, in source order; the list of what is left replaces recursion, which a long chain would overflow.
+    let mut ahead = vec![root];
+    while let Some(node) = ahead.pop() {
+        match node.kind() {
+            "program" | "list" | "pipeline" => {
+                let children: Vec<Node<'_>> = node.children(&mut node.walk()).collect();
+                ahead.extend(children.into_iter().rev());
+                continue;
+            }
+            "command" => {
+                let words = simple_command(node, script)?;
+                commands.push(Simple { words, joined });
+                joined = Joined::Next;
+            }
+            "&&" => joined = Joined::And,
+            "||" => joined = Joined::Or,
+            "|" => joined = Joined::Pipe,
+            ";" => joined = Joined::Next,
+            _ => return None,
+        }
+        let gap = Gap::of(script.get(read_to..node.start_byte())?)?;
+        let is_command = node.kind() == "command";
+        if after_command && is_command && gap != Gap::Newline {
+            return None;
+        }
+        after_command = is_command;
+        read_to = node.end_byte();
+    }
+    Gap::of(script.get(read_to..)?)?;
+    (!commands.is_empty()).then_some(commands)
+}
+
+/// The tree of a script, with errors in it where the script has any. Offsets are those of the script; the text of a
+/// node has to be taken from there.
+pub(crate) fn parse(script: &str) -> Option<Tree> {
+    let too_large = script.len() > MAX_SCRIPT_BYTES || script.matches('|').count() > MAX_PIPES;
+    if too_large || script.contains('\0') {
+        return None;
+    }
+    let mut parser = Parser::new();
+    parser
+        .set_language(&tree_sitter_bash::LANGUAGE.into())
+        .ok()?;
+    let ascii = in_ascii(script);
+    let started = Instant::now();
+    let mut still_in_time = |_: &ParseState| match started.elapsed() < TIME_TO_PARSE {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    let options = ParseOptions::new().progress_callback(&mut still_in_time);
+    let mut source = |offset: usize, _| ascii.as_bytes().get(offset..).unwrap_or_default();
+    parser.parse_with_options(&mut source, None, Some(options))
+}
+
+/// The script with every other character replaced by as many letters as it has bytes.
+///
+/// The grammar's scanner asks the C library whether a character is a letter, and that reads out of bounds, up to a
+/// crash, for what is not in its table. To bash such characters are parts of words as letters are. Two or more `u` in
+/// a row are in no keyword.
+fn in_ascii(script: &str) -> Cow<'_, str> {
+    if script.is_ascii() {
+        return Cow::Borrowed(script);
+    }
+    let mut ascii = String::with_capacity(script.len());
+    for c in script.chars() {
+        match c {
+            '\0'..='\x7f' => ascii.push(c),
+            _ => ascii.extend(std::iter::repeat_n('u', c.len_utf8())),
+        }
+    }
+    Cow::Owned(ascii)
+}
+
+/// The words of a `command` node, if that is all it has.
+fn simple_command(node: Node<'_>, script: &str) -> Option<Vec<Word>> {
+    let mut words = Vec::new();
+    let mut read_to = node.start_byte();
+    for child in node.children(&mut node.walk()) {
+        let source = script.get(child.byte_range())?;
+        let word = match child.kind() {
+            "command_name" if words.is_empty() => word(child.named_child(0)?, source)?,
+            _ if words.is_empty() => return None,
+            _ => word(child, source)?,
+        };
+        if words.is_empty() && (!word.is_fixed() || RESERVED.contains(&source)) {
+            return None;
+        }
+        let gap = Gap::of(script.get(read_to..child.start_byte())?)?;
+        if gap
+            != (if words.is_empty() {
+                Gap::Nothing
+            } else {
+                Gap::Blank
+            })
+        {
+            return None;
+        }
+        read_to = child.end_byte();
+        words.push(word);
+    }
+    (!words.is_empty() && read_to == node.end_byte()).then_some(words)
+}
+
+fn word(node: Node<'_>, source: &str) -> Option<Word> {
+    let mut ahead = vec![node];
+    while let Some(node) = ahead.pop() {
+        match node.kind() {
+            "word" | "number" | "raw_string" | "string_content" | "\"" => {}
+            "string" | "concatenation" => ahead.extend(node.children(&mut node.walk())),
+            _ => return None,
+        }
+    }
+    Word::parse(source)
+}
+
+/// What stands between two nodes. The grammar now and then takes for two words what is one to bash, and its idea of a
+/// blank is wider: so the gaps are looked at too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    Nothing,
+    Blank,
+    /// At least one newline, perhaps with blanks.
+    Newline,
+}
+
+impl Gap {
+    /// `None` if anything but blanks and newlines stands there. A newline after a backslash is nothing at all.
+    fn of(text: &str) -> Option<Self> {
+        let text = text.replace("\\\n", "");
+        if !text.chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
+            None
+        } else if text.contains('\n') {
+            Some(Self::Newline)
+        } else if text.is_empty() {
+            Some(Self::Nothing)
+        } else {
+            Some(Self::Blank)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn plain(script: &str, expected: &[&[&str]]) {
+        let expected: Vec<Vec<String>> = expected
+            .iter()
+            .map(|words| words.iter().map(ToString::to_string).collect())
+            .collect();
+        assert_eq!(parse_plain_commands(script), Some(expected), "{script}");
+    }
+
+    #[test]
+    fn plain_scripts() {
+        plain("ls", &[&["ls"]]);
+        plain("ls;", &[&["ls"]]);
+        plain(" \n ls -la \n", &[&["ls", "-la"]]);
+        plain(
+            "a && b || c; d | e\nf",
+            &[&["a"], &["b"], &["c"], &["d"], &["e"], &["f"]],
+        );
+        plain("a |\n b &&\n c", &[&["a"], &["b"], &["c"]]);
+        plain("a \\\n -b", &[&["a", "-b"]]);
+        plain(
+            "ls *.rs {a,b} [ab]? ~/x a=b 12",
+            &[&["ls", "*.rs", "{a,b}", "[ab]?", "~/x", "a=b", "12"]],
+        );
+        plain(
+            "echo 'a b' \"c d\" e'f'\"g\" ''",
+            &[&["echo", "a b", "c d", "efg", ""]],
+        );
+        plain("find . -\\delete \\;", &[&["find", ".", "-delete", ";"]]);
+        plain("\"ls\" x", &[&["ls", "x"]]);
+        plain("echo \"a\n  b\"", &[&["echo", "a\n  b"]]);
+    }
+
+    #[test]
+    fn everything_else_is_not_plain() {
+        for script in [
+            "",
+            "  ",
+            ";",
+            "# c",
+            "ls # c",
+            "ls &",
+            "ls; pwd &",
+            "ls > f",
+            "ls >> f",
+            "ls < f",
+            "ls 2>&1",
+            "ls &> f",
+            "X=1",
+            "X=1 ls",
+            "(ls)",
+            "{ ls; }",
+            "ls $(pwd)",
+            "ls `pwd`",
+            "ls $x",
+            "ls \"$x\"",
+            "ls ${x}",
+            "ls $((1))",
+            "ls <(pwd)",
+            "! ls",
+            "if a; then b; fi",
+            "for i in a; do b; done",
+            "while a; do b; done",
+            "case x in x) a;; esac",
+            "f() { a; }",
+            "function f { a; }",
+            "[[ -f x ]]",
+            "((1))",
+            "ls |& cat",
+            "ls ||",
+            "&& ls",
+            "ls;;",
+            "cat <<E\nx\nE",
+            "cat <<< x",
+            "ls 'a",
+            "ls \"a",
+            "ls \\",
+            "ls $'x'",
+            "ls $\"x\"",
+            "export X=1",
+            "declare x",
+            "unset X",
+            "$cmd",
+            "*",
+            "{ls,-a}",
+            "ls {1..3}",
+            "ls a$",
+            "ls @(a|b)",
+            "coproc { ls; }",
+            "coproc ls",
+            "time ls",
+            "ls\r\npwd",
+            "ls\u{a0}-x",
+            "ls \u{1}",
+            "[ -f x ]",
+            "~/x",
+        ] {
+            assert_eq!(parse_plain_commands(script), None, "{script:?}");
+        }
+    }
+
+    /// Each of these is one word to bash.
+    #[test]
+    fn words_that_the_grammar_cuts_are_not_plain() {
+        for script in [
+            "find . -del\\\nete",
+            "find . -del\\\n*",
+            "ls [\\/",
+            "ls b}\\<",
+            "ls 1b],^\"\"\\a",
+            "l\\\ns",
+            "ls },\\\nx",
+        ] {
+            let words = parse_plain_commands(script).map(|commands| commands.concat());
+            let joined = script.replace("\\\n", "");
+            assert!(
+                words.is_none() || words == parse_plain_commands(&joined).map(|c| c.concat()),
+                "{script:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn joints_are_noted() {
+        let commands = plain_commands("a | b && c; d || e\nf").expect("plain");
+        let joints: Vec<Joined> = commands.iter().map(|command| command.joined).collect();
+        use Joined::{And, Next, Or, Pipe};
+        assert_eq!(joints, [Next, Pipe, And, Next, Or, Next]);
+    }
+
+    #[test]
+    fn the_scanner_survives_every_character() {
+        for c in ['é', '\u{4e00}', '\u{1F600}', '\u{F4141}', '\u{10FFFF}'] {
+            for script in [
+                format!("${{ {{{c} {c}"),
+                format!("(<cd{{{c} T "),
+                format!("<<{c}\n{c}$x\n{c}\n"),
+            ] {
+                parse_plain_commands(&script);
+            }
+            plain(
+                &format!("echo {c}x '{c}'"),
+                &[&["echo", &format!("{c}x"), &c.to_string()]],
+            );
+        }
+        assert_eq!(parse_plain_commands("ls \0"), None);
+    }
+
+    #[test]
+    fn long_chains_are_read_without_recursion() {
+        let script = vec!["ls"; 2_000].join(" && ");
+        assert_eq!(
+            parse_plain_commands(&script).map(|commands| commands.len()),
+            Some(2_000)
+        );
+        for unfinished in ["(", "a=(", "<<a\n", "a | ", "${", "if ", "$(", "`"] {
+            assert_eq!(
+                parse_plain_commands(&unfinished.repeat(MAX_SCRIPT_BYTES / 4)),
+                None
+            );
+        }
+        assert_eq!(parse_plain_commands(&"a ".repeat(MAX_SCRIPT_BYTES)), None);
+    }
+}
