@@ -1,0 +1,113 @@
+//! Adding a rule to a file.
+//!
+//! The file is locked while it is read and written, the new line goes to its end in one write, and a write that fails
+//! is taken back: another process sees the file without the line or with the whole line.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::decision::Decision;
+use crate::network::NetworkRule;
+use crate::prefix::quote_string;
+
+/// What became of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    Added,
+    /// The file has the very same line.
+    AlreadyThere,
+}
+
+#[derive(Debug, Error)]
+pub enum AmendError {
+    #[error("the prefix is empty")]
+    EmptyPrefix,
+    #[error("failed to update {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// Adds a rule about a prefix to the file, which is made with its folder if need be.
+pub fn append_prefix_rule<S: AsRef<str>>(
+    file: &Path,
+    prefix: &[S],
+    decision: Decision,
+) -> Result<Appended, AmendError> {
+    if prefix.is_empty() {
+        return Err(AmendError::EmptyPrefix);
+    }
+    let words: Vec<String> = prefix
+        .iter()
+        .map(|word| quote_string(word.as_ref()))
+        .collect();
+    let line = format!(
+        "prefix_rule(pattern=[{}], decision=\"{}\")",
+        words.join(","),
+        decision.as_str()
+    );
+    append(file, &line)
+}
+
+/// Adds a rule about a host to the file, which is made with its folder if need be.
+pub fn append_network_rule(file: &Path, rule: &NetworkRule) -> Result<Appended, AmendError> {
+    let mut line = format!(
+        "network_rule(host={}, protocol=\"{}\", decision=\"{}\"",
+        quote_string(rule.host()),
+        rule.protocol().as_str(),
+        rule.decision().as_str()
+    );
+    if let Some(justification) = rule.justification() {
+        line.push_str(", justification=");
+        line.push_str(&quote_string(justification));
+    }
+    line.push(')');
+    append(file, &line)
+}
+
+fn append(path: &Path, line: &str) -> Result<Appended, AmendError> {
+    append_locked(path, line).map_err(|source| AmendError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn append_locked(path: &Path, line: &str) -> io::Result<Appended> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)?;
+    // Released when the file is closed.
+    file.lock()?;
+    let mut content = Vec::new();
+    file.read_to_end(&mut content)?;
+    if content
+        .split(|byte| *byte == b'\n')
+        .any(|known| known.trim_ascii() == line.as_bytes())
+    {
+        return Ok(Appended::AlreadyThere);
+    }
+    let separator = if content.is_empty() || content.ends_with(b"\n") {
+        ""
+    } else {
+        "\n"
+    };
+    let addition = format!("{separator}{line}\n");
+    if let Err(error) = write(&mut file, addition.as_bytes()) {
+        // Half a line would spoil the whole file.
+        file.set_len(content.len() as u64)?;
+        return Err(error);
+    }
+    Ok(Appended::Added)
+}
+
+fn write(file: &mut File, addition: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::End(0))?;
+    file.write_all(addition)?;
+    file.sync_data()
+}

@@ -1,0 +1,60 @@
+//! Which files on this machine may stand for the program names that rules use.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::prefix::RuleProblem;
+
+/// Program names to the files that count as them. A name without an entry is not restricted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HostExecutables {
+    paths: HashMap<String, Vec<PathBuf>>,
+}
+
+impl HostExecutables {
+    /// Takes the files for a name, in the place of what was known about it.
+    pub(crate) fn insert(&mut self, name: &str, paths: Vec<String>) -> Result<(), RuleProblem> {
+        let problem = |text: String| Err(RuleProblem::Rule(text));
+        if name.is_empty() {
+            return problem("host_executable name cannot be empty".to_owned());
+        }
+        if name.contains(['/', '\\']) {
+            return problem(format!(
+                "host_executable name must be a bare executable name (got {name})"
+            ));
+        }
+        for path in &paths {
+            if !Path::new(path).is_absolute() {
+                return problem(format!(
+                    "host_executable paths must be absolute (got {path})"
+                ));
+            }
+            if base_name(path) != Some(name) {
+                return problem(format!(
+                    "host_executable path `{path}` must have basename `{name}`"
+                ));
+            }
+        }
+        let paths = paths.into_iter().map(PathBuf::from).collect();
+        self.paths.insert(name.to_owned(), paths);
+        Ok(())
+    }
+
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.paths.extend(other.paths);
+    }
+
+    /// The name that rules may know the program at this absolute path by.
+    pub(crate) fn name_of<'p>(&self, program: &'p str) -> Option<&'p str> {
+        let name = base_name(program).filter(|_| Path::new(program).is_absolute())?;
+        match self.paths.get(name) {
+            Some(paths) if !paths.iter().any(|path| path == Path::new(program)) => None,
+            _ => Some(name),
+        }
+    }
+}
+
+/// The last component of a path.
+pub(crate) fn base_name(path: &str) -> Option<&str> {
+    Path::new(path).file_name()?.to_str()
+}

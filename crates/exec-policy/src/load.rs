@@ -1,0 +1,67 @@
+//! Rule files in a folder.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::{LoadError, RuleError};
+use crate::policy::Policy;
+
+/// A longer rule file is refused.
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+impl Policy {
+    /// Adds the `*.rules` files of a folder in the order of their names. A folder that does not exist has none.
+    ///
+    /// A file with a mistake is left out, and its mistake returned; a file that cannot be read is an error.
+    pub fn add_folder(&mut self, folder: &Path) -> Result<Vec<RuleError>, LoadError> {
+        let mut mistakes = Vec::new();
+        for path in rule_files(folder)? {
+            let text = read(&path).map_err(|source| LoadError {
+                path: path.clone(),
+                source,
+            })?;
+            mistakes.extend(self.add_file(&path.to_string_lossy(), &text).err());
+        }
+        Ok(mistakes)
+    }
+}
+
+fn rule_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    let failed = |source| LoadError {
+        path: folder.to_owned(),
+        source,
+    };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "rules")
+            && path.is_file()
+        {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    fs::File::open(path)?
+        .take(MAX_FILE_BYTES + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "rule file is too large",
+        ));
+    }
+    Ok(text)
+}

@@ -1,0 +1,148 @@
+//! Network rules: what is decided about a host.
+
+use crate::prefix::{RuleProblem, check_justification};
+
+/// A decision about one host and one protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkRule {
+    host: String,
+    protocol: NetworkProtocol,
+    decision: NetworkDecision,
+    justification: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkProtocol {
+    Http,
+    Https,
+    Socks5Tcp,
+    Socks5Udp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkDecision {
+    Allow,
+    Prompt,
+    Deny,
+}
+
+impl NetworkProtocol {
+    /// The word used in rule files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+            Self::Socks5Tcp => "socks5_tcp",
+            Self::Socks5Udp => "socks5_udp",
+        }
+    }
+
+    pub(crate) fn parse(word: &str) -> Result<Self, RuleProblem> {
+        match word {
+            "http" => Ok(Self::Http),
+            "https" | "https_connect" | "http-connect" => Ok(Self::Https),
+            "socks5_tcp" => Ok(Self::Socks5Tcp),
+            "socks5_udp" => Ok(Self::Socks5Udp),
+            other => Err(RuleProblem::Rule(format!(
+                "network_rule protocol must be one of http, https, socks5_tcp, socks5_udp (got {other})"
+            ))),
+        }
+    }
+}
+
+impl NetworkDecision {
+    /// The word used in rule files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Prompt => "prompt",
+            Self::Deny => "deny",
+        }
+    }
+
+    pub(crate) fn parse(word: &str) -> Result<Self, RuleProblem> {
+        match word {
+            "allow" => Ok(Self::Allow),
+            "prompt" => Ok(Self::Prompt),
+            "deny" | "forbidden" => Ok(Self::Deny),
+            other => Err(RuleProblem::Decision(other.to_owned())),
+        }
+    }
+}
+
+impl NetworkRule {
+    /// A rule about exactly one host: a name or an address, without scheme, path or wildcard.
+    pub fn new(
+        host: &str,
+        protocol: NetworkProtocol,
+        decision: NetworkDecision,
+        justification: Option<String>,
+    ) -> Result<Self, RuleProblem> {
+        let host = normal_host(host)?;
+        check_justification(justification.as_deref())?;
+        Ok(Self {
+            host,
+            protocol,
+            decision,
+            justification,
+        })
+    }
+
+    /// In lower case, without brackets or final dot.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub fn protocol(&self) -> NetworkProtocol {
+        self.protocol
+    }
+
+    pub fn decision(&self) -> NetworkDecision {
+        self.decision
+    }
+
+    pub fn justification(&self) -> Option<&str> {
+        self.justification.as_deref()
+    }
+}
+
+fn normal_host(host: &str) -> Result<String, RuleProblem> {
+    let problem = |text: &str| Err(RuleProblem::Rule(format!("network_rule host {text}")));
+    let host = host.trim();
+    let bare = without_port(host);
+    let bare = bare
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(bare);
+    let bare = bare.trim_end_matches('.');
+    if bare.is_empty() {
+        return problem("cannot be empty");
+    }
+    if bare.contains('*') {
+        return problem("must be a specific host; wildcards are not allowed");
+    }
+    if bare.contains(char::is_whitespace) {
+        return problem("cannot contain whitespace");
+    }
+    if bare.contains(['/', '@', '?', '#']) {
+        return problem("must be a hostname or IP literal (without scheme or path)");
+    }
+    if bare.contains(':') && bare.parse::<std::net::Ipv6Addr>().is_err() {
+        return problem("must be a hostname or IP literal (without scheme or path)");
+    }
+    Ok(bare.to_ascii_lowercase())
+}
+
+/// A port says nothing: the protocol decides. `::1` has none.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port))
+            if (!name.contains(':') || name.ends_with(']'))
+                && !port.is_empty()
+                && port.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            name
+        }
+        _ => host,
+    }
+}

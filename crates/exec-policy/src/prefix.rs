@@ -1,0 +1,156 @@
+//! Prefix rules: commands that begin with certain words.
+
+use std::fmt::Write;
+
+use thiserror::Error;
+
+use crate::decision::Decision;
+
+/// What one word of a command has to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatternToken {
+    Word(String),
+    /// One of several words.
+    AnyOf(Vec<String>),
+}
+
+/// A decision about all commands that begin with a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrefixRule {
+    pattern: Vec<PatternToken>,
+    decision: Decision,
+    justification: Option<String>,
+}
+
+/// Why something is no rule.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RuleProblem {
+    #[error("invalid decision: {0}")]
+    Decision(String),
+    #[error("invalid pattern element: {0}")]
+    Pattern(String),
+    #[error("invalid example: {0}")]
+    Example(String),
+    #[error("invalid rule: {0}")]
+    Rule(String),
+}
+
+impl PatternToken {
+    fn matches(&self, word: &str) -> bool {
+        match self {
+            Self::Word(wanted) => wanted == word,
+            Self::AnyOf(words) => words.iter().any(|wanted| wanted == word),
+        }
+    }
+
+    fn words(&self) -> &[String] {
+        match self {
+            Self::Word(word) => std::slice::from_ref(word),
+            Self::AnyOf(words) => words,
+        }
+    }
+}
+
+impl PrefixRule {
+    /// A rule. The pattern and its alternatives may not be empty, nor may the justification be blank.
+    pub fn new(
+        pattern: Vec<PatternToken>,
+        decision: Decision,
+        justification: Option<String>,
+    ) -> Result<Self, RuleProblem> {
+        if pattern.is_empty() {
+            return Err(RuleProblem::Pattern("pattern cannot be empty".to_owned()));
+        }
+        if pattern.iter().any(|token| token.words().is_empty()) {
+            return Err(RuleProblem::Pattern(
+                "pattern alternatives cannot be empty".to_owned(),
+            ));
+        }
+        check_justification(justification.as_deref())?;
+        Ok(Self {
+            pattern,
+            decision,
+            justification,
+        })
+    }
+
+    pub fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    pub fn justification(&self) -> Option<&str> {
+        self.justification.as_deref()
+    }
+
+    /// Whether the command begins with the pattern. More words may follow.
+    pub(crate) fn matches<S: AsRef<str>>(&self, command: &[S]) -> bool {
+        self.pattern.len() <= command.len()
+            && self
+                .pattern
+                .iter()
+                .zip(command)
+                .all(|(token, word)| token.matches(word.as_ref()))
+    }
+
+    /// How many words of the command the pattern speaks about.
+    pub(crate) fn length(&self) -> usize {
+        self.pattern.len()
+    }
+
+    /// Every prefix that the pattern stands for, at most `limit` of them.
+    pub(crate) fn prefixes(&self, limit: usize) -> Vec<Vec<&str>> {
+        let mut prefixes: Vec<Vec<&str>> = vec![Vec::new()];
+        for token in &self.pattern {
+            prefixes = prefixes
+                .iter()
+                .flat_map(|prefix| {
+                    token.words().iter().map(|word| {
+                        let mut longer = prefix.clone();
+                        longer.push(word.as_str());
+                        longer
+                    })
+                })
+                .take(limit)
+                .collect();
+        }
+        prefixes
+    }
+}
+
+/// A justification, where there is one, must say something.
+pub(crate) fn check_justification(justification: Option<&str>) -> Result<(), RuleProblem> {
+    match justification {
+        Some(text) if text.trim().is_empty() => Err(RuleProblem::Rule(
+            "justification cannot be empty".to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A prefix as people and models are shown it: `["touch", "x"]`.
+pub fn quote_prefix<S: AsRef<str>>(prefix: &[S]) -> String {
+    let words: Vec<String> = prefix
+        .iter()
+        .map(|word| quote_string(word.as_ref()))
+        .collect();
+    format!("[{}]", words.join(", "))
+}
+
+/// A string as rule files write it.
+pub(crate) fn quote_string(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            // Writing to a string cannot fail.
+            c if c.is_control() => drop(write!(quoted, "\\u{:04x}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
