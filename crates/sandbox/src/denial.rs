@@ -1,0 +1,48 @@
+//! Did the sandbox stop the command?
+//!
+//! The operating system tells the command, not us, so this is a guess from exit code and output.
+//! It is only asked about commands that ran confined, and only steers whether a retry is offered.
+
+/// The exit code of a shell whose command was killed for a forbidden system call (128 + SIGSYS).
+const KILLED_BY_FILTER: i32 = 128 + 31;
+
+const TELLTALES: [&str; 7] = [
+    "operation not permitted",
+    "permission denied",
+    "read-only file system",
+    "seccomp",
+    "sandbox",
+    "landlock",
+    "failed to write file",
+];
+
+/// Whether a confined command that ended with `exit_code` looks as if the sandbox stopped it.
+///
+/// Timeouts and deaths by signal are no denials: do not ask about those.
+#[must_use]
+pub fn looks_denied(exit_code: i32, output: &[u8]) -> bool {
+    match exit_code {
+        0 => false,
+        KILLED_BY_FILTER => true,
+        _ => {
+            let text = String::from_utf8_lossy(output).to_ascii_lowercase();
+            TELLTALES.iter().any(|telltale| text.contains(telltale))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_is_a_failure_with_a_telltale() {
+        assert!(looks_denied(1, b"touch: /x: Read-only file system\n"));
+        assert!(looks_denied(126, b"bash: ./x: PERMISSION denied"));
+        assert!(looks_denied(159, b""));
+        assert!(!looks_denied(0, b"permission denied"));
+        for code in [1, 2, 126, 127] {
+            assert!(!looks_denied(code, b"no such file or directory"));
+        }
+    }
+}

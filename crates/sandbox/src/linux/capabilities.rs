@@ -1,0 +1,31 @@
+//! Leaves the process without privileges and without a way to get any: root included.
+
+use rustix::io::Errno;
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    set_capabilities, set_capabilities_secure_bits, set_no_new_privs,
+};
+
+use super::error::{At as _, ConfineError, Step};
+
+pub(super) fn drop_all() -> Result<(), ConfineError> {
+    try_drop_all().at(|| Step::DropCapabilities)
+}
+
+fn try_drop_all() -> Result<(), Errno> {
+    set_no_new_privs(true)?;
+    clear_ambient_capability_set()?;
+    // What is executed as root gains nothing by it any more. Who has no privileges cannot set
+    // this, and does not need it.
+    let bits = CapabilitiesSecureBits::NO_ROOT | CapabilitiesSecureBits::NO_ROOT_LOCKED;
+    match set_capabilities_secure_bits(bits) {
+        Ok(()) | Err(Errno::PERM) => {}
+        Err(errno) => return Err(errno),
+    }
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, none)
+}

@@ -1,0 +1,85 @@
+//! What can go wrong while a process confines itself.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+
+/// A step of confining.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Keeping an absent protected path absent.
+    HoldPlaceholder(PathBuf),
+    /// Giving the user namespace its one user.
+    MapUser,
+    /// Making the own mounts independent of everybody's.
+    SeparateMounts,
+    /// Making everything read-only.
+    MountReadOnly(PathBuf),
+    /// Putting a view of a path in its place.
+    Mount(PathBuf),
+    /// The Landlock rules as a whole.
+    Landlock,
+    /// A Landlock rule for a path.
+    LandlockRule(PathBuf),
+    /// Dropping capabilities.
+    DropCapabilities,
+    /// Building or installing the system call filter.
+    FilterSystemCalls,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HoldPlaceholder(path) => write!(formatter, "protecting {}", path.display()),
+            Self::MapUser => formatter.write_str("mapping the user"),
+            Self::SeparateMounts => formatter.write_str("separating the mounts"),
+            Self::MountReadOnly(path) => write!(formatter, "making {} read-only", path.display()),
+            Self::Mount(path) => write!(formatter, "mounting {}", path.display()),
+            Self::Landlock => formatter.write_str("applying Landlock"),
+            Self::LandlockRule(path) => {
+                write!(formatter, "adding {} to Landlock", path.display())
+            }
+            Self::DropCapabilities => formatter.write_str("dropping capabilities"),
+            Self::FilterSystemCalls => formatter.write_str("filtering system calls"),
+        }
+    }
+}
+
+/// A process could not confine itself. It must not run the command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{step}: {}", std::io::Error::from(*errno))]
+pub struct ConfineError {
+    /// The step that failed.
+    pub step: Step,
+    errno: Errno,
+}
+
+impl ConfineError {
+    /// The operating system's error number.
+    #[must_use]
+    pub fn raw_os_error(&self) -> i32 {
+        self.errno.raw_os_error()
+    }
+}
+
+/// Names the step of a failed call.
+pub(super) trait At<T> {
+    fn at(self, step: impl FnOnce() -> Step) -> Result<T, ConfineError>;
+}
+
+impl<T> At<T> for Result<T, Errno> {
+    fn at(self, step: impl FnOnce() -> Step) -> Result<T, ConfineError> {
+        self.map_err(|errno| ConfineError {
+            step: step(),
+            errno,
+        })
+    }
+}
+
+impl<T> At<T> for std::io::Result<T> {
+    fn at(self, step: impl FnOnce() -> Step) -> Result<T, ConfineError> {
+        self.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+            .at(step)
+    }
+}

@@ -1,0 +1,169 @@
+//! File rules, abstract sockets and signals through Landlock.
+//!
+//! Landlock only allows whole trees, so it cannot keep a part of a writable root read-only: that
+//! is the mounts' job. It limits reading on its own. What a kernel's version does not know is left
+//! to the other layers.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::error::{At as _, ConfineError, Step};
+use super::sys::{self, LandlockScope};
+use crate::policy::Network;
+use crate::roots::{FileRules, ReadScope};
+
+const EXECUTE: u64 = 1 << 0;
+const WRITE_FILE: u64 = 1 << 1;
+const READ_FILE: u64 = 1 << 2;
+const READ_DIR: u64 = 1 << 3;
+const REFER: u64 = 1 << 13;
+const TRUNCATE: u64 = 1 << 14;
+const IOCTL_DEV: u64 = 1 << 15;
+
+/// Removing and making entries of every kind: bits 4 to 12.
+const CHANGE_ENTRIES: u64 = ((1 << 13) - 1) & !((1 << 4) - 1);
+
+const READING: u64 = EXECUTE | READ_FILE | READ_DIR;
+const WRITING: u64 = WRITE_FILE | CHANGE_ENTRIES | REFER | TRUNCATE | IOCTL_DEV;
+
+/// What means something for a file that is not a folder.
+const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
+
+const NETWORK_BIND_TCP: u64 = 1 << 0;
+const NETWORK_CONNECT_TCP: u64 = 1 << 1;
+const SCOPE_ABSTRACT_SOCKETS: u64 = 1 << 0;
+const SCOPE_SIGNALS: u64 = 1 << 1;
+
+/// Devices that commands may use where they see everybody's `/dev`.
+const SHARED_DEVICES: [&str; 8] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+];
+
+/// Applies the rules to this thread. `own_devices`: `/dev` holds nothing but harmless devices.
+pub(super) fn restrict(
+    rules: &FileRules,
+    network: Network,
+    version: u32,
+    own_devices: bool,
+) -> Result<(), ConfineError> {
+    if version == 0 {
+        return Ok(());
+    }
+    let handled = scope(&rules.read, network, version);
+    let ruleset = sys::landlock_ruleset(handled).at(|| Step::Landlock)?;
+    let allow = |path: &Path, access: u64| {
+        allow(&ruleset, path, access & handled.files).at(|| Step::LandlockRule(path.to_path_buf()))
+    };
+    for root in &rules.writable {
+        allow(root, READING | WRITING)?;
+    }
+    if own_devices {
+        allow(Path::new("/dev"), READING | WRITING)?;
+    } else {
+        for device in SHARED_DEVICES {
+            allow(Path::new(device), READING | WRITING)?;
+        }
+    }
+    if let ReadScope::Only(readable) = &rules.read {
+        for path in readable {
+            allow(path, READING)?;
+        }
+        allow(Path::new("/proc"), READING)?;
+    }
+    allow_own_terminal(&ruleset, handled.files).at(|| Step::Landlock)?;
+    rustix::thread::set_no_new_privs(true).at(|| Step::Landlock)?;
+    sys::landlock_restrict_self(&ruleset).at(|| Step::Landlock)
+}
+
+fn scope(read: &ReadScope, network: Network, version: u32) -> LandlockScope {
+    let mut files = WRITING;
+    if *read != ReadScope::Everything {
+        files |= READING;
+    }
+    for (right, since) in [(REFER, 2), (TRUNCATE, 3), (IOCTL_DEV, 5)] {
+        if version < since {
+            files &= !right;
+        }
+    }
+    let restricted = network == Network::Restricted;
+    let mut scoped = 0;
+    if version >= 6 {
+        scoped |= SCOPE_SIGNALS;
+        if restricted {
+            scoped |= SCOPE_ABSTRACT_SOCKETS;
+        }
+    }
+    LandlockScope {
+        files,
+        network: if restricted && version >= 4 {
+            NETWORK_BIND_TCP | NETWORK_CONNECT_TCP
+        } else {
+            0
+        },
+        scoped,
+    }
+}
+
+/// A path that does not exist needs no rule.
+fn allow(ruleset: &OwnedFd, path: &Path, access: u64) -> Result<(), Errno> {
+    match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(parent) => allow_open(ruleset, &parent, access),
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn allow_open(ruleset: &OwnedFd, parent: &OwnedFd, access: u64) -> Result<(), Errno> {
+    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(parent)?.st_mode);
+    let meaningful = if kind == rustix::fs::FileType::Directory {
+        access
+    } else {
+        access & OF_FILES
+    };
+    if meaningful == 0 {
+        return Ok(());
+    }
+    sys::landlock_allow(ruleset, parent, meaningful)
+}
+
+/// The command's terminal may come from a `/dev` that is not visible any more; opening
+/// `/dev/stdout` must still work.
+fn allow_own_terminal(ruleset: &OwnedFd, handled: u64) -> Result<(), Errno> {
+    let input = rustix::stdio::stdin();
+    if !rustix::termios::isatty(input) {
+        return Ok(());
+    }
+    sys::landlock_allow(ruleset, input, OF_FILES & handled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_versions_are_not_asked_for_what_they_do_not_know() {
+        let of = |version| scope(&ReadScope::Everything, Network::Restricted, version);
+        assert_eq!(of(1).files & (REFER | TRUNCATE | IOCTL_DEV), 0);
+        assert_eq!((of(3).network, of(3).scoped), (0, 0));
+        assert_ne!(of(4).network, 0);
+        assert_eq!(of(7).scoped, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS);
+        assert_eq!(of(7).files & READING, 0);
+    }
+
+    #[test]
+    fn an_open_network_is_not_handled() {
+        let scope = scope(&ReadScope::Only(vec![]), Network::Enabled, 7);
+        assert_eq!((scope.network, scope.scoped), (0, SCOPE_SIGNALS));
+        assert_eq!(scope.files & READING, READING);
+    }
+}

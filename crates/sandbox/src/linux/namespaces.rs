@@ -1,0 +1,269 @@
+//! Own users, mounts and process ids: what the command sees of the file system.
+//!
+//! Everything is read-only but the writable roots, in which the protected paths are read-only
+//! again. What is a mount point cannot be renamed or removed, so every folder between a writable
+//! root and something mounted deeper inside is made one too: otherwise renaming it would move the
+//! mount away and leave its path free.
+//!
+//! `/dev` holds nothing but harmless devices and private terminals, `/proc` shows the command's
+//! own processes and cannot be written to (a root user could change the kernel's settings there).
+
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
+    move_mount, open_tree,
+};
+
+use super::Identity;
+use super::error::{At as _, ConfineError, Step};
+use super::placeholders::is_placeholder_at;
+use super::sys::{Reach, set_mount_read_only};
+use crate::plan::Namespaces;
+use crate::roots::FileRules;
+
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+
+/// Limits what a command can keep in memory as files of `/dev/shm`.
+const DEVICES_OPTIONS: &std::ffi::CStr = c"mode=755,size=512m";
+const TERMINALS_OPTIONS: &std::ffi::CStr = c"newinstance,ptmxmode=0666,mode=620";
+
+pub(super) fn clone_flags(namespaces: Namespaces) -> Option<i32> {
+    let mounts = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+    match namespaces {
+        Namespaces::Unavailable => None,
+        Namespaces::Mounts => Some(mounts),
+        Namespaces::MountsAndProcesses => Some(mounts | libc::CLONE_NEWPID),
+    }
+}
+
+/// Opens a path none of whose components may be a link (the last one may, and is opened itself, if
+/// `flags` say so). Paths were resolved before; a link now means that somebody is playing tricks.
+pub(super) fn open_without_links(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve)
+}
+
+/// A view of `path` that is to be put in its place.
+struct Layer {
+    path: PathBuf,
+    tree: OwnedFd,
+    kind: Kind,
+}
+
+/// At the same path the later kind lies on top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Protected,
+    Writable,
+    Hidden,
+}
+
+pub(super) fn enter(rules: &FileRules, processes: bool) -> Result<(), ConfineError> {
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).at(|| Step::SeparateMounts)?;
+
+    let protected = protected_paths(rules);
+    let mut layers = writable_layers(rules, &protected)?;
+    let devices = clone_devices();
+    let root = Path::new("/");
+    if !rules.writable.iter().any(|path| path == root) {
+        open_without_links(root, OFlags::PATH)
+            .and_then(|root| set_mount_read_only(&root, Reach::AllBelow))
+            .at(|| Step::MountReadOnly(root.to_path_buf()))?;
+    }
+    for path in protected {
+        layers.push(protected_layer(path)?);
+    }
+    layers.extend(hidden_layers(rules)?);
+    layers.sort_by_cached_key(|layer| (layer.path.components().count(), layer.kind));
+
+    own_devices(devices).at(|| Step::Mount("/dev".into()))?;
+    for layer in &layers {
+        attach(&layer.tree, &layer.path).at(|| Step::Mount(layer.path.clone()))?;
+    }
+    if processes {
+        own_processes().at(|| Step::Mount("/proc".into()))?;
+    }
+    Ok(())
+}
+
+/// The only user and group of the namespace are those that the process had.
+pub(super) fn map_user(identity: Identity) -> Result<(), ConfineError> {
+    write_maps(identity).at(|| Step::MapUser)
+}
+
+fn write_maps(identity: Identity) -> std::io::Result<()> {
+    let Identity { user, group } = identity;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+fn clone_tree(path: &Path) -> Result<OwnedFd, Errno> {
+    let at = open_without_links(path, OFlags::PATH | OFlags::NOFOLLOW)?;
+    clone_open(&at)
+}
+
+fn clone_open(at: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    open_tree(at, "", flags)
+}
+
+fn attach(tree: &OwnedFd, path: &Path) -> Result<(), Errno> {
+    let place = open_without_links(path, OFlags::PATH | OFlags::NOFOLLOW)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, "", &place, "", flags)
+}
+
+/// To be taken while everything is still writable.
+fn writable_layers(rules: &FileRules, protected: &[&Path]) -> Result<Vec<Layer>, ConfineError> {
+    let root = Path::new("/");
+    let mut paths = between(rules, protected);
+    paths.extend(rules.writable.iter().map(PathBuf::as_path));
+    paths.remove(root);
+    let layer = |path: &Path| {
+        Ok(Layer {
+            path: path.to_path_buf(),
+            tree: clone_tree(path).at(|| Step::Mount(path.to_path_buf()))?,
+            kind: Kind::Writable,
+        })
+    };
+    paths.into_iter().map(layer).collect()
+}
+
+/// The folders between a writable root and whatever is mounted deeper inside.
+/// The folders between a writable root and whatever is mounted deeper inside.
+fn between<'a>(rules: &'a FileRules, protected: &[&'a Path]) -> BTreeSet<&'a Path> {
+    (rules.writable.iter().map(PathBuf::as_path))
+        .chain(protected.iter().copied())
+        .chain(rules.hidden.iter().map(PathBuf::as_path))
+        .flat_map(|path| path.ancestors().skip(1))
+        .filter(|path| rules.may_write(path))
+        .collect()
+}
+
+/// The protected paths that exist, and the placeholders of those that do not.
+fn protected_paths(rules: &FileRules) -> Vec<&Path> {
+    let paths = rules.protected.iter().map(|entry| entry.path.as_path());
+    paths.filter_map(existing_or_placeholder).collect()
+}
+
+fn existing_or_placeholder(path: &Path) -> Option<&Path> {
+    let existing = path
+        .ancestors()
+        .find(|ancestor| ancestor.symlink_metadata().is_ok())?;
+    (existing == path || is_placeholder_at(existing)).then_some(existing)
+}
+
+fn protected_layer(path: &Path) -> Result<Layer, ConfineError> {
+    let tree = clone_tree(path).and_then(|tree| {
+        set_mount_read_only(&tree, Reach::AllBelow)?;
+        Ok(tree)
+    });
+    Ok(Layer {
+        path: path.to_path_buf(),
+        tree: tree.at(|| Step::MountReadOnly(path.to_path_buf()))?,
+        kind: Kind::Protected,
+    })
+}
+
+fn hidden_layers(rules: &FileRules) -> Result<Vec<Layer>, ConfineError> {
+    if rules.hidden.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (folder, file) = empty_masks().at(|| Step::Mount("an empty folder".into()))?;
+    let mut layers = Vec::new();
+    for path in &rules.hidden {
+        let Ok(metadata) = path.symlink_metadata() else {
+            continue;
+        };
+        let mask = if metadata.is_dir() { &folder } else { &file };
+        layers.push(Layer {
+            path: path.clone(),
+            tree: clone_open(mask).at(|| Step::Mount(path.clone()))?,
+            kind: Kind::Hidden,
+        });
+    }
+    Ok(layers)
+}
+
+/// A folder and a file without content and without any right. Views can only be taken of what is
+/// mounted somewhere: it is in `/dev`, before that gets its final content on top.
+fn empty_masks() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount(c"tmpfs", c"/dev", c"tmpfs", flags, None)?;
+    let dev = open_without_links(Path::new("/dev"), OFlags::PATH | OFlags::DIRECTORY)?;
+    rustix::fs::mkdirat(&dev, "folder", Mode::empty())?;
+    let create = OFlags::CREATE | OFlags::CLOEXEC;
+    rustix::fs::openat(&dev, "file", create, Mode::empty())?;
+    set_mount_read_only(&dev, Reach::ThisMount)?;
+    let open = |name| {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        rustix::fs::openat(&dev, name, flags, Mode::empty())
+    };
+    Ok((open("folder")?, open("file")?))
+}
+
+/// Devices that this system does not have are left out.
+fn clone_devices() -> Vec<(&'static str, OwnedFd)> {
+    let existing = DEVICES.into_iter().map(|name| {
+        let path = Path::new("/dev").join(name);
+        (name, clone_tree(&path))
+    });
+    existing
+        .filter_map(|(name, tree)| Some((name, tree.ok()?)))
+        .collect()
+}
+
+fn own_devices(devices: Vec<(&'static str, OwnedFd)>) -> Result<(), Errno> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount(c"tmpfs", c"/dev", c"tmpfs", flags, Some(DEVICES_OPTIONS))?;
+    let dev = open_without_links(Path::new("/dev"), OFlags::PATH | OFlags::DIRECTORY)?;
+    for (name, tree) in devices {
+        let create = OFlags::CREATE | OFlags::CLOEXEC;
+        let place = rustix::fs::openat(&dev, name, create, Mode::from_raw_mode(0o666))?;
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(&tree, "", &place, "", flags)?;
+    }
+    for (name, target) in DEVICE_LINKS {
+        rustix::fs::symlinkat(target, &dev, name)?;
+    }
+    let everybody = Mode::from_raw_mode(0o1777);
+    rustix::fs::mkdirat(&dev, "shm", everybody)?;
+    rustix::fs::chmodat(&dev, "shm", everybody, AtFlags::empty())?;
+    rustix::fs::mkdirat(&dev, "pts", Mode::from_raw_mode(0o755))?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    // Without it commands cannot open terminals of their own, which few need.
+    mount(
+        c"devpts",
+        c"/dev/pts",
+        c"devpts",
+        flags,
+        Some(TERMINALS_OPTIONS),
+    )
+    .ok();
+    Ok(())
+}
+
+fn own_processes() -> Result<(), Errno> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+    mount(c"proc", c"/proc", c"proc", flags, None)
+}

@@ -1,0 +1,290 @@
+//! Keeps protected paths absent that do not exist yet.
+//!
+//! A read-only view can only be put on something that exists. So while commands run, an empty
+//! folder stands in the place of such a path; inside the sandbox it is read-only and cannot be
+//! removed or renamed. Every holder keeps a shared lock on it, and the last one to leave removes
+//! it. It is told from a folder of the user's by its mode and by being empty; one that a killed
+//! holder left behind is taken over by the next.
+//!
+//! A holder inside the namespaces cannot remove it: it is a mount point there. So somebody outside
+//! has to be the last.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::error::{At as _, ConfineError, Step};
+use super::namespaces::open_without_links;
+use crate::roots::{ProtectedPath, WhenAbsent};
+
+/// The sticky bit means nothing on a folder that others cannot write to, so nobody sets both.
+const MODE: u32 = 0o1755;
+
+/// A holder that leaves has its lock for a moment only.
+const TRIES: u32 = 100;
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
+
+/// Folders that stand in for absent protected paths. Dropping it removes those that nobody else
+/// holds.
+#[derive(Debug, Default)]
+pub struct Placeholders {
+    held: Vec<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    path: PathBuf,
+    parent: OwnedFd,
+    folder: OwnedFd,
+}
+
+impl Placeholders {
+    pub(super) fn of(protected: &[ProtectedPath]) -> Result<Self, ConfineError> {
+        let mut placeholders = Self::default();
+        for entry in protected {
+            if entry.when_absent == WhenAbsent::KeepAbsent {
+                placeholders.hold(&entry.path)?;
+            }
+        }
+        Ok(placeholders)
+    }
+
+    /// Keeps one more path absent. Nothing happens if it exists, or if nobody with the rights of
+    /// this process could create it.
+    ///
+    /// # Errors
+    /// It cannot be kept absent.
+    pub fn hold(&mut self, path: &Path) -> Result<(), ConfineError> {
+        let missing = first_missing(path);
+        self.held
+            .retain(|held| held.path != missing || held.is_linked());
+        if self.held.iter().any(|held| held.path == missing) {
+            return Ok(());
+        }
+        for _ in 0..TRIES {
+            match try_hold(missing).at(|| Step::HoldPlaceholder(missing.to_path_buf()))? {
+                Attempt::Held(held) => {
+                    self.held.push(held);
+                    return Ok(());
+                }
+                Attempt::NotNeeded => return Ok(()),
+                Attempt::Changing => std::thread::sleep(BETWEEN_TRIES),
+            }
+        }
+        Err(Errno::AGAIN).at(|| Step::HoldPlaceholder(missing.to_path_buf()))
+    }
+
+    /// The placeholders that are held.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.held.iter().map(|held| held.path.as_path())
+    }
+}
+
+impl Drop for Placeholders {
+    fn drop(&mut self) {
+        for held in &self.held {
+            held.leave();
+        }
+    }
+}
+
+/// The path itself or the first of its ancestors that does not exist.
+fn first_missing(path: &Path) -> &Path {
+    path.ancestors()
+        .take_while(|ancestor| ancestor.symlink_metadata().is_err())
+        .last()
+        .unwrap_or(path)
+}
+
+enum Attempt {
+    Held(Held),
+    NotNeeded,
+    /// Somebody is just making or removing it.
+    Changing,
+}
+
+fn try_hold(path: &Path) -> Result<Attempt, Errno> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok(Attempt::NotNeeded);
+    };
+    let parent = open_without_links(parent, OFlags::DIRECTORY)?;
+    let made = match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(MODE)) {
+        Ok(()) => true,
+        Err(Errno::EXIST) => false,
+        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => return Ok(Attempt::NotNeeded),
+        Err(errno) => return Err(errno),
+    };
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
+        Ok(folder) => folder,
+        Err(Errno::NOENT) => return Ok(Attempt::Changing),
+        // A file or link: it exists, and is protected as what it is.
+        Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Attempt::NotNeeded),
+        Err(Errno::ACCESS) => return Ok(Attempt::NotNeeded),
+        Err(errno) => return Err(errno),
+    };
+    if made {
+        rustix::fs::fchmod(&folder, Mode::from_raw_mode(MODE))?;
+    } else if !is_placeholder(&folder)? {
+        return Ok(Attempt::NotNeeded);
+    }
+    match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Ok(Attempt::Changing),
+        Err(errno) => return Err(errno),
+    }
+    let held = Held {
+        path: path.to_path_buf(),
+        parent,
+        folder,
+    };
+    if held.is_linked() {
+        Ok(Attempt::Held(held))
+    } else {
+        Ok(Attempt::Changing)
+    }
+}
+
+fn is_placeholder(folder: &OwnedFd) -> Result<bool, Errno> {
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(folder)?.st_mode);
+    if mode != Mode::from_raw_mode(MODE) {
+        return Ok(false);
+    }
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        if entry.file_name() != c"." && entry.file_name() != c".." {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a placeholder stands at `path`.
+pub(super) fn is_placeholder_at(path: &Path) -> bool {
+    open_without_links(path, OFlags::DIRECTORY)
+        .and_then(|folder| is_placeholder(&folder))
+        .unwrap_or(false)
+}
+
+impl Held {
+    /// Whether it still has a place.
+    fn is_linked(&self) -> bool {
+        rustix::fs::fstat(&self.folder).is_ok_and(|status| status.st_nlink > 0)
+    }
+
+    /// Removes the folder unless somebody else holds it or has put something into it.
+    fn leave(&self) {
+        let last = rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockExclusive);
+        let Some(name) = self.path.file_name().filter(|_| last.is_ok()) else {
+            return;
+        };
+        if self.is_in_place(name) {
+            // A failure means that it is in use by now, and then it is no longer ours.
+            rustix::fs::unlinkat(&self.parent, name, AtFlags::REMOVEDIR).ok();
+        }
+    }
+
+    fn is_in_place(&self, name: &OsStr) -> bool {
+        let there = rustix::fs::statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW);
+        let ours = rustix::fs::fstat(&self.folder);
+        there.is_ok_and(|there| {
+            ours.is_ok_and(|ours| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino))
+        }) && is_placeholder(&self.folder) == Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let guard = tempfile::tempdir().unwrap();
+        let path = guard.path().canonicalize().unwrap();
+        (guard, path)
+    }
+
+    fn placeholders(path: &Path) -> Placeholders {
+        let mut placeholders = Placeholders::default();
+        placeholders.hold(path).unwrap();
+        placeholders
+    }
+
+    #[test]
+    fn the_last_holder_removes_it() {
+        let (_guard, root) = folder();
+        let path = root.join(".git");
+        let first = placeholders(&path);
+        let second = placeholders(&path);
+        assert!(path.is_dir());
+        drop(first);
+        assert!(path.is_dir());
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn holding_again_is_holding_once_unless_it_is_gone() {
+        let (_guard, root) = folder();
+        let path = root.join(".git");
+        let mut held = placeholders(&path);
+        held.hold(&path).unwrap();
+        assert_eq!(held.paths().collect::<Vec<_>>(), [&path]);
+        fs::remove_dir(&path).unwrap();
+        held.hold(&path).unwrap();
+        assert_eq!(held.paths().collect::<Vec<_>>(), [&path]);
+        drop(held);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_exists_is_left_alone() {
+        let (_guard, root) = folder();
+        fs::create_dir(root.join("empty")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        std::os::unix::fs::symlink("nowhere", root.join("link")).unwrap();
+        for name in ["empty", "file", "link"] {
+            let held = placeholders(&root.join(name));
+            assert!(held.held.is_empty(), "{name}");
+            drop(held);
+            assert!(root.join(name).symlink_metadata().is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_put_into_it_stays() {
+        let (_guard, root) = folder();
+        let path = root.join(".codex");
+        let held = placeholders(&path);
+        fs::write(path.join("config.toml"), "").unwrap();
+        drop(held);
+        assert!(path.join("config.toml").exists());
+    }
+
+    #[test]
+    fn the_first_missing_part_is_held() {
+        let (_guard, root) = folder();
+        let held = placeholders(&root.join("a/b/c"));
+        assert!(root.join("a").is_dir());
+        drop(held);
+        assert!(!root.join("a").exists());
+    }
+
+    #[test]
+    fn one_left_behind_is_taken_over() {
+        let (_guard, root) = folder();
+        let path = root.join(".git");
+        // Ends without leaving.
+        for held in std::mem::take(&mut placeholders(&path).held) {
+            drop(held);
+        }
+        assert!(path.is_dir());
+        drop(placeholders(&path));
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,219 @@
+//! Enforcement on macOS: a profile for the system's own sandbox launcher.
+//!
+//! Pure text. Paths never become part of the profile's code: they are passed as parameters.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::policy::Network;
+use crate::roots::{FileRules, ReadScope};
+
+/// Named by its full path: one from `PATH` could be anybody's.
+const LAUNCHER: &str = "/usr/bin/sandbox-exec";
+
+/// What every command needs to run at all.
+const BASE: &str = "\
+(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow process-info* (target same-sandbox))
+(allow signal (target same-sandbox))
+(allow sysctl-read)
+(allow ipc-posix-sem)
+(allow user-preference-read)
+(allow pseudo-tty)
+(allow iokit-open (iokit-registry-entry-class \"RootDomainUserClient\"))
+(allow mach-lookup
+  (global-name \"com.apple.system.opendirectoryd.libinfo\")
+  (global-name \"com.apple.PowerManagement.control\"))
+(allow file-read* file-write* file-ioctl (literal \"/dev/ptmx\"))
+(allow file-read* file-write* (require-all (regex #\"^/dev/ttys[0-9]+\") (extension \"com.apple.sandbox.pty\")))
+(allow file-read* file-write-data file-ioctl
+  (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\")
+  (literal \"/dev/random\") (literal \"/dev/urandom\"))
+";
+
+const NETWORK: &str = "\
+(allow network-outbound)
+(allow network-inbound)
+(allow system-socket)
+(allow mach-lookup
+  (global-name \"com.apple.SecurityServer\")
+  (global-name \"com.apple.networkd\")
+  (global-name \"com.apple.ocspd\")
+  (global-name \"com.apple.trustd.agent\")
+  (global-name \"com.apple.SystemConfiguration.configd\"))
+";
+
+/// A profile and its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeatbeltProfile {
+    text: String,
+    parameters: Vec<(String, PathBuf)>,
+}
+
+impl SeatbeltProfile {
+    pub(crate) fn new(rules: &FileRules, network: Network) -> Self {
+        let mut profile = Self {
+            text: BASE.to_owned(),
+            parameters: Vec::new(),
+        };
+        profile.allow_reading(rules);
+        for root in &rules.writable {
+            profile.allow_writing(rules, root);
+        }
+        if network == Network::Enabled {
+            profile.text.push_str(NETWORK);
+        }
+        profile
+    }
+
+    /// The command line that runs `command` under this profile.
+    #[must_use]
+    pub fn wrap(&self, command: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+        let mut line = vec![LAUNCHER.into(), "-p".into(), self.text.clone().into()];
+        for (name, path) in &self.parameters {
+            let mut definition = OsString::from(format!("-D{name}="));
+            definition.push(path);
+            line.push(definition);
+        }
+        line.push("--".into());
+        line.extend(command);
+        line
+    }
+
+    fn allow_reading(&mut self, rules: &FileRules) {
+        let hidden = self.exceptions("HIDDEN", rules.hidden.iter().map(PathBuf::as_path));
+        match &rules.read {
+            ReadScope::Everything => self.allow("file-read*", "(subpath \"/\")", &hidden),
+            ReadScope::Only(readable) => {
+                self.text.push_str("(allow file-read-metadata)\n");
+                for path in readable {
+                    let place = self.parameter("READABLE", path);
+                    self.allow("file-read*", &format!("(subpath {place})"), &hidden);
+                }
+            }
+        }
+    }
+
+    fn allow_writing(&mut self, rules: &FileRules, root: &Path) {
+        let place = self.parameter("WRITABLE", root);
+        // What lies in a deeper root is decided there.
+        let refused = (rules.protected.iter().map(|entry| entry.path.as_path()))
+            .chain(rules.hidden.iter().map(PathBuf::as_path))
+            .filter(|path| path.starts_with(root));
+        let exceptions = self.exceptions("PROTECTED", refused);
+        self.allow("file-write*", &format!("(subpath {place})"), &exceptions);
+    }
+
+    /// Of what is protected neither the thing itself nor anything in it may be touched.
+    fn exceptions<'a>(&mut self, kind: &str, paths: impl Iterator<Item = &'a Path>) -> String {
+        let mut out = String::new();
+        for path in paths {
+            let place = self.parameter(kind, path);
+            // Writing to a string does not fail.
+            let _ = write!(
+                out,
+                " (require-not (literal {place})) (require-not (subpath {place}))"
+            );
+        }
+        out
+    }
+
+    fn allow(&mut self, operation: &str, place: &str, exceptions: &str) {
+        let rule = if exceptions.is_empty() {
+            format!("(allow {operation} {place})\n")
+        } else {
+            format!("(allow {operation} (require-all {place}{exceptions}))\n")
+        };
+        self.text.push_str(&rule);
+    }
+
+    fn parameter(&mut self, kind: &str, path: &Path) -> String {
+        let name = format!("{kind}_{}", self.parameters.len());
+        let reference = format!("(param \"{name}\")");
+        self.parameters.push((name, path.to_path_buf()));
+        reference
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roots::{ProtectedPath, WhenAbsent};
+
+    fn rules() -> FileRules {
+        FileRules {
+            read: ReadScope::Everything,
+            writable: vec!["/w".into()],
+            protected: vec![ProtectedPath {
+                path: "/w/.git".into(),
+                when_absent: WhenAbsent::KeepAbsent,
+            }],
+            hidden: Vec::new(),
+        }
+    }
+
+    fn rules_of(text: &str, operation: &str) -> Vec<String> {
+        text.lines()
+            .filter(|line| line.starts_with(&format!("(allow {operation} (")))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn writing_is_allowed_in_roots_without_what_is_protected() {
+        let profile = SeatbeltProfile::new(&rules(), Network::Restricted);
+        assert!(profile.text.starts_with("(version 1)\n(deny default)\n"));
+        assert_eq!(
+            rules_of(&profile.text, "file-write*"),
+            [
+                "(allow file-write* (require-all (subpath (param \"WRITABLE_0\")) \
+                 (require-not (literal (param \"PROTECTED_1\"))) \
+                 (require-not (subpath (param \"PROTECTED_1\")))))"
+            ]
+        );
+        assert!(!profile.text.contains("network"));
+    }
+
+    #[test]
+    fn the_network_is_allowed_only_when_enabled() {
+        let profile = SeatbeltProfile::new(&rules(), Network::Enabled);
+        assert!(profile.text.contains("(allow network-outbound)"));
+    }
+
+    #[test]
+    fn limited_reading_lists_its_folders() {
+        let rules = FileRules {
+            read: ReadScope::Only(vec!["/usr".into(), "/w".into()]),
+            ..rules()
+        };
+        let profile = SeatbeltProfile::new(&rules, Network::Restricted);
+        assert_eq!(
+            rules_of(&profile.text, "file-read*")
+                .iter()
+                .filter(|rule| rule.contains("READABLE"))
+                .count(),
+            2
+        );
+        assert!(!profile.text.contains("(subpath \"/\")"));
+    }
+
+    #[test]
+    fn paths_are_parameters_and_parentheses_balance() {
+        let rules = FileRules {
+            writable: vec!["/w\") (allow default)".into()],
+            ..rules()
+        };
+        let profile = SeatbeltProfile::new(&rules, Network::Enabled);
+        assert!(!profile.text.contains("allow default)\""));
+        let count = |wanted: char| profile.text.chars().filter(|c| *c == wanted).count();
+        assert_eq!(count('('), count(')'));
+        let line = profile.wrap(["true".into()]);
+        assert_eq!(line[0], LAUNCHER);
+        assert!(line.contains(&OsString::from("-DWRITABLE_0=/w\") (allow default)")));
+        assert_eq!(line[line.len() - 2..], ["--", "true"]);
+    }
+}

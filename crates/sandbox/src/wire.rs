@@ -1,0 +1,164 @@
+//! How values reach the helper process: length-prefixed bytes, so that paths and variables that
+//! are not Unicode arrive as they are.
+//!
+//! Both ends are the same binary, so there is no version. Reading never trusts a length.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// The bytes are not what an [`Encoder`] wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("malformed message")]
+pub struct Malformed;
+
+/// Writes values one after the other.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    bytes: Vec<u8>,
+}
+
+impl Encoder {
+    /// Appends a number.
+    pub fn number(&mut self, value: u32) -> &mut Self {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    /// Appends a yes or no.
+    pub fn flag(&mut self, value: bool) -> &mut Self {
+        self.number(u32::from(value))
+    }
+
+    /// Appends a string. Strings of 4 GiB and more are cut; no system takes one.
+    pub fn string(&mut self, value: &OsStr) -> &mut Self {
+        let bytes = value.as_bytes();
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.number(length);
+        self.bytes.extend_from_slice(&bytes[..length as usize]);
+        self
+    }
+
+    /// Appends a list, each entry written by `write`.
+    pub fn list<T>(&mut self, values: &[T], write: impl Fn(&mut Self, &T)) -> &mut Self {
+        self.number(u32::try_from(values.len()).unwrap_or(u32::MAX));
+        for value in values {
+            write(self, value);
+        }
+        self
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Reads values in the order in which they were written.
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    /// Starts at the first value.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (head, tail) = self.rest.split_at_checked(count).ok_or(Malformed)?;
+        self.rest = tail;
+        Ok(head)
+    }
+
+    /// Reads a number.
+    pub fn number(&mut self) -> Result<u32, Malformed> {
+        let (head, tail) = self.rest.split_first_chunk::<4>().ok_or(Malformed)?;
+        self.rest = tail;
+        Ok(u32::from_le_bytes(*head))
+    }
+
+    /// Reads a yes or no.
+    pub fn flag(&mut self) -> Result<bool, Malformed> {
+        match self.number()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// Reads a string.
+    pub fn string(&mut self) -> Result<OsString, Malformed> {
+        let length = self.number()?;
+        Ok(OsString::from_vec(self.take(length as usize)?.to_vec()))
+    }
+
+    /// Reads a list, each entry by `read`.
+    pub fn list<T>(
+        &mut self,
+        read: impl Fn(&mut Self) -> Result<T, Malformed>,
+    ) -> Result<Vec<T>, Malformed> {
+        let count = self.number()?;
+        (0..count).map(|_| read(self)).collect()
+    }
+
+    /// Checks that nothing is left.
+    pub fn finish(self) -> Result<(), Malformed> {
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(Malformed)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back() {
+        let odd = OsString::from_vec(vec![0xff, b'a', 0x80]);
+        let mut encoder = Encoder::default();
+        encoder.number(7).flag(true).string(&odd);
+        encoder.list(&[odd.clone(), OsString::new()], |e, s| {
+            e.string(s);
+        });
+        let bytes = encoder.finish();
+        let mut decoder = Decoder::new(&bytes);
+        assert_eq!(decoder.number(), Ok(7));
+        assert_eq!(decoder.flag(), Ok(true));
+        assert_eq!(decoder.string().as_ref(), Ok(&odd));
+        assert_eq!(
+            decoder.list(Decoder::string),
+            Ok(vec![odd, OsString::new()])
+        );
+        assert_eq!(decoder.finish(), Ok(()));
+    }
+
+    #[test]
+    fn every_cut_is_noticed() {
+        let mut encoder = Encoder::default();
+        encoder.string(OsStr::new("abc")).list(&[1, 2], |e, n| {
+            e.number(*n);
+        });
+        let bytes = encoder.finish();
+        for cut in 0..bytes.len() {
+            let mut decoder = Decoder::new(&bytes[..cut]);
+            let whole = decoder
+                .string()
+                .and_then(|_| decoder.list(Decoder::number))
+                .is_ok();
+            assert!(!whole, "{cut} of {} bytes were taken for all", bytes.len());
+        }
+    }
+
+    #[test]
+    fn a_lying_length_allocates_nothing() {
+        let bytes = u32::MAX.to_le_bytes();
+        assert_eq!(Decoder::new(&bytes).string(), Err(Malformed));
+        assert_eq!(Decoder::new(&bytes).list(Decoder::number), Err(Malformed));
+    }
+}
