@@ -1,0 +1,172 @@
+//! Output in bounded memory: the beginning and the end are kept, the middle is counted.
+
+use std::collections::VecDeque;
+
+/// Which part of too much output is kept, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Kept from the beginning.
+    pub head: usize,
+    /// Kept from the end.
+    pub tail: usize,
+}
+
+impl Keep {
+    /// Only the first bytes.
+    #[must_use]
+    pub fn first(bytes: usize) -> Self {
+        Self {
+            head: bytes,
+            tail: 0,
+        }
+    }
+
+    /// Half from the beginning, half from the end.
+    #[must_use]
+    pub fn both_ends(bytes: usize) -> Self {
+        let head = bytes / 2;
+        Self {
+            head,
+            tail: bytes - head,
+        }
+    }
+}
+
+/// Collects output, never more than it was told to keep.
+#[derive(Debug)]
+pub struct Capture {
+    keep: Keep,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+}
+
+impl Capture {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(keep: Keep) -> Self {
+        Self {
+            keep,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+        }
+    }
+
+    /// Adds what came next.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = self.keep.head - self.head.len();
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(first);
+        self.push_tail(rest);
+    }
+
+    fn push_tail(&mut self, bytes: &[u8]) {
+        let limit = self.keep.tail;
+        let last = &bytes[bytes.len().saturating_sub(limit)..];
+        let surplus = (self.tail.len() + last.len()).saturating_sub(limit);
+        self.tail.drain(..surplus);
+        self.tail.extend(last);
+    }
+
+    /// How much there was in all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Hands out what was kept and starts anew.
+    pub fn take(&mut self) -> Captured {
+        let kept = (self.head.len() + self.tail.len()) as u64;
+        Captured {
+            omitted: self.total - kept,
+            total: std::mem::take(&mut self.total),
+            head: std::mem::take(&mut self.head),
+            tail: std::mem::take(&mut self.tail).into(),
+        }
+    }
+}
+
+/// What a [`Capture`] kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The beginning.
+    pub head: Vec<u8>,
+    /// The end; empty if everything fits into `head`.
+    pub tail: Vec<u8>,
+    /// How many bytes are missing between the two.
+    pub omitted: u64,
+    /// How many bytes there were in all.
+    pub total: u64,
+}
+
+impl Captured {
+    /// Beginning and end without a word about what is missing between.
+    #[must_use]
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        self.head.append(&mut self.tail);
+        self.head
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured(keep: Keep, pieces: &[&str]) -> (String, String, u64) {
+        let mut capture = Capture::new(keep);
+        for piece in pieces {
+            capture.push(piece.as_bytes());
+        }
+        let out = capture.take();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(out.head), text(out.tail), out.omitted)
+    }
+
+    #[test]
+    fn what_fits_is_kept() {
+        let keep = Keep::both_ends(4);
+        assert_eq!(captured(keep, &["a", "bcd"]), ("ab".into(), "cd".into(), 0));
+    }
+
+    #[test]
+    fn the_middle_goes() {
+        let keep = Keep::both_ends(5);
+        let out = ("ab".into(), "xyz".into(), 3);
+        assert_eq!(captured(keep, &["abcdexyz"]), out);
+        assert_eq!(captured(keep, &["a", "bc", "dex", "y", "z"]), out);
+        assert_eq!(captured(keep, &["abc", "de", "", "xyz"]), out);
+    }
+
+    #[test]
+    fn nothing_may_be_kept() {
+        let nothing = Keep::first(0);
+        assert_eq!(
+            captured(nothing, &["abc"]),
+            (String::new(), String::new(), 3)
+        );
+        assert_eq!(captured(Keep::first(2), &["a", "bc"]).0, "ab");
+    }
+
+    #[test]
+    fn taking_starts_anew() {
+        let mut capture = Capture::new(Keep::both_ends(2));
+        capture.push(b"abc");
+        assert_eq!(capture.take().omitted, 1);
+        assert_eq!(capture.take(), Captured::default());
+        capture.push(b"x");
+        assert_eq!(capture.take().into_bytes(), b"x");
+    }
+
+    #[test]
+    fn memory_stays_bounded() {
+        let mut capture = Capture::new(Keep::both_ends(1024));
+        let piece = vec![b'x'; 64 * 1024];
+        for _ in 0..1000 {
+            capture.push(&piece);
+        }
+        assert!(capture.head.capacity() + capture.tail.capacity() < 8 * 1024);
+        assert_eq!(capture.total(), 64_000 * 1024);
+    }
+}

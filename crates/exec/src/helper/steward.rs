@@ -1,0 +1,238 @@
+//! The steward: starts the supervisors, and keeps what has to outlive them.
+//!
+//! It lives as long as its owner does, and notices the owner's death by the end of its socket. A
+//! supervisor forked from here costs a tenth of one that is executed. It also keeps the
+//! placeholders of protected paths: making and removing them for every command would be seen by
+//! everybody who watches the folder, and would cost more than the command. It never touches a
+//! command; if it dies, running ones go on under their supervisors.
+
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use codex_sandbox::{Decoder, Encoder, Identity, Malformed, Placeholders};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags,
+    SocketType, recv, recvmsg, send, socketpair,
+};
+use rustix::process::{DumpableBehavior, WaitOptions, set_dumpable_behavior, setpgid, wait};
+
+use super::control::{Control, ControlError};
+use super::supervise::CommandStreams;
+use super::{COULD_NOT_START, supervise, sys};
+use crate::message::Order;
+
+/// A longer note is not sent, a longer list not kept: then a placeholder lives until the next
+/// command in its folder ends.
+const NOTE_LIMIT: usize = 16 * 1024;
+const PLACEHOLDERS_LIMIT: usize = 256;
+
+pub(super) fn serve() -> Result<(), ControlError> {
+    sys::close_inherited()?;
+    let owner = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
+    sys::block_signals()?;
+    // Commands run as the same user; they have no business in our memory.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (notes, notebook) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    let mut steward = Steward {
+        owner,
+        child_signals: sys::child_signals()?,
+        notes,
+        notebook,
+        placeholders: Placeholders::default(),
+    };
+    let done = steward.work();
+    steward.wait_for_supervisors();
+    // What is noted down is cleaned up, even if there was no time to read it before.
+    steward.take_notes();
+    done
+}
+
+struct Steward {
+    owner: OwnedFd,
+    child_signals: OwnedFd,
+    /// What supervisors wrote into the notebook.
+    notes: OwnedFd,
+    notebook: OwnedFd,
+    placeholders: Placeholders,
+}
+
+impl Steward {
+    fn work(&mut self) -> Result<(), ControlError> {
+        loop {
+            let [owner, children, notes] = self.wait_for_work()?;
+            if owner && !self.take_order()? {
+                return Ok(());
+            }
+            if children {
+                sys::drain_signals(&self.child_signals);
+                while matches!(wait(WaitOptions::NOHANG), Ok(Some(_)) | Err(Errno::INTR)) {}
+            }
+            if notes {
+                self.take_notes();
+            }
+        }
+    }
+
+    fn wait_for_work(&self) -> Result<[bool; 3], Errno> {
+        let descriptors = [&self.owner, &self.child_signals, &self.notes];
+        let mut wanted = descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::IN));
+        match poll(&mut wanted, None) {
+            Ok(_) | Err(Errno::INTR) => Ok(wanted.map(|wanted| !wanted.revents().is_empty())),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// `false`: there is no owner any more.
+    fn take_order(&mut self) -> Result<bool, ControlError> {
+        let Some((order, control, streams)) = receive_order(&self.owner)? else {
+            return Ok(false);
+        };
+        let identity = Identity::current();
+        match sys::fork_with(order.clone_flags) {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let done = become_supervisor(&control, streams, identity, &self.notebook);
+                sys::exit_now(if done.is_ok() { 0 } else { COULD_NOT_START });
+            }
+            // If the owner does not hear it, it has given up on this command.
+            Err(errno) => drop(control.not_started(errno)),
+        }
+        Ok(true)
+    }
+
+    fn take_notes(&mut self) {
+        let mut note = [0; NOTE_LIMIT];
+        while let Ok((length, _)) = recv(&self.notes, &mut note, RecvFlags::empty()) {
+            for path in decode_note(&note[..length]).unwrap_or_default() {
+                if self.placeholders.paths().count() < PLACEHOLDERS_LIMIT {
+                    // Then it is its supervisor's alone.
+                    self.placeholders.hold(&path).ok();
+                }
+            }
+        }
+    }
+
+    /// They see the end of their owner themselves, and need their placeholders until they are
+    /// done.
+    fn wait_for_supervisors(&self) {
+        while matches!(wait(WaitOptions::empty()), Ok(_) | Err(Errno::INTR)) {}
+    }
+}
+
+fn receive_order(
+    owner: &OwnedFd,
+) -> Result<Option<(Order, Control, CommandStreams)>, ControlError> {
+    let mut message = [0; Order::LENGTH];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let received = recvmsg(
+        owner,
+        &mut [IoSliceMut::new(&mut message)],
+        &mut ancillary,
+        RecvFlags::CMSG_CLOEXEC,
+    )?;
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    let order = Order::decode(&message[..received.bytes])?;
+    let mut descriptors = ancillary.drain().flat_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<_>>(),
+        _ => Vec::new(),
+    });
+    let mut next = || descriptors.next().ok_or(Malformed);
+    let control = Control::new(next()?);
+    let streams = CommandStreams {
+        input: next()?,
+        output: next()?,
+        error: next()?,
+    };
+    Ok(Some((order, control, streams)))
+}
+
+/// Runs in the new process.
+fn become_supervisor(
+    control: &Control,
+    streams: CommandStreams,
+    identity: Identity,
+    notebook: &OwnedFd,
+) -> Result<(), ControlError> {
+    // The owner must not take us for the steward, nor the steward's locks for ours.
+    let [input, output, error] = [&streams.input, &streams.output, &streams.error];
+    sys::close_others(&[&control.as_fd(), notebook, input, output, error]);
+    // Without an own group it would get the signals of somebody else's.
+    setpgid(None, None)?;
+    let id = own_id();
+    let request = control.receive()?;
+    let confinement = request.confinement.as_ref();
+    let namespaces = confinement.filter(|confinement| confinement.clone_flags().is_some());
+    let Some(confinement) = namespaces else {
+        return supervise::supervise(control, id, request, streams);
+    };
+    // The namespaces' files about us have to be ours.
+    set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+    match confinement.enter(identity) {
+        Ok(placeholders) => {
+            write_note(notebook, placeholders.paths());
+            let done = supervise::supervise(control, id, request, streams);
+            drop(placeholders);
+            done
+        }
+        Err(error) => control.not_confined(&error),
+    }
+}
+
+/// The process id that others know us by. In a new namespace we only know our own, but `/proc` is
+/// still everybody's.
+fn own_id() -> u32 {
+    let link = std::fs::read_link("/proc/self").ok();
+    let seen = link.and_then(|link| link.to_str()?.parse().ok());
+    seen.unwrap_or_else(std::process::id)
+}
+
+/// Tells the steward what to keep.
+fn write_note<'a>(notebook: impl AsFd, paths: impl Iterator<Item = &'a Path>) {
+    let paths: Vec<_> = paths.collect();
+    if paths.is_empty() {
+        return;
+    }
+    let mut encoder = Encoder::default();
+    encoder.list(&paths, |encoder, path| {
+        encoder.string(path.as_os_str());
+    });
+    let note = encoder.finish();
+    if note.len() <= NOTE_LIMIT {
+        // If the steward is gone or busy, the placeholder lives until the next command ends.
+        send(notebook, &note, SendFlags::NOSIGNAL).ok();
+    }
+}
+
+fn decode_note(note: &[u8]) -> Result<Vec<PathBuf>, Malformed> {
+    let mut decoder = Decoder::new(note);
+    let paths = decoder.list(|decoder| decoder.string().map(PathBuf::from))?;
+    decoder.finish()?;
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_read_as_written() {
+        let flags = SocketFlags::CLOEXEC;
+        let (read, write) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+        let paths = [Path::new("/a/.git"), Path::new("/b")];
+        write_note(&write, paths.into_iter());
+        let mut note = [0; NOTE_LIMIT];
+        let (length, _) = recv(&read, &mut note, RecvFlags::empty()).unwrap();
+        assert_eq!(decode_note(&note[..length]).unwrap(), paths);
+        assert!(decode_note(b"nonsense").is_err());
+    }
+}

@@ -1,0 +1,127 @@
+//! Our side of the steward: the process that starts supervisors for us.
+//!
+//! It is started with the first command and again if it should have died. It ends when the last
+//! handle of it is dropped, or with us.
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    sendmsg, socketpair,
+};
+use tokio::process::{Child, Command};
+
+use crate::helper;
+use crate::message::Order;
+
+/// The steward takes hundreds of orders before it makes anybody wait, and forgets none.
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
+const TRIES: u32 = 10_000;
+
+/// The process that starts supervisors.
+#[derive(Debug)]
+pub(crate) struct Steward {
+    program: PathBuf,
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    socket: OwnedFd,
+    process: Child,
+}
+
+impl Steward {
+    /// Not started yet.
+    pub(crate) fn new(program: PathBuf) -> Self {
+        Self {
+            program,
+            running: Mutex::new(None),
+        }
+    }
+
+    /// Has it start a supervisor with these descriptors.
+    pub(crate) async fn order(&self, order: Order, descriptors: [OwnedFd; 4]) -> io::Result<()> {
+        for _ in 0..TRIES {
+            match self.try_order(order, &descriptors) {
+                Err(Errno::AGAIN) => tokio::time::sleep(BETWEEN_TRIES).await,
+                sent => return Ok(sent?),
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Ends it, and waits until it has cleaned up.
+    pub(crate) async fn close(&self) {
+        let running = self.lock().take();
+        if let Some(Running {
+            socket,
+            mut process,
+        }) = running
+        {
+            drop(socket);
+            // An error would mean that it is not our child any more.
+            process.wait().await.ok();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_order(&self, order: Order, descriptors: &[OwnedFd; 4]) -> Result<(), Errno> {
+        let mut running = self.lock();
+        if let Some(steward) = &*running {
+            match steward.send(order, descriptors) {
+                // It has died.
+                Err(Errno::PIPE | Errno::CONNRESET) => {}
+                sent => return sent,
+            }
+        }
+        let steward = Running::start(&self.program)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let sent = steward.send(order, descriptors);
+        *running = Some(steward);
+        sent
+    }
+}
+
+impl Running {
+    fn start(program: &PathBuf) -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC;
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        let mut command = std::process::Command::new(program);
+        command
+            .arg0(helper::NAME)
+            .env_clear()
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Ok(Self {
+            process: Command::from(command).spawn()?,
+            socket: ours,
+        })
+    }
+
+    fn send(&self, order: Order, descriptors: &[OwnedFd; 4]) -> Result<(), Errno> {
+        let descriptors = descriptors.each_ref().map(|descriptor| descriptor.as_fd());
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+            return Err(Errno::NOMEM);
+        }
+        let message = order.encode();
+        let parts = [io::IoSlice::new(&message)];
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        sendmsg(&self.socket, &parts, &mut ancillary, flags).map(drop)
+    }
+}

@@ -1,0 +1,76 @@
+//! Pseudo terminals: our end of one.
+
+use std::io;
+use std::num::NonZeroU16;
+use std::os::fd::OwnedFd;
+
+use rustix::pty::OpenptFlags;
+use tokio::net::unix::pipe;
+
+/// The size of a terminal in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TerminalSize {
+    rows: NonZeroU16,
+    columns: NonZeroU16,
+}
+
+impl TerminalSize {
+    /// `None` if there are no rows or no columns.
+    #[must_use]
+    pub fn new(rows: u16, columns: u16) -> Option<Self> {
+        Some(Self {
+            rows: NonZeroU16::new(rows)?,
+            columns: NonZeroU16::new(columns)?,
+        })
+    }
+}
+
+impl Default for TerminalSize {
+    fn default() -> Self {
+        let rows = NonZeroU16::MIN.saturating_add(23);
+        let columns = NonZeroU16::MIN.saturating_add(79);
+        Self { rows, columns }
+    }
+}
+
+/// Our end of a terminal.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    descriptor: OwnedFd,
+}
+
+impl Terminal {
+    /// A new terminal and the end of it that the command gets.
+    pub(crate) fn open(size: TerminalSize) -> io::Result<(Self, OwnedFd)> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let ours = rustix::pty::openpt(flags)?;
+        rustix::pty::grantpt(&ours)?;
+        rustix::pty::unlockpt(&ours)?;
+        let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags)?;
+        let mode = rustix::fs::fcntl_getfl(&ours)? | rustix::fs::OFlags::NONBLOCK;
+        rustix::fs::fcntl_setfl(&ours, mode)?;
+        let terminal = Self { descriptor: ours };
+        terminal.resize(size)?;
+        Ok((terminal, theirs))
+    }
+
+    /// What the command prints. When nobody has the other end open any more, reading fails.
+    pub(crate) fn output(&self) -> io::Result<pipe::Receiver> {
+        pipe::Receiver::from_owned_fd_unchecked(self.descriptor.try_clone()?)
+    }
+
+    /// What the command reads.
+    pub(crate) fn input(&self) -> io::Result<pipe::Sender> {
+        pipe::Sender::from_owned_fd_unchecked(self.descriptor.try_clone()?)
+    }
+
+    pub(crate) fn resize(&self, size: TerminalSize) -> io::Result<()> {
+        let size = rustix::termios::Winsize {
+            ws_row: size.rows.get(),
+            ws_col: size.columns.get(),
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        Ok(rustix::termios::tcsetwinsize(&self.descriptor, size)?)
+    }
+}

@@ -1,0 +1,430 @@
+//! Attempts to write, or read, what the sandbox forbids.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use codex_exec::{Streams, TerminalSize};
+use codex_sandbox::{
+    Enforcement, Grants, Network, Policy, ReadAccess, Surroundings, WorkspaceWrite, plan, probe,
+};
+use common::confined::{Project, confine, levels, names, workspace};
+use common::{finish, shell, text_of, texts};
+
+#[tokio::test]
+async fn at_least_one_level_is_tried_here() {
+    let plan = plan(&Policy::read_only(), &Surroundings::of("/"), probe()).unwrap();
+    println!("{:?}", plan.enforcement());
+    assert_ne!(plan.enforcement(), Enforcement::Nothing);
+    assert!(!levels().is_empty());
+}
+
+#[tokio::test]
+async fn a_workspace_can_be_worked_in() {
+    let project = Project::new();
+    for script in [
+        "echo a > new && test \"$(cat new)\" = a && rm new",
+        "mkdir d && echo a > d/x && mv d/x src/y && ln src/y z && rm -r src/y z d",
+        "echo a > /dev/null && head -c 4 /dev/urandom | wc -c && echo a > /dev/stderr",
+        "chmod 600 file && touch file && chmod 644 file",
+        "cat .git/config && ls /etc && test -d /proc/self",
+        "sh -c 'echo a | cat' && (sleep 0 & wait)",
+        "mkdir sub && mkdir sub/.git && rmdir sub/.git sub",
+        "cat /proc/self/status > /dev/null && sh -c 'exit 0'",
+    ] {
+        project.allowed(&workspace(), script).await;
+    }
+    project.assert_untouched();
+}
+
+#[tokio::test]
+async fn writing_outside_by_path_fails() {
+    let project = Project::new();
+    for script in [
+        "echo x > $OUT/new",
+        "echo x > ../outside/new",
+        "echo x > src/../../outside/file",
+        "echo x >> $OUT/file",
+        ": > $OUT/file",
+        "truncate -s 0 $OUT/file",
+        "rm $OUT/file",
+        "mkdir $OUT/folder",
+        "ln -s x $OUT/link",
+        "mkfifo $OUT/pipe",
+        "echo x > /etc/new",
+        "echo x > $HOME/new",
+        "cd / && echo x > new",
+        "chmod 777 $OUT/file",
+        "touch -d 2001-01-01 $OUT/file",
+        "chown 1:1 $OUT/file",
+    ] {
+        let script = format!("OUT={}; {script}", project.outside.display());
+        project.refused(&workspace(), &script).await;
+        project.refused(&Policy::read_only(), &script).await;
+        project.assert_untouched();
+    }
+}
+
+#[tokio::test]
+async fn reading_only_means_not_even_the_working_folder() {
+    let project = Project::new();
+    for script in [
+        "echo x > new",
+        "echo x > file",
+        "rm file",
+        "mv file file2",
+        "chmod 777 file",
+        "ln file file2",
+        "echo x > /tmp/escape-of-read-only",
+    ] {
+        project.refused(&Policy::read_only(), script).await;
+    }
+    project
+        .allowed(&Policy::read_only(), "cat file > /dev/null")
+        .await;
+    assert_eq!(text_of(&project.root.join("file")), "original");
+    project.assert_untouched();
+}
+
+#[tokio::test]
+async fn writing_through_a_link_fails() {
+    let project = Project::new();
+    symlink(&project.outside, project.root.join("old")).unwrap();
+    for script in [
+        "echo x > old/new",
+        "echo x > old/file",
+        "ln -s ../outside fresh && echo x > fresh/new",
+        "ln -s ../outside/file fresh2; echo x > fresh2",
+        "cd old && echo x > new",
+        "echo x > /proc/self/cwd/../outside/new",
+        "echo x > /proc/self/root$PWD/old/new",
+        "echo x > /proc/1/root$PWD/old/new",
+    ] {
+        project.refused(&workspace(), script).await;
+        project.assert_untouched();
+    }
+}
+
+#[tokio::test]
+async fn hard_links_and_renames_do_not_lead_out_or_in() {
+    let project = Project::new();
+    for script in [
+        "ln ../outside/file inside && echo x > inside",
+        "ln file ../outside/link",
+        "mv file ../outside/moved",
+        "mv ../outside/file taken",
+        "mv ../outside taken2",
+        "mv src ../outside/src",
+        "ln .git/config config && echo x > config",
+        "mv .git/config config",
+    ] {
+        project.refused(&workspace(), script).await;
+        project.assert_untouched();
+    }
+    assert_eq!(text_of(&project.root.join("file")), "original");
+}
+
+#[tokio::test]
+async fn the_repository_stays_as_it_is() {
+    let project = Project::new();
+    for script in [
+        "echo x > .git/hooks/pre-commit",
+        "echo x > .git/config",
+        "rm .git/config",
+        "rm -rf .git; mkdir .git/hooks/x",
+        "mv .git git && mkdir .git",
+        "mv .git/hooks .git/hooks2",
+        "chmod 777 .git/config",
+        "ln -s .git g && echo x > g/config",
+        "cd .git && echo x > new",
+        "mv ../project ../project2",
+        "cd .. && mv project project2",
+    ] {
+        project.refused(&workspace(), script).await;
+        project.assert_untouched();
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_exist_cannot_be_made() {
+    let project = Project::new();
+    fs::remove_dir_all(project.root.join(".git")).unwrap();
+    for name in [".git", ".codex", ".agents"] {
+        for script in [
+            "mkdir NAME && echo x > NAME/config",
+            "rmdir NAME; mkdir NAME && echo x > NAME/config",
+            "mkdir made && echo x > made/config && mv -T made NAME",
+            "mv NAME away",
+            "rm -rf NAME; ln -s src NAME",
+            "echo x > NAME",
+            "echo x > NAME/config",
+        ] {
+            let script = script.replace("NAME", name);
+            project.refused(&workspace(), &script).await;
+            assert!(!project.root.join(name).exists(), "{script}");
+            fs::remove_dir_all(project.root.join("made")).ok();
+        }
+    }
+    assert_eq!(names(&project.root), ["file", "src"]);
+}
+
+#[tokio::test]
+async fn commands_side_by_side_keep_it_absent() {
+    let project = Project::new();
+    fs::remove_dir_all(project.root.join(".git")).unwrap();
+    let surroundings = Surroundings::of(&project.root);
+    let script = "for i in 1 2 3 4 5 6 7 8; do mkdir .git/x 2>/dev/null && exit 0; done; exit 1";
+    let tasks: Vec<_> = (0..20)
+        .filter_map(|_| confine(shell(script), &workspace(), &surroundings, probe()))
+        .map(|launch| tokio::spawn(async { texts(finish(launch).await) }))
+        .collect();
+    for task in tasks {
+        let (code, out, error) = task.await.unwrap();
+        assert_eq!(code, 1, "{out}{error}");
+    }
+    assert_eq!(names(&project.root), ["file", "src"]);
+}
+
+#[tokio::test]
+async fn renaming_a_parent_does_not_free_the_path() {
+    let project = Project::new();
+    let deep = project.root.join("a/b");
+    fs::create_dir_all(deep.join(".git")).unwrap();
+    let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+        writable_roots: vec![deep.clone()],
+        slash_tmp: false,
+        tmpdir: false,
+        ..WorkspaceWrite::default()
+    });
+    for script in [
+        "mv a c && mkdir -p a/b/.git && echo x > a/b/.git/config",
+        "mv a/b a/c && mkdir -p a/b/.git && echo x > a/b/.git/config",
+        "mv a/b/.git a/b/git",
+        "rm -rf a; mkdir a/b/.git/x",
+    ] {
+        project.refused(&policy, script).await;
+        assert_eq!(names(&deep.join(".git")), [""; 0], "{script}");
+        project.assert_untouched();
+    }
+    project
+        .allowed(
+            &policy,
+            "echo x > a/b/new && echo x > a/new && rm a/new a/b/new",
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn a_linked_repository_is_protected_where_it_is() {
+    let project = Project::new();
+    let git = project.root.join(".git");
+    fs::rename(&git, project.root.join("real")).unwrap();
+    symlink("real", &git).unwrap();
+    for script in [
+        "echo x > .git/config",
+        "echo x > real/config",
+        "rm .git && mkdir .git && echo x > .git/config",
+        "mv .git git",
+        "mv real real2",
+        "ln -sfn src .git",
+    ] {
+        project.refused(&workspace(), script).await;
+        assert_eq!(
+            fs::read_link(&git).unwrap().to_str(),
+            Some("real"),
+            "{script}"
+        );
+        assert_eq!(text_of(&project.root.join("real/config")), "original");
+    }
+}
+
+#[tokio::test]
+async fn a_work_trees_repository_is_protected_where_it_is() {
+    let project = Project::new();
+    let tree = project.root.join("tree");
+    let git_dir = project.root.join(".git/worktrees/tree");
+    fs::create_dir_all(&tree).unwrap();
+    fs::create_dir_all(&git_dir).unwrap();
+    // The main repository's folder is not below a root by a protected name.
+    fs::rename(project.root.join(".git"), project.root.join("main.git")).unwrap();
+    let git_dir = project.root.join("main.git/worktrees/tree");
+    fs::write(git_dir.join("commondir"), "../..\n").unwrap();
+    fs::write(
+        tree.join(".git"),
+        format!("gitdir: {}\n", git_dir.display()),
+    )
+    .unwrap();
+    let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+        writable_roots: vec![project.root.clone()],
+        slash_tmp: false,
+        tmpdir: false,
+        ..WorkspaceWrite::default()
+    });
+    for script in [
+        "echo x > .git",
+        "rm .git",
+        "mv .git git",
+        "echo x > ../main.git/worktrees/tree/HEAD",
+        "echo x > ../main.git/hooks/pre-commit",
+        "mv ../main.git ../other.git",
+    ] {
+        let surroundings = Surroundings::of(&tree);
+        for (code, ..) in project.attempts_in(&policy, &surroundings, script).await {
+            assert_ne!(code, 0, "{script}");
+        }
+        assert_eq!(names(&git_dir), ["commondir"], "{script}");
+        assert_eq!(names(&project.root.join("main.git/hooks")), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn the_machine_cannot_be_changed() {
+    let project = Project::new();
+    let disks = fs::read_dir("/sys/block").into_iter().flatten();
+    let disks = disks.map(|disk| format!("/dev/{}", disk.unwrap().file_name().display()));
+    for disk in disks.take(2) {
+        // Nothing is written even if it can be opened.
+        project
+            .refused(&workspace(), &format!(": >> {disk} && test -b {disk}"))
+            .await;
+    }
+    for script in [
+        "cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern",
+        "cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness",
+        "echo 0 > /proc/self/oom_score_adj",
+        "echo h > /proc/sysrq-trigger",
+        "mknod device b 254 0",
+        "mount -t tmpfs none src",
+        "mount -o remount,rw /",
+        "umount .git",
+        "umount -l /proc",
+        "unshare -U true",
+        "unshare -r true",
+        "unshare -m true",
+        "chroot / true",
+        "hostname other",
+    ] {
+        project.refused(&workspace(), script).await;
+    }
+    project.assert_untouched();
+}
+
+#[tokio::test]
+async fn no_privilege_is_left() {
+    let project = Project::new();
+    let script = "grep -E '^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' /proc/self/status";
+    for (_, out, _) in project.attempts(&workspace(), script).await {
+        let value = |name: &str| {
+            let line = out.lines().find(|line| line.starts_with(name)).unwrap();
+            line.split_whitespace().nth(1).unwrap().to_owned()
+        };
+        for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+            assert_eq!(value(set), "0000000000000000", "{out}");
+        }
+        assert_eq!((&*value("NoNewPrivs"), &*value("Seccomp:")), ("1", "2"));
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_changes_nothing() {
+    let project = Project::new();
+    let surroundings = Surroundings::of(&project.root);
+    for level in levels() {
+        let script = "echo x > .git/config; echo x > ../outside/new; echo here > /dev/stdout; \
+                      echo there > /dev/tty; test -t 0";
+        let Some(mut launch) = confine(shell(script), &workspace(), &surroundings, level) else {
+            continue;
+        };
+        launch.streams = Streams::Terminal(TerminalSize::default());
+        let (code, out, _) = texts(finish(launch).await);
+        assert_eq!(code, 0, "{out}");
+        assert!(out.contains("here\r\nthere\r\n"), "{level:?}: {out}");
+        project.assert_untouched();
+    }
+}
+
+#[tokio::test]
+async fn limited_reading_hides_contents() {
+    let project = Project::new();
+    let policy = Policy::ReadOnly {
+        read: ReadAccess::Restricted {
+            platform_defaults: true,
+            roots: vec![],
+        },
+        network: Network::Restricted,
+    };
+    project.refused(&policy, "cat ../outside/file").await;
+    project.refused(&policy, "ls ../outside").await;
+    project
+        .refused(&policy, "ln -s ../outside/file l; cat l")
+        .await;
+    project
+        .allowed(&policy, "cat file && ls /usr > /dev/null")
+        .await;
+}
+
+#[tokio::test]
+async fn hidden_paths_can_neither_be_read_nor_written() {
+    let project = Project::new();
+    let hidden = project.root.join("src");
+    fs::write(hidden.join("secret"), "secret").unwrap();
+    let surroundings = Surroundings {
+        hidden: vec![hidden, project.root.join("file")],
+        ..Surroundings::of(&project.root)
+    };
+    for script in [
+        "cat src/secret",
+        "ls src",
+        "echo x > src/new",
+        "test -s file",
+        "echo x > file",
+        "mv src src2",
+        "rm -f file",
+    ] {
+        for (code, ..) in project
+            .attempts_in(&workspace(), &surroundings, script)
+            .await
+        {
+            assert_ne!(code, 0, "{script}");
+        }
+    }
+    assert_eq!(text_of(&project.root.join("src/secret")), "secret");
+    assert_eq!(text_of(&project.root.join("file")), "original");
+}
+
+#[tokio::test]
+async fn a_grant_opens_its_path_and_nothing_else() {
+    let project = Project::new();
+    let surroundings = Surroundings {
+        grants: Grants {
+            write: vec![project.root.join("src")],
+            ..Grants::default()
+        },
+        ..Surroundings::of(&project.root)
+    };
+    let script = "echo x > src/new && rm src/new && ! echo x > new && ! mkdir src/.git/x";
+    let policy = Policy::read_only();
+    for (code, out, error) in project.attempts_in(&policy, &surroundings, script).await {
+        assert_eq!(code, 0, "{out}{error}");
+    }
+    project.assert_untouched();
+    assert_eq!(names(&project.root.join("src")), [""; 0]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_set_up_is_not_run() {
+    let project = Project::new();
+    let surroundings = Surroundings::of(&project.root);
+    let Some(launch) = confine(shell("echo ran"), &workspace(), &surroundings, probe()) else {
+        return;
+    };
+    // Between plan and launch somebody puts a link in the place of the root.
+    fs::rename(&project.root, project.base.join("moved")).unwrap();
+    symlink(&project.outside, &project.root).unwrap();
+    let error = common::try_finish(launch).await.unwrap_err();
+    assert!(error.to_string().starts_with("sandbox: "), "{error}");
+    assert_eq!(names(&project.outside), ["file"]);
+}

@@ -1,0 +1,538 @@
+//! Attempts to reach the network, other processes and the kernel, and to outlive the owner.
+//!
+//! The attacks are functions of this program, which is started again inside the sandbox.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use std::io;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
+use std::time::Duration;
+
+use codex_exec::{Launch, Spawned};
+use codex_sandbox::{Levels, Namespaces, Network, Policy, ReadAccess, Surroundings, probe};
+use common::confined::{Project, confine, levels, workspace};
+use common::{
+    finish, folder, gone, launch, launcher, lives, parent_of, shell, spawn, text_of, texts, words,
+};
+
+/// What the attacked process keeps in memory.
+const SECRET: &[u8] = b"the secret of the victim";
+
+/// System calls that libraries do not offer safely.
+#[allow(unsafe_code)]
+mod raw {
+    use std::io;
+
+    fn result(value: libc::c_long) -> io::Result<libc::c_long> {
+        if value < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(value)
+        }
+    }
+
+    /// A call that is given numbers only.
+    pub(super) fn call(number: libc::c_long, arguments: [usize; 4]) -> io::Result<libc::c_long> {
+        let [a, b, c, d] = arguments;
+        // SAFETY: the callers pass no addresses of memory that is ours, but numbers and null.
+        result(unsafe { libc::syscall(number, a, b, c, d) })
+    }
+
+    /// Reads memory of another process at an address that is valid in this one.
+    pub(super) fn read_memory_of(process: i32) -> io::Result<libc::c_long> {
+        let mut buffer = [0_u8; 8];
+        let local = libc::iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        };
+        let remote = libc::iovec {
+            iov_base: super::SECRET.as_ptr().cast_mut().cast(),
+            iov_len: buffer.len(),
+        };
+        // SAFETY: the local part is a buffer of ours of that length; the remote one is only an
+        // address in the other process.
+        let read = unsafe {
+            libc::process_vm_readv(process, &raw const local, 1, &raw const remote, 1, 0)
+        };
+        result(read as libc::c_long)
+    }
+
+    /// `fork` in new namespaces; the child ends at once.
+    pub(super) fn clone(flags: i32) -> io::Result<()> {
+        // SAFETY: like `fork`; the child only ends.
+        let child = unsafe { libc::syscall(libc::SYS_clone, flags | libc::SIGCHLD, 0, 0, 0, 0) };
+        if child == 0 {
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(0) };
+        }
+        result(child).map(drop)
+    }
+}
+
+/// An attack: what it is called, and what it does. It succeeds if it returns `Ok`.
+type Attack = (&'static str, fn(&Target) -> io::Result<()>);
+
+/// What there is to attack.
+struct Target {
+    victim: i32,
+    tcp_port: u16,
+    abstract_name: String,
+    socket_path: String,
+    datagram_path: String,
+}
+
+const NETWORK: &[Attack] = &[
+    ("tcp", |target| {
+        TcpStream::connect(("127.0.0.1", target.tcp_port)).map(drop)
+    }),
+    ("tcp6", |_| TcpListener::bind("[::1]:0").map(drop)),
+    ("listen", |_| TcpListener::bind("127.0.0.1:0").map(drop)),
+    ("udp", |target| {
+        let socket = UdpSocket::bind("127.0.0.1:0")?;
+        socket
+            .send_to(b"x", ("127.0.0.1", target.tcp_port))
+            .map(drop)
+    }),
+    ("abstract", |target| {
+        let address = SocketAddr::from_abstract_name(&target.abstract_name)?;
+        UnixStream::connect_addr(&address).map(drop)
+    }),
+    ("listen-abstract", |target| {
+        let name = format!("{}-own", target.abstract_name);
+        UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?).map(drop)
+    }),
+    ("unix", |target| {
+        UnixStream::connect(&target.socket_path).map(drop)
+    }),
+    ("datagram", |target| {
+        let socket = UnixDatagram::unbound()?;
+        socket.send_to(b"x", &target.datagram_path).map(drop)
+    }),
+    ("datagram-of-pair", |target| {
+        let (socket, _other) = UnixDatagram::pair()?;
+        socket.send_to(b"x", &target.datagram_path).map(drop)
+    }),
+    ("netlink", |_| {
+        let raw = libc::SOCK_RAW as usize;
+        raw::call(libc::SYS_socket, [libc::AF_NETLINK as usize, raw, 0, 0]).map(drop)
+    }),
+    ("packet", |_| {
+        let raw = libc::SOCK_RAW as usize;
+        raw::call(libc::SYS_socket, [libc::AF_PACKET as usize, raw, 0, 0]).map(drop)
+    }),
+    ("vsock", |_| {
+        let stream = libc::SOCK_STREAM as usize;
+        raw::call(libc::SYS_socket, [libc::AF_VSOCK as usize, stream, 0, 0]).map(drop)
+    }),
+    // The second numbering of the same calls.
+    #[cfg(target_arch = "x86_64")]
+    ("x32-socket", |_| {
+        let number = 0x4000_0000 + libc::SYS_socket;
+        let stream = libc::SOCK_STREAM as usize;
+        raw::call(number, [libc::AF_INET as usize, stream, 0, 0]).map(drop)
+    }),
+];
+
+const PROCESSES: &[Attack] = &[
+    ("ptrace", |target| {
+        let victim = target.victim as usize;
+        raw::call(
+            libc::SYS_ptrace,
+            [libc::PTRACE_SEIZE as usize, victim, 0, 0],
+        )
+        .map(drop)
+    }),
+    ("ptrace-own-child", |_| {
+        raw::call(libc::SYS_ptrace, [libc::PTRACE_TRACEME as usize, 0, 0, 0]).map(drop)
+    }),
+    ("read-memory", |target| {
+        raw::read_memory_of(target.victim).map(drop)
+    }),
+    ("open-memory", |target| {
+        let path = format!("/proc/{}/mem", target.victim);
+        std::fs::OpenOptions::new().write(true).open(path).map(drop)
+    }),
+    ("open-memory-of-first", |_| {
+        std::fs::OpenOptions::new()
+            .read(true)
+            .open("/proc/1/mem")
+            .map(drop)
+    }),
+    ("environment", |target| {
+        std::fs::read(format!("/proc/{}/environ", target.victim)).map(drop)
+    }),
+    ("descriptor", |target| {
+        std::fs::read_link(format!("/proc/{}/fd/1", target.victim)).map(drop)
+    }),
+    ("root-of-victim", |target| {
+        std::fs::read_dir(format!("/proc/{}/root/", target.victim)).map(drop)
+    }),
+    ("signal", |target| {
+        raw::call(libc::SYS_kill, [target.victim as usize, 0, 0, 0]).map(drop)
+    }),
+    ("kill", |target| {
+        let signal = libc::SIGKILL as usize;
+        raw::call(libc::SYS_kill, [target.victim as usize, signal, 0, 0]).map(drop)
+    }),
+];
+
+const KERNEL: &[Attack] = &[
+    ("io_uring", |_| {
+        // With a valid size and no parameters: EFAULT if it were allowed.
+        allowed_but_faulty(raw::call(libc::SYS_io_uring_setup, [8, 0, 0, 0]))
+    }),
+    ("bpf", |_| {
+        allowed_but_faulty(raw::call(libc::SYS_bpf, [0, 0, 64, 0]))
+    }),
+    ("userfaultfd", |_| {
+        raw::call(libc::SYS_userfaultfd, [libc::O_CLOEXEC as usize, 0, 0, 0]).map(drop)
+    }),
+    ("perf", |_| {
+        allowed_but_faulty(raw::call(libc::SYS_perf_event_open, [0, 0, 0, 0]))
+    }),
+    ("keyctl", |_| {
+        // The identifier of the session's keyring.
+        raw::call(libc::SYS_keyctl, [0, usize::MAX - 2, 0, 0]).map(drop)
+    }),
+    ("unshare", |_| {
+        raw::call(libc::SYS_unshare, [libc::CLONE_NEWUSER as usize, 0, 0, 0]).map(drop)
+    }),
+    ("clone", |_| raw::clone(libc::CLONE_NEWUSER)),
+    ("clone-mounts", |_| {
+        raw::clone(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)
+    }),
+    ("clone3", |_| {
+        // A valid size and no structure: EFAULT if it were allowed.
+        allowed_but_faulty(raw::call(libc::SYS_clone3, [0, 64, 0, 0]))
+    }),
+    ("setuid", |_| {
+        raw::call(libc::SYS_setuid, [12345, 0, 0, 0]).map(drop)
+    }),
+    ("reboot", |_| {
+        raw::call(libc::SYS_reboot, [0, 0, 0, 0]).map(drop)
+    }),
+];
+
+/// What is refused by the filter never gets to look at its arguments.
+fn allowed_but_faulty(result: io::Result<libc::c_long>) -> io::Result<()> {
+    match result {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Not a test of its own: carries out one attack and tells by its exit code.
+#[test]
+fn attacker() {
+    let Some(name) = std::env::var_os("ATTACK") else {
+        return;
+    };
+    let variable = |name| std::env::var(name).unwrap();
+    let target = Target {
+        victim: variable("VICTIM").parse().unwrap(),
+        tcp_port: variable("TCP_PORT").parse().unwrap(),
+        abstract_name: variable("ABSTRACT_NAME"),
+        socket_path: variable("SOCKET_PATH"),
+        datagram_path: variable("DATAGRAM_PATH"),
+    };
+    let mut attacks = NETWORK.iter().chain(PROCESSES).chain(KERNEL);
+    let (_, attack) = attacks.find(|(attack, _)| *attack == name).unwrap();
+    let outcome = attack(&target);
+    println!("{name:?}: {outcome:?}");
+    std::process::exit(if outcome.is_ok() { 0 } else { 42 });
+}
+
+/// Everything that there is to attack, and the processes that hold it.
+struct Scene {
+    target: Target,
+    victim: Spawned,
+    _keep: (
+        tempfile::TempDir,
+        TcpListener,
+        UnixListener,
+        UnixListener,
+        UnixDatagram,
+    ),
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let (guard, path) = folder();
+        let victim = spawn(shell("echo $$; exec sleep 1000")).await;
+        let mut scene_victim = victim;
+        let line = scene_victim.output.next().await.unwrap();
+        let victim = String::from_utf8(line.bytes.to_vec()).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let abstract_name = format!("victim-{}-{}", std::process::id(), path.display());
+        let address = SocketAddr::from_abstract_name(&abstract_name).unwrap();
+        let abstract_socket = UnixListener::bind_addr(&address).unwrap();
+        let socket = UnixListener::bind(path.join("socket")).unwrap();
+        let datagrams = UnixDatagram::bind(path.join("datagrams")).unwrap();
+        Self {
+            target: Target {
+                victim: victim.trim().parse().unwrap(),
+                tcp_port: tcp.local_addr().unwrap().port(),
+                abstract_name,
+                socket_path: path.join("socket").display().to_string(),
+                datagram_path: path.join("datagrams").display().to_string(),
+            },
+            victim: scene_victim,
+            _keep: (guard, tcp, abstract_socket, socket, datagrams),
+        }
+    }
+
+    fn attack(&self, name: &str) -> Launch {
+        let program = std::env::current_exe().unwrap();
+        let mut launch = launch(&[
+            program.to_str().unwrap(),
+            "attacker",
+            "--exact",
+            "--nocapture",
+        ]);
+        let target = &self.target;
+        let variables = [
+            ("ATTACK", name.to_owned()),
+            ("VICTIM", target.victim.to_string()),
+            ("TCP_PORT", target.tcp_port.to_string()),
+            ("ABSTRACT_NAME", target.abstract_name.clone()),
+            ("SOCKET_PATH", target.socket_path.clone()),
+            ("DATAGRAM_PATH", target.datagram_path.clone()),
+        ];
+        for (name, value) in variables {
+            launch.environment.push((name.into(), value.into()));
+        }
+        launch
+    }
+
+    /// 0: the attack succeeded; 42: it failed.
+    async fn outcome(&self, name: &str, policy: &Policy, level: Levels) -> Option<i32> {
+        let (_guard, path) = folder();
+        let launch = confine(self.attack(name), policy, &Surroundings::of(path), level)?;
+        let (code, out, error) = texts(finish(launch).await);
+        println!("{out}{error}");
+        Some(code)
+    }
+
+    async fn all_fail(&self, attacks: &[Attack], policy: &Policy) {
+        for (name, _) in attacks {
+            for level in levels() {
+                let code = self.outcome(name, policy, level).await;
+                assert!(
+                    matches!(code, None | Some(42)),
+                    "{name} at {level:?}: {code:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The attacks that are attacks anywhere: unconfined they succeed, so the others prove something.
+#[tokio::test]
+async fn the_attacks_are_real() {
+    let scene = Scene::new().await;
+    for name in [
+        "tcp",
+        "listen",
+        "udp",
+        "abstract",
+        "unix",
+        "datagram",
+        "datagram-of-pair",
+        "netlink",
+        "read-memory",
+        "open-memory",
+        "environment",
+        "root-of-victim",
+        "signal",
+        "ptrace",
+        "io_uring",
+        "bpf",
+        "perf",
+        "clone3",
+        "kill",
+    ] {
+        let (code, out, error) = texts(finish(scene.attack(name)).await);
+        // Not every system allows all of them to everybody.
+        if code != 0 {
+            println!("skipped: {out}{error}");
+        }
+        assert!(matches!(code, 0 | 42), "{name}: {code}");
+    }
+    let (code, ..) = texts(finish(scene.attack("abstract")).await);
+    assert_eq!(code, 0);
+    gone(scene.target.victim).await;
+}
+
+#[tokio::test]
+async fn no_socket_leads_out() {
+    let scene = Scene::new().await;
+    scene.all_fail(NETWORK, &workspace()).await;
+    scene.all_fail(NETWORK, &Policy::read_only()).await;
+}
+
+#[tokio::test]
+async fn the_network_can_be_allowed() {
+    let scene = Scene::new().await;
+    let policy = Policy::ReadOnly {
+        read: ReadAccess::Full,
+        network: Network::Enabled,
+    };
+    for level in levels() {
+        for name in ["tcp", "udp", "unix", "abstract"] {
+            let code = scene.outcome(name, &policy, level).await;
+            assert!(matches!(code, None | Some(0)), "{name} at {level:?}");
+        }
+    }
+    scene.all_fail(PROCESSES, &policy).await;
+}
+
+#[tokio::test]
+async fn other_processes_are_out_of_reach() {
+    let scene = Scene::new().await;
+    // Without own process ids and without Landlock nothing keeps signals back but the user.
+    scene.all_fail(PROCESSES, &workspace()).await;
+    scene.all_fail(PROCESSES, &Policy::read_only()).await;
+    assert!(lives(scene.target.victim));
+    assert_eq!(scene.victim.process.status(), None);
+}
+
+#[tokio::test]
+async fn the_kernel_is_out_of_reach() {
+    let scene = Scene::new().await;
+    scene.all_fail(KERNEL, &workspace()).await;
+    scene.all_fail(KERNEL, &Policy::read_only()).await;
+}
+
+#[tokio::test]
+async fn pairs_of_local_sockets_still_work() {
+    let project = Project::new();
+    // What shells and tools do with their own pipes and pairs.
+    project
+        .allowed(&workspace(), "echo a | cat | grep -q a")
+        .await;
+}
+
+#[tokio::test]
+async fn own_processes_are_seen_and_signalled() {
+    let project = Project::new();
+    let script = "sleep 1000 & kill $! && wait $!; test $? -eq 143";
+    project.allowed(&workspace(), script).await;
+    if probe().namespaces == Namespaces::MountsAndProcesses {
+        let surroundings = Surroundings::of(&project.root);
+        let count = shell("ls -d /proc/[0-9]* | wc -l");
+        let launch = confine(count, &workspace(), &surroundings, probe()).unwrap();
+        let (_, out, _) = texts(finish(launch).await);
+        assert!(out.trim().parse::<u32>().unwrap() <= 5, "{out}");
+    }
+}
+
+/// The script prints a line once its runaway runs.
+const RUNAWAYS: [&str; 3] = [
+    "setsid sh -c 'echo up; exec sleep 1000' & wait",
+    "(sh -c '(setsid sh -c \"echo up; exec sleep 1000\" &)' &); exit 0",
+    "setsid -f nohup sh -c 'trap \"\" HUP TERM INT; echo up; sleep 1000; :'; sleep 1000",
+];
+
+#[tokio::test]
+async fn no_runaway_survives_its_owner() {
+    let project = Project::new();
+    let surroundings = Surroundings::of(&project.root);
+    let launcher = launcher();
+    for level in levels() {
+        for (number, script) in RUNAWAYS.iter().enumerate() {
+            let mark = format!("{}-{number}", std::process::id());
+            let mut wanted = shell(script);
+            common::mark(&mut wanted, &mark);
+            let Some(launch) = confine(wanted, &workspace(), &surroundings, level) else {
+                continue;
+            };
+            let mut spawned = launcher.spawn(launch).await.unwrap();
+            spawned.output.next().await.unwrap();
+            let runaways = common::marked(&mark);
+            assert!(!runaways.is_empty());
+            spawned.process.kill().await;
+            assert!(!runaways.iter().any(|process| lives(*process)), "{script}");
+            assert_eq!(common::marked(&mark), []);
+        }
+    }
+    launcher.close().await;
+}
+
+/// The owner of the next test: it starts what it is told to and waits to be killed.
+#[test]
+fn owner_to_be_killed() {
+    let Some(script) = std::env::var_os("SCRIPT_OF_OWNER") else {
+        return;
+    };
+    let variable = |name| std::env::var(name).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let surroundings = Surroundings::of(variable("ROOT_OF_OWNER"));
+        let mut wanted = shell(script.to_str().unwrap());
+        common::mark(&mut wanted, &variable("MARK_OF_OWNER"));
+        let launch = confine(wanted, &workspace(), &surroundings, probe()).unwrap();
+        let mut spawned = spawn(launch).await;
+        spawned.output.next().await.unwrap();
+        let steward = parent_of(spawned.process.id());
+        let ids = format!("{} {steward}", spawned.process.id());
+        std::fs::write(variable("IDS_OF_OWNER"), ids).unwrap();
+        println!("ready");
+        std::future::pending::<()>().await;
+    });
+}
+
+#[tokio::test]
+async fn nothing_survives_the_violent_death_of_the_owner() {
+    use tokio::io::AsyncBufReadExt as _;
+    let project = Project::new();
+    std::fs::remove_dir_all(project.root.join(".git")).unwrap();
+    let surroundings = Surroundings::of(&project.root);
+    if confine(shell("true"), &workspace(), &surroundings, probe()).is_none() {
+        return;
+    }
+    for (number, script) in RUNAWAYS.iter().enumerate() {
+        let mark = format!("{}-dead-{number}", std::process::id());
+        let ids = project.base.join("ids");
+        let mut owner = tokio::process::Command::new(std::env::current_exe().unwrap())
+            .args(words(&["owner_to_be_killed", "--exact", "--nocapture"]))
+            .env("SCRIPT_OF_OWNER", script)
+            .env("MARK_OF_OWNER", &mark)
+            .env("ROOT_OF_OWNER", &project.root)
+            .env("IDS_OF_OWNER", &ids)
+            .stdout(std::process::Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let out = owner.stdout.take().unwrap();
+        let mut lines = tokio::io::BufReader::new(out).lines();
+        let ready = async {
+            while let Some(line) = lines.next_line().await.unwrap() {
+                if line.contains("ready") {
+                    return;
+                }
+            }
+            panic!("the owner ended");
+        };
+        tokio::time::timeout(Duration::from_secs(30), ready)
+            .await
+            .unwrap();
+        let runaways = common::marked(&mark);
+        assert!(!runaways.is_empty());
+        owner.start_kill().unwrap();
+        owner.wait().await.unwrap();
+        for process in runaways {
+            gone(process).await;
+        }
+        for process in text_of(&ids).split(' ') {
+            gone(process.parse().unwrap()).await;
+        }
+        // The steward has also taken the placeholders along.
+        assert!(!project.root.join(".git").exists());
+    }
+}
