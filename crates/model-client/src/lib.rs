@@ -1,3 +1,77 @@
 //! Layer: capability. Talks to a model: providers, requests, the event stream, retries, errors.
 //!
-//! It owns everything between a prompt and typed stream events. It knows neither sessions nor tools.
+//! It owns everything between a prompt and typed stream events, for the Responses API and for Chat
+//! Completions. It knows neither sessions nor tools, reads no configuration, no file and no
+//! environment variable: all that comes in as values.
+//!
+//! [`ModelClient`] is what the engine uses, [`HttpModelClient`] what gives it in earnest.
+
+mod catalog;
+mod chat;
+mod client;
+mod clock;
+mod credential;
+mod encoded;
+mod environment;
+mod error;
+mod error_reply;
+mod event;
+mod exchange;
+mod headers;
+mod http;
+mod http_client;
+mod identity;
+mod provider;
+mod rate_limits;
+mod request;
+mod responses;
+mod retry;
+mod secret;
+mod sse;
+mod stream;
+mod tool_spec;
+mod usage_limit;
+
+pub use catalog::*;
+pub use client::ModelClient;
+pub use client::ModelList;
+pub use clock::Clock;
+pub use clock::SystemClock;
+pub use credential::Credential;
+pub use credential::CredentialError;
+pub use credential::CredentialSource;
+pub use credential::FixedCredential;
+pub use credential::Recovery;
+pub use encoded::Encoded;
+pub use environment::Environment;
+pub use error::ModelError;
+pub use error::UnexpectedStatus;
+pub use event::Completion;
+pub use event::ModelEvent;
+pub use http::HttpPool;
+pub use http::HttpSettings;
+pub use http::ProxySettings;
+pub use http_client::HttpModelClient;
+pub use http_client::Surroundings;
+pub use identity::ClientIdentity;
+pub use identity::Platform;
+pub use provider::Provider;
+pub use provider::ProviderError;
+pub use provider::Providers;
+pub use provider::WireApi;
+pub use request::AttemptObserver;
+pub use request::ModelRequest;
+pub use request::Reasoning;
+pub use request::RequestContext;
+pub use request::TurnState;
+pub use retry::RetryPolicy;
+pub use secret::Secret;
+pub use sse::SseError;
+pub use sse::SseLimits;
+pub use sse::SseParser;
+pub use stream::ModelStream;
+pub use tool_spec::CustomToolFormat;
+pub use tool_spec::ToolSpec;
+pub use tool_spec::WebSearchFilters;
+pub use usage_limit::UsageLimit;
+pub use usage_limit::plan_type;

@@ -1,2 +1,29 @@
-//! Layer: tests. What end-to-end tests share: a scripted model server, temporary homes, a JSON-RPC
-//! driver, the protocol observer.
+//! Layer: tests. What end-to-end tests share: a scripted model, in memory and behind HTTP, temporary
+//! homes, a JSON-RPC driver, the protocol observer.
+
+mod gate;
+mod http_reply;
+mod http_request;
+mod model_server;
+pub mod reply;
+mod scripted_clock;
+mod scripted_model;
+pub mod sse;
+
+pub use gate::Gate;
+pub use http_reply::HttpReply;
+pub use http_request::ReceivedRequest;
+pub use model_server::ModelServer;
+pub use scripted_clock::ScriptedClock;
+pub use scripted_model::Reply;
+pub use scripted_model::ScriptedModel;
+pub use scripted_model::Step;
+
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+/// Locks what a failed test may have poisoned: its own failure is the one to report.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

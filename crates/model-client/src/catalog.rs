@@ -1,0 +1,200 @@
+//! What is known about models: a built-in list, and what a server adds to it.
+//!
+//! The instructions of a model are not here: the built-in entries leave them to the engine. Fetching
+//! the list and keeping it in a file are up to the caller; [`ModelsCache`] is the content of such a
+//! file.
+
+mod bundled;
+mod cache;
+mod model_info;
+
+pub use cache::ModelsCache;
+pub use model_info::ApplyPatchToolType;
+pub use model_info::AvailabilityNux;
+pub use model_info::InstructionsVariables;
+pub use model_info::ModelInfo;
+pub use model_info::ModelMessages;
+pub use model_info::ModelUpgrade;
+pub use model_info::ReasoningLevel;
+pub use model_info::ShellType;
+pub use model_info::TruncationMode;
+pub use model_info::TruncationPolicy;
+pub use model_info::Visibility;
+pub use model_info::WebSearchToolType;
+
+/// The models that are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelCatalog {
+    models: Vec<ModelInfo>,
+}
+
+/// What was found about a model that was asked for by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResolvedModel {
+    /// The facts, under the name that was asked for.
+    pub info: ModelInfo,
+    /// Whether nothing is known and the facts are careful guesses.
+    pub is_fallback: bool,
+}
+
+impl Default for ModelCatalog {
+    fn default() -> Self {
+        Self::bundled()
+    }
+}
+
+impl ModelCatalog {
+    /// The built-in list.
+    pub fn bundled() -> Self {
+        Self::new(bundled::models())
+    }
+
+    /// A list of its own, in place of the built-in one.
+    pub fn new(models: Vec<ModelInfo>) -> Self {
+        Self { models }
+    }
+
+    /// All entries.
+    pub fn models(&self) -> &[ModelInfo] {
+        &self.models
+    }
+
+    /// Takes over what a server knows: an entry replaces the one of the same name, or is added.
+    pub fn merge(&mut self, newer: impl IntoIterator<Item = ModelInfo>) {
+        for model in newer {
+            match self
+                .models
+                .iter_mut()
+                .find(|known| known.slug == model.slug)
+            {
+                Some(known) => *known = model,
+                None => self.models.push(model),
+            }
+        }
+    }
+
+    /// The facts about a model.
+    ///
+    /// The entry with the longest name that begins the asked one; for `<namespace>/<name>` also that
+    /// of the name alone; otherwise a fallback.
+    pub fn resolve(&self, name: &str) -> ResolvedModel {
+        let found = self
+            .longest_prefix(name)
+            .or_else(|| self.longest_prefix(without_namespace(name)?));
+        ResolvedModel {
+            is_fallback: found.is_none(),
+            info: match found {
+                Some(known) => ModelInfo {
+                    slug: name.to_owned(),
+                    ..known.clone()
+                },
+                None => bundled::fallback(name),
+            },
+        }
+    }
+
+    /// The models to choose from, best first. Some are only there for a ChatGPT login.
+    pub fn presets(&self, chatgpt: bool) -> Vec<&ModelInfo> {
+        let offered = |model: &&ModelInfo| chatgpt || model.supported_in_api;
+        let mut presets: Vec<_> = self.models.iter().filter(offered).collect();
+        presets.sort_by_key(|model| model.priority);
+        presets
+    }
+
+    /// The model to use when none is asked for.
+    pub fn default_model(&self, chatgpt: bool) -> Option<&ModelInfo> {
+        let presets = self.presets(chatgpt);
+        let listed = |model: &&&ModelInfo| model.visibility == Visibility::List;
+        presets.iter().find(listed).or(presets.first()).copied()
+    }
+
+    fn longest_prefix(&self, name: &str) -> Option<&ModelInfo> {
+        let begins = |model: &&ModelInfo| name.starts_with(&model.slug);
+        self.models
+            .iter()
+            .filter(begins)
+            .max_by_key(|model| model.slug.len())
+    }
+}
+
+fn without_namespace(name: &str) -> Option<&str> {
+    let (namespace, name) = name.split_once('/')?;
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_namespace = !namespace.is_empty() && namespace.bytes().all(word);
+    (is_namespace && !name.contains('/')).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str) -> Option<String> {
+        let resolved = ModelCatalog::bundled().resolve(name);
+        assert_eq!(resolved.info.slug, name);
+        (!resolved.is_fallback).then_some(resolved.info.display_name)
+    }
+
+    #[test]
+    fn the_longest_name_that_begins_the_asked_one_counts() {
+        let check = |name, expected: Option<&str>| assert_eq!(found(name).as_deref(), expected);
+        check("gpt-5.1-codex-mini", Some("gpt-5.1-codex-mini"));
+        check("gpt-5.1-codex-2026", Some("gpt-5.1-codex"));
+        check("gpt-5.1-2026", Some("gpt-5.1"));
+        check("gpt-5-pro", Some("gpt-5"));
+        check("openai/gpt-5.2", Some("gpt-5.2"));
+        check("a/b/gpt-5.2", None);
+        check("my-org/gpt-5.2", None);
+        check("/gpt-5.2", None);
+        check("mock-model", None);
+        check("", None);
+    }
+
+    #[test]
+    fn the_fallback_is_careful() {
+        let info = ModelCatalog::bundled().resolve("mock-model").info;
+        assert_eq!((info.priority, info.visibility), (99, Visibility::None));
+        assert_eq!(info.context_window, Some(272_000));
+        assert_eq!(info.truncation_policy, TruncationPolicy::bytes(10_000));
+        assert_eq!(info.reasoning(None, None), None);
+        assert!(!info.supports_parallel_tool_calls && !info.support_verbosity);
+    }
+
+    #[test]
+    fn entries_of_a_server_replace_and_add() {
+        let mut catalog = ModelCatalog::bundled();
+        let before = catalog.models().len();
+        let mut known = catalog.resolve("gpt-5.2").info;
+        known.context_window = Some(1);
+        let new = ModelInfo {
+            slug: "gpt-9".to_owned(),
+            supported_in_api: false,
+            priority: -1,
+            ..known.clone()
+        };
+        catalog.merge([known, new]);
+        assert_eq!(catalog.models().len(), before + 1);
+        assert_eq!(catalog.resolve("gpt-5.2").info.context_window, Some(1));
+        let default = |chatgpt| {
+            catalog
+                .default_model(chatgpt)
+                .map(|model| model.slug.as_str())
+        };
+        assert_eq!(default(true), Some("gpt-9"));
+        assert_eq!(default(false), Some("gpt-5.3-codex"));
+    }
+
+    #[test]
+    fn presets_are_in_order_of_priority() {
+        let catalog = ModelCatalog::bundled();
+        let presets = catalog.presets(false);
+        assert!(presets.is_sorted_by_key(|model| model.priority));
+        assert_eq!(presets.len(), 13);
+        assert_eq!(presets[1].slug, "gpt-5.4");
+    }
+
+    #[test]
+    fn an_empty_list_has_no_default() {
+        let catalog = ModelCatalog::new(Vec::new());
+        assert_eq!(catalog.default_model(true), None);
+    }
+}

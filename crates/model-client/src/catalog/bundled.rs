@@ -1,0 +1,186 @@
+//! The built-in list of models, as a table.
+
+use codex_protocol::InputModality;
+use codex_protocol::ReasoningEffort;
+use codex_protocol::ReasoningSummary;
+use codex_protocol::Verbosity;
+
+use super::ApplyPatchToolType;
+use super::ModelInfo;
+use super::ReasoningLevel;
+use super::ShellType;
+use super::TruncationPolicy;
+use super::Visibility;
+use super::WebSearchToolType;
+
+const TOKENS: TruncationPolicy = TruncationPolicy::tokens(10_000);
+const BYTES: TruncationPolicy = TruncationPolicy::bytes(10_000);
+
+/// Whether and how a model can be told how long to answer.
+#[derive(Clone, Copy, PartialEq)]
+enum Lengths {
+    Fixed,
+    Free,
+    LowByDefault,
+}
+
+/// What a model can be shown.
+#[derive(Clone, Copy, PartialEq)]
+enum Sight {
+    Text,
+    Images,
+    FullImages,
+}
+
+/// The efforts that a model offers.
+#[derive(Clone, Copy)]
+enum Efforts {
+    LowToXhigh,
+    LowToHigh,
+    MinimalToHigh,
+    MediumAndHigh,
+}
+
+/// One line of the table.
+struct Row {
+    slug: &'static str,
+    priority: i32,
+    visibility: Visibility,
+    efforts: Efforts,
+    lengths: Lengths,
+    parallel: bool,
+    truncation: TruncationPolicy,
+    sight: Sight,
+    /// The older models without a command-line shell tool of their own.
+    plain_shell: bool,
+}
+
+const fn row(slug: &'static str, priority: i32, visibility: Visibility, efforts: Efforts) -> Row {
+    Row {
+        slug,
+        priority,
+        visibility,
+        efforts,
+        lengths: Lengths::Fixed,
+        parallel: false,
+        truncation: TOKENS,
+        sight: Sight::Images,
+        plain_shell: false,
+    }
+}
+
+#[rustfmt::skip]
+const ROWS: [Row; 13] = {
+    use Efforts::*;
+    use Lengths::*;
+    use Visibility::*;
+    [
+        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, ..row("gpt-5.3-codex", 0, List, LowToXhigh) },
+        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, ..row("gpt-5.4", 0, List, LowToXhigh) },
+        Row { parallel: true, ..row("gpt-5.2-codex", 3, List, LowToXhigh) },
+        row("gpt-5.1-codex-max", 4, List, LowToXhigh),
+        row("gpt-5.1-codex", 5, Hide, LowToHigh),
+        Row { lengths: LowByDefault, parallel: true, truncation: BYTES, ..row("gpt-5.2", 6, List, LowToXhigh) },
+        Row { lengths: LowByDefault, parallel: true, truncation: BYTES, ..row("gpt-5.1", 7, Hide, LowToHigh) },
+        row("gpt-5-codex", 10, Hide, LowToHigh),
+        Row { lengths: Free, truncation: BYTES, plain_shell: true, ..row("gpt-5", 11, Hide, MinimalToHigh) },
+        Row { lengths: Free, truncation: BYTES, plain_shell: true, sight: Sight::Text, ..row("gpt-oss-120b", 11, Hide, LowToHigh) },
+        Row { lengths: Free, truncation: BYTES, plain_shell: true, sight: Sight::Text, ..row("gpt-oss-20b", 11, Hide, LowToHigh) },
+        row("gpt-5.1-codex-mini", 12, List, MediumAndHigh),
+        row("gpt-5-codex-mini", 13, Hide, MediumAndHigh),
+    ]
+};
+
+/// The built-in list.
+pub(super) fn models() -> Vec<ModelInfo> {
+    ROWS.iter().map(model).collect()
+}
+
+/// What is assumed of a model that nobody knows.
+pub(super) fn fallback(name: &str) -> ModelInfo {
+    ModelInfo {
+        slug: name.to_owned(),
+        display_name: name.to_owned(),
+        supported_reasoning_levels: Vec::new(),
+        default_reasoning_level: None,
+        supports_reasoning_summaries: false,
+        apply_patch_tool_type: None,
+        shell_type: ShellType::Default,
+        ..model(&Row {
+            truncation: BYTES,
+            ..row("", 99, Visibility::None, Efforts::LowToHigh)
+        })
+    }
+}
+
+fn model(row: &Row) -> ModelInfo {
+    let local = row.sight == Sight::Text;
+    let newest = row.sight == Sight::FullImages;
+    let mut input_modalities = vec![InputModality::Text];
+    if !local {
+        input_modalities.push(InputModality::Image);
+    }
+    ModelInfo {
+        slug: row.slug.to_owned(),
+        display_name: row.slug.to_owned(),
+        description: None,
+        default_reasoning_level: Some(ReasoningEffort::Medium),
+        supported_reasoning_levels: levels(row.efforts),
+        shell_type: match row.plain_shell {
+            true => ShellType::Default,
+            false => ShellType::ShellCommand,
+        },
+        visibility: row.visibility,
+        supported_in_api: true,
+        priority: row.priority,
+        availability_nux: None,
+        upgrade: None,
+        base_instructions: None,
+        model_messages: None,
+        supports_reasoning_summaries: true,
+        default_reasoning_summary: match newest {
+            true => ReasoningSummary::None,
+            false => ReasoningSummary::Auto,
+        },
+        support_verbosity: row.lengths != Lengths::Fixed,
+        default_verbosity: (row.lengths == Lengths::LowByDefault).then_some(Verbosity::Low),
+        apply_patch_tool_type: (row.slug != "gpt-5").then_some(ApplyPatchToolType::Freeform),
+        web_search_tool_type: WebSearchToolType::Text,
+        truncation_policy: row.truncation,
+        supports_parallel_tool_calls: row.parallel,
+        supports_image_detail_original: newest,
+        context_window: Some(if local { 128_000 } else { 272_000 }),
+        auto_compact_token_limit: None,
+        effective_context_window_percent: 95,
+        experimental_supported_tools: Vec::new(),
+        input_modalities,
+        supports_search_tool: false,
+    }
+}
+
+fn levels(efforts: Efforts) -> Vec<ReasoningLevel> {
+    use ReasoningEffort::*;
+
+    let efforts: &[ReasoningEffort] = match efforts {
+        Efforts::LowToXhigh => &[Low, Medium, High, Xhigh],
+        Efforts::LowToHigh => &[Low, Medium, High],
+        Efforts::MinimalToHigh => &[Minimal, Low, Medium, High],
+        Efforts::MediumAndHigh => &[Medium, High],
+    };
+    let level = |effort: &ReasoningEffort| ReasoningLevel {
+        effort: *effort,
+        description: description(*effort).to_owned(),
+    };
+    efforts.iter().map(level).collect()
+}
+
+fn description(effort: ReasoningEffort) -> &'static str {
+    match effort {
+        ReasoningEffort::None => "Answers without thinking first",
+        ReasoningEffort::Minimal => "Answers fastest, for what is plain",
+        ReasoningEffort::Low => "Answers fast, with a little thought",
+        ReasoningEffort::Medium => "Weighs speed against depth, for everyday work",
+        ReasoningEffort::High => "Thinks longer, for what is hard",
+        ReasoningEffort::Xhigh => "Thinks longest, for the hardest problems",
+    }
+}

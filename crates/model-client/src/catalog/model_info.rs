@@ -1,0 +1,378 @@
+//! The facts about one model, in the form in which servers list them.
+
+use codex_protocol::InputModality;
+use codex_protocol::Personality;
+use codex_protocol::ReasoningEffort;
+use codex_protocol::ReasoningSummary;
+use codex_protocol::Verbosity;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::request::Reasoning;
+
+/// What a model can do, and how it is best asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// The name that requests use.
+    pub slug: String,
+    /// The name for display.
+    pub display_name: String,
+    /// What it is good for.
+    pub description: Option<String>,
+    /// The effort that is asked for unless a person says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_reasoning_level: Option<ReasoningEffort>,
+    /// The efforts to choose from.
+    pub supported_reasoning_levels: Vec<ReasoningLevel>,
+    /// The shell tool that it knows best.
+    pub shell_type: ShellType,
+    /// Where it is offered.
+    pub visibility: Visibility,
+    /// Whether it is there without a ChatGPT login.
+    pub supported_in_api: bool,
+    /// Its place in the list, lowest first.
+    pub priority: i32,
+    /// What to tell a person who has it for the first time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub availability_nux: Option<AvailabilityNux>,
+    /// The model to move on to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<ModelUpgrade>,
+    /// Its instructions; absent leaves them to the engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_instructions: Option<String>,
+    /// Its instructions as a template.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_messages: Option<ModelMessages>,
+    /// Whether it reasons, and can be told how.
+    pub supports_reasoning_summaries: bool,
+    /// The summary that is asked for unless a person says otherwise.
+    #[serde(default = "auto_summary")]
+    pub default_reasoning_summary: ReasoningSummary,
+    /// Whether it can be told how long to answer.
+    pub support_verbosity: bool,
+    /// How long it answers unless a person says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_verbosity: Option<Verbosity>,
+    /// The form of the patch tool that it knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apply_patch_tool_type: Option<ApplyPatchToolType>,
+    /// What a web search may bring.
+    #[serde(default)]
+    pub web_search_tool_type: WebSearchToolType,
+    /// How much of a tool's output it is shown.
+    pub truncation_policy: TruncationPolicy,
+    /// Whether it may call several tools at once.
+    pub supports_parallel_tool_calls: bool,
+    /// Whether it can look at images in full resolution.
+    #[serde(default)]
+    pub supports_image_detail_original: bool,
+    /// How many tokens it takes in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<i64>,
+    /// From how many tokens on the conversation is compacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_compact_token_limit: Option<i64>,
+    /// How much of the window is used.
+    #[serde(default = "usual_window_percent")]
+    pub effective_context_window_percent: i64,
+    /// Tools that only it gets.
+    #[serde(default)]
+    pub experimental_supported_tools: Vec<String>,
+    /// What it can be shown.
+    #[serde(default = "text_and_images")]
+    pub input_modalities: Vec<InputModality>,
+    /// Whether it can search for tools.
+    #[serde(default)]
+    pub supports_search_tool: bool,
+}
+
+fn auto_summary() -> ReasoningSummary {
+    ReasoningSummary::Auto
+}
+
+fn usual_window_percent() -> i64 {
+    95
+}
+
+fn text_and_images() -> Vec<InputModality> {
+    vec![InputModality::Text, InputModality::Image]
+}
+
+impl ModelInfo {
+    /// How the model is asked to reason, given what a person chose; nothing for a model that does not.
+    pub fn reasoning(
+        &self,
+        effort: Option<ReasoningEffort>,
+        summary: Option<ReasoningSummary>,
+    ) -> Option<Reasoning> {
+        self.supports_reasoning_summaries.then(|| Reasoning {
+            effort: effort.or(self.default_reasoning_level),
+            summary: Some(summary.unwrap_or(self.default_reasoning_summary)),
+        })
+    }
+
+    /// How long the model is asked to answer, given what a person chose.
+    pub fn verbosity(&self, chosen: Option<Verbosity>) -> Option<Verbosity> {
+        if !self.support_verbosity {
+            return None;
+        }
+        chosen.or(self.default_verbosity)
+    }
+
+    /// How many tokens of its window are used.
+    pub fn effective_context_window(&self) -> Option<i64> {
+        let window = self.context_window?;
+        Some(window.saturating_mul(self.effective_context_window_percent) / 100)
+    }
+
+    /// From how many tokens on a conversation is compacted: nine tenths of the window, or less where
+    /// the model says so.
+    pub fn auto_compact_limit(&self) -> Option<i64> {
+        let of_window = self
+            .context_window
+            .map(|window| window.saturating_mul(9) / 10);
+        [of_window, self.auto_compact_token_limit]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Whether it can be shown images.
+    pub fn takes_images(&self) -> bool {
+        self.input_modalities.contains(&InputModality::Image)
+    }
+
+    /// The instructions that the entry brings, written in a personality; nothing leaves them to the
+    /// engine.
+    pub fn instructions(&self, personality: Option<Personality>) -> Option<String> {
+        let messages = self.model_messages.as_ref();
+        let template = messages.and_then(|messages| messages.instructions_template.as_ref());
+        let Some(template) = template else {
+            return self.base_instructions.clone();
+        };
+        let variables = messages.and_then(|messages| messages.instructions_variables.as_ref());
+        let text = variables.and_then(|variables| variables.text(personality));
+        Some(template.replace("{{ personality }}", text.unwrap_or_default()))
+    }
+}
+
+/// An effort to choose from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasoningLevel {
+    /// The effort.
+    pub effort: ReasoningEffort,
+    /// What it is good for.
+    pub description: String,
+}
+
+/// The shell tool that a model knows best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShellType {
+    /// A function that takes an argument list.
+    Default,
+    /// The built-in one of the Responses API.
+    Local,
+    /// Sessions that can be written to.
+    UnifiedExec,
+    /// None.
+    Disabled,
+    /// A function that takes a command line.
+    ShellCommand,
+}
+
+/// Where a model is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    /// In lists.
+    List,
+    /// To those who know its name.
+    Hide,
+    /// Nowhere.
+    None,
+}
+
+/// What to tell a person who has a model for the first time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AvailabilityNux {
+    /// The text.
+    pub message: String,
+}
+
+/// The model to move on to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelUpgrade {
+    /// Its name.
+    pub model: String,
+    /// What to tell a person about it.
+    pub migration_markdown: String,
+}
+
+/// Instructions as a template.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelMessages {
+    /// The template, with a place for the personality.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions_template: Option<String>,
+    /// What to put there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions_variables: Option<InstructionsVariables>,
+}
+
+/// The texts of the personalities.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstructionsVariables {
+    /// When none is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personality_default: Option<String>,
+    /// The friendly one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personality_friendly: Option<String>,
+    /// The pragmatic one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub personality_pragmatic: Option<String>,
+}
+
+impl InstructionsVariables {
+    fn text(&self, personality: Option<Personality>) -> Option<&str> {
+        match personality {
+            None => self.personality_default.as_deref(),
+            Some(Personality::None) => None,
+            Some(Personality::Friendly) => self.personality_friendly.as_deref(),
+            Some(Personality::Pragmatic) => self.personality_pragmatic.as_deref(),
+        }
+    }
+}
+
+/// The form of the patch tool that a model knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApplyPatchToolType {
+    /// Free text.
+    Freeform,
+    /// A function.
+    Function,
+}
+
+/// What a web search may bring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WebSearchToolType {
+    /// Text.
+    #[default]
+    Text,
+    /// Text and images.
+    TextAndImage,
+}
+
+/// How much of a tool's output a model is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TruncationPolicy {
+    /// What is counted.
+    pub mode: TruncationMode,
+    /// How many.
+    pub limit: i64,
+}
+
+impl TruncationPolicy {
+    /// So many bytes.
+    pub const fn bytes(limit: i64) -> Self {
+        let mode = TruncationMode::Bytes;
+        Self { mode, limit }
+    }
+
+    /// So many tokens.
+    pub const fn tokens(limit: i64) -> Self {
+        let mode = TruncationMode::Tokens;
+        Self { mode, limit }
+    }
+}
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TruncationMode {
+    /// Bytes.
+    Bytes,
+    /// Tokens, roughly.
+    Tokens,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn minimal() -> ModelInfo {
+        serde_json::from_value(json!({
+            "slug": "m", "display_name": "M", "description": null,
+            "supported_reasoning_levels": [{"effort": "low", "description": "d"}],
+            "shell_type": "shell_command", "visibility": "list", "supported_in_api": true,
+            "priority": 1, "supports_reasoning_summaries": true, "support_verbosity": false,
+            "truncation_policy": {"mode": "tokens", "limit": 5},
+            "supports_parallel_tool_calls": false, "unknown": [1],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_entry_reads_with_its_defaults_and_survives_writing() {
+        let info = minimal();
+        assert_eq!(info.default_reasoning_summary, ReasoningSummary::Auto);
+        assert_eq!(info.effective_context_window_percent, 95);
+        assert!(info.takes_images());
+        let json = serde_json::to_string(&info).unwrap();
+        assert_eq!(serde_json::from_str::<ModelInfo>(&json).unwrap(), info);
+    }
+
+    #[test]
+    fn choices_fall_back_to_the_model() {
+        let mut info = minimal();
+        info.default_reasoning_level = Some(ReasoningEffort::Medium);
+        let reasoning = info
+            .reasoning(None, Some(ReasoningSummary::Concise))
+            .unwrap();
+        assert_eq!(reasoning.effort, Some(ReasoningEffort::Medium));
+        assert_eq!(reasoning.summary, Some(ReasoningSummary::Concise));
+        assert_eq!(info.verbosity(Some(Verbosity::High)), None);
+        info.support_verbosity = true;
+        assert_eq!(info.verbosity(Some(Verbosity::High)), Some(Verbosity::High));
+    }
+
+    #[test]
+    fn limits_follow_the_window() {
+        let mut info = minimal();
+        assert_eq!(info.auto_compact_limit(), None);
+        info.context_window = Some(1000);
+        assert_eq!(info.effective_context_window(), Some(950));
+        assert_eq!(info.auto_compact_limit(), Some(900));
+        info.auto_compact_token_limit = Some(10);
+        assert_eq!(info.auto_compact_limit(), Some(10));
+    }
+
+    #[test]
+    fn instructions_take_on_a_personality() {
+        let mut info = minimal();
+        assert_eq!(info.instructions(None), None);
+        info.base_instructions = Some("base".to_owned());
+        assert_eq!(info.instructions(None).as_deref(), Some("base"));
+        info.model_messages = Some(ModelMessages {
+            instructions_template: Some("a {{ personality }} b".to_owned()),
+            instructions_variables: Some(InstructionsVariables {
+                personality_default: Some("plain".to_owned()),
+                personality_friendly: Some("kind".to_owned()),
+                personality_pragmatic: None,
+            }),
+        });
+        let check = |personality, expected: &str| {
+            assert_eq!(info.instructions(personality).as_deref(), Some(expected));
+        };
+        check(None, "a plain b");
+        check(Some(Personality::Friendly), "a kind b");
+        check(Some(Personality::Pragmatic), "a  b");
+        check(Some(Personality::None), "a  b");
+    }
+}

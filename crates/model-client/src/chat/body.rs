@@ -1,0 +1,132 @@
+//! The body of a request. Fields that not every server knows are only there when they say something.
+
+use codex_protocol::ReasoningEffort;
+use codex_protocol::Verbosity;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::messages::Message;
+use super::messages::messages;
+use super::tools::FunctionTool;
+use super::tools::function_tools;
+use crate::request::ModelRequest;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<FunctionTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<ReasoningEffort>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verbosity: Option<Verbosity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct ResponseFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    json_schema: JsonSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    name: &'static str,
+    strict: bool,
+    schema: &'a Value,
+}
+
+/// The body of a request whose response is streamed.
+pub(crate) fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
+    let tools = function_tools(&request.tools);
+    let has_tools = !tools.is_empty();
+    let body = Body {
+        model: &request.model,
+        messages: messages(&request.instructions, &request.input),
+        stream: true,
+        stream_options: StreamOptions {
+            include_usage: true,
+        },
+        tools,
+        tool_choice: has_tools.then_some("auto"),
+        parallel_tool_calls: (has_tools && request.parallel_tool_calls).then_some(true),
+        reasoning_effort: request.reasoning.and_then(|reasoning| reasoning.effort),
+        verbosity: request.verbosity,
+        response_format: request.output_schema.as_ref().map(|schema| ResponseFormat {
+            kind: "json_schema",
+            json_schema: JsonSchema {
+                name: "codex_output_schema",
+                strict: true,
+                schema,
+            },
+        }),
+    };
+    serde_json::to_vec(&body)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::request::Reasoning;
+    use crate::tool_spec::ToolSpec;
+
+    fn check(request: &ModelRequest, expected: Value) {
+        let body: Value = serde_json::from_slice(&body(request).unwrap()).unwrap();
+        assert_eq!(body, expected);
+    }
+
+    #[test]
+    fn a_plain_request_has_no_optional_field() {
+        let request = ModelRequest {
+            model: "m".to_owned(),
+            instructions: "do".into(),
+            parallel_tool_calls: true,
+            ..ModelRequest::default()
+        };
+        check(
+            &request,
+            json!({"model": "m", "messages": [{"role": "system", "content": "do"}],
+                   "stream": true, "stream_options": {"include_usage": true}}),
+        );
+    }
+
+    #[test]
+    fn everything_that_is_asked_for_is_there() {
+        let request = ModelRequest {
+            model: "m".to_owned(),
+            tools: vec![ToolSpec::LocalShell].into(),
+            parallel_tool_calls: true,
+            reasoning: Some(Reasoning {
+                effort: Some(ReasoningEffort::Low),
+                summary: None,
+            }),
+            verbosity: Some(Verbosity::High),
+            output_schema: Some(json!({"type": "object"})),
+            ..ModelRequest::default()
+        };
+        let body: Value = serde_json::from_slice(&body(&request).unwrap()).unwrap();
+        assert_eq!(body["tools"][0]["function"]["name"], "local_shell");
+        assert_eq!(body["tool_choice"], "auto");
+        assert_eq!(body["parallel_tool_calls"], true);
+        assert_eq!(body["reasoning_effort"], "low");
+        assert_eq!(body["verbosity"], "high");
+        let schema = &body["response_format"]["json_schema"];
+        assert_eq!(schema["schema"], json!({"type": "object"}));
+    }
+}

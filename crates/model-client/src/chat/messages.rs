@@ -1,0 +1,454 @@
+//! A conversation as chat messages.
+//!
+//! Servers are strict about the order: the calls of one answer stand together in one message, and
+//! right after it the output of each of them. The history keeps both, but may hold something in
+//! between; here the outputs are fetched to where they belong.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use codex_protocol::ContentItem;
+use codex_protocol::FunctionCallOutputBody;
+use codex_protocol::FunctionCallOutputContentItem;
+use codex_protocol::LocalShellAction;
+use codex_protocol::LocalShellExecAction;
+use codex_protocol::ResponseItem;
+use serde::Serialize;
+use serde_json::json;
+
+use super::tools::LOCAL_SHELL;
+use crate::encoded::Encoded;
+
+/// What a call without an output is said to have answered.
+const NO_OUTPUT: &str = "aborted";
+
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Message<'a> {
+    role: Role,
+    /// Always there, since many servers miss it: null only beside calls.
+    content: Option<Content<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<ToolCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(String),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct ImageUrl<'a> {
+    url: &'a str,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct ToolCall<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: String,
+}
+
+/// The messages of a conversation, with the instructions before them.
+pub(super) fn messages<'a>(
+    instructions: &str,
+    input: &'a [Encoded<ResponseItem>],
+) -> Vec<Message<'a>> {
+    let mut builder = Builder {
+        outputs: input.iter().filter_map(|item| output(item)).collect(),
+        ..Builder::default()
+    };
+    if !instructions.is_empty() {
+        builder.push(Role::System, Content::Text(instructions.to_owned()));
+    }
+    for item in input {
+        builder.item(item);
+    }
+    builder.flush_calls();
+    builder.messages
+}
+
+#[derive(Default)]
+struct Builder<'a> {
+    messages: Vec<Message<'a>>,
+    /// The calls of the answer that is being put together.
+    calls: Vec<ToolCall<'a>>,
+    outputs: HashMap<&'a str, &'a FunctionCallOutputBody>,
+    answered: HashSet<&'a str>,
+}
+
+impl<'a> Builder<'a> {
+    fn item(&mut self, item: &'a ResponseItem) {
+        if let Some(call) = tool_call(item) {
+            self.calls.push(call);
+            return;
+        }
+        match item {
+            // Nothing of it goes out, and it may stand between two calls of one answer.
+            ResponseItem::Reasoning { .. } => {}
+            ResponseItem::Message { role, content, .. } => {
+                self.flush_calls();
+                self.message(role, content);
+            }
+            _ => self.flush_calls(),
+        }
+    }
+
+    fn message(&mut self, role: &str, content: &'a [ContentItem]) {
+        let role = match role {
+            "assistant" => Role::Assistant,
+            "developer" | "system" => Role::System,
+            _ => Role::User,
+        };
+        let Some(content) = message_content(role, content) else {
+            return;
+        };
+        // Many models know one system message, at the start.
+        if let (Role::System, [first], Content::Text(text)) = (role, &mut *self.messages, &content)
+            && let Some(Content::Text(before)) = &mut first.content
+            && first.role == Role::System
+        {
+            before.push_str("\n\n");
+            before.push_str(text);
+            return;
+        }
+        self.push(role, content);
+    }
+
+    fn push(&mut self, role: Role, content: Content<'a>) {
+        self.messages.push(Message {
+            role,
+            content: Some(content),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+        });
+    }
+
+    /// Ends an answer with calls: they go out, each followed by its output.
+    fn flush_calls(&mut self) {
+        let mut calls = std::mem::take(&mut self.calls);
+        // A server takes an id once.
+        calls.retain(|call| self.answered.insert(call.id));
+        if calls.is_empty() {
+            return;
+        }
+        let ids: Vec<&str> = calls.iter().map(|call| call.id).collect();
+        match self.messages.last_mut() {
+            // What the model said before it called belongs to the same answer.
+            Some(message) if message.role == Role::Assistant && message.tool_calls.is_empty() => {
+                message.tool_calls = calls;
+            }
+            _ => self.messages.push(Message {
+                role: Role::Assistant,
+                content: None,
+                tool_calls: calls,
+                tool_call_id: None,
+            }),
+        }
+        let mut images = Vec::new();
+        for id in ids {
+            let output = self.outputs.get(id).copied();
+            self.messages.push(Message {
+                role: Role::Tool,
+                content: Some(Content::Text(output_text(output, &mut images))),
+                tool_calls: Vec::new(),
+                tool_call_id: Some(id),
+            });
+        }
+        // Outputs are text only; what the model should see follows as a message.
+        if !images.is_empty() {
+            self.push(Role::User, Content::Parts(images));
+        }
+    }
+}
+
+fn tool_call(item: &ResponseItem) -> Option<ToolCall<'_>> {
+    let (id, name, arguments) = match item {
+        ResponseItem::FunctionCall {
+            name,
+            arguments,
+            call_id,
+            ..
+        } => (call_id.as_str(), name.as_str(), arguments.clone()),
+        ResponseItem::CustomToolCall {
+            name,
+            input,
+            call_id,
+            ..
+        } => (
+            call_id.as_str(),
+            name.as_str(),
+            json!({ "input": input }).to_string(),
+        ),
+        ResponseItem::LocalShellCall {
+            call_id,
+            action,
+            id,
+            ..
+        } => {
+            let id = call_id.as_deref().or(id.as_deref())?;
+            (id, LOCAL_SHELL, local_shell_arguments(action))
+        }
+        _ => return None,
+    };
+    Some(ToolCall {
+        id,
+        kind: "function",
+        function: Function { name, arguments },
+    })
+}
+
+fn local_shell_arguments(action: &LocalShellAction) -> String {
+    let LocalShellAction::Exec(LocalShellExecAction {
+        command,
+        timeout_ms,
+        working_directory,
+        ..
+    }) = action;
+    let mut arguments = json!({ "command": command });
+    if let Some(timeout_ms) = timeout_ms {
+        arguments["timeout_ms"] = json!(timeout_ms);
+    }
+    if let Some(working_directory) = working_directory {
+        arguments["working_directory"] = json!(working_directory);
+    }
+    arguments.to_string()
+}
+
+fn output(item: &ResponseItem) -> Option<(&str, &FunctionCallOutputBody)> {
+    match item {
+        ResponseItem::FunctionCallOutput { call_id, output }
+        | ResponseItem::CustomToolCallOutput {
+            call_id, output, ..
+        } => Some((call_id, output)),
+        _ => None,
+    }
+}
+
+/// The text of an output; its images are put aside.
+fn output_text<'a>(
+    output: Option<&'a FunctionCallOutputBody>,
+    images: &mut Vec<Part<'a>>,
+) -> String {
+    let parts = match output {
+        None => return NO_OUTPUT.to_owned(),
+        Some(FunctionCallOutputBody::Text(text)) => return text.clone(),
+        Some(FunctionCallOutputBody::Content(parts)) => parts,
+    };
+    let mut texts = Vec::new();
+    for part in parts {
+        match part {
+            FunctionCallOutputContentItem::InputText { text } => texts.push(text.as_str()),
+            FunctionCallOutputContentItem::InputImage { image_url, .. } => {
+                images.push(image(image_url));
+            }
+        }
+    }
+    texts.join("\n")
+}
+
+/// The content of a message; nothing if it says nothing.
+fn message_content(role: Role, content: &[ContentItem]) -> Option<Content<'_>> {
+    let has_images = content
+        .iter()
+        .any(|part| matches!(part, ContentItem::InputImage { .. }));
+    if has_images && role == Role::User {
+        return Some(Content::Parts(content.iter().map(part).collect()));
+    }
+    let texts: Vec<&str> = content.iter().filter_map(text).collect();
+    (!texts.is_empty()).then(|| Content::Text(texts.join("\n")))
+}
+
+fn part(item: &ContentItem) -> Part<'_> {
+    match item {
+        ContentItem::InputText { text } | ContentItem::OutputText { text } => Part::Text { text },
+        ContentItem::InputImage { image_url } => image(image_url),
+    }
+}
+
+fn image(url: &str) -> Part<'_> {
+    Part::ImageUrl {
+        image_url: ImageUrl { url },
+    }
+}
+
+fn text(item: &ContentItem) -> Option<&str> {
+    match item {
+        ContentItem::InputText { text } | ContentItem::OutputText { text } => Some(text),
+        ContentItem::InputImage { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// These items become these messages.
+    fn check(items: Value, expected: Value) {
+        let items: Vec<ResponseItem> = serde_json::from_value(items).unwrap();
+        let items: Vec<_> = items.into_iter().map(Encoded::from).collect();
+        let found = serde_json::to_value(messages("sys", &items)).unwrap();
+        let expected = expected.as_array().unwrap();
+        let system = json!({"role": "system", "content": "sys"});
+        let with_system: Vec<_> = [&system].into_iter().chain(expected).cloned().collect();
+        assert_eq!(found, Value::Array(with_system));
+    }
+
+    fn say(role: &str, kind: &str, text: &str) -> Value {
+        json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
+    }
+
+    fn call(id: &str) -> Value {
+        json!({"type": "function_call", "name": "f", "arguments": "{}", "call_id": id})
+    }
+
+    fn output(id: &str, text: &str) -> Value {
+        json!({"type": "function_call_output", "call_id": id, "output": text})
+    }
+
+    fn tool_call(id: &str) -> Value {
+        json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}})
+    }
+
+    fn tool(id: &str, text: &str) -> Value {
+        json!({"role": "tool", "content": text, "tool_call_id": id})
+    }
+
+    #[test]
+    fn messages_keep_their_roles() {
+        check(
+            json!([
+                say("user", "input_text", "a"),
+                say("assistant", "output_text", "b"),
+                say("developer", "input_text", "c"),
+                {"type": "message", "role": "user", "content": []},
+            ]),
+            json!([
+                {"role": "user", "content": "a"},
+                {"role": "assistant", "content": "b"},
+                {"role": "system", "content": "c"},
+            ]),
+        );
+    }
+
+    #[test]
+    fn leading_developer_messages_join_the_instructions() {
+        let items: Vec<ResponseItem> = serde_json::from_value(json!([
+            say("developer", "input_text", "a"),
+            say("developer", "input_text", "b"),
+            say("user", "input_text", "c"),
+        ]))
+        .unwrap();
+        let items: Vec<_> = items.into_iter().map(Encoded::from).collect();
+        let found = serde_json::to_value(messages("sys", &items)).unwrap();
+        assert_eq!(
+            found[0],
+            json!({"role": "system", "content": "sys\n\na\n\nb"})
+        );
+        assert_eq!(found[1]["role"], "user");
+    }
+
+    #[test]
+    fn images_make_a_message_of_parts() {
+        check(
+            json!([{"type": "message", "role": "user", "content": [
+                {"type": "input_text", "text": "see"},
+                {"type": "input_image", "image_url": "data:x"},
+            ]}]),
+            json!([{"role": "user", "content": [
+                {"type": "text", "text": "see"},
+                {"type": "image_url", "image_url": {"url": "data:x"}},
+            ]}]),
+        );
+    }
+
+    #[test]
+    fn the_calls_of_one_answer_stand_together_with_their_outputs_after_them() {
+        check(
+            json!([
+                say("assistant", "output_text", "ok"),
+                call("1"),
+                {"type": "reasoning", "summary": []},
+                call("2"),
+                say("user", "input_text", "wait"),
+                output("2", "two"),
+                output("1", "one"),
+                call("3"),
+                output("3", "three"),
+                call("4"),
+            ]),
+            json!([
+                {"role": "assistant", "content": "ok",
+                 "tool_calls": [tool_call("1"), tool_call("2")]},
+                tool("1", "one"),
+                tool("2", "two"),
+                {"role": "user", "content": "wait"},
+                {"role": "assistant", "content": null, "tool_calls": [tool_call("3")]},
+                tool("3", "three"),
+                {"role": "assistant", "content": null, "tool_calls": [tool_call("4")]},
+                tool("4", "aborted"),
+            ]),
+        );
+    }
+
+    #[test]
+    fn other_calls_are_functions_and_images_of_outputs_follow() {
+        check(
+            json!([
+                {"type": "custom_tool_call", "name": "patch", "input": "x", "call_id": "1"},
+                {"type": "local_shell_call", "call_id": "2", "status": "completed",
+                 "action": {"type": "exec", "command": ["ls"], "timeout_ms": 5}},
+                {"type": "custom_tool_call_output", "call_id": "1", "output": [
+                    {"type": "input_text", "text": "a"},
+                    {"type": "input_image", "image_url": "data:x"},
+                    {"type": "input_text", "text": "b"},
+                ]},
+                output("2", "two"),
+                {"type": "web_search_call"},
+                {"type": "compaction", "encrypted_content": "x"},
+                {"type": "hologram"},
+            ]),
+            json!([
+                {"role": "assistant", "content": null, "tool_calls": [
+                    {"id": "1", "type": "function",
+                     "function": {"name": "patch", "arguments": "{\"input\":\"x\"}"}},
+                    {"id": "2", "type": "function", "function": {"name": "local_shell",
+                     "arguments": "{\"command\":[\"ls\"],\"timeout_ms\":5}"}},
+                ]},
+                tool("1", "a\nb"),
+                tool("2", "two"),
+                {"role": "user", "content": [
+                    {"type": "image_url", "image_url": {"url": "data:x"}},
+                ]},
+            ]),
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! A value together with its JSON, which is made at most once.
+//!
+//! A conversation is sent again with every request and only grows at its end. Keeping the JSON of
+//! each item beside it makes a request cost a copy of bytes instead of a walk through the history.
+//! Clones share both.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use serde::Serializer;
+use serde::ser::Error;
+use serde_json::value::RawValue;
+
+/// A shared value that remembers its JSON.
+pub struct Encoded<T>(Arc<Inner<T>>);
+
+struct Inner<T> {
+    value: T,
+    json: OnceLock<Box<RawValue>>,
+}
+
+impl<T: Serialize> Encoded<T> {
+    /// The JSON of the value.
+    pub fn json(&self) -> Result<&RawValue, serde_json::Error> {
+        if let Some(json) = self.0.json.get() {
+            return Ok(json);
+        }
+        let json = serde_json::value::to_raw_value(&self.0.value)?;
+        Ok(self.0.json.get_or_init(|| json))
+    }
+}
+
+impl<T> From<T> for Encoded<T> {
+    fn from(value: T) -> Self {
+        let json = OnceLock::new();
+        Self(Arc::new(Inner { value, json }))
+    }
+}
+
+impl<T> Clone for Encoded<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: Default> Default for Encoded<T> {
+    fn default() -> Self {
+        Self::from(T::default())
+    }
+}
+
+impl<T> Deref for Encoded<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0.value
+    }
+}
+
+impl<T: PartialEq> PartialEq for Encoded<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.value == other.0.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Encoded<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.value.fmt(formatter)
+    }
+}
+
+impl<T: Serialize> Serialize for Encoded<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json().map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_is_made_once_and_shared_by_clones() {
+        let value = Encoded::from(vec!["a", "b"]);
+        let clone = value.clone();
+        let json: *const RawValue = value.json().unwrap();
+        assert!(std::ptr::eq(json, clone.json().unwrap()));
+        let text = serde_json::to_string(&[value, clone]).unwrap();
+        assert_eq!(text, r#"[["a","b"],["a","b"]]"#);
+    }
+}

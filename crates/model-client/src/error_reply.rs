@@ -1,0 +1,288 @@
+//! From a reply that is not a success to the error that it means.
+//!
+//! The body is read as JSON where it is such, but nothing here depends on that.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use jiff::Zoned;
+use jiff::fmt::rfc2822;
+use reqwest::header::HeaderMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::ModelError;
+use crate::error::UnexpectedStatus;
+use crate::provider::WireApi;
+use crate::rate_limits::text;
+use crate::usage_limit::UsageLimit;
+use crate::usage_limit::UsageLimitBody;
+
+const INVALID_IMAGE: &str = "The image data you provided does not represent a valid image";
+const SHOWN_BODY_BYTES: usize = 1000;
+
+/// A reply that is not a success.
+#[derive(Debug)]
+pub(crate) struct ErrorReply<'a> {
+    pub(crate) status: u16,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: &'a [u8],
+    pub(crate) url: &'a str,
+    pub(crate) wire_api: WireApi,
+}
+
+/// The usual shape of an error body.
+#[derive(Debug, Default, Deserialize)]
+struct Body {
+    error: Value,
+}
+
+impl ErrorReply<'_> {
+    pub(crate) fn into_error(self, now: &Zoned) -> ModelError {
+        let text = String::from_utf8_lossy(self.body);
+        let error = serde_json::from_str::<Body>(&text)
+            .map(|body| body.error)
+            .unwrap_or_default();
+        let code = error.get("code").and_then(Value::as_str);
+        match self.status {
+            400 if text.contains(INVALID_IMAGE) => ModelError::InvalidImage,
+            // A server of Chat Completions has no stream in which it could say so.
+            400 if self.wire_api == WireApi::Chat && code == Some("context_length_exceeded") => {
+                ModelError::ContextWindowExceeded
+            }
+            400 => ModelError::InvalidRequest(text.into_owned()),
+            429 => self.too_many(&error, now),
+            500 => ModelError::ServerFailed {
+                retry_after: self.retry_after(now),
+            },
+            503 if matches!(code, Some("server_is_overloaded" | "slow_down")) => {
+                ModelError::ServerOverloaded
+            }
+            _ => ModelError::UnexpectedStatus(Box::new(self.unexpected(&text, &error, now))),
+        }
+    }
+
+    fn too_many(&self, error: &Value, now: &Zoned) -> ModelError {
+        match error.get("type").and_then(Value::as_str) {
+            Some("usage_limit_reached") => {
+                let body = UsageLimitBody::deserialize(error).unwrap_or_default();
+                let limit = UsageLimit::new(body, self.headers, now);
+                ModelError::UsageLimitReached(Box::new(limit))
+            }
+            Some("usage_not_included") => ModelError::UsageNotIncluded,
+            _ => ModelError::TooManyRequests {
+                request_id: request_id(self.headers).or_else(|| self.header("cf-ray")),
+                retry_after: self.retry_after(now),
+            },
+        }
+    }
+
+    fn unexpected(&self, text: &str, error: &Value, now: &Zoned) -> UnexpectedStatus {
+        UnexpectedStatus {
+            status: self.status,
+            message: message(text, error),
+            blocked: self.status == 403 && text.contains("Cloudflare") && text.contains("blocked"),
+            url: self.url.to_owned(),
+            cf_ray: self.header("cf-ray"),
+            request_id: request_id(self.headers),
+            auth_error: self.header("x-openai-authorization-error"),
+            auth_error_code: auth_error_code(self.headers),
+            retry_after: self.retry_after(now),
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        text(self.headers, name).map(str::to_owned)
+    }
+
+    /// The wait that the server asks for, in seconds or as a date.
+    fn retry_after(&self, now: &Zoned) -> Option<Duration> {
+        let value = text(self.headers, "retry-after")?;
+        if let Ok(seconds) = value.parse::<f64>() {
+            return Duration::try_from_secs_f64(seconds).ok();
+        }
+        let at: Timestamp = rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
+        Some(Duration::try_from(at - now.timestamp()).unwrap_or(Duration::ZERO))
+    }
+}
+
+/// The server's id of a request.
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+    text(headers, "x-request-id")
+        .or_else(|| text(headers, "x-oai-request-id"))
+        .map(str::to_owned)
+}
+
+fn message(text: &str, error: &Value) -> String {
+    let words = error.get("message").or(Some(error)).and_then(Value::as_str);
+    if let Some(words) = words.filter(|words| !words.is_empty()) {
+        return words.to_owned();
+    }
+    if text.trim().is_empty() {
+        return "Unknown error".to_owned();
+    }
+    if text.len() <= SHOWN_BODY_BYTES {
+        return text.to_owned();
+    }
+    format!("{}...", &text[..text.floor_char_boundary(SHOWN_BODY_BYTES)])
+}
+
+fn auth_error_code(headers: &HeaderMap) -> Option<String> {
+    let decoded = STANDARD.decode(text(headers, "x-error-json")?).ok()?;
+    let body: Body = serde_json::from_slice(&decoded).ok()?;
+    Some(body.error.get("code")?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use codex_protocol::CodexErrorInfo;
+
+    use super::*;
+
+    fn now() -> Zoned {
+        "2026-03-01T12:00[UTC]".parse().unwrap()
+    }
+
+    fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> ModelError {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, value.parse().unwrap());
+        }
+        let reply = ErrorReply {
+            status,
+            headers: &map,
+            body: body.as_bytes(),
+            url: "http://x/r",
+            wire_api: WireApi::Responses,
+        };
+        reply.into_error(&now())
+    }
+
+    /// One row of the table: text, kind for clients, repeated or not.
+    fn check(error: ModelError, text: &str, info: CodexErrorInfo, retryable: bool) {
+        assert_eq!(error.to_string(), text);
+        assert_eq!(error.codex_error_info(), info, "{text}");
+        assert_eq!(error.is_retryable(), retryable, "{text}");
+    }
+
+    #[test]
+    fn bad_requests() {
+        let body = r#"{"error":{"message":"The image data you provided does not represent a valid image. X"}}"#;
+        assert_eq!(reply(400, &[], body), ModelError::InvalidImage);
+        let info = ModelError::InvalidImage.codex_error_info();
+        assert_eq!(info, CodexErrorInfo::BadRequest);
+        let body = r#"{"error":{"message":"no"}}"#;
+        check(reply(400, &[], body), body, CodexErrorInfo::Other, false);
+    }
+
+    #[test]
+    fn too_many_requests() {
+        let limit =
+            r#"{"error":{"type":"usage_limit_reached","plan_type":"pro","resets_at":1772373600}}"#;
+        check(
+            reply(429, &[], limit),
+            "You've hit your usage limit. Buy credits to go on, or try again at 2:00 PM.",
+            CodexErrorInfo::UsageLimitExceeded,
+            false,
+        );
+        let none = reply(429, &[], r#"{"error":{"type":"usage_not_included"}}"#);
+        assert_eq!(none, ModelError::UsageNotIncluded);
+        let info = CodexErrorInfo::ResponseTooManyFailedAttempts {
+            http_status_code: Some(429),
+        };
+        let text = "exceeded retry limit, last status: 429 Too Many Requests";
+        check(reply(429, &[], "busy"), text, info, false);
+        let with_id = format!("{text}, request id: r1");
+        check(
+            reply(429, &[("x-request-id", "r1")], ""),
+            &with_id,
+            info,
+            false,
+        );
+        let with_ray = format!("{text}, request id: ray");
+        check(reply(429, &[("cf-ray", "ray")], ""), &with_ray, info, false);
+    }
+
+    #[test]
+    fn server_failures() {
+        let failed = reply(500, &[("retry-after", "3")], "x");
+        assert_eq!(failed.retry_after(), Some(Duration::from_secs(3)));
+        assert_eq!(
+            failed.codex_error_info(),
+            CodexErrorInfo::InternalServerError
+        );
+        assert!(failed.is_retryable());
+        for code in ["server_is_overloaded", "slow_down"] {
+            check(
+                reply(503, &[], &format!(r#"{{"error":{{"code":"{code}"}}}}"#)),
+                "Selected model is at capacity. Please try a different model.",
+                CodexErrorInfo::ServerOverloaded,
+                false,
+            );
+        }
+        check(
+            reply(503, &[], "busy"),
+            "unexpected status 503 Service Unavailable: busy, url: http://x/r",
+            CodexErrorInfo::Other,
+            true,
+        );
+    }
+
+    #[test]
+    fn other_statuses_tell_what_is_known() {
+        let info = STANDARD.encode(r#"{"error":{"code":"token_expired"}}"#);
+        check(
+            reply(
+                401,
+                &[
+                    ("x-oai-request-id", "r2"),
+                    ("cf-ray", "ray"),
+                    ("x-openai-authorization-error", "expired"),
+                    ("x-error-json", &info),
+                ],
+                r#"{"error":{"message":"no key"}}"#,
+            ),
+            "unexpected status 401 Unauthorized: no key, url: http://x/r, cf-ray: ray, \
+             request id: r2, auth error: expired, auth error code: token_expired",
+            CodexErrorInfo::Unauthorized,
+            false,
+        );
+        check(
+            reply(404, &[], ""),
+            "unexpected status 404 Not Found: Unknown error, url: http://x/r",
+            CodexErrorInfo::Other,
+            false,
+        );
+        let long = "é".repeat(600);
+        let shown = format!(
+            "unexpected status 502 Bad Gateway: {}..., url: http://x/r",
+            "é".repeat(500)
+        );
+        check(reply(502, &[], &long), &shown, CodexErrorInfo::Other, true);
+    }
+
+    #[test]
+    fn a_firewall_is_named() {
+        let error = reply(403, &[], "<html>Cloudflare: you have been blocked</html>");
+        let text = error.to_string();
+        assert!(
+            text.contains("(status 403 Forbidden), url: http://x/r"),
+            "{text}"
+        );
+        assert!(!error.is_retryable());
+    }
+
+    #[test]
+    fn waits_come_in_seconds_or_as_a_date() {
+        let wait = |value| reply(429, &[("retry-after", value)], "").retry_after();
+        assert_eq!(wait("1.5"), Some(Duration::from_millis(1500)));
+        let date = "Sun, 01 Mar 2026 12:00:07 GMT";
+        assert_eq!(wait(date), Some(Duration::from_secs(7)));
+        let past = "Sun, 01 Mar 2026 11:00:00 GMT";
+        assert_eq!(wait(past), Some(Duration::ZERO));
+        assert_eq!(wait("soon"), None);
+        assert_eq!(wait("-1"), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! The headers of a request, and what the headers of a reply tell.
+
+use std::collections::BTreeMap;
+
+use reqwest::header::HeaderMap;
+use reqwest::header::HeaderName;
+use reqwest::header::HeaderValue;
+
+use crate::credential::Authorization;
+use crate::environment::Environment;
+use crate::environment::non_blank;
+use crate::event::ModelEvent;
+use crate::identity::ClientIdentity;
+use crate::provider::Provider;
+use crate::rate_limits;
+use crate::rate_limits::text;
+use crate::request::RequestContext;
+use crate::stream::Events;
+
+const TURN_STATE: &str = "x-codex-turn-state";
+
+/// Collects headers; one that cannot be sent is left out.
+#[derive(Debug, Default)]
+pub(crate) struct Headers(HeaderMap);
+
+impl Headers {
+    /// The headers of every request to a provider.
+    pub(crate) fn common(
+        provider: &Provider,
+        environment: &dyn Environment,
+        identity: &ClientIdentity,
+        authorization: &Authorization,
+    ) -> Self {
+        let mut headers = Self::default();
+        headers.set_all(&provider.http_headers);
+        for (name, variable) in &provider.env_http_headers {
+            headers.set_if(name, non_blank(environment, variable));
+        }
+        headers.set("originator", &identity.originator);
+        headers.set("user-agent", &identity.user_agent);
+        if let Some(token) = authorization.bearer() {
+            headers.set_secret("authorization", &format!("Bearer {}", token.reveal()));
+        }
+        headers.set_if("chatgpt-account-id", authorization.account_id());
+        headers
+    }
+
+    /// The headers that tell what a request belongs to.
+    pub(crate) fn add_context(&mut self, context: &RequestContext) {
+        self.set("session_id", &context.thread_id);
+        self.set_if("x-openai-subagent", context.subagent.as_deref());
+        if context.us_residency {
+            self.set("x-openai-internal-codex-residency", "us");
+        }
+        for (name, value) in &context.trace_headers {
+            self.set(name, value);
+        }
+    }
+
+    /// The headers that only a request of a turn has.
+    pub(crate) fn add_turn(&mut self, context: &RequestContext) {
+        self.set("accept", "text/event-stream");
+        self.set("x-client-request-id", &context.thread_id);
+        self.set_if("x-codex-turn-metadata", context.turn_metadata.as_deref());
+        self.set_if(TURN_STATE, context.turn_state.get());
+        if !context.beta_features.is_empty() {
+            self.set("x-codex-beta-features", &context.beta_features.join(","));
+        }
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        let (Ok(name), Ok(value)) = (
+            HeaderName::from_bytes(name.as_bytes()),
+            HeaderValue::from_str(value),
+        ) else {
+            tracing::warn!(name, "leaving out a header that cannot be sent");
+            return;
+        };
+        self.0.insert(name, value);
+    }
+
+    pub(crate) fn set_if(&mut self, name: &str, value: Option<impl AsRef<str>>) {
+        if let Some(value) = value {
+            self.set(name, value.as_ref());
+        }
+    }
+
+    pub(crate) fn into_map(self) -> HeaderMap {
+        self.0
+    }
+
+    fn set_all(&mut self, headers: &BTreeMap<String, String>) {
+        for (name, value) in headers {
+            self.set(name, value);
+        }
+    }
+
+    fn set_secret(&mut self, name: &'static str, value: &str) {
+        if let Ok(mut value) = HeaderValue::from_str(value) {
+            value.set_sensitive(true);
+            self.0.insert(name, value);
+        }
+    }
+}
+
+/// What the headers of a reply tell, in the order in which it is told.
+pub(crate) fn reply_events(headers: &HeaderMap, context: &RequestContext) -> Events {
+    let mut events = Events::new();
+    events.extend(server_model(headers).map(ModelEvent::ServerModel));
+    events.extend(
+        rate_limits::snapshots(headers)
+            .into_iter()
+            .map(ModelEvent::RateLimits),
+    );
+    let etag = text(headers, "x-models-etag").map(str::to_owned);
+    events.extend(etag.map(ModelEvent::ModelsEtag));
+    if headers.contains_key("x-reasoning-included") {
+        events.push_back(ModelEvent::ReasoningIncluded);
+    }
+    if let Some(state) = text(headers, TURN_STATE) {
+        context.turn_state.remember(state);
+    }
+    events
+}
+
+/// The model that answers, as the headers of the reply name it.
+pub(crate) fn server_model(headers: &HeaderMap) -> Option<String> {
+    text(headers, "openai-model").map(str::to_owned)
+}

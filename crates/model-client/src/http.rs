@@ -1,0 +1,214 @@
+//! Connections: one pool for the whole process, shared by all providers and threads.
+//!
+//! Certificates are loaded for the first URL that needs them. A plain one never does: reading the
+//! system's bundle costs more than a whole turn. The client for plain URLs trusts no certificate at
+//! all, so that a redirect from one cannot lead anywhere that was not checked.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::OnceLock;
+
+use reqwest::Client;
+use reqwest::NoProxy;
+use reqwest::Proxy;
+use rustls::ClientConfig;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use crate::environment::Environment;
+use crate::environment::non_blank;
+use crate::error::ModelError;
+
+/// How connections are made.
+#[derive(Clone, Default)]
+pub struct HttpSettings {
+    /// Certificates to trust beside the system's, as a PEM bundle.
+    pub extra_roots: Option<Vec<u8>>,
+    /// The proxies to go through.
+    pub proxies: ProxySettings,
+}
+
+/// The proxies to go through, in the usual notation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProxySettings {
+    /// For `http` URLs.
+    pub http: Option<String>,
+    /// For `https` URLs.
+    pub https: Option<String>,
+    /// The hosts to reach directly.
+    pub except: Option<String>,
+}
+
+impl ProxySettings {
+    /// What the usual variables say. Inside the sandbox of macOS they do not count.
+    pub fn from_environment(environment: &dyn Environment) -> Self {
+        if environment.variable("CODEX_SANDBOX").as_deref() == Some("seatbelt") {
+            return Self::default();
+        }
+        let either = |name: &str| {
+            non_blank(environment, name)
+                .or_else(|| non_blank(environment, &name.to_ascii_lowercase()))
+        };
+        let all = either("ALL_PROXY");
+        Self {
+            http: either("HTTP_PROXY").or_else(|| all.clone()),
+            https: either("HTTPS_PROXY").or(all),
+            except: either("NO_PROXY"),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<Proxy>, reqwest::Error> {
+        let http = self.http.as_ref().map(Proxy::http);
+        let https = self.https.as_ref().map(Proxy::https);
+        let except = || self.except.as_deref().and_then(NoProxy::from_string);
+        let proxies = [http, https].into_iter().flatten();
+        proxies.map(|proxy| Ok(proxy?.no_proxy(except()))).collect()
+    }
+}
+
+/// The connections of a process.
+pub struct HttpPool {
+    settings: HttpSettings,
+    plain: OnceLock<Client>,
+    secure: OnceLock<Client>,
+}
+
+impl HttpPool {
+    /// A pool without any connection yet. Making it is free.
+    pub fn new(settings: HttpSettings) -> Self {
+        Self {
+            settings,
+            plain: OnceLock::new(),
+            secure: OnceLock::new(),
+        }
+    }
+
+    /// The client for a URL.
+    pub(crate) fn client(&self, url: &str) -> Result<&Client, ModelError> {
+        let (slot, secure) = match is_plain(url) {
+            true => (&self.plain, false),
+            false => (&self.secure, true),
+        };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let client = self.build(secure).map_err(|error| {
+            ModelError::Unsendable(format!("cannot set up connections: {error}"))
+        })?;
+        Ok(slot.get_or_init(|| client))
+    }
+
+    fn build(&self, secure: bool) -> Result<Client, Box<dyn Error + Send + Sync>> {
+        let roots = match secure {
+            true => self.roots()?,
+            false => RootCertStore::empty(),
+        };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut builder = Client::builder().no_proxy().tls_backend_preconfigured(tls);
+        for proxy in self.settings.proxies.list()? {
+            builder = builder.proxy(proxy);
+        }
+        Ok(builder.build()?)
+    }
+
+    fn roots(&self) -> Result<RootCertStore, Box<dyn Error + Send + Sync>> {
+        let mut roots = RootCertStore::empty();
+        let system = rustls_native_certs::load_native_certs();
+        for error in &system.errors {
+            tracing::warn!(%error, "cannot load some of the system's certificates");
+        }
+        roots.add_parsable_certificates(system.certs);
+        for certificate in CertificateDer::pem_slice_iter(self.extra_roots()) {
+            roots.add(certificate?)?;
+        }
+        Ok(roots)
+    }
+
+    fn extra_roots(&self) -> &[u8] {
+        self.settings.extra_roots.as_deref().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for HttpPool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Proxy URLs may hold passwords.
+        formatter.debug_struct("HttpPool").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for HttpSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HttpSettings")
+            .finish_non_exhaustive()
+    }
+}
+
+fn is_plain(url: &str) -> bool {
+    const SCHEME: &str = "http://";
+    url.get(..SCHEME.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(SCHEME))
+}
+
+/// What went wrong with a connection: the last cause says it, those around it only where.
+pub(crate) fn error_text(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let detail = error.to_string();
+        if !text.contains(&detail) {
+            text = format!("{text}: {detail}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_urls_load_no_certificates() {
+        let pool = HttpPool::new(HttpSettings {
+            extra_roots: Some(
+                b"-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----\n".to_vec(),
+            ),
+            ..HttpSettings::default()
+        });
+        assert!(pool.client("HTTP://localhost:1/v1").is_ok());
+        let error = pool.client("https://localhost:1/v1").unwrap_err();
+        assert!(error.to_string().starts_with("cannot set up connections: "));
+    }
+
+    #[test]
+    fn proxies_follow_the_usual_variables() {
+        let variables = |name: &str| {
+            let value = match name {
+                "http_proxy" => "http://a",
+                "ALL_PROXY" => "http://b",
+                "NO_PROXY" => "localhost",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        };
+        let expected = ProxySettings {
+            http: Some("http://a".to_owned()),
+            https: Some("http://b".to_owned()),
+            except: Some("localhost".to_owned()),
+        };
+        assert_eq!(ProxySettings::from_environment(&variables), expected);
+        let sandboxed = |name: &str| match name {
+            "CODEX_SANDBOX" => Some("seatbelt".to_owned()),
+            other => variables(other),
+        };
+        let none = ProxySettings::default();
+        assert_eq!(ProxySettings::from_environment(&sandboxed), none);
+    }
+}

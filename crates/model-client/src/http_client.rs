@@ -1,0 +1,219 @@
+//! A model behind HTTP.
+//!
+//! One value stands for one provider and can be shared by any number of threads. It puts together
+//! what a call needs; [`crate::exchange`] sends it and repeats it where that is allowed.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use codex_protocol::ResponseItem;
+use reqwest::Method;
+use reqwest::Response;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::catalog::ModelInfo;
+use crate::chat;
+use crate::client::ModelClient;
+use crate::client::ModelList;
+use crate::clock::Clock;
+use crate::credential::CredentialSource;
+use crate::environment::Environment;
+use crate::error::ModelError;
+use crate::error_reply::request_id;
+use crate::exchange::Call;
+use crate::exchange::Purpose;
+use crate::exchange::read_body;
+use crate::headers::reply_events;
+use crate::headers::server_model;
+use crate::http::HttpPool;
+use crate::identity::ClientIdentity;
+use crate::provider::Provider;
+use crate::provider::WireApi;
+use crate::rate_limits::text;
+use crate::request::ModelRequest;
+use crate::request::RequestContext;
+use crate::responses;
+use crate::responses::ResponsesDecoder;
+use crate::stream::EventReader;
+use crate::stream::ModelStream;
+
+const MODELS_TIMEOUT: Duration = Duration::from_secs(5);
+/// The largest reply that is not a stream.
+const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
+
+/// What a client needs of the world around it.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// Who asks.
+    pub identity: ClientIdentity,
+    /// The environment variables that providers refer to.
+    pub environment: Arc<dyn Environment>,
+    /// The login.
+    pub credentials: Arc<dyn CredentialSource>,
+    /// Time and chance.
+    pub clock: Arc<dyn Clock>,
+    /// The connections.
+    pub http: Arc<HttpPool>,
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Surroundings")
+            .field("identity", &self.identity)
+            .field("credentials", &self.credentials)
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The model of a provider, reached over HTTP.
+#[derive(Clone, Debug)]
+pub struct HttpModelClient {
+    pub(crate) provider: Provider,
+    pub(crate) surroundings: Surroundings,
+}
+
+impl HttpModelClient {
+    /// A client for a provider. No connection is made yet.
+    pub fn new(provider: Provider, surroundings: Surroundings) -> Self {
+        Self {
+            provider,
+            surroundings,
+        }
+    }
+
+    async fn stream_responses(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        let body = responses::stream_body(request, &self.provider).map_err(unencodable)?;
+        let response = self.post_turn("responses", body, &request.context).await?;
+        let decoder = ResponsesDecoder::new(server_model(response.headers()));
+        Ok(self.read(response, decoder, &request.context))
+    }
+
+    async fn stream_chat(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        let body = chat::body(request).map_err(unencodable)?;
+        let path = "chat/completions";
+        let response = self.post_turn(path, body, &request.context).await?;
+        let decoder = chat::ChatDecoder::new(&request.tools);
+        Ok(self.read(response, decoder, &request.context))
+    }
+
+    async fn post_turn(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        context: &RequestContext,
+    ) -> Result<Response, ModelError> {
+        self.exchange(&Call {
+            method: Method::POST,
+            path,
+            query: &[],
+            body: Some(Bytes::from(body)),
+            context,
+            purpose: Purpose::Turn,
+        })
+        .await
+    }
+
+    fn read<D: crate::stream::Decode + Unpin + 'static>(
+        &self,
+        response: Response,
+        decoder: D,
+        context: &RequestContext,
+    ) -> ModelStream {
+        let first = reply_events(response.headers(), context);
+        let request_id = request_id(response.headers());
+        let idle_timeout = self.provider.stream_idle_timeout();
+        let reader = EventReader::new(response.into(), decoder, first, idle_timeout);
+        ModelStream::new(reader).with_request_id(request_id)
+    }
+
+    async fn fetch_models(&self) -> Result<ModelList, ModelError> {
+        let response = self
+            .exchange(&Call {
+                method: Method::GET,
+                path: "models",
+                query: &[("client_version", self.surroundings.identity.short_version())],
+                body: None,
+                context: &RequestContext::default(),
+                purpose: Purpose::Models,
+            })
+            .await?;
+        let etag = text(response.headers(), "etag").map(str::to_owned);
+        let body = read_body(response, MAX_REPLY_BYTES).await?;
+        let reply: ModelsReply = serde_json::from_slice(&body)
+            .map_err(|error| ModelError::disconnected(format!("unreadable models: {error}")))?;
+        Ok(ModelList {
+            models: reply.models.into_iter().filter_map(readable).collect(),
+            etag,
+        })
+    }
+}
+
+#[async_trait]
+impl ModelClient for HttpModelClient {
+    async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        match self.provider.wire_api {
+            WireApi::Responses => self.stream_responses(request).await,
+            WireApi::Chat => self.stream_chat(request).await,
+        }
+    }
+
+    async fn compact(&self, request: &ModelRequest) -> Result<Vec<ResponseItem>, ModelError> {
+        if request.input.is_empty() {
+            return Ok(Vec::new());
+        }
+        let body = responses::compact_body(request, &self.provider).map_err(unencodable)?;
+        let response = self
+            .exchange(&Call {
+                method: Method::POST,
+                path: "responses/compact",
+                query: &[],
+                body: Some(Bytes::from(body)),
+                context: &request.context,
+                purpose: Purpose::Compaction,
+            })
+            .await?;
+        let body = read_body(response, MAX_REPLY_BYTES).await?;
+        let reply: CompactReply = serde_json::from_slice(&body)
+            .map_err(|error| ModelError::disconnected(format!("unreadable reply: {error}")))?;
+        Ok(reply.output)
+    }
+
+    async fn models(&self) -> Result<ModelList, ModelError> {
+        let reply = tokio::time::timeout(MODELS_TIMEOUT, self.fetch_models());
+        reply.await.unwrap_or(Err(ModelError::TimedOut {
+            what: "the list of models",
+            after: MODELS_TIMEOUT,
+        }))
+    }
+
+    fn provider(&self) -> &Provider {
+        &self.provider
+    }
+}
+
+#[derive(Deserialize)]
+struct CompactReply {
+    output: Vec<ResponseItem>,
+}
+
+#[derive(Deserialize)]
+struct ModelsReply {
+    models: Vec<Value>,
+}
+
+/// An entry of the list, unless a newer server has given it a form that is not known here.
+fn readable(entry: Value) -> Option<ModelInfo> {
+    ModelInfo::deserialize(&entry)
+        .inspect_err(|error| tracing::warn!(%error, "skipping a model that cannot be read"))
+        .ok()
+}
+
+fn unencodable(error: serde_json::Error) -> ModelError {
+    ModelError::Unsendable(format!("the request cannot be written as JSON: {error}"))
+}

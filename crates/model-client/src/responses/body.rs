@@ -1,0 +1,275 @@
+//! The body of a request: which fields it has, and in which order.
+
+use std::borrow::Cow;
+
+use codex_protocol::ResponseItem;
+use codex_protocol::ServiceTier;
+use codex_protocol::Verbosity;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::encoded::Encoded;
+use crate::provider::Provider;
+use crate::request::ModelRequest;
+use crate::request::Reasoning;
+use crate::tool_spec::ToolSpec;
+
+/// Room for everything in a body that is not instructions, input or tools.
+const SMALL_FIELDS_BYTES: usize = 1024;
+
+#[derive(Serialize)]
+struct StreamBody<'a> {
+    model: &'a str,
+    instructions: &'a str,
+    input: Vec<Cow<'a, RawValue>>,
+    tools: &'a Encoded<Vec<ToolSpec>>,
+    tool_choice: &'static str,
+    parallel_tool_calls: bool,
+    reasoning: Option<Reasoning>,
+    store: bool,
+    stream: bool,
+    include: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'static str>,
+    prompt_cache_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Text<'a>>,
+}
+
+#[derive(Serialize)]
+struct CompactBody<'a> {
+    model: &'a str,
+    input: Vec<Cow<'a, RawValue>>,
+    instructions: &'a str,
+    tools: &'a Encoded<Vec<ToolSpec>>,
+    parallel_tool_calls: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Text<'a>>,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verbosity: Option<Verbosity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Format<'a>>,
+}
+
+#[derive(Serialize)]
+struct Format<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    strict: bool,
+    schema: &'a Value,
+    name: &'static str,
+}
+
+/// The body of a request whose response is streamed.
+pub(crate) fn stream_body(
+    request: &ModelRequest,
+    provider: &Provider,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let azure = provider.is_azure();
+    let include: &[&str] = match request.reasoning {
+        Some(_) => &["reasoning.encrypted_content"],
+        None => &[],
+    };
+    let body = StreamBody {
+        model: &request.model,
+        instructions: &request.instructions,
+        input: input(request, azure)?,
+        tools: &request.tools,
+        tool_choice: "auto",
+        parallel_tool_calls: request.parallel_tool_calls,
+        reasoning: request.reasoning,
+        store: azure,
+        stream: true,
+        include,
+        service_tier: request.service_tier.map(service_tier),
+        prompt_cache_key: &request.context.thread_id,
+        text: text(request),
+    };
+    write(&body, request)
+}
+
+/// The body of a request to compact a conversation.
+pub(crate) fn compact_body(
+    request: &ModelRequest,
+    provider: &Provider,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let body = CompactBody {
+        model: &request.model,
+        input: input(request, provider.is_azure())?,
+        instructions: &request.instructions,
+        tools: &request.tools,
+        parallel_tool_calls: request.parallel_tool_calls,
+        reasoning: request.reasoning,
+        text: text(request),
+    };
+    write(&body, request)
+}
+
+fn write(body: &impl Serialize, request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
+    let mut size = SMALL_FIELDS_BYTES + request.instructions.len();
+    size += request.tools.json()?.get().len();
+    for item in &request.input {
+        size += item.json()?.get().len() + 1;
+    }
+    let mut bytes = Vec::with_capacity(size);
+    serde_json::to_writer(&mut bytes, body)?;
+    Ok(bytes)
+}
+
+fn input(
+    request: &ModelRequest,
+    with_ids: bool,
+) -> Result<Vec<Cow<'_, RawValue>>, serde_json::Error> {
+    let encode = |item| match with_ids {
+        true => json_with_id(item),
+        false => Encoded::json(item).map(Cow::Borrowed),
+    };
+    request.input.iter().map(encode).collect()
+}
+
+/// The JSON of an item together with the id that the server gave it.
+fn json_with_id(item: &Encoded<ResponseItem>) -> Result<Cow<'_, RawValue>, serde_json::Error> {
+    let (Some(id), Value::Object(mut object)) = (item.id(), serde_json::to_value(item)?) else {
+        return item.json().map(Cow::Borrowed);
+    };
+    object.insert("id".to_owned(), Value::from(id));
+    serde_json::value::to_raw_value(&object).map(Cow::Owned)
+}
+
+fn service_tier(tier: ServiceTier) -> &'static str {
+    match tier {
+        ServiceTier::Fast => "priority",
+        ServiceTier::Flex => "flex",
+    }
+}
+
+fn text(request: &ModelRequest) -> Option<Text<'_>> {
+    if request.verbosity.is_none() && request.output_schema.is_none() {
+        return None;
+    }
+    Some(Text {
+        verbosity: request.verbosity,
+        format: request.output_schema.as_ref().map(|schema| Format {
+            kind: "json_schema",
+            strict: true,
+            schema,
+            name: "codex_output_schema",
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use codex_protocol::ContentItem;
+    use codex_protocol::ReasoningEffort;
+    use codex_protocol::ReasoningSummary;
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(id: Option<&str>) -> Encoded<ResponseItem> {
+        Encoded::from(ResponseItem::Message {
+            role: "user".to_owned(),
+            content: vec![ContentItem::InputText {
+                text: "hi".to_owned(),
+            }],
+            end_turn: None,
+            phase: None,
+            id: id.map(str::to_owned),
+        })
+    }
+
+    fn plain() -> ModelRequest {
+        let mut request = ModelRequest {
+            model: "m".to_owned(),
+            instructions: "do".into(),
+            input: vec![message(Some("msg_1"))],
+            ..ModelRequest::default()
+        };
+        request.context.thread_id = "t".to_owned();
+        request
+    }
+
+    fn full() -> ModelRequest {
+        ModelRequest {
+            tools: vec![ToolSpec::LocalShell].into(),
+            parallel_tool_calls: true,
+            reasoning: Some(Reasoning {
+                effort: Some(ReasoningEffort::High),
+                summary: Some(ReasoningSummary::Auto),
+            }),
+            service_tier: Some(ServiceTier::Fast),
+            verbosity: Some(Verbosity::Low),
+            output_schema: Some(json!({"type": "object"})),
+            ..plain()
+        }
+    }
+
+    fn text_of(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn check(request: &ModelRequest, provider: &Provider, expected: &str) {
+        assert_eq!(text_of(stream_body(request, provider).unwrap()), expected);
+    }
+
+    const HI: &str =
+        r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]"#;
+
+    #[test]
+    fn a_plain_request_has_every_fixed_field_and_no_other() {
+        let expected = format!(
+            r#"{{"model":"m","instructions":"do","input":[{HI}}}],"tools":[],"tool_choice":"auto","parallel_tool_calls":false,"reasoning":null,"store":false,"stream":true,"include":[],"prompt_cache_key":"t"}}"#
+        );
+        check(&plain(), &Provider::new("x", "http://x"), &expected);
+    }
+
+    #[test]
+    fn a_full_request_has_the_optional_fields_too() {
+        let expected = format!(
+            r#"{{"model":"m","instructions":"do","input":[{HI}}}],"tools":[{{"type":"local_shell"}}],"tool_choice":"auto","parallel_tool_calls":true,"reasoning":{{"effort":"high","summary":"auto"}},"store":false,"stream":true,"include":["reasoning.encrypted_content"],"service_tier":"priority","prompt_cache_key":"t","text":{{"verbosity":"low","format":{{"type":"json_schema","strict":true,"schema":{{"type":"object"}},"name":"codex_output_schema"}}}}}}"#
+        );
+        check(&full(), &Provider::new("x", "http://x"), &expected);
+    }
+
+    #[test]
+    fn azure_stores_and_gets_item_ids_back() {
+        let body = stream_body(&plain(), &Provider::new("Azure", "http://x")).unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["store"], true);
+        assert_eq!(body["input"][0]["id"], "msg_1");
+    }
+
+    #[test]
+    fn reasoning_leaves_out_what_is_not_asked_for() {
+        let check = |reasoning: Reasoning, expected| {
+            assert_eq!(serde_json::to_string(&reasoning).unwrap(), expected);
+        };
+        check(Reasoning::default(), "{}");
+        let summary = Some(ReasoningSummary::None);
+        check(
+            Reasoning {
+                effort: None,
+                summary,
+            },
+            "{}",
+        );
+    }
+
+    #[test]
+    fn compaction_has_a_body_of_its_own() {
+        let provider = Provider::new("x", "http://x");
+        let body = text_of(compact_body(&plain(), &provider).unwrap());
+        let expected = format!(
+            r#"{{"model":"m","input":[{HI}}}],"instructions":"do","tools":[],"parallel_tool_calls":false}}"#
+        );
+        assert_eq!(body, expected);
+    }
+}

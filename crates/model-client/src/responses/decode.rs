@@ -1,0 +1,488 @@
+//! From the events of the Responses API to the events of this crate.
+//!
+//! An event is first read as a borrowed envelope, so that of the many events that do not matter only
+//! the type is looked at, and of a delta little more. What is not an event is skipped; what is one and
+//! cannot be true (a tool call without its arguments) fails the response, since the turn would hang on
+//! it.
+
+use std::borrow::Cow;
+
+use codex_protocol::ResponseItem;
+use codex_protocol::TokenUsage;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::failure::Failure;
+use crate::error::ModelError;
+use crate::event::Completion;
+use crate::event::ModelEvent;
+use crate::stream::Decode;
+use crate::stream::Events;
+use crate::stream::Flow;
+
+/// Items that are calls: the turn cannot go on without them.
+const CALLS: [&str; 4] = [
+    "function_call",
+    "custom_tool_call",
+    "local_shell_call",
+    "tool_search_call",
+];
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    delta: Option<&'a RawValue>,
+    summary_index: Option<i64>,
+    content_index: Option<i64>,
+    #[serde(borrow)]
+    item: Option<&'a RawValue>,
+    #[serde(borrow)]
+    response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    headers: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CompletedResponse {
+    id: String,
+    usage: Option<Usage>,
+    end_turn: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    input_tokens: i64,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens: i64,
+    output_tokens_details: Option<OutputDetails>,
+    total_tokens: i64,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: i64,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: i64,
+}
+
+#[derive(Deserialize)]
+struct FailedResponse {
+    error: Option<Failure>,
+}
+
+#[derive(Deserialize)]
+struct IncompleteResponse {
+    incomplete_details: Option<IncompleteDetails>,
+}
+
+#[derive(Deserialize)]
+struct IncompleteDetails {
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ResponseHeaders<'a> {
+    #[serde(borrow)]
+    headers: Option<&'a RawValue>,
+}
+
+/// Reads one response.
+#[derive(Debug, Default)]
+pub(crate) struct ResponsesDecoder {
+    server_model: Option<String>,
+}
+
+impl ResponsesDecoder {
+    /// A decoder that knows which model the reply's headers named.
+    pub(crate) fn new(server_model: Option<String>) -> Self {
+        Self { server_model }
+    }
+
+    /// Reports the model that an event names, when it is another than before.
+    fn note_server_model(&mut self, envelope: &Envelope<'_>, events: &mut Events) {
+        let in_response = || {
+            let response = envelope.response?.get();
+            let response: ResponseHeaders<'_> = serde_json::from_str(response).ok()?;
+            model_in_headers(response.headers?)
+        };
+        let Some(model) = in_response().or_else(|| model_in_headers(envelope.headers?)) else {
+            return;
+        };
+        if self.server_model.as_ref() != Some(&model) {
+            self.server_model = Some(model.clone());
+            events.push_back(ModelEvent::ServerModel(model));
+        }
+    }
+}
+
+impl Decode for ResponsesDecoder {
+    fn event(&mut self, data: &str, events: &mut Events) -> Result<Flow, ModelError> {
+        let Ok(envelope) = serde_json::from_str::<Envelope<'_>>(data) else {
+            tracing::debug!("skipping an event that cannot be read");
+            return Ok(Flow::Continue);
+        };
+        if envelope.response.is_some() || envelope.headers.is_some() {
+            self.note_server_model(&envelope, events);
+        }
+        match &*envelope.kind {
+            "response.completed" => {
+                let Some(response) = envelope.response else {
+                    return Ok(Flow::Continue);
+                };
+                events.push_back(ModelEvent::Completed(completion(response)?));
+                return Ok(Flow::Done);
+            }
+            "response.failed" => return Err(failure(envelope.response)),
+            "response.incomplete" => return Err(incomplete(envelope.response)),
+            "response.output_item.done" => events.extend(item_done(envelope.item)?),
+            _ => events.extend(progress(&envelope)),
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self, _events: &mut Events) -> Result<(), ModelError> {
+        Err(ModelError::disconnected(
+            "stream closed before response.completed",
+        ))
+    }
+}
+
+/// The events on the way, none of which can fail the response.
+fn progress(envelope: &Envelope<'_>) -> Option<ModelEvent> {
+    let delta = || serde_json::from_str(envelope.delta?.get()).ok();
+    Some(match &*envelope.kind {
+        "response.output_text.delta" => ModelEvent::TextDelta(delta()?),
+        "response.reasoning_summary_text.delta" => ModelEvent::ReasoningSummaryDelta {
+            delta: delta()?,
+            summary_index: envelope.summary_index?,
+        },
+        "response.reasoning_text.delta" => ModelEvent::ReasoningDelta {
+            delta: delta()?,
+            content_index: envelope.content_index?,
+        },
+        "response.reasoning_summary_part.added" => ModelEvent::ReasoningSummaryPart {
+            summary_index: envelope.summary_index?,
+        },
+        "response.output_item.added" => {
+            ModelEvent::ItemAdded(serde_json::from_str(envelope.item?.get()).ok()?)
+        }
+        "response.created" => {
+            envelope.response?;
+            ModelEvent::Created
+        }
+        _ => return None,
+    })
+}
+
+fn item_done(item: Option<&RawValue>) -> Result<Option<ModelEvent>, ModelError> {
+    let Some(item) = item else {
+        return Ok(None);
+    };
+    let error = match serde_json::from_str::<ResponseItem>(item.get()) {
+        Ok(item) => return Ok(Some(ModelEvent::ItemDone(item))),
+        Err(error) => error,
+    };
+    let value: Value = serde_json::from_str(item.get()).unwrap_or_default();
+    let kind = value
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if CALLS.contains(&kind) {
+        let detail = format!("the model's {kind} cannot be read: {error}");
+        return Err(ModelError::disconnected(detail));
+    }
+    tracing::debug!(kind, %error, "skipping an item that cannot be read");
+    Ok(None)
+}
+
+fn completion(response: &RawValue) -> Result<Completion, ModelError> {
+    let response: CompletedResponse = serde_json::from_str(response.get()).map_err(|error| {
+        ModelError::disconnected(format!("failed to parse ResponseCompleted: {error}"))
+    })?;
+    let usage = response.usage.map(|usage| TokenUsage {
+        input_tokens: usage.input_tokens,
+        cached_input_tokens: usage.input_tokens_details.map_or(0, |it| it.cached_tokens),
+        output_tokens: usage.output_tokens,
+        reasoning_output_tokens: usage
+            .output_tokens_details
+            .map_or(0, |it| it.reasoning_tokens),
+        total_tokens: usage.total_tokens,
+    });
+    Ok(Completion {
+        response_id: response.id,
+        usage,
+        end_turn: response.end_turn,
+    })
+}
+
+fn failure(response: Option<&RawValue>) -> ModelError {
+    response
+        .and_then(|response| {
+            serde_json::from_str::<FailedResponse>(response.get())
+                .ok()?
+                .error
+        })
+        .map_or_else(
+            || ModelError::disconnected("response.failed event received"),
+            ModelError::from,
+        )
+}
+
+fn incomplete(response: Option<&RawValue>) -> ModelError {
+    let reason = response.and_then(|response| {
+        let response: IncompleteResponse = serde_json::from_str(response.get()).ok()?;
+        response.incomplete_details?.reason
+    });
+    let reason = reason.as_deref().unwrap_or("unknown");
+    ModelError::disconnected(format!("Incomplete response returned, reason: {reason}"))
+}
+
+/// The model that headers inside an event name; a header is a string or an array of them.
+fn model_in_headers(headers: &RawValue) -> Option<String> {
+    let headers: Value = serde_json::from_str(headers.get()).ok()?;
+    let is_model = |name: &str| {
+        name.eq_ignore_ascii_case("openai-model") || name.eq_ignore_ascii_case("x-openai-model")
+    };
+    let (_, value) = headers
+        .as_object()?
+        .iter()
+        .find(|(name, _)| is_model(name))?;
+    let text = value.as_str().or_else(|| value.get(0)?.as_str())?;
+    Some(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a stream of events comes to: the events, and the error that ended it, if one did.
+    fn decode(stream: &[Value]) -> (Vec<ModelEvent>, Option<ModelError>) {
+        let mut decoder = ResponsesDecoder::new(Some("m".to_owned()));
+        let mut events = Events::new();
+        for event in stream {
+            match decoder.event(&event.to_string(), &mut events) {
+                Ok(Flow::Continue) => {}
+                Ok(Flow::Done) => return (events.into(), None),
+                Err(error) => return (events.into(), Some(error)),
+            }
+        }
+        let error = decoder.end(&mut events).err();
+        (events.into(), error)
+    }
+
+    fn check(event: Value, expected: ModelEvent) {
+        assert_eq!(decode(&[event]).0, [expected]);
+    }
+
+    fn check_error(event: Value, expected: ModelError) {
+        let end = json!({"type": "response.completed", "response": {"id": "r"}});
+        assert_eq!(decode(&[event, end]), (vec![], Some(expected)));
+    }
+
+    fn check_skipped(event: Value) {
+        assert_eq!(decode(&[event]).0, []);
+    }
+
+    #[test]
+    fn every_event_that_matters_is_read() {
+        check(
+            json!({"type": "response.created", "response": {"id": "r"}}),
+            ModelEvent::Created,
+        );
+        check(
+            json!({"type": "response.output_text.delta", "delta": "a\n\"é", "item_id": "i"}),
+            ModelEvent::TextDelta("a\n\"é".to_owned()),
+        );
+        check(
+            json!({"type": "response.reasoning_summary_part.added", "summary_index": 2}),
+            ModelEvent::ReasoningSummaryPart { summary_index: 2 },
+        );
+        check(
+            json!({"type": "response.reasoning_summary_text.delta", "delta": "d",
+                   "summary_index": 1}),
+            ModelEvent::ReasoningSummaryDelta {
+                delta: "d".to_owned(),
+                summary_index: 1,
+            },
+        );
+        check(
+            json!({"type": "response.reasoning_text.delta", "delta": "d", "content_index": 1}),
+            ModelEvent::ReasoningDelta {
+                delta: "d".to_owned(),
+                content_index: 1,
+            },
+        );
+        let item = json!({"type": "compaction_summary", "encrypted_content": "x"});
+        let expected = ResponseItem::Compaction {
+            encrypted_content: "x".to_owned(),
+        };
+        check(
+            json!({"type": "response.output_item.added", "item": item}),
+            ModelEvent::ItemAdded(expected.clone()),
+        );
+        check(
+            json!({"type": "response.output_item.done", "item": item}),
+            ModelEvent::ItemDone(expected),
+        );
+    }
+
+    #[test]
+    fn the_end_carries_usage_and_stops_reading() {
+        let usage = json!({"input_tokens": 5, "input_tokens_details": {"cached_tokens": 2},
+            "output_tokens": 7, "output_tokens_details": {"reasoning_tokens": 3},
+            "total_tokens": 12});
+        let expected = TokenUsage {
+            input_tokens: 5,
+            cached_input_tokens: 2,
+            output_tokens: 7,
+            reasoning_output_tokens: 3,
+            total_tokens: 12,
+        };
+        check(
+            json!({"type": "response.completed", "response": {"id": "r", "usage": usage}}),
+            ModelEvent::Completed(Completion {
+                response_id: "r".to_owned(),
+                usage: Some(expected),
+                end_turn: None,
+            }),
+        );
+        let bare = json!({"type": "response.completed", "response": {"id": "r", "usage": null}});
+        let (events, error) = decode(&[bare.clone(), bare]);
+        assert_eq!((events.len(), error), (1, None));
+    }
+
+    #[test]
+    fn an_end_that_cannot_be_read_is_an_error() {
+        for response in [json!({}), json!({"id": "r", "usage": {"input_tokens": 1}})] {
+            let (_, error) = decode(&[json!({"type": "response.completed", "response": response})]);
+            let text = error.unwrap().to_string();
+            assert!(
+                text.contains("failed to parse ResponseCompleted: "),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn failures_stop_at_once_and_have_their_meaning() {
+        let failed =
+            |error: Value| json!({"type": "response.failed", "response": {"error": error}});
+        let code = |code: &str| failed(json!({"code": code, "message": "why"}));
+        check_error(
+            code("context_length_exceeded"),
+            ModelError::ContextWindowExceeded,
+        );
+        check_error(code("insufficient_quota"), ModelError::QuotaExceeded);
+        check_error(code("usage_not_included"), ModelError::UsageNotIncluded);
+        let invalid = |text: &str| ModelError::InvalidRequest(text.to_owned());
+        check_error(code("invalid_prompt"), invalid("why"));
+        check_error(
+            failed(json!({"code": "invalid_prompt"})),
+            invalid("Invalid request."),
+        );
+        check_error(code("server_is_overloaded"), ModelError::ServerOverloaded);
+        check_error(code("slow_down"), ModelError::ServerOverloaded);
+        check_error(code("new"), ModelError::disconnected("why"));
+        check_error(
+            failed(json!({"message": "why"})),
+            ModelError::disconnected("why"),
+        );
+        let unread = || ModelError::disconnected("response.failed event received");
+        check_error(failed(Value::Null), unread());
+        check_error(failed(json!("x")), unread());
+        check_error(json!({"type": "response.failed"}), unread());
+        check_error(
+            failed(json!({"code": "rate_limit_exceeded", "message": "Try again in 2s."})),
+            ModelError::Disconnected {
+                detail: "Try again in 2s.".to_owned(),
+                retry_after: Some(std::time::Duration::from_secs(2)),
+            },
+        );
+    }
+
+    #[test]
+    fn incomplete_responses_name_the_reason() {
+        let text = |reason| {
+            ModelError::disconnected(format!("Incomplete response returned, reason: {reason}"))
+        };
+        check_error(
+            json!({"type": "response.incomplete",
+                   "response": {"incomplete_details": {"reason": "max_output_tokens"}}}),
+            text("max_output_tokens"),
+        );
+        check_error(
+            json!({"type": "response.incomplete", "response": {}}),
+            text("unknown"),
+        );
+    }
+
+    #[test]
+    fn a_stream_without_its_end_is_an_error() {
+        let expected = ModelError::disconnected("stream closed before response.completed");
+        assert_eq!(decode(&[]), (vec![], Some(expected)));
+    }
+
+    #[test]
+    fn a_malformed_call_is_an_error_and_other_malformed_items_are_skipped() {
+        let done = |item: Value| json!({"type": "response.output_item.done", "item": item});
+        for call in CALLS {
+            let (_, error) = decode(&[done(json!({"type": call, "name": 7}))]);
+            let text = error.unwrap().to_string();
+            assert!(
+                text.contains(&format!("the model's {call} cannot be read")),
+                "{text}"
+            );
+        }
+        check_skipped(done(json!({"type": "message", "role": "assistant"})));
+        check_skipped(done(json!({"no": "type"})));
+        check_skipped(done(json!(7)));
+        check_skipped(json!({"type": "response.output_item.added",
+                             "item": {"type": "function_call"}}));
+    }
+
+    #[test]
+    fn unknown_items_are_kept_whole() {
+        let item = json!({"type": "hologram", "x": 1});
+        check(
+            json!({"type": "response.output_item.done", "item": item}),
+            ModelEvent::ItemDone(ResponseItem::Other(item)),
+        );
+    }
+
+    #[test]
+    fn what_does_not_matter_is_skipped() {
+        check_skipped(json!({"type": "response.in_progress", "response": {"id": "r"}}));
+        check_skipped(json!({"type": "response.function_call_arguments.delta", "delta": "x"}));
+        check_skipped(json!({"type": "response.output_text.delta", "delta": 7}));
+        check_skipped(json!({"type": "response.output_text.delta"}));
+        check_skipped(json!({"type": "response.reasoning_text.delta", "delta": "x"}));
+        check_skipped(json!({"type": "response.created"}));
+        check_skipped(json!({"type": "response.completed"}));
+        check_skipped(json!({"no": "type"}));
+        check_skipped(json!([1]));
+        let mut events = Events::new();
+        let flow = ResponsesDecoder::default().event("[DONE]", &mut events);
+        assert_eq!((flow, events.len()), (Ok(Flow::Continue), 0));
+    }
+
+    #[test]
+    fn another_server_model_is_reported_once() {
+        let in_response = |name: &str, model: Value| json!({"type": "response.in_progress", "response": {"headers": {name: model}}});
+        let (events, _) = decode(&[
+            in_response("OpenAI-Model", json!("m")),
+            in_response("OpenAI-Model", json!("n")),
+            in_response("x-openai-model", json!(["n"])),
+            json!({"type": "codex.note", "headers": {"openai-model": "o"}}),
+        ]);
+        let expected = ["n", "o"].map(|model| ModelEvent::ServerModel(model.to_owned()));
+        assert_eq!(events, expected);
+    }
+}

@@ -1,0 +1,434 @@
+//! An incremental parser of server-sent events.
+//!
+//! It takes a byte stream in chunks of any size and gives back the data of each event, whatever the
+//! chunking was. The cost is linear in the bytes: each is looked at once and copied at most once.
+//! Lines may end in CR, LF or CRLF, a byte order mark at the start is skipped, the `data` lines of one
+//! event are joined by LF. Comments and all other fields (`event`, `id`, `retry`) are skipped without
+//! being stored. Both an event and a line have a size limit; passing one ends the stream for good.
+//!
+//! It does not decode what it finds: data is bytes, and an event that the stream leaves unfinished is
+//! dropped, as the format demands.
+
+use memchr::memchr;
+use memchr::memchr2;
+
+/// The largest data of one event: an image in base64 fits, an endless line does not.
+const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
+/// The longest line that is skipped; lines that are kept are limited by the event.
+const MAX_SKIPPED_LINE_BYTES: usize = 1024 * 1024;
+/// Buffers above this size are given back after their event.
+const KEPT_CAPACITY: usize = 64 * 1024;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+const DATA: &[u8] = b"data";
+
+/// A stream that breaks the limits of the parser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SseError {
+    /// The data of one event is too large.
+    #[error("an event of the stream is larger than {0} bytes")]
+    EventTooLarge(usize),
+    /// A comment, or a field that does not matter, is too long.
+    #[error("a line of the stream is longer than {0} bytes")]
+    LineTooLong(usize),
+}
+
+/// How much one stream may ask the parser to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct SseLimits {
+    /// The largest data of one event, in bytes.
+    pub event: usize,
+    /// The longest line that is skipped, in bytes.
+    pub skipped_line: usize,
+}
+
+impl Default for SseLimits {
+    fn default() -> Self {
+        Self {
+            event: MAX_EVENT_BYTES,
+            skipped_line: MAX_SKIPPED_LINE_BYTES,
+        }
+    }
+}
+
+/// What the line that is being read turned out to be.
+#[derive(Clone, Copy, Debug)]
+enum Line {
+    /// Nothing yet: the name of its field is being collected.
+    Name,
+    /// Data whose first byte, which may be the optional space, is still to come.
+    DataStart,
+    /// Data.
+    Data,
+    /// A comment or a field that does not matter, and how much of it was skipped.
+    Skipped(usize),
+}
+
+/// The parser: give it a chunk with [`SseParser::push`], then take events with [`SseParser::next`]
+/// until there is none left.
+#[derive(Debug)]
+pub struct SseParser {
+    limits: SseLimits,
+    line: Line,
+    name: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    first_line: bool,
+    after_carriage_return: bool,
+    /// The event in `data` was handed out and makes room at the next call.
+    handed_out: bool,
+    failed: Option<SseError>,
+}
+
+impl Default for SseParser {
+    fn default() -> Self {
+        Self::new(SseLimits::default())
+    }
+}
+
+impl SseParser {
+    /// A parser at the start of a stream.
+    pub fn new(limits: SseLimits) -> Self {
+        Self {
+            limits,
+            line: Line::Name,
+            name: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            first_line: true,
+            after_carriage_return: false,
+            handed_out: false,
+            failed: None,
+        }
+    }
+
+    /// Reads on in `chunk` up to the end of the next event, and takes what it read off the chunk.
+    ///
+    /// `None` means that the chunk is used up. After an error there is nothing but that error.
+    pub fn next<'parser>(
+        &'parser mut self,
+        chunk: &mut &[u8],
+    ) -> Option<Result<&'parser [u8], SseError>> {
+        if let Some(error) = self.failed {
+            return Some(Err(error));
+        }
+        if self.handed_out {
+            self.forget_event();
+        }
+        while !chunk.is_empty() {
+            match self.read_line(chunk) {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.handed_out = true;
+                    return Some(Ok(&self.data));
+                }
+                Err(error) => {
+                    self.failed = Some(error);
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+
+    /// Reads up to the end of the line or of the chunk; tells whether an event is complete.
+    fn read_line(&mut self, chunk: &mut &[u8]) -> Result<bool, SseError> {
+        if std::mem::take(&mut self.after_carriage_return) && chunk[0] == b'\n' {
+            *chunk = &chunk[1..];
+            return Ok(false);
+        }
+        let Some(end) = memchr2(b'\r', b'\n', chunk) else {
+            let rest = std::mem::take(chunk);
+            self.take(rest)?;
+            return Ok(false);
+        };
+        let (text, rest) = chunk.split_at(end);
+        self.after_carriage_return = rest[0] == b'\r';
+        *chunk = &rest[1..];
+        self.take(text)?;
+        self.end_line()
+    }
+
+    /// Takes a piece of a line, which holds no line end.
+    fn take(&mut self, piece: &[u8]) -> Result<(), SseError> {
+        match self.line {
+            Line::Name => self.take_name(piece),
+            Line::DataStart => match piece {
+                [] => Ok(()),
+                [b' ', text @ ..] => self.take_data(text),
+                text => self.take_data(text),
+            },
+            Line::Data => self.take_data(piece),
+            Line::Skipped(before) => self.skip(before, piece),
+        }
+    }
+
+    fn take_name(&mut self, piece: &[u8]) -> Result<(), SseError> {
+        let colon = memchr(b':', piece);
+        let name = &piece[..colon.unwrap_or(piece.len())];
+        if self.name.len() + name.len() > BYTE_ORDER_MARK.len() + DATA.len() {
+            return self.skip(self.name.len(), piece);
+        }
+        self.name.extend_from_slice(name);
+        let Some(colon) = colon else {
+            return Ok(());
+        };
+        if self.field_name() != DATA {
+            return self.skip(self.name.len(), &piece[colon..]);
+        }
+        self.begin_data();
+        self.take(&piece[colon + 1..])
+    }
+
+    /// The name of the line's field, without the mark that may stand before the first line.
+    fn field_name(&self) -> &[u8] {
+        match self.name.strip_prefix(BYTE_ORDER_MARK) {
+            Some(name) if self.first_line => name,
+            _ => &self.name,
+        }
+    }
+
+    fn begin_data(&mut self) {
+        if self.has_data {
+            self.data.push(b'\n');
+        }
+        self.has_data = true;
+        self.line = Line::DataStart;
+    }
+
+    fn take_data(&mut self, text: &[u8]) -> Result<(), SseError> {
+        self.line = Line::Data;
+        if self.data.len() + text.len() > self.limits.event {
+            return Err(SseError::EventTooLarge(self.limits.event));
+        }
+        self.data.extend_from_slice(text);
+        Ok(())
+    }
+
+    fn skip(&mut self, before: usize, piece: &[u8]) -> Result<(), SseError> {
+        let skipped = before + piece.len();
+        self.line = Line::Skipped(skipped);
+        if skipped > self.limits.skipped_line {
+            return Err(SseError::LineTooLong(self.limits.skipped_line));
+        }
+        Ok(())
+    }
+
+    /// Ends the line; tells whether it was the empty one that ends an event.
+    fn end_line(&mut self) -> Result<bool, SseError> {
+        let mut ends_event = false;
+        if let Line::Name = self.line {
+            match self.field_name() {
+                b"" => ends_event = self.has_data,
+                // A line without a colon is a field with an empty value.
+                DATA => self.begin_data(),
+                _ => {}
+            }
+        }
+        self.line = Line::Name;
+        self.name.clear();
+        self.first_line = false;
+        if self.data.len() > self.limits.event {
+            return Err(SseError::EventTooLarge(self.limits.event));
+        }
+        Ok(ends_event)
+    }
+
+    fn forget_event(&mut self) {
+        self.handed_out = false;
+        self.has_data = false;
+        self.data.clear();
+        self.data.shrink_to(KEPT_CAPACITY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, limits: SseLimits) -> Parsed {
+        let mut parser = SseParser::new(limits);
+        let mut events = Vec::new();
+        for mut chunk in chunks {
+            while let Some(event) = parser.next(&mut chunk) {
+                match event {
+                    Ok(data) => events.push(String::from_utf8_lossy(data).into_owned()),
+                    Err(error) => return (events, Some(error)),
+                }
+            }
+        }
+        (events, None)
+    }
+
+    type Parsed = (Vec<String>, Option<SseError>);
+
+    /// The stream gives these events, whole and byte by byte.
+    fn check(stream: &str, expected: &[&str]) {
+        let limits = SseLimits::default();
+        assert_eq!(
+            parse([stream.as_bytes()], limits).0,
+            expected,
+            "whole: {stream:?}"
+        );
+        assert_eq!(
+            parse(stream.as_bytes().chunks(1), limits).0,
+            expected,
+            "{stream:?}"
+        );
+    }
+
+    #[test]
+    fn every_line_end_counts() {
+        check("data: a\n\ndata: b\n\n", &["a", "b"]);
+        check("data: a\r\rdata: b\r\r", &["a", "b"]);
+        check("data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]);
+        check("data: a\r\ndata: b\n\r", &["a\nb"]);
+    }
+
+    #[test]
+    fn data_lines_are_joined() {
+        check(
+            "data: a\ndata: b\ndata:\ndata\ndata: c\n\n",
+            &["a\nb\n\n\nc"],
+        );
+    }
+
+    #[test]
+    fn one_space_after_the_colon_is_dropped() {
+        check("data:a\n\ndata:  b\n\ndata: \n\n", &["a", " b", ""]);
+    }
+
+    #[test]
+    fn comments_and_other_fields_are_skipped() {
+        check(
+            ": hello\nevent: x\nid: 1\nretry: 5\ndatax: no\n data: no\ndat: no\ndata: a\n:\n\n",
+            &["a"],
+        );
+    }
+
+    #[test]
+    fn events_without_data_are_none() {
+        check("\n\nevent: x\n\n: c\n\ndata\n\n", &[""]);
+    }
+
+    #[test]
+    fn the_byte_order_mark_is_skipped_once() {
+        check("\u{feff}data: a\n\n", &["a"]);
+        check("\u{feff}\n\ndata: a\n\n", &["a"]);
+        check("\u{feff}\u{feff}data: a\n\n", &[]);
+        check("data: a\n\n\u{feff}data: b\n\n", &["a"]);
+    }
+
+    #[test]
+    fn an_unfinished_event_is_dropped() {
+        check("data: a\n\ndata: b\n", &["a"]);
+        check("data: a\n\ndata: b", &["a"]);
+    }
+
+    #[test]
+    fn limits_end_the_stream() {
+        let limits = SseLimits {
+            event: 4,
+            skipped_line: 8,
+        };
+        let check = |stream: &str, events: &[&str], error: Option<SseError>| {
+            for size in [1, 3, 100] {
+                let (found, ended) = parse(stream.as_bytes().chunks(size), limits);
+                assert_eq!(
+                    (&*found, ended),
+                    (&*to_strings(events), error),
+                    "{stream:?}"
+                );
+            }
+        };
+        let too_large = Some(SseError::EventTooLarge(4));
+        check("data: 1234\n\n", &["1234"], None);
+        check("data: 12345\n\n", &[], too_large);
+        check("data: 1\n\ndata: 12\ndata: 34\n\n", &["1"], too_large);
+        check("data\ndata\ndata\ndata\ndata\ndata\n\n", &[], too_large);
+        check(":1234567\ndata: 1\n\n", &["1"], None);
+        check(
+            "data: 1\n\n:12345678\n",
+            &["1"],
+            Some(SseError::LineTooLong(8)),
+        );
+    }
+
+    fn to_strings(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn an_error_stays() {
+        let mut parser = SseParser::new(SseLimits {
+            event: 1,
+            skipped_line: 1,
+        });
+        let error = SseError::EventTooLarge(1);
+        assert_eq!(parser.next(&mut &b"data: 12"[..]), Some(Err(error)));
+        assert_eq!(parser.next(&mut &b"\n\n"[..]), Some(Err(error)));
+    }
+
+    /// What the format says, on the whole text at once.
+    fn naive(stream: &str) -> Vec<String> {
+        let text = stream.strip_prefix('\u{feff}').unwrap_or(stream);
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let Some((complete, _)) = text.rsplit_once('\n') else {
+            return Vec::new();
+        };
+        let mut events = Vec::new();
+        let mut data: Vec<&str> = Vec::new();
+        for line in complete.split('\n') {
+            let (name, value) = line.split_once(':').unwrap_or((line, ""));
+            if line.is_empty() && !data.is_empty() {
+                events.push(data.join("\n"));
+                data.clear();
+            } else if name == "data" {
+                data.push(value.strip_prefix(' ').unwrap_or(value));
+            }
+        }
+        events
+    }
+
+    /// Text in which everything that matters to the format is likely.
+    fn streams() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            Just("data"),
+            Just(":"),
+            Just(" "),
+            Just("\n"),
+            Just("\n\n"),
+            Just("\r"),
+            Just("\r\n"),
+            Just("event"),
+            Just("\u{feff}"),
+            Just("data: x"),
+            Just("é😀"),
+        ];
+        proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunking_gives_the_same_events(
+            stream in streams(),
+            cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let bytes = stream.as_bytes();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let chunks = cuts.windows(2).map(|ends| &bytes[ends[0]..ends[1]]);
+            prop_assert_eq!(parse(chunks, SseLimits::default()), (naive(&stream), None));
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let limits = SseLimits { event: 16, skipped_line: 16 };
+            let whole = parse([&*bytes], limits);
+            prop_assert_eq!(parse(bytes.chunks(1), limits), whole);
+        }
+    }
+}

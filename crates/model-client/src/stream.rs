@@ -1,0 +1,267 @@
+//! The stream of one response: bytes in, typed events out.
+//!
+//! Nothing runs in the background: whoever polls drives the reading, and dropping the stream closes
+//! the connection. Only when a response is complete, what little the server still has to say is read
+//! aside, so that the connection can be used again.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Context;
+use std::task::Poll;
+use std::task::ready;
+use std::time::Duration;
+
+use bytes::Buf;
+use bytes::Bytes;
+use futures::Stream;
+use http_body::Body;
+use tokio::time::Instant;
+use tokio::time::Sleep;
+
+use crate::error::ModelError;
+use crate::event::ModelEvent;
+use crate::http::error_text;
+use crate::sse::SseParser;
+
+/// How long, and for how many frames, the rest of a complete response is read.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+const DRAIN_FRAMES: usize = 64;
+
+/// Events that are ready to be handed out.
+pub(crate) type Events = VecDeque<ModelEvent>;
+
+/// Whether there is more to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// There is.
+    Continue,
+    /// The response is complete; what follows does not matter.
+    Done,
+}
+
+/// The events of one protocol.
+pub(crate) trait Decode: Send {
+    /// Reads the data of one event. An error ends the response.
+    fn event(&mut self, data: &str, events: &mut Events) -> Result<Flow, ModelError>;
+
+    /// The bytes are at their end.
+    fn end(&mut self, events: &mut Events) -> Result<(), ModelError>;
+}
+
+/// The events of a response. After an error or [`ModelEvent::Completed`] it is at its end.
+pub struct ModelStream {
+    events: Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>,
+    request_id: Option<String>,
+}
+
+impl ModelStream {
+    /// A stream of events from anywhere.
+    pub fn new(
+        events: impl Stream<Item = Result<ModelEvent, ModelError>> + Send + 'static,
+    ) -> Self {
+        Self {
+            events: Box::pin(events),
+            request_id: None,
+        }
+    }
+
+    /// Adds the server's id of the request.
+    pub fn with_request_id(mut self, request_id: Option<String>) -> Self {
+        self.request_id = request_id;
+        self
+    }
+
+    /// The server's id of the request, if it gave one.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+}
+
+impl Stream for ModelStream {
+    type Item = Result<ModelEvent, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.events.as_mut().poll_next(context)
+    }
+}
+
+impl fmt::Debug for ModelStream {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ModelStream")
+            .field("request_id", &self.request_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads a body of server-sent events.
+pub(crate) struct EventReader<D> {
+    /// The body, until the response is at its end.
+    body: Option<reqwest::Body>,
+    chunk: Bytes,
+    parser: SseParser,
+    decoder: D,
+    events: Events,
+    error: Option<ModelError>,
+    idle: IdleTimer,
+}
+
+impl<D: Decode + Unpin> EventReader<D> {
+    pub(crate) fn new(
+        body: reqwest::Body,
+        decoder: D,
+        first: Events,
+        idle_timeout: Duration,
+    ) -> Self {
+        Self {
+            body: Some(body),
+            chunk: Bytes::new(),
+            parser: SseParser::default(),
+            decoder,
+            events: first,
+            error: None,
+            idle: IdleTimer::new(idle_timeout),
+        }
+    }
+
+    /// Ends the response with an error, which is told after the events that came before it.
+    fn fail(&mut self, error: ModelError) {
+        self.body = None;
+        self.error = Some(error);
+    }
+
+    /// Ends the response for good.
+    fn finish(&mut self, context: &mut Context<'_>) {
+        if let Some(body) = self.body.take() {
+            drain(body, context);
+        }
+    }
+
+    /// Reads one event off the chunk, if the chunk holds the end of one.
+    fn read_chunk(&mut self, context: &mut Context<'_>) {
+        let mut rest = &self.chunk[..];
+        let outcome = match self.parser.next(&mut rest) {
+            None => Ok(Flow::Continue),
+            Some(Ok(data)) => {
+                self.idle.touch();
+                let data = String::from_utf8_lossy(data);
+                self.decoder.event(&data, &mut self.events)
+            }
+            Some(Err(error)) => Err(ModelError::disconnected(error.to_string())),
+        };
+        let read = self.chunk.len() - rest.len();
+        self.chunk.advance(read);
+        match outcome {
+            Ok(Flow::Continue) => {}
+            Ok(Flow::Done) => self.finish(context),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Waits for the next chunk.
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(());
+        };
+        match Pin::new(body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.chunk = frame.into_data().unwrap_or_default();
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.fail(ModelError::disconnected(error_text(&error)));
+            }
+            Poll::Ready(None) => {
+                self.body = None;
+                self.error = self.decoder.end(&mut self.events).err();
+            }
+            Poll::Pending => {
+                ready!(self.idle.poll(context));
+                let (what, after) = ("the next event of the stream", self.idle.timeout);
+                self.fail(ModelError::TimedOut { what, after });
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<D: Decode + Unpin> Stream for EventReader<D> {
+    type Item = Result<ModelEvent, ModelError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(event) = this.events.pop_front() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            if this.body.is_none() {
+                return Poll::Ready(this.error.take().map(Err));
+            }
+            if this.chunk.is_empty() {
+                ready!(this.poll_chunk(context));
+            } else {
+                this.read_chunk(context);
+            }
+        }
+    }
+}
+
+/// Fires when nothing was touched for a while. Touching costs nothing: the clock is only asked when
+/// there is nothing else to do.
+struct IdleTimer {
+    timeout: Duration,
+    touched: bool,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl IdleTimer {
+    fn new(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            touched: true,
+            sleep: None,
+        }
+    }
+
+    fn touch(&mut self) {
+        self.touched = true;
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let timeout = self.timeout;
+        let sleep = self
+            .sleep
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        if std::mem::take(&mut self.touched) {
+            let now = Instant::now();
+            let deadline = now.checked_add(timeout).unwrap_or(sleep.deadline());
+            sleep.as_mut().reset(deadline);
+        }
+        sleep.as_mut().poll(context)
+    }
+}
+
+/// Reads the little that follows a complete response, so that its connection can be used again.
+fn drain(mut body: reqwest::Body, context: &mut Context<'_>) {
+    // Mostly the end is there already, in the same packet.
+    for _ in 0..DRAIN_FRAMES {
+        match Pin::new(&mut body).poll_frame(context) {
+            Poll::Ready(Some(Ok(_))) => {}
+            Poll::Ready(_) => return,
+            Poll::Pending => break,
+        }
+    }
+    let rest = async move {
+        for _ in 0..DRAIN_FRAMES {
+            let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+            if !matches!(frame.await, Some(Ok(_))) {
+                return;
+            }
+        }
+    };
+    tokio::spawn(async move {
+        // Whether it came to its end or not: nothing depends on it.
+        let _ = tokio::time::timeout(DRAIN_TIME, rest).await;
+    });
+}

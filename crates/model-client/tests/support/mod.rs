@@ -1,0 +1,129 @@
+//! A client of a scripted server, and what its tests have in common.
+#![allow(dead_code)] // Each test program uses its part.
+#![allow(clippy::unwrap_used)] // The lint does not see that these are tests.
+
+use std::sync::Arc;
+
+use codex_model_client::ClientIdentity;
+use codex_model_client::Credential;
+use codex_model_client::FixedCredential;
+use codex_model_client::HttpModelClient;
+use codex_model_client::HttpPool;
+use codex_model_client::HttpSettings;
+use codex_model_client::ModelClient;
+use codex_model_client::ModelError;
+use codex_model_client::ModelEvent;
+use codex_model_client::ModelRequest;
+use codex_model_client::ModelStream;
+use codex_model_client::Platform;
+use codex_model_client::Provider;
+use codex_model_client::Secret;
+use codex_model_client::Surroundings;
+use codex_test_support::HttpReply;
+use codex_test_support::ModelServer;
+use codex_test_support::ScriptedClock;
+use futures::StreamExt;
+
+pub(crate) struct Setup {
+    pub(crate) server: ModelServer,
+    pub(crate) provider: Provider,
+    pub(crate) surroundings: Surroundings,
+    pub(crate) clock: Arc<ScriptedClock>,
+}
+
+impl Setup {
+    pub(crate) async fn new(replies: impl IntoIterator<Item = HttpReply>) -> Self {
+        let server = ModelServer::start(replies).await.unwrap();
+        let clock = Arc::new(ScriptedClock::default());
+        Self {
+            provider: Provider::new("Test", server.base_url()),
+            surroundings: surroundings(Arc::clone(&clock)),
+            server,
+            clock,
+        }
+    }
+
+    pub(crate) fn client(&self) -> HttpModelClient {
+        HttpModelClient::new(self.provider.clone(), self.surroundings.clone())
+    }
+
+    pub(crate) async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        self.client().stream(request).await
+    }
+
+    /// The whole response to a request, and the error that ended it, if one did.
+    pub(crate) async fn ask(
+        &self,
+        request: &ModelRequest,
+    ) -> (Vec<ModelEvent>, Option<ModelError>) {
+        match self.stream(request).await {
+            Ok(stream) => drain(stream).await,
+            Err(error) => (Vec::new(), Some(error)),
+        }
+    }
+
+    /// The error that a request ends with.
+    pub(crate) async fn error(&self) -> ModelError {
+        self.ask(&request()).await.1.unwrap()
+    }
+}
+
+fn surroundings(clock: Arc<ScriptedClock>) -> Surroundings {
+    let platform = Platform {
+        os: "Linux",
+        os_version: "6",
+        architecture: "x86_64",
+        terminal: "term",
+    };
+    Surroundings {
+        identity: ClientIdentity::new("test_client", "1.2.3", platform, None),
+        environment: Arc::new(|name: &str| (name == "TEST_KEY").then(|| "from-env".to_owned())),
+        credentials: Arc::new(FixedCredential::default()),
+        clock,
+        http: Arc::new(HttpPool::new(HttpSettings::default())),
+    }
+}
+
+pub(crate) async fn drain(mut stream: ModelStream) -> (Vec<ModelEvent>, Option<ModelError>) {
+    let mut events = Vec::new();
+    while let Some(event) = stream.next().await {
+        match event {
+            Ok(event) => events.push(event),
+            Err(error) => {
+                assert_eq!(stream.next().await, None, "an error is the end");
+                return (events, Some(error));
+            }
+        }
+    }
+    (events, None)
+}
+
+pub(crate) fn request() -> ModelRequest {
+    let mut request = ModelRequest {
+        model: "m".to_owned(),
+        instructions: "do".into(),
+        ..ModelRequest::default()
+    };
+    request.context.thread_id = "thread-1".to_owned();
+    request
+}
+
+pub(crate) fn chatgpt(token: &str) -> Credential {
+    Credential::ChatGpt {
+        access_token: Secret::from(token),
+        account_id: Some("account-1".to_owned()),
+    }
+}
+
+/// The text of all text deltas.
+pub(crate) fn text(events: &[ModelEvent]) -> String {
+    let delta = |event: &ModelEvent| match event {
+        ModelEvent::TextDelta(text) => Some(text.clone()),
+        _ => None,
+    };
+    events.iter().filter_map(delta).collect()
+}
+
+pub(crate) fn is_complete(events: &[ModelEvent]) -> bool {
+    matches!(events.last(), Some(ModelEvent::Completed(_)))
+}

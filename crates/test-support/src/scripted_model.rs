@@ -1,0 +1,186 @@
+//! A model in memory that says what a test has written down.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use codex_model_client::ModelClient;
+use codex_model_client::ModelError;
+use codex_model_client::ModelEvent;
+use codex_model_client::ModelList;
+use codex_model_client::ModelRequest;
+use codex_model_client::ModelStream;
+use codex_model_client::Provider;
+use codex_protocol::ResponseItem;
+use futures::StreamExt;
+use tokio::sync::watch;
+
+use crate::Gate;
+use crate::lock;
+
+/// What the model does with one request.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// It streams a response.
+    Stream(Vec<Step>),
+    /// It refuses the request.
+    Refuse(ModelError),
+    /// It waits at a gate before it does anything.
+    After(Gate, Box<Reply>),
+}
+
+/// A step of a streamed response.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// An event.
+    Event(ModelEvent),
+    /// The stream stops until the gate is opened.
+    Wait(Gate),
+    /// The stream fails.
+    Fail(ModelError),
+}
+
+/// The model. It answers requests in the order in which they come, with the replies in the order in
+/// which they were written down; a request too many is refused.
+#[derive(Debug)]
+pub struct ScriptedModel {
+    provider: Provider,
+    replies: Mutex<VecDeque<Reply>>,
+    compactions: Mutex<VecDeque<Result<Vec<ResponseItem>, ModelError>>>,
+    models: Mutex<ModelList>,
+    requests: watch::Sender<Vec<ModelRequest>>,
+}
+
+impl ScriptedModel {
+    /// A model with these replies.
+    pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self {
+            provider: Provider::new("Scripted", "http://scripted.invalid"),
+            replies: Mutex::new(replies.into_iter().collect()),
+            compactions: Mutex::default(),
+            models: Mutex::default(),
+            requests: watch::Sender::new(Vec::new()),
+        }
+    }
+
+    /// The same model under another provider.
+    pub fn with_provider(mut self, provider: Provider) -> Self {
+        self.provider = provider;
+        self
+    }
+
+    /// Adds a reply.
+    pub fn push(&self, reply: Reply) {
+        lock(&self.replies).push_back(reply);
+    }
+
+    /// Adds what the next compaction gives.
+    pub fn push_compaction(&self, outcome: Result<Vec<ResponseItem>, ModelError>) {
+        lock(&self.compactions).push_back(outcome);
+    }
+
+    /// Sets the list of models.
+    pub fn set_models(&self, models: ModelList) {
+        *lock(&self.models) = models;
+    }
+
+    /// The requests so far, compactions among them.
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.borrow().clone()
+    }
+
+    /// Waits for request number `index`, from 0.
+    pub async fn request(&self, index: usize) -> ModelRequest {
+        let mut requests = self.requests.subscribe();
+        loop {
+            if let Some(request) = requests.borrow_and_update().get(index) {
+                return request.clone();
+            }
+            // The sender is at hand, so that the channel cannot be closed.
+            let _ = requests.changed().await;
+        }
+    }
+
+    fn record(&self, request: &ModelRequest) {
+        self.requests
+            .send_modify(|requests| requests.push(request.clone()));
+    }
+}
+
+#[async_trait]
+impl ModelClient for ScriptedModel {
+    async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        let reply = lock(&self.replies).pop_front();
+        self.record(request);
+        let mut reply = reply.ok_or_else(out_of_script)?;
+        loop {
+            match reply {
+                Reply::Stream(steps) => return Ok(play(steps)),
+                Reply::Refuse(error) => return Err(error),
+                Reply::After(gate, then) => {
+                    gate.pass().await;
+                    reply = *then;
+                }
+            }
+        }
+    }
+
+    async fn compact(&self, request: &ModelRequest) -> Result<Vec<ResponseItem>, ModelError> {
+        let outcome = lock(&self.compactions).pop_front();
+        self.record(request);
+        outcome.unwrap_or_else(|| Err(out_of_script()))
+    }
+
+    async fn models(&self) -> Result<ModelList, ModelError> {
+        Ok(lock(&self.models).clone())
+    }
+
+    fn provider(&self) -> &Provider {
+        &self.provider
+    }
+}
+
+fn out_of_script() -> ModelError {
+    ModelError::Unsendable("the script has no reply left".to_owned())
+}
+
+fn play(steps: Vec<Step>) -> ModelStream {
+    let events = futures::stream::iter(steps).filter_map(|step| async {
+        match step {
+            Step::Event(event) => Some(Ok(event)),
+            Step::Fail(error) => Some(Err(error)),
+            Step::Wait(gate) => {
+                gate.pass().await;
+                None
+            }
+        }
+    });
+    ModelStream::new(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply;
+
+    #[tokio::test]
+    async fn the_script_is_played_and_requests_are_kept() {
+        let gate = Gate::new();
+        let mut steps = vec![Step::Wait(gate.clone())];
+        steps.extend(reply::text("hi"));
+        let model = ScriptedModel::new([Reply::Stream(steps)]);
+        let mut stream = model.stream(&ModelRequest::default()).await.unwrap();
+        tokio::join!(
+            async {
+                gate.reached().await;
+                gate.open();
+            },
+            async { assert_eq!(stream.next().await, Some(Ok(ModelEvent::Created))) },
+        );
+        assert_eq!(stream.count().await, 4);
+        let error = model.stream(&ModelRequest::default()).await.unwrap_err();
+        assert_eq!(error, out_of_script());
+        model.request(1).await;
+        assert_eq!(model.requests().len(), 2);
+    }
+}
