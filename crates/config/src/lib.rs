@@ -1,3 +1,91 @@
 //! Layer: capability. Configuration: layers and their origins, requirements, edits that keep comments.
 //!
-//! It owns how a setting got its value. The environment and the home directory come in as values.
+//! It owns how a setting got its value. The environment and the home directory come in as values
+//! (`Environment`); files are read only below the folders named there, in the working folder's project
+//! and where settings name them. The one file ever written is the user's `config.toml`.
+//!
+//! - `LayerStack` reads the layers, decides which of them are trusted, and merges them.
+//! - `Config` is what the engine works with: typed, the profile applied, limits enforced.
+//! - `ConfigView` is what clients are shown: merged settings with the layer each came from.
+//! - `edit_user_config` changes the user's file and nothing in it that was not asked for.
+//! - `Requirements` are the limits an administrator set; they are asked again at run time.
+//! - `ProjectDocSettings` finds AGENTS.md files.
+//!
+//! Nothing from a project's `.codex` folder takes effect before the user trusts the project.
+
+mod config;
+mod decode;
+mod dotenv;
+mod edit;
+mod environment;
+mod error;
+mod features;
+mod home;
+mod key_path;
+mod layer;
+mod locate;
+mod merge;
+mod overrides;
+mod path_keys;
+mod paths;
+mod project;
+mod project_docs;
+mod project_layers;
+mod read;
+mod requirements;
+pub mod schema;
+mod source;
+mod stack;
+mod trust;
+mod value;
+mod view;
+mod warning;
+
+pub use config::*;
+pub use dotenv::parse_dotenv;
+pub use edit::Change;
+pub use edit::ConfigEdit;
+pub use edit::EditError;
+pub use edit::EditErrorKind;
+pub use edit::EditOutcome;
+pub use edit::EditRequest;
+pub use edit::MergeStrategy;
+pub use edit::Overridden;
+pub use edit::edit_user_config;
+pub use environment::Environment;
+pub use environment::ManagedPreferences;
+pub use environment::Variables;
+pub use error::ConfigError;
+pub use error::FileError;
+pub use error::ReferencedFileError;
+pub use error::SettingError;
+pub use features::BetaTexts;
+pub use features::DeprecationNotice;
+pub use features::Feature;
+pub use features::FeatureSet;
+pub use features::HOST_FEATURES;
+pub use features::HostFeatureError;
+pub use features::Stage;
+pub use home::HomeError;
+pub use home::resolve_home;
+pub use key_path::KeyPath;
+pub use key_path::KeyPathError;
+pub use layer::Layer;
+pub use locate::TextPosition;
+pub use locate::TextRange;
+pub use overrides::OverrideError;
+pub use overrides::Overrides;
+pub use project::Project;
+pub use project_docs::ProjectDocSettings;
+pub use project_docs::ProjectDocs;
+pub use requirements::*;
+pub use source::LayerSource;
+pub use stack::LayerStack;
+pub use trust::TrustLevel;
+pub use trust::trust_key_path;
+pub use value::ValueError;
+pub use view::ConfigView;
+pub use view::LayerMetadata;
+pub use view::LayerView;
+pub use view::ViewError;
+pub use warning::ConfigWarning;

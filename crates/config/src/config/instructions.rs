@@ -1,0 +1,73 @@
+//! What the model is told.
+
+use std::io;
+use std::path::Path;
+
+use crate::config::RequestParams;
+use crate::error::ConfigError;
+use crate::error::ReferencedFileError;
+use crate::read::read_bounded;
+use crate::schema::ConfigFile;
+
+/// What the model is told; absent means the built-in text, or nothing further.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// In place of the built-in instructions.
+    pub base: Option<String>,
+    /// Beside the built-in instructions.
+    pub developer: Option<String>,
+    /// In place of the built-in prompt for compaction.
+    pub compact_prompt: Option<String>,
+    /// The trailer of commit messages.
+    pub commit_attribution: Option<String>,
+}
+
+impl Instructions {
+    pub(super) fn resolve(file: &ConfigFile, params: &RequestParams) -> Result<Self, ConfigError> {
+        let base = file.model_instructions_file.as_deref();
+        let base = base
+            .map(|path| read_referenced("model instructions", path))
+            .transpose()?;
+        let compact = file.experimental_compact_prompt_file.as_deref();
+        let compact = compact
+            .map(|path| read_referenced("experimental compact prompt", path))
+            .transpose()?;
+        let written = params
+            .compact_prompt
+            .as_ref()
+            .or(file.compact_prompt.as_ref());
+        Ok(Self {
+            base: params.base_instructions.clone().or(base),
+            developer: params
+                .developer_instructions
+                .clone()
+                .or_else(|| file.developer_instructions.clone()),
+            compact_prompt: written.and_then(|text| not_blank(text)).or(compact),
+            commit_attribution: file.commit_attribution.clone(),
+        })
+    }
+}
+
+fn not_blank(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The text of a file that a setting names, trimmed. There has to be some.
+pub(super) fn read_referenced(
+    what: &'static str,
+    path: &Path,
+) -> Result<String, ReferencedFileError> {
+    let read_error = |source| ReferencedFileError::Read {
+        what,
+        path: path.to_path_buf(),
+        source,
+    };
+    let text = read_bounded(path)
+        .and_then(|text| text.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound)))
+        .map_err(read_error)?;
+    not_blank(&text).ok_or_else(|| ReferencedFileError::Empty {
+        what,
+        path: path.to_path_buf(),
+    })
+}

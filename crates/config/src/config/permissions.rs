@@ -1,0 +1,356 @@
+//! Permissions chosen by name: which paths may be read and written.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use codex_protocol::ReadOnlyAccess;
+use codex_protocol::SandboxPolicy;
+
+use crate::config::policy::absolute;
+use crate::environment::Environment;
+use crate::error::ConfigError;
+use crate::paths::normalize;
+use crate::schema::ConfigFile;
+use crate::schema::FileAccess;
+use crate::schema::FileRule;
+use crate::schema::NetworkFile;
+use crate::warning::ConfigWarning;
+
+/// A named set of permissions. The most specific entry for a path decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPermissions {
+    /// Its name.
+    pub name: String,
+    /// What may be done with files. What no entry covers may not be touched.
+    pub files: Vec<FileEntry>,
+    /// The network.
+    pub network: NetworkFile,
+}
+
+/// What may be done with a path and everything below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// The path.
+    pub target: FileTarget,
+    /// What may be done.
+    pub access: FileAccess,
+}
+
+/// A path in permissions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileTarget {
+    /// This path.
+    Path(PathBuf),
+    /// The whole file system.
+    Root,
+    /// The folders that programs need to run.
+    Minimal,
+    /// The folder for temporary files.
+    TmpDir,
+    /// The folder of the project, or something below it.
+    ProjectRoots(Option<PathBuf>),
+}
+
+/// Resolves the permissions of a name.
+pub(super) fn named_permissions(
+    file: &ConfigFile,
+    name: &str,
+    env: &Environment,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Result<NamedPermissions, ConfigError> {
+    let all = file.permissions.as_ref().ok_or_else(|| {
+        ConfigError::setting("default_permissions requires a `[permissions]` table")
+    })?;
+    let permissions = all.get(name).ok_or_else(|| {
+        ConfigError::setting(format!(
+            "default_permissions refers to undefined profile `{name}`"
+        ))
+    })?;
+    let mut files = Vec::new();
+    for (path, rule) in permissions.filesystem.iter().flatten() {
+        add_rule(&mut files, path, rule, env, name, warnings)?;
+    }
+    if permissions
+        .filesystem
+        .as_ref()
+        .is_none_or(|rules| rules.is_empty())
+    {
+        warnings.push(ConfigWarning::new(format!(
+            "Permissions `{name}` have no `filesystem` entries, so they grant no access to files."
+        )));
+    }
+    Ok(NamedPermissions {
+        name: name.to_owned(),
+        files,
+        network: permissions.network.clone().unwrap_or_default(),
+    })
+}
+
+fn add_rule(
+    files: &mut Vec<FileEntry>,
+    path: &str,
+    rule: &FileRule,
+    env: &Environment,
+    name: &str,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Result<(), ConfigError> {
+    let Some(target) = target_of(path, env)? else {
+        warnings.push(ConfigWarning::new(format!(
+            "Permissions `{name}` name the unknown special path `{path}`; it grants nothing."
+        )));
+        return Ok(());
+    };
+    match (rule, target) {
+        (FileRule::Path(access), target) => files.push(FileEntry {
+            target,
+            access: *access,
+        }),
+        (FileRule::Below(rules), target) => {
+            for (below, access) in rules {
+                let target = below_target(&target, path, below)?;
+                files.push(FileEntry {
+                    target,
+                    access: *access,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `None` for a special path that is not known.
+fn target_of(path: &str, env: &Environment) -> Result<Option<FileTarget>, ConfigError> {
+    Ok(match path {
+        ":root" => Some(FileTarget::Root),
+        ":minimal" => Some(FileTarget::Minimal),
+        ":tmpdir" => Some(FileTarget::TmpDir),
+        ":project_roots" => Some(FileTarget::ProjectRoots(None)),
+        special if special.starts_with(':') => None,
+        path if Path::new(path).is_absolute() || path.starts_with("~/") || path == "~" => Some(
+            FileTarget::Path(env.path_base(Path::new("/")).absolute(path)),
+        ),
+        path => {
+            return Err(ConfigError::setting(format!(
+                "filesystem path `{path}` must be absolute, use `~/...`, or start with `:`"
+            )));
+        }
+    })
+}
+
+fn below_target(target: &FileTarget, path: &str, below: &str) -> Result<FileTarget, ConfigError> {
+    if below == "." {
+        return Ok(target.clone());
+    }
+    let relative = Path::new(below);
+    let inside = relative.is_relative() && !normalize(relative).starts_with("..");
+    match target {
+        _ if !inside => Err(ConfigError::setting(format!(
+            "filesystem path `{below}` below `{path}` must be relative and stay below it"
+        ))),
+        FileTarget::ProjectRoots(_) => Ok(FileTarget::ProjectRoots(Some(normalize(relative)))),
+        FileTarget::Path(folder) => Ok(FileTarget::Path(normalize(&folder.join(relative)))),
+        _ => Err(ConfigError::setting(format!(
+            "filesystem path `{path}` does not support nested entries"
+        ))),
+    }
+}
+
+impl NamedPermissions {
+    /// Whether commands may use the network.
+    pub fn network_access(&self) -> bool {
+        self.network.enabled == Some(true)
+    }
+
+    /// The nearest sandbox policy that allows no more than these permissions.
+    pub fn as_sandbox_policy(&self) -> SandboxPolicy {
+        let network_access = self.network_access();
+        let unlimited = self.files
+            == [FileEntry {
+                target: FileTarget::Root,
+                access: FileAccess::Write,
+            }];
+        if unlimited && network_access {
+            return SandboxPolicy::DangerFullAccess;
+        }
+        let access = self.read_access();
+        if !self.grants(&FileTarget::ProjectRoots(None), FileAccess::Write)
+            || !self.workspace_is_whole()
+        {
+            return SandboxPolicy::ReadOnly {
+                access,
+                network_access,
+            };
+        }
+        let writable = self
+            .entries_with(FileAccess::Write)
+            .filter_map(|target| match target {
+                FileTarget::Path(path) if self.is_whole(path, FileAccess::Write) => absolute(path),
+                _ => None,
+            });
+        SandboxPolicy::WorkspaceWrite {
+            writable_roots: writable.collect(),
+            read_only_access: access,
+            network_access,
+            exclude_tmpdir_env_var: !self.grants(&FileTarget::TmpDir, FileAccess::Write),
+            exclude_slash_tmp: !self.grants(&FileTarget::Path("/tmp".into()), FileAccess::Write),
+        }
+    }
+
+    fn entries_with(&self, access: FileAccess) -> impl Iterator<Item = &FileTarget> {
+        let entries = self
+            .files
+            .iter()
+            .filter(move |entry| entry.access == access);
+        entries.map(|entry| &entry.target)
+    }
+
+    /// Whether a target itself is granted, by its own entry or by that of everything.
+    fn grants(&self, target: &FileTarget, access: FileAccess) -> bool {
+        let own = self.files.iter().find(|entry| entry.target == *target);
+        let everything = || {
+            self.files
+                .iter()
+                .find(|entry| entry.target == FileTarget::Root)
+        };
+        own.or_else(everything)
+            .is_some_and(|entry| entry.access == access)
+    }
+
+    /// Whether nothing in the workspace is granted less than writing.
+    fn workspace_is_whole(&self) -> bool {
+        self.files.iter().all(|entry| match &entry.target {
+            FileTarget::ProjectRoots(_) => entry.access == FileAccess::Write,
+            // Where the workspace is, is not known here.
+            FileTarget::Path(_) => entry.access != FileAccess::None,
+            _ => true,
+        })
+    }
+
+    /// Whether nothing below a path is granted less than the path itself.
+    fn is_whole(&self, folder: &Path, access: FileAccess) -> bool {
+        self.files.iter().all(|entry| match &entry.target {
+            FileTarget::Path(path) if path.starts_with(folder) => {
+                entry.access == access || entry.access == FileAccess::Write
+            }
+            _ => true,
+        })
+    }
+
+    fn read_access(&self) -> ReadOnlyAccess {
+        let nothing_denied = self
+            .files
+            .iter()
+            .all(|entry| entry.access != FileAccess::None);
+        let root = &FileTarget::Root;
+        let everything =
+            self.grants(root, FileAccess::Read) || self.grants(root, FileAccess::Write);
+        if everything && nothing_denied {
+            return ReadOnlyAccess::FullAccess;
+        }
+        let minimal = FileTarget::Minimal;
+        let roots = self.files.iter().filter_map(|entry| match &entry.target {
+            FileTarget::Path(path)
+                if entry.access != FileAccess::None && self.is_whole(path, FileAccess::Read) =>
+            {
+                absolute(path)
+            }
+            _ => None,
+        });
+        ReadOnlyAccess::Restricted {
+            include_platform_defaults: self.grants(&minimal, FileAccess::Read)
+                || self.grants(&minimal, FileAccess::Write),
+            readable_roots: roots.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Result<(NamedPermissions, usize), String> {
+        let text = format!("[permissions.p]\n{text}");
+        let file: ConfigFile = toml::from_str(&text).unwrap();
+        let mut env = Environment::with_home("/h/.codex");
+        env.user_home = Some("/h".into());
+        let mut warnings = Vec::new();
+        let permissions = named_permissions(&file, "p", &env, &mut warnings);
+        permissions
+            .map(|permissions| (permissions, warnings.len()))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn paths_are_resolved() {
+        let (permissions, warnings) = named(
+            "filesystem = { '/x' = 'read', '~/y' = 'write', ':unknown' = 'write', ':tmpdir' = 'none', \
+             ':project_roots' = { '.' = 'write', 'docs/./a' = 'read' } }",
+        )
+        .unwrap();
+        let entry = |target, access| FileEntry { target, access };
+        assert_eq!(
+            permissions.files,
+            [
+                entry(FileTarget::Path("/x".into()), FileAccess::Read),
+                entry(FileTarget::ProjectRoots(None), FileAccess::Write),
+                entry(
+                    FileTarget::ProjectRoots(Some("docs/a".into())),
+                    FileAccess::Read
+                ),
+                entry(FileTarget::TmpDir, FileAccess::None),
+                entry(FileTarget::Path("/h/y".into()), FileAccess::Write),
+            ],
+        );
+        assert_eq!(warnings, 1);
+        assert_eq!(named("").unwrap().1, 1);
+    }
+
+    #[test]
+    fn bad_paths_are_errors() {
+        let table = [
+            (
+                "filesystem = { 'x' = 'read' }",
+                "filesystem path `x` must be absolute, use `~/...`, or start with `:`",
+            ),
+            (
+                "filesystem = { ':root' = { 'a' = 'read' } }",
+                "filesystem path `:root` does not support nested entries",
+            ),
+            (
+                "filesystem = { ':project_roots' = { '../a' = 'read' } }",
+                "filesystem path `../a` below `:project_roots` must be relative and stay below it",
+            ),
+        ];
+        for (text, expected) in table {
+            assert_eq!(named(text).unwrap_err(), expected);
+        }
+    }
+
+    fn policy(text: &str) -> String {
+        let (permissions, _) = named(text).unwrap();
+        serde_json::to_string(&permissions.as_sandbox_policy()).unwrap()
+    }
+
+    #[test]
+    fn the_policy_allows_no_more() {
+        let everything = "filesystem = { ':root' = 'write' }\nnetwork = { enabled = true }";
+        assert_eq!(policy(everything), r#"{"type":"danger-full-access"}"#);
+        let read = "filesystem = { ':root' = 'read' }";
+        assert_eq!(policy(read), r#"{"type":"read-only"}"#);
+        let usual = "filesystem = { ':root' = 'read', ':project_roots' = 'write', '/w' = 'write', \
+                     ':tmpdir' = 'write' }";
+        assert_eq!(
+            policy(usual),
+            r#"{"type":"workspace-write","writable_roots":["/w"],"network_access":false,"exclude_tmpdir_env_var":false,"exclude_slash_tmp":true}"#,
+        );
+        let hole =
+            "filesystem = { ':root' = 'read', ':project_roots' = { '.' = 'write', 'x' = 'read' } }";
+        assert_eq!(policy(hole), r#"{"type":"read-only"}"#);
+        let denied =
+            "filesystem = { ':minimal' = 'read', '/a' = 'read', '/b' = 'read', '/b/c' = 'none' }";
+        assert_eq!(
+            policy(denied),
+            r#"{"type":"read-only","access":{"type":"restricted","include_platform_defaults":true,"readable_roots":["/a"]}}"#,
+        );
+    }
+}

@@ -1,0 +1,291 @@
+//! What may be done, and when somebody is asked: approval policy, sandbox, web search.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use codex_protocol::AbsolutePathBuf;
+use codex_protocol::ApprovalsReviewer;
+use codex_protocol::AskForApproval;
+use codex_protocol::ReadOnlyAccess;
+use codex_protocol::SandboxPolicy;
+use codex_protocol::WebSearchMode;
+use codex_protocol::WebSearchToolConfig;
+
+use crate::config::LoadRequest;
+use crate::config::NamedPermissions;
+use crate::config::permissions::named_permissions;
+use crate::error::ConfigError;
+use crate::features::Feature;
+use crate::features::FeatureSet;
+use crate::requirements::Requirements;
+use crate::requirements::Violation;
+use crate::schema::ConfigFile;
+use crate::schema::SandboxMode;
+use crate::schema::WindowsFile;
+use crate::schema::WorkspaceWriteFile;
+use crate::stack::LayerStack;
+use crate::stack::MergedTables;
+use crate::trust::TrustLevel;
+use crate::warning::ConfigWarning;
+
+const MAX_POLL_MS: u64 = 300_000;
+const LEAST_MAX_POLL_MS: u64 = 5_000;
+
+/// What may be done, and when somebody is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySettings {
+    /// When somebody is asked.
+    pub approval_policy: AskForApproval,
+    /// Who is asked.
+    pub approvals_reviewer: ApprovalsReviewer,
+    /// What commands may touch. With named permissions it allows no more than they do.
+    pub sandbox_policy: SandboxPolicy,
+    /// What commands may touch in detail, if permissions are chosen by name.
+    pub permissions: Option<NamedPermissions>,
+    /// What the workspace-write mode allows, for changes of the mode at run time.
+    pub workspace_write: SandboxPolicy,
+    /// Whether tools may run a login shell.
+    pub allow_login_shell: bool,
+    /// A zsh that can be interrupted at each command.
+    pub zsh_path: Option<PathBuf>,
+    /// The longest that a background terminal is waited for.
+    pub background_terminal_max_timeout: Duration,
+    /// How commands are confined on Windows.
+    pub windows: WindowsFile,
+    /// Whether the model may search the web, before `web_search_with`.
+    pub web_search: WebSearchMode,
+    /// How web searches are narrowed.
+    pub web_search_options: Option<WebSearchToolConfig>,
+}
+
+impl PolicySettings {
+    /// Whether the model may search the web under a sandbox policy: with full access to everything
+    /// else, stored results become live ones, as far as limits allow.
+    pub fn web_search_with(
+        &self,
+        sandbox: &SandboxPolicy,
+        requirements: &Requirements,
+    ) -> WebSearchMode {
+        let live = self.web_search == WebSearchMode::Cached
+            && *sandbox == SandboxPolicy::DangerFullAccess
+            && requirements.check_web_search(WebSearchMode::Live).is_ok();
+        if live {
+            WebSearchMode::Live
+        } else {
+            self.web_search
+        }
+    }
+}
+
+/// A value with whether somebody asked for it.
+struct Choice<T> {
+    value: T,
+    explicit: bool,
+}
+
+impl<T> Choice<T> {
+    fn new(explicit: Option<T>, default: impl FnOnce() -> T) -> Self {
+        match explicit {
+            Some(value) => Self {
+                value,
+                explicit: true,
+            },
+            None => Self {
+                value: default(),
+                explicit: false,
+            },
+        }
+    }
+}
+
+pub(super) fn resolve(
+    stack: &LayerStack,
+    tables: &MergedTables,
+    file: &ConfigFile,
+    request: LoadRequest<'_>,
+    features: FeatureSet,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Result<PolicySettings, ConfigError> {
+    let limits = stack.requirements();
+    let params = request.params;
+    let approval = params.approval_policy.or(file.approval_policy);
+    let approval = Choice::new(approval, || default_approval(stack.trust()));
+    let workspace_write = workspace_write(file, request.env.codex_home.as_path(), features);
+    let permissions = match chosen_syntax(stack, tables, file, request)? {
+        Syntax::Named(name) => Some(named_permissions(file, &name, request.env, warnings)?),
+        Syntax::Mode => None,
+    };
+    let (sandbox, permissions) = match permissions {
+        Some(named) => {
+            let policy = named.as_sandbox_policy();
+            (Choice::new(Some(policy), read_only), Some(named))
+        }
+        None => {
+            let mode = params.sandbox_mode.or(file.sandbox_mode);
+            let mode = Choice::new(mode, || default_mode(stack.trust()));
+            let policy = match mode.value {
+                SandboxMode::ReadOnly => read_only(),
+                SandboxMode::WorkspaceWrite => workspace_write.clone(),
+                SandboxMode::DangerFullAccess => SandboxPolicy::DangerFullAccess,
+            };
+            let explicit = mode.explicit;
+            (
+                Choice {
+                    value: policy,
+                    explicit,
+                },
+                None,
+            )
+        }
+    };
+    let sandbox_checked = limits.check_sandbox_policy(&sandbox.value);
+    // Permissions that are not allowed do not live on beside the policy that replaces them.
+    let permissions = permissions.filter(|_| sandbox_checked.is_ok());
+    let search = Choice::new(explicit_search(file, features), || WebSearchMode::Cached);
+    let search_checked = limits.check_web_search(search.value);
+    let approval_checked = limits.check_approval_policy(approval.value);
+    Ok(PolicySettings {
+        approval_policy: enforce(
+            approval,
+            approval_checked,
+            || limits.approval_fallback(),
+            warnings,
+        ),
+        approvals_reviewer: params
+            .approvals_reviewer
+            .or(file.approvals_reviewer)
+            .unwrap_or_default(),
+        sandbox_policy: enforce(sandbox, sandbox_checked, read_only, warnings),
+        permissions,
+        workspace_write,
+        allow_login_shell: file.allow_login_shell.unwrap_or(true),
+        zsh_path: file.zsh_path.clone(),
+        background_terminal_max_timeout: Duration::from_millis(
+            file.background_terminal_max_timeout
+                .unwrap_or(MAX_POLL_MS)
+                .max(LEAST_MAX_POLL_MS),
+        ),
+        windows: file.windows.unwrap_or_default(),
+        web_search: enforce(
+            search,
+            search_checked,
+            || limits.web_search_fallback(),
+            warnings,
+        ),
+        web_search_options: file
+            .tools
+            .as_ref()
+            .and_then(|tools| tools.web_search.clone()),
+    })
+}
+
+/// A value if it is allowed, else what to fall back to. Only who asked for something is told.
+fn enforce<T: std::fmt::Debug>(
+    choice: Choice<T>,
+    checked: Result<(), Violation>,
+    fallback: impl FnOnce() -> T,
+    warnings: &mut Vec<ConfigWarning>,
+) -> T {
+    let Err(violation) = checked else {
+        return choice.value;
+    };
+    let fallback = fallback();
+    if choice.explicit {
+        warnings.push(ConfigWarning::new(format!(
+            "Configured value for `{}` is disallowed by requirements; falling back to required value \
+             {fallback:?}. Details: {violation}",
+            violation.field,
+        )));
+    }
+    fallback
+}
+
+fn default_approval(trust: Option<TrustLevel>) -> AskForApproval {
+    match trust {
+        Some(TrustLevel::Untrusted) => AskForApproval::UnlessTrusted,
+        Some(TrustLevel::Trusted) | None => AskForApproval::OnRequest,
+    }
+}
+
+fn default_mode(trust: Option<TrustLevel>) -> SandboxMode {
+    match trust {
+        Some(_) if !cfg!(windows) => SandboxMode::WorkspaceWrite,
+        _ => SandboxMode::ReadOnly,
+    }
+}
+
+pub(super) fn read_only() -> SandboxPolicy {
+    SandboxPolicy::ReadOnly {
+        access: ReadOnlyAccess::FullAccess,
+        network_access: false,
+    }
+}
+
+fn workspace_write(file: &ConfigFile, home: &Path, features: FeatureSet) -> SandboxPolicy {
+    let default = WorkspaceWriteFile::default();
+    let settings = file.sandbox_workspace_write.as_ref().unwrap_or(&default);
+    let mut roots: Vec<PathBuf> = settings.writable_roots.clone();
+    if features.enabled(Feature::Memories) {
+        roots.push(home.join("memories"));
+    }
+    SandboxPolicy::WorkspaceWrite {
+        writable_roots: roots.iter().filter_map(|path| absolute(path)).collect(),
+        read_only_access: ReadOnlyAccess::FullAccess,
+        network_access: settings.network_access,
+        exclude_tmpdir_env_var: settings.exclude_tmpdir_env_var,
+        exclude_slash_tmp: settings.exclude_slash_tmp,
+    }
+}
+
+/// The form of paths in policies; `None` for a path that is no text.
+pub(super) fn absolute(path: &Path) -> Option<AbsolutePathBuf> {
+    path.to_str().map(|path| AbsolutePathBuf(path.to_owned()))
+}
+
+/// Web search as the settings say it, in their present or their older form.
+fn explicit_search(file: &ConfigFile, features: FeatureSet) -> Option<WebSearchMode> {
+    let older = [
+        (Feature::WebSearchCached, WebSearchMode::Cached),
+        (Feature::WebSearchRequest, WebSearchMode::Live),
+    ];
+    let older = older
+        .into_iter()
+        .find(|(feature, _)| features.enabled(*feature));
+    file.web_search.or(older.map(|(_, mode)| mode))
+}
+
+/// Which way of saying what commands may touch counts.
+enum Syntax {
+    Mode,
+    Named(String),
+}
+
+/// A mode of the request or the profile counts; else whatever the highest layer uses, and of both in
+/// one layer the name.
+fn chosen_syntax(
+    stack: &LayerStack,
+    tables: &MergedTables,
+    file: &ConfigFile,
+    request: LoadRequest<'_>,
+) -> Result<Syntax, ConfigError> {
+    if request.params.sandbox_mode.is_some() || tables.profile.contains_key("sandbox_mode") {
+        return Ok(Syntax::Mode);
+    }
+    for layer in stack.enabled().rev() {
+        let table = layer.effective_table();
+        if table.contains_key("default_permissions") {
+            let name = file.default_permissions.clone().unwrap_or_default();
+            return Ok(Syntax::Named(name));
+        }
+        if table.contains_key("sandbox_mode") {
+            return Ok(Syntax::Mode);
+        }
+    }
+    if file.permissions.as_ref().is_some_and(|all| !all.is_empty()) {
+        return Err(ConfigError::setting(
+            "config defines `[permissions]` profiles but does not set `default_permissions`",
+        ));
+    }
+    Ok(Syntax::Mode)
+}

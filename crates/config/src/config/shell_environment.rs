@@ -1,0 +1,174 @@
+//! The environment of commands.
+
+use std::collections::BTreeMap;
+
+use crate::schema::EnvironmentInherit;
+use crate::schema::ShellEnvironmentFile;
+
+/// Variables that most programs need.
+const CORE: &[&str] = &[
+    "HOME", "LOGNAME", "PATH", "SHELL", "USER", "USERNAME", "TMPDIR", "TEMP", "TMP",
+];
+
+/// Variables that look like secrets.
+const SECRETS: &[&str] = &["*KEY*", "*SECRET*", "*TOKEN*"];
+
+/// Which variables commands see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellEnvironmentPolicy {
+    inherit: EnvironmentInherit,
+    drop_secrets: bool,
+    exclude: Vec<String>,
+    set: BTreeMap<String, String>,
+    include_only: Vec<String>,
+}
+
+impl ShellEnvironmentPolicy {
+    pub(super) fn from_file(file: &ShellEnvironmentFile) -> Self {
+        Self {
+            inherit: file.inherit.unwrap_or_default(),
+            drop_secrets: file.ignore_default_excludes == Some(false),
+            exclude: file.exclude.clone().unwrap_or_default(),
+            set: file.set.clone().unwrap_or_default(),
+            include_only: file.include_only.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The environment of a command, from that of this process. `thread_id` is for commands of a thread.
+    pub fn apply(
+        &self,
+        inherited: impl IntoIterator<Item = (String, String)>,
+        thread_id: Option<&str>,
+    ) -> BTreeMap<String, String> {
+        let mut variables: BTreeMap<String, String> = inherited
+            .into_iter()
+            .filter(|(name, _)| self.inherits(name))
+            .collect();
+        variables.extend(self.set.clone());
+        if !self.include_only.is_empty() {
+            variables.retain(|name, _| matches_any(&self.include_only, name));
+        }
+        if let Some(id) = thread_id {
+            variables.insert("CODEX_THREAD_ID".to_owned(), id.to_owned());
+        }
+        variables
+    }
+
+    fn inherits(&self, name: &str) -> bool {
+        let base = match self.inherit {
+            EnvironmentInherit::All => true,
+            EnvironmentInherit::None => false,
+            EnvironmentInherit::Core if cfg!(windows) => {
+                CORE.iter().any(|core| core.eq_ignore_ascii_case(name))
+            }
+            EnvironmentInherit::Core => CORE.contains(&name),
+        };
+        base && !(self.drop_secrets && matches_any(SECRETS, name))
+            && !matches_any(&self.exclude, name)
+    }
+}
+
+fn matches_any<P: AsRef<str>>(patterns: &[P], name: &str) -> bool {
+    let name: Vec<char> = name.chars().flat_map(char::to_lowercase).collect();
+    patterns.iter().any(|pattern| {
+        let pattern: Vec<char> = pattern
+            .as_ref()
+            .chars()
+            .flat_map(char::to_lowercase)
+            .collect();
+        matches(&pattern, &name)
+    })
+}
+
+/// Whether a pattern of `*` and `?` matches. On a mismatch only the last `*` takes one more character,
+/// so the time is bounded by the product of the lengths.
+fn matches(pattern: &[char], name: &[char]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut retry = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                retry = Some((p + 1, n));
+                p += 1;
+            }
+            Some(c) if *c == '?' || Some(c) == name.get(n) => {
+                p += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((after_star, taken)) = retry else {
+                    return false;
+                };
+                retry = Some((after_star, taken + 1));
+                (p, n) = (after_star, taken + 1);
+            }
+        }
+    }
+    pattern.iter().skip(p).all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_without_case() {
+        let table = [
+            ("*KEY*", "my_key_2", true),
+            ("*KEY*", "keys", true),
+            ("*KEY*", "KE", false),
+            ("A?C", "abc", true),
+            ("A?C", "ac", false),
+            ("*", "", true),
+            ("", "", true),
+            ("", "x", false),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbYbZ", false),
+        ];
+        for (pattern, name, expected) in table {
+            assert_eq!(matches_any(&[pattern], name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[track_caller]
+    fn check(policy: &str, expected: &[&str]) {
+        let policy = ShellEnvironmentPolicy::from_file(&toml::from_str(policy).unwrap());
+        let inherited = ["PATH", "HOME", "API_KEY", "EDITOR"];
+        let inherited = inherited.map(|name| (name.to_owned(), "v".to_owned()));
+        let names: Vec<String> = policy.apply(inherited, None).into_keys().collect();
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn the_steps_come_in_order() {
+        check("", &["API_KEY", "EDITOR", "HOME", "PATH"]);
+        check(
+            "ignore_default_excludes = false",
+            &["EDITOR", "HOME", "PATH"],
+        );
+        check("inherit = 'core'", &["HOME", "PATH"]);
+        check("inherit = 'none'\nset = { A = '1' }", &["A"]);
+        check(
+            "exclude = ['ed*']\nset = { EDIT = '1' }",
+            &["API_KEY", "EDIT", "HOME", "PATH"],
+        );
+        check(
+            "include_only = ['p*', 'a']\nset = { A = '1', B = '2' }",
+            &["A", "PATH"],
+        );
+        check(
+            "ignore_default_excludes = false\nset = { API_KEY = 'mine' }",
+            &["API_KEY", "EDITOR", "HOME", "PATH"],
+        );
+    }
+
+    #[test]
+    fn the_thread_is_added_last() {
+        let policy = ShellEnvironmentFile {
+            include_only: Some(vec!["X".to_owned()]),
+            ..ShellEnvironmentFile::default()
+        };
+        let variables = ShellEnvironmentPolicy::from_file(&policy).apply([], Some("t"));
+        assert_eq!(variables["CODEX_THREAD_ID"], "t");
+    }
+}

@@ -1,0 +1,87 @@
+//! Decoding a table into typed settings. Errors name the key path; keys that no type knows are
+//! collected.
+
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Path;
+use serde_path_to_error::Segment;
+use toml::Table;
+
+use crate::key_path::write_segment;
+
+/// Why a table does not decode.
+#[derive(Debug)]
+pub(crate) struct DecodeError {
+    /// What is wrong.
+    pub(crate) message: String,
+    /// The setting that is wrong.
+    pub(crate) path: Path,
+}
+
+/// Decodes a table.
+pub(crate) fn decode<T: DeserializeOwned>(table: &Table) -> Result<T, DecodeError> {
+    serde_path_to_error::deserialize(table.clone()).map_err(into_decode_error)
+}
+
+/// Decodes a table, and lists the keys that the type does not know, as dotted paths.
+pub(crate) fn decode_reporting_unknown<T: DeserializeOwned>(
+    table: &Table,
+) -> Result<(T, Vec<String>), DecodeError> {
+    let mut unknown = Vec::new();
+    let mut track = serde_path_to_error::Track::new();
+    let deserializer = serde_path_to_error::Deserializer::new(table.clone(), &mut track);
+    let result = serde_ignored::deserialize(deserializer, |path| {
+        unknown.push(ignored_path(&path));
+    });
+    match result {
+        Ok(value) => Ok((value, unknown)),
+        Err(error) => Err(DecodeError {
+            message: message_of(&error),
+            path: track.path(),
+        }),
+    }
+}
+
+/// A path of a key that was left out: names joined by dots as they are.
+fn ignored_path(path: &serde_ignored::Path<'_>) -> String {
+    use serde_ignored::Path;
+    let (parent, name) = match path {
+        Path::Root => return String::new(),
+        Path::Map { parent, key } => (parent, key.clone()),
+        Path::Seq { parent, index } => (parent, index.to_string()),
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => return ignored_path(parent),
+    };
+    match ignored_path(parent) {
+        parent if parent.is_empty() => name,
+        parent => format!("{parent}.{name}"),
+    }
+}
+
+fn into_decode_error(error: serde_path_to_error::Error<toml::de::Error>) -> DecodeError {
+    DecodeError {
+        message: message_of(error.inner()),
+        path: error.path().clone(),
+    }
+}
+
+fn message_of(error: &toml::de::Error) -> String {
+    error.message().to_owned()
+}
+
+/// A path as text: names joined by dots, elements of arrays by their index. `None` at the top.
+pub(crate) fn dotted(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    for segment in path {
+        if !text.is_empty() && !matches!(segment, Segment::Unknown) {
+            text.push('.');
+        }
+        match segment {
+            Segment::Map { key } => write_segment(key, &mut text).ok()?,
+            Segment::Enum { variant } => write_segment(variant, &mut text).ok()?,
+            Segment::Seq { index } => text.push_str(&index.to_string()),
+            Segment::Unknown => {}
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,108 @@
+//! Whether settings are still right after edits.
+
+use toml::Table;
+use toml::Value;
+
+use super::EditError;
+use super::EditRequest;
+use crate::config::Config;
+use crate::config::LoadRequest;
+use crate::config::RequestParams;
+use crate::decode::DecodeError;
+use crate::decode::decode;
+use crate::decode::dotted;
+use crate::error::ConfigError;
+use crate::error::SettingError;
+use crate::requirements::Requirements;
+use crate::schema::ConfigFile;
+use crate::stack::LayerStack;
+use crate::value;
+
+/// Refuses edits after which the settings could not be used. Settings that could not be used before
+/// either may still be edited, as long as no type gets wrong: step by step they can be put right.
+pub(super) fn check(
+    old: &LayerStack,
+    new: &LayerStack,
+    request: EditRequest<'_>,
+) -> Result<(), EditError> {
+    let (Some(old_user), Some(new_user)) = (old.user(), new.user()) else {
+        return Ok(());
+    };
+    if let Some(error) = own_error(new, &new_user.table)
+        && own_error(old, &old_user.table).as_ref() != Some(&error)
+    {
+        return Err(EditError::Invalid(error));
+    }
+    check_pins(&new_user.table, new.requirements())?;
+    let load_error = |stack: &LayerStack| {
+        let request = LoadRequest {
+            env: request.env,
+            cwd: None,
+            flags: request.flags,
+            params: &RequestParams::default(),
+            host_features: request.host_features,
+        };
+        Config::from_stack(stack, request).err().map(describe)
+    };
+    match load_error(new) {
+        Some(error) if load_error(old).is_none() => Err(EditError::Invalid(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The text of an error without the place in the file, which is not written yet.
+fn describe(error: ConfigError) -> String {
+    match error {
+        ConfigError::File(error) => error.setting.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// What is wrong with the user's settings alone. That a table is incomplete is not, if another layer
+/// has the rest of it.
+fn own_error(stack: &LayerStack, table: &Table) -> Option<String> {
+    let error = decode::<ConfigFile>(table).err()?;
+    if completed_elsewhere(stack, table, &error) {
+        return None;
+    }
+    let setting = SettingError {
+        key_path: dotted(&error.path),
+        message: error.message,
+    };
+    Some(setting.to_string())
+}
+
+fn completed_elsewhere(stack: &LayerStack, table: &Table, error: &DecodeError) -> bool {
+    let names: Vec<String> = error
+        .path
+        .iter()
+        .filter_map(|segment| match segment {
+            serde_path_to_error::Segment::Map { key } => Some(key.clone()),
+            _ => None,
+        })
+        .collect();
+    let is_table = value::get(table, &names).is_some_and(Value::is_table);
+    let layers = stack.enabled().filter(|layer| layer.table != *table);
+    is_table
+        && layers
+            .into_iter()
+            .any(|layer| value::get(&layer.table, &names).is_some())
+}
+
+/// Refuses switches of features that limits pin otherwise.
+fn check_pins(user: &Table, requirements: &Requirements) -> Result<(), EditError> {
+    let profiles = user.get("profiles").and_then(Value::as_table);
+    let profiles = profiles
+        .into_iter()
+        .flat_map(Table::values)
+        .filter_map(Value::as_table);
+    let levels = std::iter::once(user).chain(profiles);
+    let features = levels.filter_map(|level| level.get("features")?.as_table());
+    for (key, value) in features.flatten() {
+        if let Some(enabled) = value.as_bool() {
+            let checked = requirements.check_feature(key, enabled);
+            checked.map_err(|error| EditError::Invalid(error.to_string()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! Whether what was written is also what counts.
+
+use serde_json::Value as Json;
+use toml::Table;
+use toml::Value;
+
+use super::ConfigEdit;
+use crate::layer::Layer;
+use crate::source::LayerSource;
+use crate::stack::LayerStack;
+use crate::value;
+
+/// A setting that was written, and that another layer overrides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overridden {
+    /// Explanation for the user.
+    pub message: String,
+    /// The layer that wins.
+    pub source: LayerSource,
+    /// Its version.
+    pub version: String,
+    /// The value in force.
+    pub effective: Json,
+}
+
+/// The first edit that something overrides.
+pub(super) fn first(stack: &LayerStack, edits: &[ConfigEdit]) -> Option<Overridden> {
+    let user = stack.user()?;
+    let merged = stack.merged();
+    edits.iter().find_map(|edit| {
+        let path = edit.path.segments();
+        let written = value::get(&user.table, path);
+        let effective = value::get(&merged, path);
+        if holds(effective, written) {
+            return None;
+        }
+        let winner = stack.enabled().rev().find(|layer| decides(layer, path))?;
+        Some(Overridden {
+            message: winner.source.overridden_message(),
+            source: winner.source.clone(),
+            version: winner.version.clone(),
+            effective: effective.map_or(Json::Null, value::to_json),
+        })
+    })
+}
+
+/// Whether a written value is in force. Of a table, keys that other layers add do not matter.
+fn holds(effective: Option<&Value>, written: Option<&Value>) -> bool {
+    match (effective, written) {
+        (Some(Value::Table(effective)), Some(Value::Table(written))) => written
+            .iter()
+            .all(|(key, value)| holds(effective.get(key), Some(value))),
+        (effective, written) => effective.map(value::to_json) == written.map(value::to_json),
+    }
+}
+
+/// Whether a layer that is not the user's has something at a path, or in the place of a table on the
+/// way to it.
+fn decides(layer: &Layer, path: &[String]) -> bool {
+    if matches!(layer.source, LayerSource::User { .. }) {
+        return false;
+    }
+    let mut table: &Table = &layer.effective_table();
+    for (at, key) in path.iter().enumerate() {
+        match table.get(key) {
+            None => return false,
+            Some(Value::Table(inner)) if at + 1 < path.len() => table = inner,
+            Some(_) => return true,
+        }
+    }
+    false
+}

@@ -1,0 +1,114 @@
+//! The settings file on disk: found through links, locked, and replaced as a whole.
+
+use std::fs;
+use std::fs::File;
+use std::fs::TryLockError;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tempfile::NamedTempFile;
+
+use super::EditError;
+use crate::paths::normalize;
+use crate::read::read_bounded;
+
+/// How many links in a row are followed.
+const MAX_LINKS: usize = 40;
+
+/// How often, and how far apart, a lock that somebody else holds is tried.
+const LOCK_TRIES: u32 = 100;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Whether a path leads to a file.
+pub(super) fn same_file(asked: &Path, file: &Path) -> bool {
+    if normalize(asked) == normalize(file) {
+        return true;
+    }
+    // Neither file need exist, but a folder that holds it does.
+    let real = |path: &Path| {
+        let whole = path.canonicalize().ok();
+        whole.or_else(|| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)))
+    };
+    let asked = real(asked);
+    asked.is_some() && asked == real(file)
+}
+
+/// The file that a path leads to, locked against other edits.
+pub(super) struct Target {
+    file: PathBuf,
+    folder: PathBuf,
+    /// Holds the lock.
+    _lock: Option<File>,
+}
+
+impl Target {
+    /// Finds the file and locks the folder that it is in, which is made if needed.
+    pub(super) fn lock(path: &Path) -> io::Result<Self> {
+        let file = follow_links(path)?;
+        let folder = file.parent().unwrap_or(Path::new("/")).to_path_buf();
+        fs::create_dir_all(&folder)?;
+        Ok(Self {
+            _lock: lock_folder(&folder)?,
+            file,
+            folder,
+        })
+    }
+
+    /// The text of the file; empty if there is none.
+    pub(super) fn read(&self) -> io::Result<String> {
+        Ok(read_bounded(&self.file)?.unwrap_or_default())
+    }
+
+    /// Replaces the file, unless it is not what it was any more. Its mode stays; a new one is for its
+    /// owner only, since keys may be in it.
+    pub(super) fn replace(&self, old_text: &str, new_text: &str) -> Result<(), EditError> {
+        let mut temporary = NamedTempFile::new_in(&self.folder)?;
+        temporary.write_all(new_text.as_bytes())?;
+        if let Ok(metadata) = fs::metadata(&self.file) {
+            temporary
+                .as_file()
+                .set_permissions(metadata.permissions())?;
+        }
+        temporary.as_file().sync_all()?;
+        if self.read()? != old_text {
+            return Err(EditError::VersionConflict);
+        }
+        temporary.persist(&self.file).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => {
+                let folder = path.parent().unwrap_or(Path::new("/"));
+                path = folder.join(target);
+            }
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many levels of symbolic links"))
+}
+
+/// Locks a folder. Where folders cannot be locked, the comparison before the file is replaced has to do.
+fn lock_folder(folder: &Path) -> io::Result<Option<File>> {
+    let Ok(handle) = File::open(folder) else {
+        return Ok(None);
+    };
+    for _ in 0..LOCK_TRIES {
+        match handle.try_lock() {
+            Ok(()) => return Ok(Some(handle)),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::WouldBlock,
+        "another process is editing the file",
+    ))
+}

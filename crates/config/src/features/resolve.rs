@@ -1,0 +1,217 @@
+//! Which features are on, from everything that has a say: defaults, what the host application turned
+//! on, levels of settings, pins of the administrator, and what features need of each other.
+
+use std::collections::BTreeMap;
+
+use toml::Table;
+use toml::Value;
+
+use super::Feature;
+use super::FeatureSet;
+use crate::requirements::Requirements;
+
+/// Switches of earlier releases outside of `[features]`.
+const LEGACY_TOGGLES: &[(&str, Feature)] = &[
+    (
+        "experimental_use_freeform_apply_patch",
+        Feature::ApplyPatchFreeform,
+    ),
+    ("experimental_use_unified_exec_tool", Feature::UnifiedExec),
+];
+
+/// One more in profiles.
+const PROFILE_TOGGLES: &[(&str, Feature)] =
+    &[("include_apply_patch_tool", Feature::ApplyPatchFreeform)];
+
+/// Settings of one level; its legacy toggles come before its `[features]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FeatureLevel<'a> {
+    table: &'a Table,
+    own_toggles: &'static [(&'static str, Feature)],
+}
+
+impl<'a> FeatureLevel<'a> {
+    /// The level of settings outside of a profile.
+    pub(crate) fn settings(table: &'a Table) -> Self {
+        Self {
+            table,
+            own_toggles: &[],
+        }
+    }
+
+    /// The level of a profile.
+    pub(crate) fn profile(table: &'a Table) -> Self {
+        Self {
+            table,
+            own_toggles: PROFILE_TOGGLES,
+        }
+    }
+}
+
+impl FeatureLevel<'_> {
+    /// The switches of the level in order, with the key they were given by.
+    pub(crate) fn switches(&self) -> impl Iterator<Item = (&str, Option<Feature>, bool)> {
+        let toggles = LEGACY_TOGGLES.iter().chain(self.own_toggles);
+        let toggles = toggles.filter_map(|(key, feature)| {
+            let enabled = self.table.get(*key)?.as_bool()?;
+            Some((*key, Some(*feature), enabled))
+        });
+        let features = self.table.get("features").and_then(Value::as_table);
+        let features = features
+            .into_iter()
+            .flatten()
+            .filter_map(|(key, value)| Some((key.as_str(), Feature::parse(key), value.as_bool()?)));
+        toggles.chain(features)
+    }
+}
+
+/// Why features contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "invalid value for `features`: `features.{key}={value}` is not in the allowed set [{allowed}] (set by {source_name})"
+)]
+pub(crate) struct FeatureError {
+    pub(crate) key: String,
+    pub(crate) value: bool,
+    pub(crate) allowed: String,
+    pub(crate) source_name: String,
+}
+
+/// Resolves features. `levels` are ordered lowest precedence first.
+pub(crate) fn resolve(
+    host: &BTreeMap<Feature, bool>,
+    levels: &[FeatureLevel<'_>],
+    requirements: &Requirements,
+) -> Result<FeatureSet, FeatureError> {
+    let mut set = FeatureSet::default();
+    for (feature, enabled) in host {
+        set.set(*feature, *enabled);
+    }
+    for level in levels {
+        for (_, feature, enabled) in level.switches() {
+            if let Some(feature) = feature {
+                set.set(feature, enabled);
+            }
+        }
+    }
+    for (feature, enabled) in requirements.pinned_features() {
+        set.set(feature, enabled);
+    }
+    apply_dependencies(&mut set);
+    check_pins(set, requirements)?;
+    Ok(set)
+}
+
+fn apply_dependencies(set: &mut FeatureSet) {
+    if set.enabled(Feature::EnableFanout) {
+        set.set(Feature::MultiAgent, true);
+    }
+    if set.enabled(Feature::CodeModeOnly) {
+        set.set(Feature::CodeMode, true);
+    }
+    if !set.enabled(Feature::JsRepl) {
+        set.set(Feature::JsReplToolsOnly, false);
+    }
+}
+
+fn check_pins(set: FeatureSet, requirements: &Requirements) -> Result<(), FeatureError> {
+    for (feature, pinned) in requirements.pinned_features() {
+        if set.enabled(feature) != pinned {
+            return Err(requirements.feature_error(feature.key(), !pinned));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(levels: &[&str], requirements: &str) -> Result<FeatureSet, FeatureError> {
+        let tables: Vec<Table> = levels.iter().map(|text| text.parse().unwrap()).collect();
+        let levels: Vec<FeatureLevel<'_>> = tables.iter().map(FeatureLevel::profile).collect();
+        let requirements = Requirements::for_tests(requirements);
+        resolve(
+            &BTreeMap::from([(Feature::ToolSearch, true)]),
+            &levels,
+            &requirements,
+        )
+    }
+
+    #[track_caller]
+    fn check(levels: &[&str], requirements: &str, expected: &[(Feature, bool)]) {
+        let set = resolved(levels, requirements).unwrap();
+        for (feature, enabled) in expected {
+            assert_eq!(set.enabled(*feature), *enabled, "{feature:?}");
+        }
+    }
+
+    #[test]
+    fn later_levels_win() {
+        use Feature::*;
+        check(&[], "", &[(Undo, false), (Apps, true), (ToolSearch, true)]);
+        check(
+            &["features.tool_search = false"],
+            "",
+            &[(ToolSearch, false)],
+        );
+        check(
+            &["features.undo = true", "features.undo = false"],
+            "",
+            &[(Undo, false)],
+        );
+        check(
+            &["experimental_use_unified_exec_tool = false"],
+            "",
+            &[(UnifiedExec, false)],
+        );
+        check(
+            &["include_apply_patch_tool = true\nfeatures.apply_patch_freeform = false"],
+            "",
+            &[(ApplyPatchFreeform, false)],
+        );
+        check(
+            &[
+                "features.apply_patch_freeform = false",
+                "include_apply_patch_tool = true",
+            ],
+            "",
+            &[(ApplyPatchFreeform, true)],
+        );
+        check(
+            &["features.collab = false\nfeatures.unknown = true"],
+            "",
+            &[(MultiAgent, false)],
+        );
+    }
+
+    #[test]
+    fn pins_beat_settings_and_dependencies_follow() {
+        use Feature::*;
+        check(
+            &["features.undo = true"],
+            "features.undo = false",
+            &[(Undo, false)],
+        );
+        check(
+            &[
+                "features = { enable_fanout = true, multi_agent = false, code_mode_only = true, js_repl_tools_only = true }",
+            ],
+            "",
+            &[
+                (MultiAgent, true),
+                (CodeMode, true),
+                (JsReplToolsOnly, false),
+            ],
+        );
+        let error = resolved(
+            &["features.enable_fanout = true"],
+            "features.multi_agent = false",
+        );
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "invalid value for `features`: `features.multi_agent=true` is not in the allowed set \
+             [multi_agent=false] (set by test)",
+        );
+    }
+}

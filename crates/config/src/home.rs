@@ -1,0 +1,108 @@
+//! The home folder: where it is, and what lies where in it.
+
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Why there is no home folder to use.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    /// The variable names something that does not exist.
+    #[error("CODEX_HOME points to {0:?}, but that path does not exist")]
+    Missing(String),
+    /// The variable names something that is no folder.
+    #[error("CODEX_HOME points to {0:?}, but that path is not a directory")]
+    NotADirectory(String),
+    /// The variable names something that cannot be looked at.
+    #[error("failed to read CODEX_HOME {value:?}: {source}")]
+    Read {
+        /// The value of the variable.
+        value: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The links in the path cannot be followed.
+    #[error("failed to canonicalize CODEX_HOME {value:?}: {source}")]
+    Canonicalize {
+        /// The value of the variable.
+        value: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Neither the variable nor a home folder of the user is known.
+    #[error("Could not find home directory")]
+    Unknown,
+}
+
+/// The home folder: what the variable `CODEX_HOME` says, else `.codex` in the user's home folder,
+/// which need not exist.
+pub fn resolve_home(
+    variable: Option<&str>,
+    user_home: Option<&Path>,
+) -> Result<PathBuf, HomeError> {
+    let Some(value) = variable.filter(|value| !value.is_empty()) else {
+        return Ok(user_home.ok_or(HomeError::Unknown)?.join(".codex"));
+    };
+    let metadata = std::fs::metadata(value).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => HomeError::Missing(value.to_owned()),
+        _ => HomeError::Read {
+            value: value.to_owned(),
+            source,
+        },
+    })?;
+    if !metadata.is_dir() {
+        return Err(HomeError::NotADirectory(value.to_owned()));
+    }
+    Path::new(value)
+        .canonicalize()
+        .map_err(|source| HomeError::Canonicalize {
+            value: value.to_owned(),
+            source,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_beats_the_default_if_it_is_not_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        let value = real.to_str().unwrap();
+        let user = Path::new("/home/u");
+        assert_eq!(resolve_home(Some(value), Some(user)).unwrap(), real);
+        for variable in [None, Some("")] {
+            assert_eq!(
+                resolve_home(variable, Some(user)).unwrap(),
+                user.join(".codex")
+            );
+        }
+        assert!(matches!(resolve_home(None, None), Err(HomeError::Unknown)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap().join("real");
+        let link = folder.path().join("link");
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert_eq!(resolve_home(link.to_str(), None).unwrap(), real);
+    }
+
+    #[test]
+    fn a_bad_variable_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let missing = folder.path().join("missing");
+        let text = |path: &Path| resolve_home(path.to_str(), None).unwrap_err().to_string();
+        assert_eq!(
+            text(&missing),
+            format!("CODEX_HOME points to {missing:?}, but that path does not exist"),
+        );
+        assert!(text(&file).ends_with("but that path is not a directory"));
+    }
+}

@@ -1,0 +1,199 @@
+//! One layer of settings: its table, its version, and whether it counts.
+
+use std::path::Path;
+
+use sha2::Digest;
+use sha2::Sha256;
+use toml::Table;
+
+use crate::error::ConfigError;
+use crate::locate;
+use crate::path_keys::resolve_paths;
+use crate::paths::PathBase;
+use crate::source::LayerSource;
+use crate::value::table_to_json;
+
+/// One source of settings with what it says.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// Where it comes from.
+    pub source: LayerSource,
+    /// Its settings, unknown keys included; paths are absolute.
+    pub table: Table,
+    /// Hash of the settings; comments and layout do not change it.
+    pub version: String,
+    /// Why the layer is ignored; `None` when it counts.
+    pub disabled_reason: Option<String>,
+    /// The text it was read from, to say where in it something is wrong.
+    text: Option<String>,
+}
+
+/// Settings that a project may not make: they send credentials elsewhere, run programs outside of the
+/// sandbox, or say what the user trusts.
+const NOT_FOR_PROJECTS: &[&str] = &[
+    "chatgpt_base_url",
+    "log_dir",
+    "mcp_oauth_callback_port",
+    "mcp_oauth_callback_url",
+    "mcp_oauth_credentials_store",
+    "model_providers",
+    "notify",
+    "openai_base_url",
+    "otel",
+    "profile",
+    "profiles",
+    "projects",
+    "sqlite_home",
+];
+
+impl Layer {
+    /// A layer of a table that stands for itself.
+    pub(crate) fn new(source: LayerSource, mut table: Table, base: PathBase<'_>) -> Self {
+        resolve_paths(&mut table, base);
+        Self {
+            version: version_of(&table),
+            source,
+            table,
+            disabled_reason: None,
+            text: None,
+        }
+    }
+
+    /// A layer of the text of a file.
+    pub(crate) fn parse(
+        source: LayerSource,
+        text: String,
+        base: PathBase<'_>,
+    ) -> Result<Self, ConfigError> {
+        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+            let span = error.span().unwrap_or_default();
+            let range = locate::range_of(&text, span);
+            match source.file() {
+                Some(file) => ConfigError::in_file(file, range, error.message().to_owned(), None),
+                None => ConfigError::in_table(format!("{source}: {}", error.message()), None),
+            }
+        })?;
+        let mut layer = Self::new(source, table, base);
+        layer.text = Some(text);
+        Ok(layer)
+    }
+
+    /// The same layer, ignored for a reason.
+    pub(crate) fn disabled(mut self, reason: String) -> Self {
+        self.disabled_reason = Some(reason);
+        self
+    }
+
+    /// Whether the layer counts.
+    pub fn is_enabled(&self) -> bool {
+        self.disabled_reason.is_none()
+    }
+
+    /// The settings of the layer that may take effect: those of a project are limited.
+    pub(crate) fn effective_table(&self) -> std::borrow::Cow<'_, Table> {
+        let limited = matches!(self.source, LayerSource::Project { .. })
+            && NOT_FOR_PROJECTS
+                .iter()
+                .any(|key| self.table.contains_key(*key));
+        if !limited {
+            return std::borrow::Cow::Borrowed(&self.table);
+        }
+        let mut table = self.table.clone();
+        table.retain(|key, _| !NOT_FOR_PROJECTS.contains(&key));
+        std::borrow::Cow::Owned(table)
+    }
+
+    /// The settings of the layer that have no effect because a project makes them.
+    pub(crate) fn withheld_keys(&self) -> Vec<&str> {
+        if !matches!(self.source, LayerSource::Project { .. }) {
+            return Vec::new();
+        }
+        let keys = self.table.keys().map(String::as_str);
+        keys.filter(|key| NOT_FOR_PROJECTS.contains(key)).collect()
+    }
+
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// The folder whose rules, hooks, skills and agent roles belong to the layer.
+    pub fn folder(&self) -> Option<&Path> {
+        self.source.folder()
+    }
+}
+
+/// Hash of a table: SHA-256 of its compact JSON, keys sorted.
+pub(crate) fn version_of(table: &Table) -> String {
+    let digest = Sha256::digest(table_to_json(table).to_string());
+    let mut version = String::from("sha256:");
+    for byte in digest {
+        for nibble in [byte >> 4, byte & 0xf] {
+            version.extend(char::from_digit(u32::from(nibble), 16));
+        }
+    }
+    version
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn layer(source: LayerSource, text: &str) -> Layer {
+        let base = PathBase {
+            folder: Path::new("/c"),
+            user_home: None,
+        };
+        Layer::parse(source, text.to_owned(), base).unwrap()
+    }
+
+    fn user() -> LayerSource {
+        LayerSource::User {
+            file: PathBuf::from("/c/config.toml"),
+        }
+    }
+
+    #[test]
+    fn the_version_depends_on_content_only() {
+        let empty = layer(user(), "# nothing\n");
+        assert_eq!(
+            empty.version,
+            "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+        );
+        let one = layer(user(), "b = 1 # x\na = { c = 'x' }");
+        let other = layer(user(), "b  =  1\n\n[a]\nc = \"x\"");
+        assert_eq!(one.version, other.version);
+        assert_ne!(one.version, empty.version);
+    }
+
+    #[test]
+    fn a_project_may_not_redirect_or_run_programs() {
+        let text = "model = 'm'\nnotify = ['x']\nprofile = 'p'\n[model_providers.p]\nname = 'n'";
+        let project = layer(
+            LayerSource::Project {
+                folder: PathBuf::from("/p/.codex"),
+            },
+            text,
+        );
+        assert_eq!(*project.effective_table(), "model = 'm'".parse().unwrap());
+        assert_eq!(
+            project.withheld_keys(),
+            ["model_providers", "notify", "profile"]
+        );
+        let user = layer(user(), text);
+        assert_eq!(*user.effective_table(), user.table);
+        assert!(user.withheld_keys().is_empty());
+    }
+
+    #[test]
+    fn a_syntax_error_has_its_place() {
+        let base = PathBase {
+            folder: Path::new("/c"),
+            user_home: None,
+        };
+        let error = Layer::parse(user(), "a = 1\nb = = 2\n".to_owned(), base).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("/c/config.toml:2:5: "), "{text}");
+    }
+}

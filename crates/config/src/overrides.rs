@@ -1,0 +1,192 @@
+//! Settings given as flags: `-c key=value`, `--enable`, `--disable`, and the settings of a request.
+
+use serde_json::Map;
+use serde_json::Value as Json;
+use toml::Table;
+use toml::Value;
+
+use crate::features::Feature;
+use crate::key_path::KeyPath;
+use crate::key_path::KeyPathError;
+use crate::value;
+use crate::value::Nulls;
+use crate::value::ValueError;
+
+/// Settings from flags, in order: of two for the same key the later wins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    table: Table,
+}
+
+/// Why a flag is no setting.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OverrideError {
+    /// There is no equals sign.
+    #[error("Invalid override (missing '='): {0}")]
+    MissingEquals(String),
+    /// There is nothing before the equals sign.
+    #[error("Empty key in override: {0}")]
+    EmptyKey(String),
+    /// The key is no key path.
+    #[error("Invalid key in override: {0}")]
+    Key(#[from] KeyPathError),
+    /// There is no such feature.
+    #[error("Unknown feature flag: {0}")]
+    UnknownFeature(String),
+    /// The value of a request has no TOML form.
+    #[error("Invalid value in override for `{key}`: {source}")]
+    Value {
+        /// The key.
+        key: String,
+        /// Why.
+        source: ValueError,
+    },
+}
+
+impl Overrides {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// Adds a flag of the form `key=value`. The value is TOML; what is not, is the text itself without
+    /// quotes around it.
+    pub fn add_flag(&mut self, flag: &str) -> Result<(), OverrideError> {
+        let (key, text) = flag
+            .split_once('=')
+            .ok_or_else(|| OverrideError::MissingEquals(flag.to_owned()))?;
+        let key = match key.trim() {
+            "" => return Err(OverrideError::EmptyKey(flag.to_owned())),
+            "use_legacy_landlock" => "features.use_legacy_landlock",
+            key => key,
+        };
+        self.set(&KeyPath::parse(key)?, parse_value(text.trim()));
+        Ok(())
+    }
+
+    /// Turns a feature on or off. Call it after all flags were added, so that it wins.
+    pub fn add_feature(&mut self, name: &str, enabled: bool) -> Result<(), OverrideError> {
+        if Feature::parse(name).is_none() {
+            return Err(OverrideError::UnknownFeature(name.to_owned()));
+        }
+        value::set(
+            &mut self.table,
+            &["features".to_owned(), name.to_owned()],
+            Value::Boolean(enabled),
+        );
+        Ok(())
+    }
+
+    /// Adds the settings of a request: key paths with JSON values. A null sets nothing.
+    pub fn add_json(&mut self, settings: &Map<String, Json>) -> Result<(), OverrideError> {
+        for (key, json) in settings {
+            let path = KeyPath::parse(key)?;
+            let value =
+                value::from_json(json, Nulls::Skip).map_err(|source| OverrideError::Value {
+                    key: key.clone(),
+                    source,
+                })?;
+            if let Some(value) = value {
+                self.set(&path, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets one key.
+    pub fn set(&mut self, path: &KeyPath, value: Value) {
+        value::set(&mut self.table, path.segments(), value);
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+}
+
+fn parse_value(text: &str) -> Value {
+    text.parse().unwrap_or_else(|_| {
+        let bare = [('"', '"'), ('\'', '\'')]
+            .iter()
+            .find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close))
+            .unwrap_or(text);
+        Value::String(bare.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(flags: &[&str], expected: &str) {
+        let mut overrides = Overrides::default();
+        for flag in flags {
+            overrides.add_flag(flag).unwrap();
+        }
+        assert_eq!(*overrides.table(), expected.parse().unwrap());
+    }
+
+    #[test]
+    fn values_are_toml_or_text() {
+        check(&["a=1"], "a = 1");
+        check(&["a = true"], "a = true");
+        check(&["a=gpt-5"], "a = 'gpt-5'");
+        check(&["a='x'"], "a = 'x'");
+        check(&["a=\"it's\""], "a = \"it's\"");
+        check(&["a='it's'"], "a = \"it's\"");
+        check(&["a=[1, 2]"], "a = [1, 2]");
+        check(&["a={ b = 1 }"], "a = { b = 1 }");
+        check(&["a=x=y"], "a = 'x=y'");
+        check(&["a="], "a = ''");
+        check(&["a=1 # c\nb = 2"], "a = \"1 # c\\nb = 2\"");
+    }
+
+    #[test]
+    fn keys_are_paths_and_the_later_wins() {
+        check(&["a.b=1", "a.c=2", "a.b=3"], "a = { b = 3, c = 2 }");
+        check(&["a=1", "a.b=2"], "a = { b = 2 }");
+        check(
+            &["projects.\"/a.b\".trust_level=trusted"],
+            "projects = { '/a.b' = { trust_level = 'trusted' } }",
+        );
+        check(
+            &["use_legacy_landlock=true"],
+            "features = { use_legacy_landlock = true }",
+        );
+    }
+
+    #[test]
+    fn bad_flags_are_refused() {
+        let error = |flag: &str| Overrides::default().add_flag(flag).unwrap_err().to_string();
+        assert_eq!(error("x"), "Invalid override (missing '='): x");
+        assert_eq!(error(" =1"), "Empty key in override:  =1");
+        assert!(error("a..b=1").contains("empty segment"));
+    }
+
+    #[test]
+    fn features_are_checked() {
+        let mut overrides = Overrides::default();
+        overrides.add_flag("features.undo=false").unwrap();
+        overrides.add_feature("undo", true).unwrap();
+        overrides.add_feature("collab", false).unwrap();
+        let expected = "features = { undo = true, collab = false }"
+            .parse()
+            .unwrap();
+        assert_eq!(*overrides.table(), expected);
+        let error = overrides.add_feature("nope", true).unwrap_err();
+        assert_eq!(error.to_string(), "Unknown feature flag: nope");
+    }
+
+    #[test]
+    fn a_null_of_a_request_sets_nothing() {
+        let mut overrides = Overrides::default();
+        let settings = json!({"model": null, "a.b": 1, "t": {"x": null, "y": "z"}});
+        overrides.add_json(settings.as_object().unwrap()).unwrap();
+        assert_eq!(
+            *overrides.table(),
+            "a = { b = 1 }\nt = { y = 'z' }".parse().unwrap()
+        );
+    }
+}

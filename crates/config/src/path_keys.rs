@@ -1,0 +1,124 @@
+//! Which settings are paths, and making those of a layer absolute.
+//!
+//! Paths are resolved in the table of a layer, before merging, since only there is known which folder
+//! a relative one starts from. Values of another type are left for decoding to complain about.
+
+use toml::Table;
+use toml::Value;
+
+use crate::paths::PathBase;
+
+/// Patterns of keys: `*` is any key, `[]` the elements of an array.
+const PATH_KEYS: &[&[&str]] = &[
+    &["model_catalog_json"],
+    &["model_instructions_file"],
+    &["experimental_instructions_file"],
+    &["experimental_compact_prompt_file"],
+    &["sandbox_workspace_write", "writable_roots", "[]"],
+    &["zsh_path"],
+    &["js_repl_node_path"],
+    &["js_repl_node_module_dirs", "[]"],
+    &["sqlite_home"],
+    &["log_dir"],
+    &["agents", "*", "config_file"],
+    &["skills", "config", "[]", "path"],
+    &["otel", "*", "*", "tls", "ca-certificate"],
+    &["otel", "*", "*", "tls", "client-certificate"],
+    &["otel", "*", "*", "tls", "client-private-key"],
+    &["profiles", "*", "model_catalog_json"],
+    &["profiles", "*", "model_instructions_file"],
+    &["profiles", "*", "experimental_instructions_file"],
+    &["profiles", "*", "experimental_compact_prompt_file"],
+    &["profiles", "*", "zsh_path"],
+    &["profiles", "*", "js_repl_node_path"],
+    &["profiles", "*", "js_repl_node_module_dirs", "[]"],
+];
+
+/// Makes the paths among the settings of a layer absolute.
+pub(crate) fn resolve_paths(table: &mut Table, base: PathBase<'_>) {
+    for pattern in PATH_KEYS {
+        resolve_in_table(table, pattern, base);
+    }
+}
+
+fn resolve_in_table(table: &mut Table, pattern: &[&str], base: PathBase<'_>) {
+    match pattern {
+        [] => {}
+        ["*", rest @ ..] => {
+            for (_, value) in table.iter_mut() {
+                resolve_in_value(value, rest, base);
+            }
+        }
+        [key, rest @ ..] => {
+            if let Some(value) = table.get_mut(*key) {
+                resolve_in_value(value, rest, base);
+            }
+        }
+    }
+}
+
+fn resolve_in_value(value: &mut Value, pattern: &[&str], base: PathBase<'_>) {
+    match (value, pattern) {
+        (Value::String(text), []) => {
+            if let Ok(absolute) = base.absolute(text).into_os_string().into_string() {
+                *text = absolute;
+            }
+        }
+        (Value::Array(items), ["[]", rest @ ..]) => {
+            for item in items {
+                resolve_in_value(item, rest, base);
+            }
+        }
+        (Value::Table(table), pattern) => resolve_in_table(table, pattern, base),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn only_paths_are_resolved() {
+        let mut table: Table = r#"
+            model = "x"
+            log_dir = "log"
+            zsh_path = 3
+            [sandbox_workspace_write]
+            writable_roots = ["a", "~/b", 1]
+            [agents.r]
+            config_file = "agents/r.toml"
+            description = "d"
+            [profiles.p]
+            zsh_path = "../z"
+            [[skills.config]]
+            path = "s"
+        "#
+        .parse()
+        .unwrap();
+        let base = PathBase {
+            folder: Path::new("/c"),
+            user_home: Some(Path::new("/h")),
+        };
+        resolve_paths(&mut table, base);
+        let expected: Table = r#"
+            model = "x"
+            log_dir = "/c/log"
+            zsh_path = 3
+            [sandbox_workspace_write]
+            writable_roots = ["/c/a", "/h/b", 1]
+            [agents.r]
+            config_file = "/c/agents/r.toml"
+            description = "d"
+            [profiles.p]
+            zsh_path = "/z"
+            [[skills.config]]
+            path = "/c/s"
+        "#
+        .parse()
+        .unwrap();
+        assert_eq!(table, expected);
+    }
+}

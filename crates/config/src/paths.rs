@@ -1,0 +1,86 @@
+//! Paths in settings: made absolute by text alone, links are not followed.
+
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// What relative paths and `~` mean in one layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathBase<'a> {
+    /// The folder that relative paths start from.
+    pub(crate) folder: &'a Path,
+    /// What `~` stands for.
+    pub(crate) user_home: Option<&'a Path>,
+}
+
+impl PathBase<'_> {
+    /// The absolute form of a path as written. Without a known home of the user `~` stays a name.
+    pub(crate) fn absolute(self, text: &str) -> PathBuf {
+        let path = match (text.strip_prefix('~'), self.user_home) {
+            (Some(""), Some(home)) => home.to_path_buf(),
+            (Some(rest), Some(home)) if rest.starts_with(['/', std::path::MAIN_SEPARATOR]) => {
+                home.join(rest.trim_start_matches(['/', std::path::MAIN_SEPARATOR]))
+            }
+            _ => self.folder.join(text),
+        };
+        normalize(&path)
+    }
+}
+
+/// Takes `.` and `..` out of a path by text alone.
+pub(crate) fn normalize(path: &Path) -> PathBuf {
+    let mut result = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !matches!(
+                    result.components().next_back(),
+                    Some(Component::RootDir | Component::Prefix(_))
+                ) && !result.pop()
+                {
+                    result.push("..");
+                }
+            }
+            other => result.push(other),
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_absolute_by_text() {
+        let base = PathBase {
+            folder: Path::new("/home/u/.codex"),
+            user_home: Some(Path::new("/home/u")),
+        };
+        let table = [
+            ("x.md", "/home/u/.codex/x.md"),
+            ("./a/../b", "/home/u/.codex/b"),
+            ("../p", "/home/u/p"),
+            ("/etc//x/.", "/etc/x"),
+            ("/../..", "/"),
+            ("~", "/home/u"),
+            ("~/n", "/home/u/n"),
+            ("~//n", "/home/u/n"),
+            ("~other/n", "/home/u/.codex/~other/n"),
+            ("", "/home/u/.codex"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(base.absolute(text), Path::new(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_home_of_the_user_a_tilde_is_a_name() {
+        let base = PathBase {
+            folder: Path::new("/f"),
+            user_home: None,
+        };
+        assert_eq!(base.absolute("~/x"), Path::new("/f/~/x"));
+    }
+}

@@ -1,0 +1,151 @@
+//! Which project a folder belongs to: its root, the folders from there down, and the repository.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::read::read_bounded;
+
+/// The project of a working folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// The nearest folder upwards with a root marker, else the working folder.
+    pub root: PathBuf,
+    /// The root of the git repository; for a worktree that of the main checkout.
+    pub repository: Option<PathBuf>,
+}
+
+impl Project {
+    /// Finds the project of a folder.
+    pub fn discover(cwd: &Path, root_markers: &[String]) -> Self {
+        Self {
+            cwd: cwd.to_path_buf(),
+            root: find_root(cwd, root_markers),
+            repository: repository_root(cwd),
+        }
+    }
+
+    /// The folders from the root down to the working folder.
+    pub fn folders(&self) -> Vec<&Path> {
+        let mut folders: Vec<&Path> = self
+            .cwd
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&self.root))
+            .collect();
+        folders.reverse();
+        folders
+    }
+
+    /// The folder to name when somebody decides whether to trust the project.
+    pub fn trust_key(&self) -> &Path {
+        self.repository.as_deref().unwrap_or(&self.root)
+    }
+}
+
+/// The nearest folder upwards that holds one of the markers, else the folder itself.
+pub(crate) fn find_root(cwd: &Path, markers: &[String]) -> PathBuf {
+    let holds_marker = |folder: &&Path| {
+        markers
+            .iter()
+            .any(|marker| !marker.is_empty() && folder.join(marker).exists())
+    };
+    let root = cwd.ancestors().find(holds_marker);
+    root.unwrap_or(cwd).to_path_buf()
+}
+
+fn repository_root(cwd: &Path) -> Option<PathBuf> {
+    let checkout = cwd
+        .ancestors()
+        .find(|folder| folder.join(".git").exists())?;
+    let main = main_checkout(checkout);
+    Some(main.unwrap_or_else(|| checkout.to_path_buf()))
+}
+
+/// The main checkout of a worktree. Its `.git` is a file that names a folder of the main repository;
+/// that folder has to name the worktree in return, else any folder could pass for part of a trusted
+/// repository.
+fn main_checkout(worktree: &Path) -> Option<PathBuf> {
+    let link = worktree.join(".git");
+    let git_dir = read_bounded(&link).ok()??;
+    let git_dir = worktree.join(git_dir.strip_prefix("gitdir:")?.trim());
+    let back = read_bounded(&git_dir.join("gitdir")).ok()??;
+    let back = git_dir.join(back.trim()).canonicalize().ok()?;
+    if back != link.canonicalize().ok()? {
+        return None;
+    }
+    let worktrees = git_dir.parent()?;
+    let repository = worktrees.parent()?;
+    let well_formed = worktrees.file_name()? == "worktrees" && repository.file_name()? == ".git";
+    well_formed.then(|| repository.parent().map(Path::to_path_buf))?
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn markers() -> Vec<String> {
+        vec![".git".to_owned()]
+    }
+
+    fn home() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn the_nearest_marker_is_the_root() {
+        let (_guard, top) = home();
+        let deep = top.join("repo/a/b");
+        fs::create_dir_all(&deep).unwrap();
+        fs::create_dir(top.join("repo/.git")).unwrap();
+        let project = Project::discover(&deep, &markers());
+        assert_eq!(project.root, top.join("repo"));
+        assert_eq!(project.repository, Some(top.join("repo")));
+        assert_eq!(
+            project.folders(),
+            [top.join("repo"), top.join("repo/a"), deep.clone()],
+        );
+        let other = Project::discover(&deep, &["package.json".to_owned()]);
+        assert_eq!(other.root, deep);
+        assert_eq!(other.folders(), [deep.as_path()]);
+        assert_eq!(other.trust_key(), top.join("repo"));
+        assert_eq!(Project::discover(&deep, &[]).root, deep);
+    }
+
+    /// A worktree `tree` of `main`; `back` is what the main repository says of it.
+    fn worktree(top: &Path, back: &Path) -> PathBuf {
+        let tree = top.join("tree");
+        let git_dir = top.join("main/.git/worktrees/tree");
+        fs::create_dir_all(&git_dir).unwrap();
+        fs::create_dir(&tree).unwrap();
+        fs::write(
+            tree.join(".git"),
+            format!("gitdir: {}\n", git_dir.display()),
+        )
+        .unwrap();
+        fs::write(git_dir.join("gitdir"), format!("{}\n", back.display())).unwrap();
+        tree
+    }
+
+    #[test]
+    fn a_worktree_belongs_to_its_main_checkout() {
+        let (_guard, top) = home();
+        let tree = worktree(&top, &top.join("tree/.git"));
+        let project = Project::discover(&tree, &markers());
+        assert_eq!(project.root, tree);
+        assert_eq!(project.repository, Some(top.join("main")));
+    }
+
+    #[test]
+    fn a_folder_cannot_claim_to_be_a_worktree() {
+        let (_guard, top) = home();
+        fs::write(top.join("other"), "").unwrap();
+        let tree = worktree(&top, &top.join("other"));
+        let project = Project::discover(&tree, &markers());
+        assert_eq!(project.repository, Some(tree));
+    }
+}

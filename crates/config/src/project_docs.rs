@@ -1,0 +1,245 @@
+//! AGENTS.md: what the user and the project tell the model.
+//!
+//! The global file comes first, then those from the root of the project down to the working folder.
+//! All project files together share a budget. Files are read once, when asked; nothing watches them.
+
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::project::find_root;
+use crate::schema::ConfigFile;
+
+const MAX_BYTES: u64 = 32 * 1024;
+
+/// The largest global file that is read.
+const MAX_GLOBAL_BYTES: u64 = 1 << 20;
+
+const NAME: &str = "AGENTS.md";
+const OVERRIDE_NAME: &str = "AGENTS.override.md";
+
+/// Between the global text and that of the project.
+const SEPARATOR: &str = "\n\n--- project-doc ---\n\n";
+
+/// How AGENTS.md files are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectDocSettings {
+    /// How many bytes the files of a project may have together; none are read if it is zero.
+    pub max_bytes: u64,
+    /// Further names to look for.
+    pub fallback_names: Vec<String>,
+    /// What marks the root of a project. No project file can change it.
+    pub root_markers: Vec<String>,
+}
+
+/// The text of all files.
+#[derive(Debug, Default)]
+pub struct ProjectDocs {
+    /// The text for the model; `None` if there is none.
+    pub text: Option<String>,
+    /// The files that are part of it.
+    pub files: Vec<PathBuf>,
+    /// Why the files of the project are left out.
+    pub error: Option<io::Error>,
+}
+
+impl ProjectDocSettings {
+    pub(crate) fn from_file(file: &ConfigFile) -> Self {
+        let names = file.project_doc_fallback_filenames.iter().flatten();
+        let names = names.map(|name| name.trim().to_owned());
+        let markers = file.project_root_markers.clone();
+        Self {
+            max_bytes: file.project_doc_max_bytes.unwrap_or(MAX_BYTES),
+            fallback_names: names.filter(|name| !name.is_empty()).collect(),
+            root_markers: markers.unwrap_or_else(|| vec![".git".to_owned()]),
+        }
+    }
+
+    /// Reads the files for a working folder.
+    pub fn read(&self, home: &Path, cwd: &Path) -> ProjectDocs {
+        let mut docs = ProjectDocs::default();
+        let global = read_global(home, &mut docs.files);
+        let project = self.read_project(cwd).unwrap_or_else(|error| {
+            docs.error = Some(error);
+            Vec::new()
+        });
+        let texts: Vec<&str> = project.iter().map(|(_, text)| text.as_str()).collect();
+        let project_text = (!texts.is_empty()).then(|| texts.join("\n\n"));
+        docs.files.extend(project.into_iter().map(|(path, _)| path));
+        docs.text = match (global, project_text) {
+            (Some(global), Some(project)) => Some(format!("{global}{SEPARATOR}{project}")),
+            (global, project) => global.or(project),
+        };
+        docs
+    }
+
+    /// The files of the project with their texts, within the budget.
+    fn read_project(&self, cwd: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+        let mut left = self.max_bytes;
+        let mut found = Vec::new();
+        if left == 0 {
+            return Ok(found);
+        }
+        let cwd = cwd.canonicalize()?;
+        let root = find_root(&cwd, &self.root_markers);
+        let mut folders: Vec<&Path> = cwd
+            .ancestors()
+            .take_while(|folder| folder.starts_with(&root))
+            .collect();
+        folders.reverse();
+        for folder in folders {
+            if left == 0 {
+                break;
+            }
+            let Some(path) = self.doc_in(folder)? else {
+                continue;
+            };
+            let bytes = read_up_to(&path, left)?;
+            let text = String::from_utf8_lossy(&bytes);
+            if !text.trim().is_empty() {
+                left = left.saturating_sub(bytes.len() as u64);
+                found.push((path, text.into_owned()));
+            }
+        }
+        Ok(found)
+    }
+
+    fn doc_in(&self, folder: &Path) -> io::Result<Option<PathBuf>> {
+        let names = [OVERRIDE_NAME, NAME].into_iter();
+        for name in names.chain(self.fallback_names.iter().map(String::as_str)) {
+            let path = folder.join(name);
+            match std::fs::metadata(&path) {
+                Ok(metadata) if metadata.is_file() => return Ok(Some(path)),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn read_global(home: &Path, files: &mut Vec<PathBuf>) -> Option<String> {
+    for name in [OVERRIDE_NAME, NAME] {
+        let path = home.join(name);
+        let Ok(bytes) = read_up_to(&path, MAX_GLOBAL_BYTES) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim();
+        if !text.is_empty() {
+            files.push(path);
+            return Some(text.to_owned());
+        }
+    }
+    None
+}
+
+fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    struct Folders {
+        _guard: tempfile::TempDir,
+        home: PathBuf,
+        root: PathBuf,
+        cwd: PathBuf,
+    }
+
+    fn folders(files: &[(&str, &[u8])]) -> Folders {
+        let guard = tempfile::tempdir().unwrap();
+        let top = guard.path().canonicalize().unwrap();
+        let (home, root) = (top.join("home"), top.join("root"));
+        let cwd = root.join("a/b");
+        fs::create_dir_all(&cwd).unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        fs::create_dir_all(&home).unwrap();
+        for (path, content) in files {
+            fs::write(top.join(path), content).unwrap();
+        }
+        Folders {
+            _guard: guard,
+            home,
+            root,
+            cwd,
+        }
+    }
+
+    #[track_caller]
+    fn check(files: &[(&str, &[u8])], settings: &str, expected: Option<&str>) {
+        let folders = folders(files);
+        let settings = ProjectDocSettings::from_file(&toml::from_str(settings).unwrap());
+        let docs = settings.read(&folders.home, &folders.cwd);
+        assert_eq!(docs.text.as_deref(), expected);
+        assert!(docs.error.is_none());
+    }
+
+    #[test]
+    fn the_chain_goes_from_the_root_down() {
+        check(&[], "", None);
+        check(
+            &[
+                ("home/AGENTS.md", b" global \n"),
+                ("root/AGENTS.md", b"root\n"),
+                ("root/a/AGENTS.md", b" \n"),
+                ("root/a/b/AGENTS.md", b"deep"),
+            ],
+            "",
+            Some("global\n\n--- project-doc ---\n\nroot\n\n\ndeep"),
+        );
+        check(&[("home/AGENTS.md", b"global")], "", Some("global"));
+        check(&[("root/AGENTS.md", b"root")], "", Some("root"));
+    }
+
+    #[test]
+    fn overrides_and_further_names() {
+        check(
+            &[
+                ("home/AGENTS.override.md", b"\n"),
+                ("home/AGENTS.md", b"global"),
+                ("root/AGENTS.override.md", b"over"),
+                ("root/AGENTS.md", b"root"),
+                ("root/a/OTHER.md", b"other"),
+            ],
+            "project_doc_fallback_filenames = [' OTHER.md ', ' ']",
+            Some("global\n\n--- project-doc ---\n\nover\n\nother"),
+        );
+    }
+
+    #[test]
+    fn the_budget_is_shared() {
+        let files: &[(&str, &[u8])] = &[
+            ("root/AGENTS.md", b"12345"),
+            ("root/a/AGENTS.md", b"678"),
+            ("root/a/b/AGENTS.md", b"9"),
+        ];
+        check(files, "project_doc_max_bytes = 7", Some("12345\n\n67"));
+        check(files, "project_doc_max_bytes = 5", Some("12345"));
+        check(files, "project_doc_max_bytes = 0", None);
+        check(files, "project_root_markers = []", Some("9"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced() {
+        check(&[("root/AGENTS.md", b"a\xffb")], "", Some("a\u{fffd}b"));
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_leaves_the_global_text() {
+        let folders = folders(&[("home/AGENTS.md", b"global")]);
+        let settings = ProjectDocSettings::from_file(&ConfigFile::default());
+        let docs = settings.read(&folders.home, &folders.root.join("gone"));
+        assert_eq!(docs.text.as_deref(), Some("global"));
+        assert!(docs.error.is_some());
+    }
+}

@@ -1,0 +1,89 @@
+//! The layers of a project: its `.codex` folders, ignored until the project is trusted.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::environment::Environment;
+use crate::error::ConfigError;
+use crate::layer::Layer;
+use crate::project::Project;
+use crate::source::CONFIG_FILE;
+use crate::source::LayerSource;
+use crate::stack::read;
+use crate::trust::TrustDecision;
+use crate::trust::TrustLevel;
+use crate::trust::TrustRules;
+
+/// The layers of a project, from its root down. The home folder is none of them.
+pub(crate) fn project_layers(
+    env: &Environment,
+    project: &Project,
+    rules: &TrustRules,
+) -> Result<Vec<Layer>, ConfigError> {
+    let real_home = env.codex_home.canonicalize().ok();
+    let mut layers = Vec::new();
+    for parent in project.folders() {
+        let folder = parent.join(".codex");
+        let is_home = || folder == env.codex_home || folder.canonicalize().ok() == real_home;
+        if !folder.is_dir() || is_home() {
+            continue;
+        }
+        let decision = rules.decide(parent, project);
+        layers.push(project_layer(env, folder, decision, project)?);
+    }
+    Ok(layers)
+}
+
+fn project_layer(
+    env: &Environment,
+    folder: PathBuf,
+    decision: Option<TrustDecision>,
+    project: &Project,
+) -> Result<Layer, ConfigError> {
+    let text = read(&folder.join(CONFIG_FILE));
+    let parse = |text: String| {
+        let source = LayerSource::Project {
+            folder: folder.clone(),
+        };
+        Layer::parse(source, text, env.path_base(&folder))
+    };
+    let trusted = decision.as_ref().map(|decision| decision.level) == Some(TrustLevel::Trusted);
+    if trusted {
+        return parse(text?).map_err(|error| match error {
+            ConfigError::File(error) => ConfigError::ProjectFile { error },
+            other => other,
+        });
+    }
+    // What is ignored anyway may be broken.
+    let layer = text.and_then(parse).or_else(|_| parse(String::new()))?;
+    Ok(layer.disabled(disabled_reason(env, decision, project)))
+}
+
+fn disabled_reason(
+    env: &Environment,
+    decision: Option<TrustDecision>,
+    project: &Project,
+) -> String {
+    let file = env.user_config_file();
+    let file = file.display();
+    match decision {
+        Some(decision) => format!(
+            "{} is marked as untrusted in {file}. To load config.toml, mark it trusted.",
+            decision.folder.display(),
+        ),
+        None => format!(
+            "To load config.toml, add {} as a trusted project in {file}.",
+            project.trust_key().display(),
+        ),
+    }
+}
+
+/// Whether a folder of an ignored project holds anything that would take effect.
+pub(crate) fn holds_settings(folder: &std::path::Path) -> io::Result<bool> {
+    for name in [CONFIG_FILE, "rules", "hooks.json", "agents", "skills"] {
+        if folder.join(name).try_exists()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,197 @@
+//! What settings files may say: the typed form of one `config.toml`, of a layer or of all merged.
+//!
+//! Everything is optional, defaults are applied later. Unknown keys are left out; a value of the wrong
+//! type is an error. Written out again, every known key appears, unset ones as null.
+
+mod agents;
+mod apps;
+mod mcp;
+mod permissions;
+mod profile;
+mod provider;
+mod sandbox;
+mod services;
+mod storage;
+mod telemetry;
+mod tools;
+mod ui;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+
+use codex_protocol::ApprovalsReviewer;
+use codex_protocol::AskForApproval;
+use codex_protocol::ForcedLoginMethod;
+use codex_protocol::Personality;
+use codex_protocol::ReasoningEffort;
+use codex_protocol::ReasoningSummary;
+use codex_protocol::ServiceTier;
+use codex_protocol::Verbosity;
+use codex_protocol::WebSearchMode;
+use serde::Deserialize;
+use serde::Serialize;
+
+pub use agents::AgentRoleFile;
+pub use agents::AgentsFile;
+pub use apps::AppDefaults;
+pub use apps::AppFile;
+pub use apps::AppToolFile;
+pub use apps::AppsFile;
+pub use apps::ToolApprovalMode;
+pub use mcp::McpServer;
+pub use mcp::McpTool;
+pub use mcp::McpTransport;
+pub use permissions::FileAccess;
+pub use permissions::FileRule;
+pub use permissions::NetworkFile;
+pub use permissions::NetworkMode;
+pub use permissions::PermissionsFile;
+pub(crate) use profile::PROFILE_KEYS;
+pub use profile::ProfileFile;
+pub use provider::ProviderFile;
+pub use provider::WireApi;
+pub use sandbox::EnvironmentInherit;
+pub use sandbox::SandboxMode;
+pub use sandbox::ShellEnvironmentFile;
+pub use sandbox::WindowsFile;
+pub use sandbox::WindowsSandbox;
+pub use sandbox::WorkspaceWriteFile;
+pub use services::AudioFile;
+pub use services::CredentialsStore;
+pub use services::McpCredentialsStore;
+pub use services::RealtimeFile;
+pub use services::RealtimeKind;
+pub use storage::GhostSnapshotFile;
+pub use storage::HistoryFile;
+pub use storage::HistoryPersistence;
+pub use storage::MemoriesFile;
+pub use telemetry::Exporter;
+pub use telemetry::OtelFile;
+pub use telemetry::OtlpProtocol;
+pub use telemetry::SwitchFile;
+pub use telemetry::TlsFile;
+pub use tools::BundledSkills;
+pub use tools::Discoverable;
+pub use tools::DiscoverableKind;
+pub use tools::PluginFile;
+pub use tools::SkillRule;
+pub use tools::SkillsFile;
+pub use tools::ToolSuggestFile;
+pub use tools::ToolsFile;
+pub use ui::FileOpener;
+pub use ui::NoticeFile;
+pub use ui::TuiFile;
+
+use crate::trust::TrustLevel;
+
+/// The settings of one file, or of all layers merged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct ConfigFile {
+    // Model and provider.
+    pub model: Option<String>,
+    pub review_model: Option<String>,
+    pub model_provider: Option<String>,
+    pub model_providers: BTreeMap<String, ProviderFile>,
+    pub openai_base_url: Option<String>,
+    pub chatgpt_base_url: Option<String>,
+    pub oss_provider: Option<String>,
+    pub model_reasoning_effort: Option<ReasoningEffort>,
+    pub plan_mode_reasoning_effort: Option<ReasoningEffort>,
+    pub model_reasoning_summary: Option<ReasoningSummary>,
+    pub model_supports_reasoning_summaries: Option<bool>,
+    pub model_verbosity: Option<Verbosity>,
+    pub model_context_window: Option<i64>,
+    pub model_auto_compact_token_limit: Option<i64>,
+    pub tool_output_token_limit: Option<u64>,
+    pub model_catalog_json: Option<PathBuf>,
+    pub service_tier: Option<ServiceTier>,
+    pub personality: Option<Personality>,
+    pub web_search: Option<WebSearchMode>,
+    pub tools: Option<ToolsFile>,
+
+    // Instructions and context.
+    pub instructions: Option<String>,
+    pub developer_instructions: Option<String>,
+    pub model_instructions_file: Option<PathBuf>,
+    pub experimental_instructions_file: Option<PathBuf>,
+    pub compact_prompt: Option<String>,
+    pub experimental_compact_prompt_file: Option<PathBuf>,
+    pub project_doc_max_bytes: Option<u64>,
+    pub project_doc_fallback_filenames: Option<Vec<String>>,
+    pub project_root_markers: Option<Vec<String>>,
+    pub commit_attribution: Option<String>,
+
+    // Approvals and the sandbox.
+    pub approval_policy: Option<AskForApproval>,
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    pub sandbox_mode: Option<SandboxMode>,
+    pub sandbox_workspace_write: Option<WorkspaceWriteFile>,
+    pub default_permissions: Option<String>,
+    pub permissions: Option<BTreeMap<String, PermissionsFile>>,
+    pub shell_environment_policy: ShellEnvironmentFile,
+    pub allow_login_shell: Option<bool>,
+    pub zsh_path: Option<PathBuf>,
+    pub background_terminal_max_timeout: Option<u64>,
+    pub windows: Option<WindowsFile>,
+
+    // Tools, agents, extensions.
+    pub mcp_servers: BTreeMap<String, McpServer>,
+    pub mcp_oauth_credentials_store: Option<McpCredentialsStore>,
+    pub mcp_oauth_callback_port: Option<NonZeroU16>,
+    pub mcp_oauth_callback_url: Option<String>,
+    pub agents: Option<AgentsFile>,
+    pub skills: Option<SkillsFile>,
+    pub plugins: BTreeMap<String, PluginFile>,
+    pub apps: Option<AppsFile>,
+    pub tool_suggest: Option<ToolSuggestFile>,
+    pub memories: Option<MemoriesFile>,
+    pub ghost_snapshot: Option<GhostSnapshotFile>,
+    pub js_repl_node_path: Option<PathBuf>,
+    pub js_repl_node_module_dirs: Option<Vec<PathBuf>>,
+    pub notify: Option<Vec<String>>,
+    pub audio: Option<AudioFile>,
+    pub realtime: Option<RealtimeFile>,
+    pub experimental_realtime_ws_base_url: Option<String>,
+    pub experimental_realtime_ws_model: Option<String>,
+    pub experimental_realtime_ws_backend_prompt: Option<String>,
+    pub experimental_realtime_ws_startup_context: Option<String>,
+    pub experimental_realtime_start_instructions: Option<String>,
+
+    // Account, storage, telemetry.
+    pub cli_auth_credentials_store: Option<CredentialsStore>,
+    pub forced_login_method: Option<ForcedLoginMethod>,
+    pub forced_chatgpt_workspace_id: Option<String>,
+    pub history: Option<HistoryFile>,
+    pub sqlite_home: Option<PathBuf>,
+    pub log_dir: Option<PathBuf>,
+    pub hide_agent_reasoning: Option<bool>,
+    pub show_raw_agent_reasoning: Option<bool>,
+    pub analytics: Option<SwitchFile>,
+    pub feedback: Option<SwitchFile>,
+    pub otel: Option<OtelFile>,
+    pub profile: Option<String>,
+    pub profiles: BTreeMap<String, ProfileFile>,
+    pub projects: Option<BTreeMap<String, ProjectFile>>,
+    pub features: Option<BTreeMap<String, bool>>,
+    pub suppress_unstable_features_warning: Option<bool>,
+    pub experimental_use_unified_exec_tool: Option<bool>,
+    pub experimental_use_freeform_apply_patch: Option<bool>,
+
+    // Read by terminal clients only.
+    pub tui: Option<TuiFile>,
+    pub notice: Option<NoticeFile>,
+    pub file_opener: Option<FileOpener>,
+    pub check_for_update_on_startup: Option<bool>,
+    pub disable_paste_burst: Option<bool>,
+    pub windows_wsl_setup_acknowledged: Option<bool>,
+}
+
+/// `[projects."<path>"]`: what the user decided about a project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectFile {
+    /// Whether its settings may take effect; undecided when absent.
+    pub trust_level: Option<TrustLevel>,
+}

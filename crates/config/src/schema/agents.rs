@@ -1,0 +1,84 @@
+//! `[agents]`: limits of sub-agents, and their roles.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::MapAccess;
+use serde::de::Visitor;
+use serde::ser::SerializeMap;
+
+/// Limits of sub-agents; every other key is a role.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentsFile {
+    /// How many agents may run at once.
+    pub max_threads: Option<i64>,
+    /// How deep agents may spawn agents.
+    pub max_depth: Option<i64>,
+    /// How long a job may run.
+    pub job_max_runtime_seconds: Option<i64>,
+    /// The roles by name.
+    pub roles: BTreeMap<String, AgentRoleFile>,
+}
+
+/// `[agents.<role>]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentRoleFile {
+    /// What the role is for.
+    pub description: Option<String>,
+    /// A file with settings of the role.
+    pub config_file: Option<PathBuf>,
+    /// Names for agents of the role.
+    pub nickname_candidates: Option<Vec<String>>,
+}
+
+impl Serialize for AgentsFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("max_threads", &self.max_threads)?;
+        map.serialize_entry("max_depth", &self.max_depth)?;
+        map.serialize_entry("job_max_runtime_seconds", &self.job_max_runtime_seconds)?;
+        for (name, role) in &self.roles {
+            map.serialize_entry(name, role)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for AgentsFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(AgentsVisitor)
+    }
+}
+
+struct AgentsVisitor;
+
+impl<'de> Visitor<'de> for AgentsVisitor {
+    type Value = AgentsFile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of agent limits and roles")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AgentsFile, A::Error> {
+        let mut agents = AgentsFile::default();
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "max_threads" => agents.max_threads = Some(map.next_value()?),
+                "max_depth" => agents.max_depth = Some(map.next_value()?),
+                "job_max_runtime_seconds" => {
+                    agents.job_max_runtime_seconds = Some(map.next_value()?);
+                }
+                _ => {
+                    agents.roles.insert(key, map.next_value()?);
+                }
+            }
+        }
+        Ok(agents)
+    }
+}

@@ -1,0 +1,136 @@
+//! `[apps]`: which apps and which of their tools may be used.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::MapAccess;
+use serde::de::Visitor;
+use serde::ser::SerializeMap;
+
+/// All apps: what holds for every one, and the single ones by their id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AppsFile {
+    /// `[apps._default]`.
+    pub default: Option<AppDefaults>,
+    /// `[apps.<id>]`.
+    pub apps: BTreeMap<String, AppFile>,
+}
+
+/// What holds for every app that says nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AppDefaults {
+    /// Whether apps may be used.
+    pub enabled: bool,
+    /// Whether their tools that destroy something may be used.
+    pub destructive_enabled: bool,
+    /// Whether their tools that reach anywhere may be used.
+    pub open_world_enabled: bool,
+}
+
+impl Default for AppDefaults {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            destructive_enabled: true,
+            open_world_enabled: true,
+        }
+    }
+}
+
+/// `[apps.<id>]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AppFile {
+    /// Whether the app may be used.
+    pub enabled: bool,
+    /// Whether its tools that destroy something may be used.
+    pub destructive_enabled: Option<bool>,
+    /// Whether its tools that reach anywhere may be used.
+    pub open_world_enabled: Option<bool>,
+    /// How calls of its tools are approved.
+    pub default_tools_approval_mode: Option<ToolApprovalMode>,
+    /// Whether its tools may be used.
+    pub default_tools_enabled: Option<bool>,
+    /// Single tools by name or title.
+    pub tools: Option<BTreeMap<String, AppToolFile>>,
+}
+
+impl Default for AppFile {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            destructive_enabled: None,
+            open_world_enabled: None,
+            default_tools_approval_mode: None,
+            default_tools_enabled: None,
+            tools: None,
+        }
+    }
+}
+
+/// `[apps.<id>.tools.<tool>]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AppToolFile {
+    /// Whether the tool may be used.
+    pub enabled: Option<bool>,
+    /// How calls of it are approved.
+    pub approval_mode: Option<ToolApprovalMode>,
+}
+
+/// How calls of a tool are approved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolApprovalMode {
+    /// As its hints say.
+    #[default]
+    Auto,
+    /// A person is asked.
+    Prompt,
+    /// Without asking.
+    Approve,
+}
+
+impl Serialize for AppsFile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("_default", &self.default)?;
+        for (id, app) in &self.apps {
+            map.serialize_entry(id, app)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for AppsFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(AppsVisitor)
+    }
+}
+
+struct AppsVisitor;
+
+impl<'de> Visitor<'de> for AppsVisitor {
+    type Value = AppsFile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of apps")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AppsFile, A::Error> {
+        let mut apps = AppsFile::default();
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "_default" {
+                apps.default = Some(map.next_value()?);
+            } else {
+                apps.apps.insert(key, map.next_value()?);
+            }
+        }
+        Ok(apps)
+    }
+}

@@ -1,0 +1,313 @@
+//! `[mcp_servers.<name>]`: how an MCP server is reached, and which of its tools count.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::ToolApprovalMode;
+
+/// One MCP server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "McpServerForm", into = "McpServerForm")]
+pub struct McpServer {
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// Whether it is started.
+    pub enabled: bool,
+    /// Whether a session fails without it.
+    pub required: bool,
+    /// How long it may take to start.
+    pub startup_timeout: Option<Duration>,
+    /// How long a call of a tool may take.
+    pub tool_timeout: Option<Duration>,
+    /// The only tools that count; all if absent.
+    pub enabled_tools: Option<Vec<String>>,
+    /// Tools that do not count.
+    pub disabled_tools: Option<Vec<String>>,
+    /// Single tools.
+    pub tools: BTreeMap<String, McpTool>,
+    /// What to ask for at a login.
+    pub scopes: Option<Vec<String>>,
+}
+
+/// How an MCP server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum McpTransport {
+    /// As a program of its own, over its standard input and output.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables set for it.
+        env: BTreeMap<String, String>,
+        /// Variables passed on to it.
+        env_vars: Vec<String>,
+        /// Where it runs.
+        cwd: Option<String>,
+    },
+    /// Over HTTP.
+    Http {
+        /// Its address.
+        url: String,
+        /// The variable with the token for it.
+        bearer_token_env_var: Option<String>,
+        /// Headers of every request.
+        http_headers: BTreeMap<String, String>,
+        /// Headers whose values are in variables.
+        env_http_headers: BTreeMap<String, String>,
+        /// The resource to name at a login.
+        oauth_resource: Option<String>,
+    },
+}
+
+/// `[mcp_servers.<name>.tools.<tool>]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct McpTool {
+    /// How calls of it are approved.
+    pub approval_mode: Option<ToolApprovalMode>,
+}
+
+/// The keys as they are written, before they are checked against each other.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct McpServerForm {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    env: Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    env_vars: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bearer_token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bearer_token_env_var: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http_headers: Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    env_http_headers: Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oauth_resource: Option<String>,
+    enabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    startup_timeout_sec: Option<f64>,
+    #[serde(skip_serializing)]
+    startup_timeout_ms: Option<u64>,
+    tool_timeout_sec: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enabled_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disabled_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    tools: BTreeMap<String, McpTool>,
+    #[serde(skip_serializing)]
+    #[allow(dead_code, reason = "accepted and ignored")]
+    name: Option<String>,
+}
+
+/// Why the keys of a server do not fit together.
+#[derive(Debug, thiserror::Error)]
+enum McpFormError {
+    #[error("invalid transport")]
+    NoTransport,
+    #[error("{0} is not supported for {1}")]
+    Unsupported(&'static str, &'static str),
+    #[error("{0} must be a non-negative number of seconds")]
+    Timeout(&'static str),
+}
+
+impl TryFrom<McpServerForm> for McpServer {
+    type Error = McpFormError;
+
+    fn try_from(form: McpServerForm) -> Result<Self, McpFormError> {
+        let startup_timeout = match form.startup_timeout_sec {
+            Some(_) => seconds("startup_timeout_sec", form.startup_timeout_sec)?,
+            None => form.startup_timeout_ms.map(Duration::from_millis),
+        };
+        let tool_timeout = seconds("tool_timeout_sec", form.tool_timeout_sec)?;
+        Ok(Self {
+            transport: transport_of(&form)?,
+            enabled: form.enabled.unwrap_or(true),
+            required: form.required.unwrap_or(false),
+            startup_timeout,
+            tool_timeout,
+            enabled_tools: form.enabled_tools,
+            disabled_tools: form.disabled_tools,
+            tools: form.tools,
+            scopes: form.scopes,
+        })
+    }
+}
+
+fn transport_of(form: &McpServerForm) -> Result<McpTransport, McpFormError> {
+    if let Some(command) = &form.command {
+        let foreign = [
+            ("url", form.url.is_some()),
+            ("bearer_token_env_var", form.bearer_token_env_var.is_some()),
+            ("bearer_token", form.bearer_token.is_some()),
+            ("http_headers", form.http_headers.is_some()),
+            ("env_http_headers", form.env_http_headers.is_some()),
+            ("oauth_resource", form.oauth_resource.is_some()),
+        ];
+        refuse(&foreign, "stdio")?;
+        return Ok(McpTransport::Stdio {
+            command: command.clone(),
+            args: form.args.clone().unwrap_or_default(),
+            env: form.env.clone().unwrap_or_default(),
+            env_vars: form.env_vars.clone().unwrap_or_default(),
+            cwd: form.cwd.clone(),
+        });
+    }
+    let url = form.url.clone().ok_or(McpFormError::NoTransport)?;
+    let foreign = [
+        ("args", form.args.is_some()),
+        ("env", form.env.is_some()),
+        ("env_vars", form.env_vars.is_some()),
+        ("cwd", form.cwd.is_some()),
+        ("bearer_token", form.bearer_token.is_some()),
+    ];
+    refuse(&foreign, "streamable_http")?;
+    Ok(McpTransport::Http {
+        url,
+        bearer_token_env_var: form.bearer_token_env_var.clone(),
+        http_headers: form.http_headers.clone().unwrap_or_default(),
+        env_http_headers: form.env_http_headers.clone().unwrap_or_default(),
+        oauth_resource: form.oauth_resource.clone(),
+    })
+}
+
+fn refuse(foreign: &[(&'static str, bool)], transport: &'static str) -> Result<(), McpFormError> {
+    match foreign.iter().find(|(_, present)| *present) {
+        Some((key, _)) => Err(McpFormError::Unsupported(key, transport)),
+        None => Ok(()),
+    }
+}
+
+fn seconds(key: &'static str, value: Option<f64>) -> Result<Option<Duration>, McpFormError> {
+    let Some(value) = value else { return Ok(None) };
+    match Duration::try_from_secs_f64(value) {
+        Ok(duration) => Ok(Some(duration)),
+        Err(_) => Err(McpFormError::Timeout(key)),
+    }
+}
+
+impl From<McpServer> for McpServerForm {
+    fn from(server: McpServer) -> Self {
+        let mut form = Self {
+            enabled: Some(server.enabled),
+            required: server.required.then_some(true),
+            startup_timeout_sec: server.startup_timeout.map(|d| d.as_secs_f64()),
+            tool_timeout_sec: server.tool_timeout.map(|d| d.as_secs_f64()),
+            enabled_tools: server.enabled_tools,
+            disabled_tools: server.disabled_tools,
+            tools: server.tools,
+            scopes: server.scopes,
+            ..Self::default()
+        };
+        match server.transport {
+            McpTransport::Stdio {
+                command,
+                args,
+                env,
+                env_vars,
+                cwd,
+            } => {
+                form.command = Some(command);
+                form.args = Some(args);
+                form.env = (!env.is_empty()).then_some(env);
+                form.env_vars = (!env_vars.is_empty()).then_some(env_vars);
+                form.cwd = cwd;
+            }
+            McpTransport::Http {
+                url,
+                bearer_token_env_var,
+                http_headers,
+                env_http_headers,
+                oauth_resource,
+            } => {
+                form.url = Some(url);
+                form.bearer_token_env_var = bearer_token_env_var;
+                form.http_headers = (!http_headers.is_empty()).then_some(http_headers);
+                form.env_http_headers = (!env_http_headers.is_empty()).then_some(env_http_headers);
+                form.oauth_resource = oauth_resource;
+            }
+        }
+        form
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn server(text: &str) -> Result<McpServer, String> {
+        toml::from_str(text).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        let stdio =
+            server("command = 'c'\nstartup_timeout_ms = 1500\ntool_timeout_sec = 2").unwrap();
+        assert_eq!(
+            serde_json::to_value(&stdio).unwrap(),
+            json!({
+                "command": "c", "args": [], "enabled": true,
+                "startup_timeout_sec": 1.5, "tool_timeout_sec": 2.0,
+            }),
+        );
+        let http = server("url = 'http://x'\nrequired = true\ntools.t.approval_mode = 'prompt'");
+        assert_eq!(
+            serde_json::to_value(http.unwrap()).unwrap(),
+            json!({
+                "url": "http://x", "enabled": true, "required": true, "tool_timeout_sec": null,
+                "tools": {"t": {"approval_mode": "prompt"}},
+            }),
+        );
+    }
+
+    #[test]
+    fn keys_of_the_other_transport_are_refused() {
+        let table = [
+            ("enabled = true", "invalid transport"),
+            ("command = 'c'\nurl = 'u'", "url is not supported for stdio"),
+            (
+                "command = 'c'\nhttp_headers = {}",
+                "http_headers is not supported for stdio",
+            ),
+            (
+                "url = 'u'\nargs = []",
+                "args is not supported for streamable_http",
+            ),
+            (
+                "url = 'u'\nbearer_token = 'x'",
+                "bearer_token is not supported for streamable_http",
+            ),
+            (
+                "url = 'u'\ntool_timeout_sec = -1",
+                "tool_timeout_sec must be a non-negative number of seconds",
+            ),
+            (
+                "url = 'u'\nstartup_timeout_sec = inf",
+                "startup_timeout_sec must be a non-negative number of seconds",
+            ),
+        ];
+        for (text, expected) in table {
+            assert_eq!(server(text).unwrap_err(), expected, "{text}");
+        }
+    }
+}

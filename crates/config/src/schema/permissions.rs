@@ -1,0 +1,108 @@
+//! `[permissions.<name>]`: named sets of what commands may touch.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::MapAccess;
+use serde::de::Visitor;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::value::StrDeserializer;
+
+/// One named set of permissions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PermissionsFile {
+    /// Rules for files, by path.
+    pub filesystem: Option<BTreeMap<String, FileRule>>,
+    /// Rules for the network.
+    pub network: Option<NetworkFile>,
+}
+
+/// What may be done with files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileAccess {
+    /// Reading.
+    Read,
+    /// Reading and writing.
+    Write,
+    /// Nothing.
+    None,
+}
+
+/// The rule for a path: for itself and everything below, or for single paths below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileRule {
+    /// For the path.
+    Path(FileAccess),
+    /// For paths relative to it; `.` is itself.
+    Below(BTreeMap<String, FileAccess>),
+}
+
+/// Rules for the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct NetworkFile {
+    pub enabled: Option<bool>,
+    pub proxy_url: Option<String>,
+    pub enable_socks5: Option<bool>,
+    pub socks_url: Option<String>,
+    pub enable_socks5_udp: Option<bool>,
+    pub allow_upstream_proxy: Option<bool>,
+    pub dangerously_allow_non_loopback_proxy: Option<bool>,
+    pub dangerously_allow_all_unix_sockets: Option<bool>,
+    pub mode: Option<NetworkMode>,
+    pub allowed_domains: Option<Vec<String>>,
+    pub denied_domains: Option<Vec<String>>,
+    pub allow_unix_sockets: Option<Vec<String>>,
+    pub allow_local_binding: Option<bool>,
+}
+
+/// What the network proxy lets through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkMode {
+    /// Requests that only read.
+    Limited,
+    /// Everything.
+    #[default]
+    Full,
+}
+
+impl Serialize for FileRule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Path(access) => access.serialize(serializer),
+            Self::Below(rules) => rules.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FileRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FileRuleVisitor)
+    }
+}
+
+struct FileRuleVisitor;
+
+impl<'de> Visitor<'de> for FileRuleVisitor {
+    type Value = FileRule;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`read`, `write`, `none`, or a table of paths with these")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<FileRule, E> {
+        FileAccess::deserialize(StrDeserializer::new(text)).map(FileRule::Path)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FileRule, A::Error> {
+        BTreeMap::deserialize(MapAccessDeserializer::new(map)).map(FileRule::Below)
+    }
+}

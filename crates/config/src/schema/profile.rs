@@ -1,0 +1,111 @@
+//! `[profiles.<name>]`: named sets of settings of which one can be chosen.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use codex_protocol::ApprovalsReviewer;
+use codex_protocol::AskForApproval;
+use codex_protocol::Personality;
+use codex_protocol::ReasoningEffort;
+use codex_protocol::ReasoningSummary;
+use codex_protocol::ServiceTier;
+use codex_protocol::Verbosity;
+use codex_protocol::WebSearchMode;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::SandboxMode;
+use super::SwitchFile;
+use super::ToolsFile;
+use super::WindowsFile;
+
+/// One profile; a key means what it means at the top level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct ProfileFile {
+    pub model: Option<String>,
+    pub service_tier: Option<ServiceTier>,
+    pub model_provider: Option<String>,
+    pub approval_policy: Option<AskForApproval>,
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    pub sandbox_mode: Option<SandboxMode>,
+    pub model_reasoning_effort: Option<ReasoningEffort>,
+    pub plan_mode_reasoning_effort: Option<ReasoningEffort>,
+    pub model_reasoning_summary: Option<ReasoningSummary>,
+    pub model_verbosity: Option<Verbosity>,
+    pub model_catalog_json: Option<PathBuf>,
+    pub personality: Option<Personality>,
+    pub chatgpt_base_url: Option<String>,
+    pub model_instructions_file: Option<PathBuf>,
+    pub js_repl_node_path: Option<PathBuf>,
+    pub js_repl_node_module_dirs: Option<Vec<PathBuf>>,
+    pub zsh_path: Option<PathBuf>,
+    pub experimental_instructions_file: Option<PathBuf>,
+    pub experimental_compact_prompt_file: Option<PathBuf>,
+    pub include_apply_patch_tool: Option<bool>,
+    pub experimental_use_unified_exec_tool: Option<bool>,
+    pub experimental_use_freeform_apply_patch: Option<bool>,
+    pub tools_view_image: Option<bool>,
+    pub tools: Option<ToolsFile>,
+    pub web_search: Option<WebSearchMode>,
+    pub analytics: Option<SwitchFile>,
+    pub windows: Option<WindowsFile>,
+    pub features: Option<BTreeMap<String, bool>>,
+    pub oss_provider: Option<String>,
+}
+
+/// The keys of a profile that settle something at the top level. Switches of features are not among
+/// them: they have an order of their own.
+pub(crate) const PROFILE_KEYS: &[&str] = &[
+    "analytics",
+    "approval_policy",
+    "approvals_reviewer",
+    "chatgpt_base_url",
+    "experimental_compact_prompt_file",
+    "experimental_instructions_file",
+    "js_repl_node_module_dirs",
+    "js_repl_node_path",
+    "model",
+    "model_catalog_json",
+    "model_instructions_file",
+    "model_provider",
+    "model_reasoning_effort",
+    "model_reasoning_summary",
+    "model_verbosity",
+    "oss_provider",
+    "personality",
+    "plan_mode_reasoning_effort",
+    "sandbox_mode",
+    "service_tier",
+    "tools",
+    "web_search",
+    "windows",
+    "zsh_path",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_but_the_switches_settles_something() {
+        let form = serde_json::to_value(ProfileFile::default()).unwrap();
+        let switches = [
+            "experimental_use_freeform_apply_patch",
+            "experimental_use_unified_exec_tool",
+            "features",
+            "include_apply_patch_tool",
+            "tools_view_image",
+        ];
+        let mut keys: Vec<&str> = form
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        keys.retain(|key| !switches.contains(key));
+        keys.sort_unstable();
+        assert_eq!(keys, PROFILE_KEYS);
+    }
+}

@@ -1,0 +1,56 @@
+//! What is kept on disk: message history, memories, snapshots for undo.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// `[history]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HistoryFile {
+    /// Whether messages are kept.
+    pub persistence: HistoryPersistence,
+    /// How large the file may grow.
+    pub max_bytes: Option<u64>,
+}
+
+/// Whether the messages of users are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HistoryPersistence {
+    /// They are.
+    #[default]
+    SaveAll,
+    /// They are not.
+    None,
+}
+
+/// `[memories]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct MemoriesFile {
+    pub no_memories_if_mcp_or_web_search: Option<bool>,
+    pub generate_memories: Option<bool>,
+    pub use_memories: Option<bool>,
+    pub max_raw_memories_for_consolidation: Option<i64>,
+    pub max_unused_days: Option<i64>,
+    pub max_rollout_age_days: Option<i64>,
+    pub max_rollouts_per_startup: Option<i64>,
+    pub min_rollout_idle_hours: Option<i64>,
+    pub extract_model: Option<String>,
+    pub consolidation_model: Option<String>,
+}
+
+/// `[ghost_snapshot]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GhostSnapshotFile {
+    /// Untracked files above this many bytes are left out; none if not positive.
+    #[serde(alias = "ignore_untracked_files_over_bytes")]
+    pub ignore_large_untracked_files: Option<i64>,
+    /// Untracked folders with more files than this are left out; none if not positive.
+    #[serde(alias = "large_untracked_dir_warning_threshold")]
+    pub ignore_large_untracked_dirs: Option<i64>,
+    /// Whether to keep quiet about what was left out.
+    pub disable_warnings: Option<bool>,
+}

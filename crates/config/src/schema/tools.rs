@@ -1,0 +1,126 @@
+//! Built-in tools, skills, plugins and suggestions.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use codex_protocol::WebSearchToolConfig;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::de::MapAccess;
+use serde::de::Visitor;
+use serde::de::value::MapAccessDeserializer;
+
+/// `[tools]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolsFile {
+    /// How web searches are narrowed. The switch of older files is accepted and says nothing.
+    #[serde(deserialize_with = "web_search")]
+    pub web_search: Option<WebSearchToolConfig>,
+    /// Read, without effect.
+    pub view_image: Option<bool>,
+}
+
+fn web_search<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<WebSearchToolConfig>, D::Error> {
+    deserializer.deserialize_any(WebSearchVisitor)
+}
+
+struct WebSearchVisitor;
+
+impl<'de> Visitor<'de> for WebSearchVisitor {
+    type Value = Option<WebSearchToolConfig>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of web search options or a boolean")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        WebSearchToolConfig::deserialize(MapAccessDeserializer::new(map)).map(Some)
+    }
+}
+
+/// `[skills]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkillsFile {
+    /// The skills that come with the program.
+    pub bundled: Option<BundledSkills>,
+    /// Rules for single skills, the last one first to be asked.
+    pub config: Vec<SkillRule>,
+}
+
+/// `[skills.bundled]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BundledSkills {
+    /// Whether they are there.
+    pub enabled: bool,
+}
+
+impl Default for BundledSkills {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
+}
+
+/// `[[skills.config]]`: whether a skill may be used, by the path of its file or by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillRule {
+    /// Its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whether it may be used.
+    pub enabled: bool,
+}
+
+/// `[plugins.<id>]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PluginFile {
+    /// Whether the plugin is used.
+    pub enabled: bool,
+}
+
+impl Default for PluginFile {
+    fn default() -> Self {
+        Self { enabled: true }
+    }
+}
+
+/// `[tool_suggest]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolSuggestFile {
+    /// What may be suggested although it is not installed.
+    pub discoverables: Vec<Discoverable>,
+}
+
+/// Something that may be suggested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discoverable {
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: DiscoverableKind,
+    /// Its id.
+    pub id: String,
+}
+
+/// What may be suggested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscoverableKind {
+    /// A connector of the account.
+    Connector,
+    /// A plugin.
+    Plugin,
+}

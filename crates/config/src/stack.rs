@@ -1,0 +1,278 @@
+//! All layers of settings for one working folder, and the limits that hold with them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::Table;
+use toml::Value;
+
+use crate::environment::Environment;
+use crate::error::ConfigError;
+use crate::layer::Layer;
+use crate::merge::merge;
+use crate::merge::origins;
+use crate::overrides::Overrides;
+use crate::project::Project;
+use crate::project_layers::project_layers;
+use crate::read::read_bounded;
+use crate::requirements;
+use crate::requirements::Requirements;
+use crate::schema::PROFILE_KEYS;
+use crate::source::CONFIG_FILE;
+use crate::source::LayerSource;
+use crate::trust::TrustLevel;
+use crate::trust::TrustRules;
+
+/// All layers of settings, ignored ones included.
+#[derive(Clone, Debug)]
+pub struct LayerStack {
+    /// The layers, lowest precedence first.
+    layers: Vec<Layer>,
+    requirements: Requirements,
+    project: Option<Project>,
+    trust: Option<TrustLevel>,
+}
+
+/// The settings of a stack as the layers around a profile.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MergedTables {
+    /// Files.
+    pub(crate) below_profile: Table,
+    /// The chosen profile.
+    pub(crate) profile: Table,
+    /// Flags, and what the administrator manages.
+    pub(crate) above_profile: Table,
+}
+
+impl LayerStack {
+    /// Reads all layers. Layers of projects are among them only if there is a working folder, which has
+    /// to be an absolute path.
+    pub fn load(
+        env: &Environment,
+        cwd: Option<&Path>,
+        flags: &Overrides,
+    ) -> Result<Self, ConfigError> {
+        let mut layers = Vec::new();
+        layers.extend(system_layer(env)?);
+        layers.push(user_layer(env)?);
+        let flag_layer = flag_layer(env, cwd, flags);
+        let managed = managed_layers(env)?;
+        let requirements = requirements::load(env, &managed)?;
+        let mut project = None;
+        let mut trust = None;
+        if let Some(cwd) = cwd {
+            let mut decisive = merged(layers.iter());
+            merge(&mut decisive, flags.table());
+            let found = Project::discover(cwd, &root_markers(&decisive)?);
+            let rules = TrustRules::from_table(&decisive);
+            trust = rules.decide(cwd, &found).map(|decision| decision.level);
+            layers.extend(project_layers(env, &found, &rules)?);
+            project = Some(found);
+        }
+        layers.extend(flag_layer);
+        layers.extend(managed);
+        Ok(Self {
+            layers,
+            requirements,
+            project,
+            trust,
+        })
+    }
+
+    /// The layers, lowest precedence first, ignored ones included.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The user's layer.
+    pub fn user(&self) -> Option<&Layer> {
+        let user = |layer: &&Layer| matches!(layer.source, LayerSource::User { .. });
+        self.layers.iter().find(user)
+    }
+
+    /// The same layers with other settings of the user.
+    pub(crate) fn with_user(&self, user: Layer) -> Self {
+        let mut stack = self.clone();
+        for layer in &mut stack.layers {
+            if matches!(layer.source, LayerSource::User { .. }) {
+                *layer = user.clone();
+            }
+        }
+        stack
+    }
+
+    /// The limits in force.
+    pub fn requirements(&self) -> &Requirements {
+        &self.requirements
+    }
+
+    /// The project of the working folder.
+    pub fn project(&self) -> Option<&Project> {
+        self.project.as_ref()
+    }
+
+    /// What the user decided about the project of the working folder.
+    pub fn trust(&self) -> Option<TrustLevel> {
+        self.trust
+    }
+
+    /// The layers that count, lowest precedence first.
+    pub fn enabled(&self) -> impl DoubleEndedIterator<Item = &Layer> {
+        self.layers.iter().filter(|layer| layer.is_enabled())
+    }
+
+    /// The folders whose rules, hooks, agent roles and skills may take effect, lowest precedence first.
+    /// Those of a project are among them only once it is trusted.
+    pub fn active_folders(&self) -> impl Iterator<Item = &Path> {
+        self.enabled().filter_map(Layer::folder)
+    }
+
+    /// All settings merged; no profile is applied.
+    pub fn merged(&self) -> Table {
+        merged(self.enabled())
+    }
+
+    /// Which layer each value of the merged settings came from, by dotted path.
+    pub fn origins(&self) -> BTreeMap<String, &Layer> {
+        let layers: Vec<&Layer> = self.enabled().collect();
+        let tables: Vec<_> = layers.iter().map(|layer| layer.effective_table()).collect();
+        let tables: Vec<&Table> = tables.iter().map(AsRef::as_ref).collect();
+        let found = origins(&tables).into_iter();
+        found
+            .filter_map(|(path, at)| Some((path, *layers.get(at)?)))
+            .collect()
+    }
+
+    /// The settings around the chosen profile.
+    pub(crate) fn around_profile(&self) -> Result<MergedTables, ConfigError> {
+        let merged_all = self.merged();
+        let profile = match merged_all.get("profile").and_then(Value::as_str) {
+            None => Table::new(),
+            Some(name) => {
+                let profiles = merged_all.get("profiles").and_then(Value::as_table);
+                let profile = profiles.and_then(|profiles| profiles.get(name)?.as_table());
+                profile
+                    .ok_or_else(|| ConfigError::ProfileNotFound(name.to_owned()))?
+                    .clone()
+            }
+        };
+        let (above, below): (Vec<&Layer>, Vec<&Layer>) = self
+            .enabled()
+            .partition(|layer| layer.source.beats_profile());
+        Ok(MergedTables {
+            below_profile: merged(below.into_iter()),
+            profile,
+            above_profile: merged(above.into_iter()),
+        })
+    }
+}
+
+impl MergedTables {
+    /// All settings merged, the profile in its place.
+    pub(crate) fn merge(&self) -> Table {
+        let mut table = self.below_profile.clone();
+        let mut profile = self.profile.clone();
+        profile.retain(|key, _| PROFILE_KEYS.contains(&key));
+        merge(&mut table, &profile);
+        merge(&mut table, &self.above_profile);
+        table
+    }
+}
+
+fn merged<'a>(layers: impl Iterator<Item = &'a Layer>) -> Table {
+    let mut table = Table::new();
+    for layer in layers {
+        merge(&mut table, &layer.effective_table());
+    }
+    table
+}
+
+/// The text of a file; empty if there is none.
+pub(crate) fn read(path: &Path) -> Result<String, ConfigError> {
+    match read_bounded(path) {
+        Ok(text) => Ok(text.unwrap_or_default()),
+        Err(source) => Err(ConfigError::Read {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
+}
+
+fn system_layer(env: &Environment) -> Result<Option<Layer>, ConfigError> {
+    let Some(folder) = &env.system_folder else {
+        return Ok(None);
+    };
+    let file = folder.join(CONFIG_FILE);
+    let text = read(&file)?;
+    Layer::parse(LayerSource::System { file }, text, env.path_base(folder)).map(Some)
+}
+
+/// The user's layer as it is on disk now.
+pub(crate) fn user_layer(env: &Environment) -> Result<Layer, ConfigError> {
+    let text = read(&env.user_config_file())?;
+    user_layer_of(env, text)
+}
+
+/// The user's layer of a text.
+pub(crate) fn user_layer_of(env: &Environment, text: String) -> Result<Layer, ConfigError> {
+    let file = env.user_config_file();
+    Layer::parse(
+        LayerSource::User { file },
+        text,
+        env.path_base(&env.codex_home),
+    )
+}
+
+fn flag_layer(env: &Environment, cwd: Option<&Path>, flags: &Overrides) -> Option<Layer> {
+    if flags.is_empty() {
+        return None;
+    }
+    let base = env.path_base(cwd.unwrap_or(&env.codex_home));
+    Some(Layer::new(
+        LayerSource::SessionFlags,
+        flags.table().clone(),
+        base,
+    ))
+}
+
+fn managed_layers(env: &Environment) -> Result<Vec<Layer>, ConfigError> {
+    let mut layers = Vec::new();
+    if let Some(file) = &env.managed_config_file {
+        let text = read_bounded(file).map_err(|source| ConfigError::Read {
+            path: file.clone(),
+            source,
+        })?;
+        if let Some(text) = text {
+            let folder = file.parent().unwrap_or(&env.codex_home);
+            let source = LayerSource::ManagedFile { file: file.clone() };
+            layers.push(Layer::parse(source, text, env.path_base(folder))?);
+        }
+    }
+    if let Some(preferences) = &env.managed_preferences
+        && let Some(text) = &preferences.config
+    {
+        let source = LayerSource::ManagedPreferences {
+            domain: preferences.domain.clone(),
+        };
+        layers.push(Layer::parse(
+            source,
+            text.clone(),
+            env.path_base(&env.codex_home),
+        )?);
+    }
+    Ok(layers)
+}
+
+fn root_markers(table: &Table) -> Result<Vec<String>, ConfigError> {
+    let Some(value) = table.get("project_root_markers") else {
+        return Ok(vec![".git".to_owned()]);
+    };
+    let strings = |items: &Vec<Value>| {
+        let items = items.iter().map(|item| item.as_str().map(str::to_owned));
+        items.collect::<Option<Vec<String>>>()
+    };
+    value
+        .as_array()
+        .and_then(strings)
+        .ok_or_else(|| ConfigError::setting("project_root_markers must be an array of strings"))
+}

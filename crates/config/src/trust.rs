@@ -1,0 +1,196 @@
+//! Whether the user trusts a project: `[projects."<path>"] trust_level`.
+//!
+//! Only what the user, the machine or the flags say counts, never a project about itself. Paths are
+//! compared by what they lead to, so links and trailing slashes do not matter.
+
+use std::cell::OnceCell;
+use std::path::Path;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::Serialize;
+use toml::Table;
+use toml::Value;
+
+use crate::key_path::KeyPath;
+use crate::paths::normalize;
+use crate::project::Project;
+
+/// What the user decided about a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrustLevel {
+    /// Its settings, rules, hooks and roles take effect.
+    Trusted,
+    /// They do not.
+    Untrusted,
+}
+
+impl TrustLevel {
+    /// How it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Untrusted => "untrusted",
+        }
+    }
+
+    fn parse(value: &Value) -> Option<Self> {
+        let all = [Self::Trusted, Self::Untrusted];
+        all.into_iter()
+            .find(|level| value.as_str() == Some(level.as_str()))
+    }
+}
+
+/// The key path of the decision about a project, to write it into the user's settings.
+pub fn trust_key_path(folder: &Path) -> Option<KeyPath> {
+    KeyPath::from_segments(["projects", folder.to_str()?, "trust_level"])
+}
+
+/// All decisions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TrustRules {
+    entries: Vec<TrustRule>,
+}
+
+#[derive(Clone, Debug)]
+struct TrustRule {
+    path: PathBuf,
+    /// What the path leads to, looked up when it matters; `None` if there is nothing.
+    real: OnceCell<Option<PathBuf>>,
+    level: TrustLevel,
+}
+
+impl TrustRule {
+    fn leads_to(&self, folder: &Path) -> bool {
+        let real = self.real.get_or_init(|| self.path.canonicalize().ok());
+        self.path == folder || real.as_deref() == Some(folder)
+    }
+}
+
+/// A decision, and for which folder it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TrustDecision {
+    pub(crate) folder: PathBuf,
+    pub(crate) level: TrustLevel,
+}
+
+impl TrustRules {
+    /// The decisions of a table. Values of a wrong type decide nothing here; decoding reports them.
+    pub(crate) fn from_table(table: &Table) -> Self {
+        let projects = table.get("projects").and_then(Value::as_table);
+        let entries = projects
+            .into_iter()
+            .flatten()
+            .filter_map(|(path, project)| {
+                let level = TrustLevel::parse(project.get("trust_level")?)?;
+                Some(TrustRule {
+                    path: normalize(Path::new(path)),
+                    real: OnceCell::new(),
+                    level,
+                })
+            });
+        Self {
+            entries: entries.collect(),
+        }
+    }
+
+    /// The decision about a folder of a project: made for itself, else for the root of the project,
+    /// else for the repository.
+    pub(crate) fn decide(&self, folder: &Path, project: &Project) -> Option<TrustDecision> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let candidates = [
+            Some(folder),
+            Some(&project.root),
+            project.repository.as_deref(),
+        ];
+        let candidates = candidates.into_iter().flatten();
+        candidates.into_iter().find_map(|candidate| {
+            let level = self.level_of(candidate)?;
+            Some(TrustDecision {
+                folder: candidate.to_path_buf(),
+                level,
+            })
+        })
+    }
+
+    fn level_of(&self, folder: &Path) -> Option<TrustLevel> {
+        let plain = normalize(folder);
+        if let Some(rule) = self.entries.iter().find(|rule| rule.path == plain) {
+            return Some(rule.level);
+        }
+        let real = folder.canonicalize().ok()?;
+        // Whoever points two keys at one folder and contradicts himself does not trust it.
+        let levels = self.entries.iter().filter(|rule| rule.leads_to(&real));
+        levels
+            .map(|rule| rule.level)
+            .max_by_key(|level| *level == TrustLevel::Untrusted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn rules(entries: &[(&Path, &str)]) -> TrustRules {
+        let mut table = Table::new();
+        for (path, level) in entries {
+            let path = KeyPath::from_segments(["projects", path.to_str().unwrap(), "trust_level"]);
+            crate::value::set(
+                &mut table,
+                path.unwrap().segments(),
+                Value::String((*level).to_owned()),
+            );
+        }
+        TrustRules::from_table(&table)
+    }
+
+    #[test]
+    fn the_nearest_decision_counts() {
+        let project = Project {
+            cwd: PathBuf::from("/r/a/b"),
+            root: PathBuf::from("/r/a"),
+            repository: Some(PathBuf::from("/r")),
+        };
+        let folder = Path::new("/r/a/b");
+        let decide = |entries: &[(&Path, &str)]| {
+            rules(entries)
+                .decide(folder, &project)
+                .map(|decision| (decision.folder, decision.level))
+        };
+        let (b, a, r) = (Path::new("/r/a/b/"), Path::new("/r/./a"), Path::new("/r"));
+        let untrusted = |path: &str| Some((PathBuf::from(path), TrustLevel::Untrusted));
+        let trusted = |path: &str| Some((PathBuf::from(path), TrustLevel::Trusted));
+        assert_eq!(decide(&[]), None);
+        assert_eq!(decide(&[(r, "trusted")]), trusted("/r"));
+        assert_eq!(
+            decide(&[(r, "trusted"), (a, "untrusted")]),
+            untrusted("/r/a")
+        );
+        assert_eq!(
+            decide(&[(a, "untrusted"), (b, "trusted")]),
+            trusted("/r/a/b")
+        );
+        assert_eq!(decide(&[(Path::new("/r/x"), "trusted")]), None);
+        assert_eq!(decide(&[(r, "maybe")]), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_to_the_same_decision() {
+        let top = tempfile::tempdir().unwrap();
+        let real = top.path().join("real");
+        let link = top.path().join("link");
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        for (written, asked) in [(&real, &link), (&link, &real)] {
+            let project = Project::discover(asked, &[]);
+            let decision = rules(&[(written, "trusted")]).decide(asked, &project);
+            assert_eq!(decision.unwrap().level, TrustLevel::Trusted);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Values between TOML and JSON, and settings at a path of a table.
+
+use serde_json::Map;
+use serde_json::Value as Json;
+use toml::Table;
+use toml::Value;
+
+/// A table as JSON, keys sorted.
+pub(crate) fn table_to_json(table: &Table) -> Json {
+    let map: Map<String, Json> = table
+        .iter()
+        .map(|(key, value)| (key.clone(), to_json(value)))
+        .collect();
+    Json::Object(map)
+}
+
+/// A value as JSON; dates become text, numbers that JSON lacks become null.
+pub(crate) fn to_json(value: &Value) -> Json {
+    match value {
+        Value::String(text) => Json::String(text.clone()),
+        Value::Integer(number) => Json::from(*number),
+        Value::Float(number) => Json::from(*number),
+        Value::Boolean(flag) => Json::Bool(*flag),
+        Value::Datetime(date) => Json::String(date.to_string()),
+        Value::Array(items) => Json::Array(items.iter().map(to_json).collect()),
+        Value::Table(table) => table_to_json(table),
+    }
+}
+
+/// What to do about a null inside of a JSON value: TOML has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    /// Leave the entry out.
+    Skip,
+    /// Refuse the value.
+    Refuse,
+}
+
+/// Why a JSON value has no TOML form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ValueError {
+    /// It holds a null.
+    #[error("invalid type: null, expected any valid TOML value")]
+    Null,
+    /// It holds an integer that does not fit into 64 bits with a sign.
+    #[error("number `{0}` is out of range")]
+    OutOfRange(String),
+}
+
+/// A JSON value as TOML. `None` if it is a null and those are skipped.
+pub(crate) fn from_json(value: &Json, nulls: Nulls) -> Result<Option<Value>, ValueError> {
+    Ok(Some(match value {
+        Json::Null if nulls == Nulls::Skip => return Ok(None),
+        Json::Null => return Err(ValueError::Null),
+        Json::Bool(flag) => Value::Boolean(*flag),
+        Json::Number(number) => from_number(number)?,
+        Json::String(text) => Value::String(text.clone()),
+        Json::Array(items) => {
+            let mut array = Vec::with_capacity(items.len());
+            for item in items {
+                array.extend(from_json(item, nulls)?);
+            }
+            Value::Array(array)
+        }
+        Json::Object(map) => {
+            let mut table = Table::new();
+            for (key, item) in map {
+                if let Some(item) = from_json(item, nulls)? {
+                    table.insert(key.clone(), item);
+                }
+            }
+            Value::Table(table)
+        }
+    }))
+}
+
+fn from_number(number: &serde_json::Number) -> Result<Value, ValueError> {
+    if let Some(integer) = number.as_i64() {
+        return Ok(Value::Integer(integer));
+    }
+    match number.as_f64() {
+        Some(float) if number.is_f64() => Ok(Value::Float(float)),
+        _ => Err(ValueError::OutOfRange(number.to_string())),
+    }
+}
+
+/// The value at a path.
+pub(crate) fn get<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    let value = table.get(first)?;
+    if rest.is_empty() {
+        return Some(value);
+    }
+    get(value.as_table()?, rest)
+}
+
+/// Puts a value at a path; tables on the way are made, and take the place of what is no table.
+pub(crate) fn set(table: &mut Table, path: &[String], value: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    if rest.is_empty() {
+        table.insert(first.clone(), value);
+        return;
+    }
+    let slot = table
+        .entry(first.clone())
+        .or_insert_with(|| Value::Table(Table::new()));
+    if !slot.is_table() {
+        *slot = Value::Table(Table::new());
+    }
+    if let Value::Table(inner) = slot {
+        set(inner, rest, value);
+    }
+}
+
+/// What was found where something should be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Removal {
+    /// The parent table is there; the value is gone now, if it ever was.
+    Done,
+    /// There is no such parent table.
+    NoParent,
+}
+
+/// Removes the value at a path.
+pub(crate) fn remove(table: &mut Table, path: &[String]) -> Removal {
+    match path {
+        [] => Removal::NoParent,
+        [key] => {
+            table.remove(key);
+            Removal::Done
+        }
+        [first, rest @ ..] => match table.get_mut(first) {
+            Some(Value::Table(inner)) => remove(inner, rest),
+            _ => Removal::NoParent,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_and_toml_agree() {
+        let json = json!({"a": [1, 2.5, true, "x"], "b": {"c": -1}});
+        let value = from_json(&json, Nulls::Refuse).unwrap().unwrap();
+        assert_eq!(to_json(&value), json);
+    }
+
+    #[test]
+    fn nulls_are_skipped_or_refused() {
+        let json = json!({"a": null, "b": [null, 1]});
+        assert_eq!(from_json(&json, Nulls::Refuse), Err(ValueError::Null));
+        let value = from_json(&json, Nulls::Skip).unwrap().unwrap();
+        assert_eq!(to_json(&value), json!({"b": [1]}));
+        assert_eq!(from_json(&Json::Null, Nulls::Skip), Ok(None));
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_are_refused() {
+        let error = from_json(&json!(u64::MAX), Nulls::Refuse).unwrap_err();
+        assert_eq!(error, ValueError::OutOfRange(u64::MAX.to_string()));
+    }
+
+    #[test]
+    fn setting_and_removing_at_a_path() {
+        let path = |text: &str| -> Vec<String> { text.split('.').map(str::to_owned).collect() };
+        let mut table: Table = "a = 1".parse().unwrap();
+        set(&mut table, &path("a.b.c"), Value::Integer(2));
+        assert_eq!(get(&table, &path("a.b.c")), Some(&Value::Integer(2)));
+        assert_eq!(remove(&mut table, &path("x.y")), Removal::NoParent);
+        assert_eq!(remove(&mut table, &path("a.b.nothing")), Removal::Done);
+        assert_eq!(remove(&mut table, &path("a.b")), Removal::Done);
+        assert_eq!(table, "[a]".parse().unwrap());
+    }
+}

@@ -1,0 +1,293 @@
+//! The effective configuration: profiles, defaults, limits, features.
+
+use crate::world::World;
+use codex_config::Feature;
+use codex_config::schema::SandboxMode;
+use codex_protocol::AskForApproval;
+use codex_protocol::Personality;
+use codex_protocol::SandboxPolicy;
+use codex_protocol::ServiceTier;
+use codex_protocol::WebSearchMode;
+
+fn sandbox(world: &World) -> &'static str {
+    match world.config().policy.sandbox_policy {
+        SandboxPolicy::ReadOnly { .. } => "read-only",
+        SandboxPolicy::WorkspaceWrite { .. } => "workspace-write",
+        SandboxPolicy::DangerFullAccess => "full",
+        SandboxPolicy::ExternalSandbox { .. } => "external",
+    }
+}
+
+#[test]
+fn nothing_configured_gives_defaults() {
+    let config = World::new(&[]).config();
+    assert_eq!(config.model.provider_id, "openai");
+    assert_eq!(config.model.model, None);
+    assert_eq!(config.model.personality, Some(Personality::Pragmatic));
+    assert_eq!(config.policy.approval_policy, AskForApproval::OnRequest);
+    assert_eq!(config.policy.web_search, WebSearchMode::Cached);
+    assert_eq!(config.policy.background_terminal_max_timeout.as_secs(), 300);
+    assert!(config.policy.allow_login_shell);
+    assert!(config.tools.bundled_skills);
+    assert!(config.requirements.is_empty());
+    assert!(config.warnings.is_empty());
+    assert!(config.deprecations.is_empty());
+}
+
+#[test]
+fn trust_decides_defaults_only() {
+    let with = |level: &str, more: &str| {
+        let text = format!("{more}\n[projects.'@/repo']\ntrust_level = '{level}'");
+        World::user(&text).in_folder("repo/sub")
+    };
+    let policy = |world: &World| world.config().policy.approval_policy;
+    let none = World::new(&[]).in_folder("repo");
+    assert_eq!(
+        (policy(&none), sandbox(&none)),
+        (AskForApproval::OnRequest, "read-only")
+    );
+    let trusted = with("trusted", "");
+    assert_eq!(
+        (policy(&trusted), sandbox(&trusted)),
+        (AskForApproval::OnRequest, "workspace-write")
+    );
+    let untrusted = with("untrusted", "");
+    let expected = (AskForApproval::UnlessTrusted, "workspace-write");
+    assert_eq!((policy(&untrusted), sandbox(&untrusted)), expected);
+    let explicit = with(
+        "untrusted",
+        "approval_policy = 'never'\nsandbox_mode = 'read-only'",
+    );
+    assert_eq!(
+        (policy(&explicit), sandbox(&explicit)),
+        (AskForApproval::Never, "read-only")
+    );
+}
+
+const PROFILES: &str = "model = 'top'\nmodel_reasoning_effort = 'low'\nprofile = 'p'\n\
+    [profiles.p]\nmodel = 'profile'\nsandbox_mode = 'danger-full-access'\ninstructions = 'no'\n\
+    [profiles.p.features]\nundo = true\n[features]\nundo = false\nplugins = false\n\
+    [profiles.q]\ninclude_apply_patch_tool = true\nweb_search = 'live'";
+
+#[test]
+fn a_profile_is_between_files_and_flags() {
+    let world = World::user(PROFILES);
+    let config = world.config();
+    assert_eq!(config.profile.as_deref(), Some("p"));
+    assert_eq!(config.model.model.as_deref(), Some("profile"));
+    assert!(config.model.reasoning_effort.is_some());
+    assert!(config.features.enabled(Feature::Undo));
+    assert!(!config.features.enabled(Feature::Plugins));
+    assert_eq!(sandbox(&world), "full");
+    let world = world.flag("model=flag").flag("features.undo=false");
+    assert_eq!(world.config().model.model.as_deref(), Some("flag"));
+    assert!(!world.config().features.enabled(Feature::Undo));
+    let other = World::user(PROFILES).flag("profile=q").config();
+    assert_eq!(other.model.model.as_deref(), Some("top"));
+    assert_eq!(other.policy.web_search, WebSearchMode::Live);
+    assert!(other.features.enabled(Feature::ApplyPatchFreeform));
+    assert_eq!(
+        World::user(PROFILES).flag("profile=r").error(),
+        "config profile `r` not found"
+    );
+}
+
+#[test]
+fn requests_beat_everything() {
+    let mut world = World::user(PROFILES).flag("model=flag");
+    world.params.model = Some("request".to_owned());
+    world.params.sandbox_mode = Some(SandboxMode::WorkspaceWrite);
+    world.params.approval_policy = Some(AskForApproval::Never);
+    world.params.base_instructions = Some("base".to_owned());
+    let config = world.config();
+    assert_eq!(config.model.model.as_deref(), Some("request"));
+    assert_eq!(config.policy.approval_policy, AskForApproval::Never);
+    assert_eq!(config.instructions.base.as_deref(), Some("base"));
+    assert_eq!(sandbox(&world), "workspace-write");
+}
+
+const LIMITS: &str = "allowed_approval_policies = ['on-request']\nallowed_sandbox_modes = ['read-only']\n\
+    allowed_web_search_modes = ['cached']\nfeatures.multi_agent = false\napps.a.enabled = false\n\
+    mcp_servers.good.identity.command = 'good'";
+
+#[test]
+fn what_is_not_allowed_falls_back() {
+    let text = "approval_policy = 'never'\nsandbox_mode = 'danger-full-access'\nweb_search = 'live'\n\
+                [features]\nmulti_agent = true\n[mcp_servers.good]\ncommand = 'good'\n\
+                [mcp_servers.bad]\ncommand = 'bad'";
+    let world = World::new(&[
+        ("home/config.toml", text),
+        ("etc/requirements.toml", LIMITS),
+    ]);
+    let config = world.config();
+    assert_eq!(config.policy.approval_policy, AskForApproval::OnRequest);
+    assert_eq!(config.policy.web_search, WebSearchMode::Cached);
+    assert_eq!(sandbox(&world), "read-only");
+    assert!(!config.features.enabled(Feature::MultiAgent));
+    assert!(!config.tools.apps.apps["a"].enabled);
+    assert!(config.mcp.servers["good"].enabled);
+    assert!(!config.mcp.servers["bad"].enabled);
+    assert_eq!(config.mcp.disallowed.len(), 1);
+    assert_eq!(
+        world.warnings(),
+        [
+            "Configured value for `approval_policy` is disallowed by requirements; falling back to \
+             required value OnRequest. Details: invalid value for `approval_policy`: `Never` is not in \
+             the allowed set [OnRequest] (set by @/etc/requirements.toml)",
+            "Configured value for `sandbox_mode` is disallowed by requirements; falling back to required \
+             value ReadOnly { access: FullAccess, network_access: false }. Details: invalid value for \
+             `sandbox_mode`: `DangerFullAccess` is not in the allowed set [ReadOnly] (set by \
+             @/etc/requirements.toml)",
+            "Configured value for `web_search_mode` is disallowed by requirements; falling back to \
+             required value Cached. Details: invalid value for `web_search_mode`: `Live` is not in the \
+             allowed set [Disabled, Cached] (set by @/etc/requirements.toml)",
+        ],
+    );
+}
+
+#[test]
+fn defaults_fall_back_silently() {
+    let limits = "allowed_approval_policies = ['untrusted']\nallowed_sandbox_modes = ['read-only']";
+    let text = "[projects.'@/repo']\ntrust_level = 'trusted'";
+    let world = World::new(&[
+        ("home/config.toml", text),
+        ("etc/requirements.toml", limits),
+    ])
+    .in_folder("repo");
+    let config = world.config();
+    assert_eq!(config.policy.approval_policy, AskForApproval::UnlessTrusted);
+    assert_eq!(sandbox(&world), "read-only");
+    assert!(config.warnings.is_empty());
+}
+
+#[test]
+fn the_older_form_of_managed_settings_limits_too() {
+    let mut world = World::new(&[(
+        "m.toml",
+        "approval_policy = 'on-request'\nsandbox_mode = 'workspace-write'",
+    )]);
+    world.env.managed_config_file = Some(world.top.join("m.toml"));
+    world.params.approval_policy = Some(AskForApproval::Never);
+    world.params.sandbox_mode = Some(SandboxMode::DangerFullAccess);
+    assert_eq!(
+        world.config().policy.approval_policy,
+        AskForApproval::OnRequest
+    );
+    assert_eq!(sandbox(&world), "read-only");
+    world.params.sandbox_mode = None;
+    assert_eq!(sandbox(&world), "workspace-write");
+}
+
+#[test]
+fn named_permissions_or_a_mode() {
+    const NAMED: &str = "[permissions.p.filesystem]\n':root' = 'read'\n':project_roots' = 'write'";
+    let permissions = |text: &str| World::user(&format!("{text}\n{NAMED}"));
+    let by_name = permissions("default_permissions = 'p'");
+    assert_eq!(by_name.config().policy.permissions.unwrap().name, "p");
+    assert_eq!(sandbox(&by_name), "workspace-write");
+    let by_flag = permissions("default_permissions = 'p'").flag("sandbox_mode=read-only");
+    assert_eq!(by_flag.config().policy.permissions, None);
+    assert_eq!(sandbox(&by_flag), "read-only");
+    let both = permissions("default_permissions = 'p'\nsandbox_mode = 'read-only'");
+    assert!(both.config().policy.permissions.is_some());
+    let table = [
+        (
+            "",
+            "config defines `[permissions]` profiles but does not set `default_permissions`",
+        ),
+        (
+            "default_permissions = 'x'",
+            "default_permissions refers to undefined profile `x`",
+        ),
+    ];
+    for (text, expected) in table {
+        assert_eq!(permissions(text).error(), expected);
+    }
+    let error = World::user("default_permissions = 'x'").error();
+    assert_eq!(
+        error,
+        "default_permissions requires a `[permissions]` table"
+    );
+}
+
+#[test]
+fn full_access_makes_web_search_live() {
+    let search = |text: &str, limits: &str| {
+        let world = World::new(&[
+            ("home/config.toml", text),
+            ("etc/requirements.toml", limits),
+        ]);
+        let config = world.config();
+        config
+            .policy
+            .web_search_with(&SandboxPolicy::DangerFullAccess, &config.requirements)
+    };
+    assert_eq!(search("", ""), WebSearchMode::Live);
+    assert_eq!(
+        search("web_search = 'disabled'", ""),
+        WebSearchMode::Disabled
+    );
+    assert_eq!(
+        search("", "allowed_web_search_modes = ['cached']"),
+        WebSearchMode::Cached
+    );
+}
+
+#[test]
+fn features_gate_other_settings() {
+    let tier = |text: &str| World::user(text).config().model.service_tier;
+    assert_eq!(tier("service_tier = 'fast'"), Some(ServiceTier::Fast));
+    assert_eq!(
+        tier("service_tier = 'fast'\nfeatures.fast_mode = false"),
+        None
+    );
+    let style = |text: &str| World::user(text).config().model.personality;
+    assert_eq!(style("features.personality = false"), None);
+    let mut world = World::new(&[]);
+    world.host.insert(Feature::Apps, false);
+    assert!(!world.config().features.enabled(Feature::Apps));
+    let world = world.flag("features.apps=true");
+    assert!(world.config().features.enabled(Feature::Apps));
+}
+
+#[test]
+fn skill_rules_of_the_user_and_of_flags_count() {
+    let rules = "[[skills.config]]\nname = 'a'\nenabled = false\n[[skills.config]]\nname = 'b'\nenabled = false";
+    let world = World::new(&[("home/config.toml", rules), ("etc/config.toml", rules)])
+        .flag("skills.config=[{name = 'a', enabled = true}]");
+    let rules = world.config().tools.skill_rules;
+    let rules: Vec<(Option<&str>, bool)> = rules
+        .iter()
+        .map(|rule| (rule.name.as_deref(), rule.enabled))
+        .collect();
+    assert_eq!(rules, [(Some("b"), false), (Some("a"), true)]);
+}
+
+#[test]
+fn files_that_settings_name_have_to_be_there() {
+    let world =
+        World::user("model_instructions_file = 'i.md'\nexperimental_compact_prompt_file = 'c.md'");
+    assert!(
+        world
+            .error()
+            .starts_with("failed to read model instructions file @/home/i.md: ")
+    );
+    world.write("home/i.md", " \n");
+    assert_eq!(
+        world.error(),
+        "model instructions file is empty: @/home/i.md"
+    );
+    world.write("home/i.md", " text\n");
+    world.write("home/c.md", "compact");
+    let instructions = world.config().instructions;
+    assert_eq!(instructions.base.as_deref(), Some("text"));
+    assert_eq!(instructions.compact_prompt.as_deref(), Some("compact"));
+    let catalog = World::user("model_catalog_json = 'm.json'");
+    catalog.write("home/m.json", "{\"models\": []}");
+    assert_eq!(
+        catalog.error(),
+        "model_catalog_json path `@/home/m.json` must contain at least one model",
+    );
+    catalog.write("home/m.json", "{\"models\": [{}]}");
+    assert!(catalog.config().model.catalog.is_some());
+}

@@ -1,0 +1,179 @@
+//! Errors name the file, the place in it and the setting; unknown keys are only warned of.
+
+use crate::world::World;
+use codex_config::ConfigWarning;
+use codex_config::TextPosition;
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(
+        World::user(text).error(),
+        format!("@/home/config.toml:{expected}")
+    );
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_found() {
+    check(
+        "\nmodel = 3\n",
+        "2:9: invalid type: integer `3`, expected a string\nin `model`",
+    );
+    check(
+        "[features]\na = true\nundo = 'yes'\n",
+        "3:8: invalid type: string \"yes\", expected a boolean\nin `features.undo`",
+    );
+    check(
+        "[tui]\ntheme = 'ä'\n[mcp_servers.\"a b\"]\n  args = [ 'x', 1 ]\ncommand = 'c'\n",
+        "4:17: invalid type: integer `1`, expected a string\nin `mcp_servers.\"a b\".args.1`",
+    );
+    check(
+        "approval_policy = { granular = { rules = 1 } }",
+        "1:42: invalid type: integer `1`, expected a boolean\nin `approval_policy.granular.rules`",
+    );
+    check(
+        "sandbox_mode = 'all'",
+        "1:16: unknown variant `all`, expected one of `read-only`, `workspace-write`, `danger-full-access`\nin `sandbox_mode`",
+    );
+    check(
+        "mcp_oauth_callback_port = 0",
+        "1:27: invalid value: integer `0`, expected a nonzero u16\nin `mcp_oauth_callback_port`",
+    );
+    check(
+        "[mcp_servers.x]\nenabled = true",
+        "1:14: invalid transport\nin `mcp_servers.x`",
+    );
+    check(
+        "[model_providers.x]\n",
+        "1:18: missing field `name`\nin `model_providers.x`",
+    );
+    check(
+        "permissions.p.filesystem.'/x' = 'all'",
+        "1:33: unknown variant `all`, expected one of `read`, `write`, `none`\nin `permissions.p.filesystem.\"/x\"`",
+    );
+    check(
+        "[projects.'/x']\ntrust_level = 'maybe'",
+        "2:15: unknown variant `maybe`, expected `trusted` or `untrusted`\nin `projects.\"/x\".trust_level`",
+    );
+}
+
+#[test]
+fn the_file_at_fault_is_named() {
+    let world = World::new(&[
+        ("etc/config.toml", "[features]\nundo = true"),
+        ("home/config.toml", "model = 'm'\nreview_model = 1"),
+    ]);
+    assert!(world.error().starts_with("@/home/config.toml:2:16: "));
+    let flags = World::user("model = 'm'").flag("model=1");
+    assert_eq!(
+        flags.error(),
+        "invalid type: integer `1`, expected a string\nin `model`"
+    );
+}
+
+#[test]
+fn a_place_has_a_start_and_an_end() {
+    let world = World::user("model = [\"ä\"]\n");
+    let warning = ConfigWarning::using_defaults(&world.load().unwrap_err());
+    assert_eq!(warning.summary, "Invalid configuration; using defaults.");
+    assert_eq!(
+        world.short_path(&warning.path.unwrap()),
+        "@/home/config.toml"
+    );
+    let range = warning.range.unwrap();
+    assert_eq!(range.start, TextPosition { line: 1, column: 9 });
+    assert_eq!(
+        range.end,
+        TextPosition {
+            line: 1,
+            column: 13
+        }
+    );
+}
+
+#[test]
+fn a_syntax_error_comes_before_everything_else() {
+    let world = World::user("model = 3\nb = [1,\n");
+    assert!(world.error().starts_with("@/home/config.toml:"));
+    let not_text = World::new(&[]);
+    std::fs::write(not_text.top.join("home/config.toml"), [0xff, 0xfe]).unwrap();
+    assert!(
+        not_text
+            .error()
+            .starts_with("Failed to read config file @/home/config.toml: ")
+    );
+}
+
+#[test]
+fn other_errors_stop_loading_too() {
+    let table = [
+        ("model_provider = 'x'", "Model provider `x` not found"),
+        (
+            "model_provider = 'ollama-chat'",
+            "`model_provider = \"ollama-chat\"` is no longer supported. Use `ollama` instead.",
+        ),
+        (
+            "agents.max_depth = 0",
+            "agents.max_depth must be at least 1",
+        ),
+    ];
+    for (text, expected) in table {
+        assert_eq!(World::user(text).error(), expected);
+    }
+}
+
+#[test]
+fn bad_limits_stop_loading() {
+    let world = World::new(&[("etc/requirements.toml", "allowed_approval_policies = []")]);
+    assert_eq!(
+        world.error(),
+        "field `allowed_approval_policies` cannot be empty (set by @/etc/requirements.toml)",
+    );
+}
+
+#[test]
+fn unknown_keys_are_warned_of_by_file() {
+    let world = World::new(&[
+        ("etc/config.toml", "modle = 'x'"),
+        (
+            "home/config.toml",
+            "model = 'm'\nnope = 1\n[tui]\nodd = { x = 1 }\n[profiles.p]\ninstructions = 'x'",
+        ),
+    ]);
+    let warnings = world.config().warnings;
+    let shown: Vec<(String, String)> = warnings
+        .iter()
+        .map(|warning| {
+            (
+                world.short_path(warning.path.as_ref().unwrap()),
+                warning.summary.clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (
+                "@/etc/config.toml".to_owned(),
+                "Unknown settings are ignored: `modle`".to_owned()
+            ),
+            (
+                "@/home/config.toml".to_owned(),
+                "Unknown settings are ignored: `nope`, `profiles.p.instructions`, `tui.odd`"
+                    .to_owned(),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn old_ways_of_saying_things_have_notices() {
+    let world = World::user("features.collab = true\nexperimental_instructions_file = 'x'");
+    let summaries: Vec<String> = world
+        .config()
+        .deprecations
+        .into_iter()
+        .map(|notice| notice.summary)
+        .collect();
+    assert_eq!(summaries.len(), 2);
+    assert!(summaries[0].contains("`[features].collab` is deprecated"));
+}

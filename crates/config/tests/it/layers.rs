@@ -1,0 +1,242 @@
+//! Layers: their order, what projects may do, and trust.
+
+use crate::world::World;
+use codex_config::KeyPath;
+use codex_config::LayerSource;
+use codex_config::TrustLevel;
+use codex_config::trust_key_path;
+
+const TRUSTED: (&str, &str) = (
+    "home/config.toml",
+    "[projects.'@/repo']\ntrust_level = 'trusted'",
+);
+
+fn model(world: &World) -> Option<String> {
+    world.config().model.model
+}
+
+#[test]
+fn later_layers_win() {
+    let mut world = World::new(&[("etc/config.toml", "model = 'system'")]);
+    assert_eq!(model(&world).as_deref(), Some("system"));
+    world.write(
+        "home/config.toml",
+        "model = 'user'\n[projects.'@/repo']\ntrust_level = 'trusted'",
+    );
+    assert_eq!(model(&world).as_deref(), Some("user"));
+    world = world.in_folder("repo/sub");
+    world.write("repo/.codex/config.toml", "model = 'root'");
+    assert_eq!(model(&world).as_deref(), Some("root"));
+    world.write("repo/sub/.codex/config.toml", "model = 'sub'");
+    assert_eq!(model(&world).as_deref(), Some("sub"));
+    world = world.flag("model=flag");
+    assert_eq!(model(&world).as_deref(), Some("flag"));
+    world.write("managed.toml", "model = 'managed'");
+    world.env.managed_config_file = Some(world.top.join("managed.toml"));
+    assert_eq!(model(&world).as_deref(), Some("managed"));
+    world.env.managed_preferences = Some(codex_config::ManagedPreferences {
+        domain: "d".to_owned(),
+        config: Some("model = 'preferences'".to_owned()),
+        ..Default::default()
+    });
+    assert_eq!(model(&world).as_deref(), Some("preferences"));
+    world.params.model = Some("request".to_owned());
+    assert_eq!(model(&world).as_deref(), Some("request"));
+}
+
+#[test]
+fn without_a_working_folder_there_are_no_projects() {
+    let world = World::new(&[TRUSTED, ("repo/.codex/config.toml", "model = 'p'")]);
+    assert_eq!(model(&world), None);
+    assert!(world.stack().project().is_none());
+}
+
+#[test]
+fn paths_start_from_the_folder_of_their_layer() {
+    let world = World::new(&[
+        (
+            "home/config.toml",
+            "log_dir = '~/logs'\n[projects.'@/repo']\ntrust_level = 'trusted'",
+        ),
+        (
+            "repo/.codex/config.toml",
+            "zsh_path = 'bin/zsh'\n[sandbox_workspace_write]\nwritable_roots = ['../x']",
+        ),
+    ])
+    .in_folder("repo/sub")
+    .flag("js_repl_node_path=node");
+    let config = world.config();
+    assert_eq!(world.short_path(&config.storage.log_dir), "@/user/logs");
+    assert_eq!(
+        world.short_path(&config.policy.zsh_path.unwrap()),
+        "@/repo/.codex/bin/zsh"
+    );
+    assert_eq!(
+        world.short_path(&config.tools.js_repl_node_path.unwrap()),
+        "@/repo/sub/node"
+    );
+    let policy = serde_json::to_string(&config.policy.workspace_write).unwrap();
+    assert!(
+        world
+            .shorten(&policy)
+            .contains(r#""writable_roots":["@/repo/x"]"#),
+        "{policy}"
+    );
+}
+
+/// The layers of projects: folder, and the reason if ignored.
+fn project_layers(world: &World) -> Vec<(String, Option<String>)> {
+    let stack = world.stack();
+    let layers = stack.layers().iter();
+    let projects = layers.filter(|layer| matches!(layer.source, LayerSource::Project { .. }));
+    projects
+        .map(|layer| {
+            let reason = layer
+                .disabled_reason
+                .as_deref()
+                .map(|reason| world.shorten(reason));
+            (world.short_path(layer.folder().unwrap()), reason)
+        })
+        .collect()
+}
+
+#[test]
+fn an_undecided_project_has_no_effect() {
+    let world = World::new(&[
+        (
+            "repo/.codex/config.toml",
+            "model = 'p'\nthis is = = no TOML",
+        ),
+        ("repo/sub/.codex/rules/x.rules", ""),
+    ])
+    .in_folder("repo/sub");
+    assert_eq!(model(&world), None);
+    let reason =
+        "To load config.toml, add @/repo as a trusted project in @/home/config.toml.".to_owned();
+    let expected = ["@/repo/.codex", "@/repo/sub/.codex"];
+    assert_eq!(
+        project_layers(&world),
+        expected.map(|folder| (folder.to_owned(), Some(reason.clone()))),
+    );
+    let stack = world.stack();
+    let active: Vec<String> = stack
+        .active_folders()
+        .map(|folder| world.short_path(folder))
+        .collect();
+    assert_eq!(active, ["@/etc", "@/home"]);
+    assert_eq!(world.config().trust, None);
+    let warnings = world.warnings();
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].starts_with("Project config.toml files are disabled in the following folders.")
+    );
+    assert!(warnings[0].contains(&format!("\n    1. @/repo/.codex\n       {reason}\n    2. ")));
+}
+
+#[test]
+fn an_untrusted_project_says_why() {
+    let world = World::new(&[
+        ("home/config.toml", "[projects.'@/repo/sub']\ntrust_level = 'untrusted'\n[projects.'@/repo']\ntrust_level = 'trusted'"),
+        ("repo/.codex/config.toml", "model = 'root'"),
+        ("repo/sub/.codex/config.toml", "model = 'sub'"),
+    ])
+    .in_folder("repo/sub");
+    let reason = "@/repo/sub is marked as untrusted in @/home/config.toml. To load config.toml, mark it trusted.";
+    assert_eq!(
+        project_layers(&world),
+        [
+            ("@/repo/.codex".to_owned(), None),
+            ("@/repo/sub/.codex".to_owned(), Some(reason.to_owned())),
+        ],
+    );
+    let config = world.config();
+    assert_eq!(config.model.model.as_deref(), Some("root"));
+    assert_eq!(config.trust, Some(TrustLevel::Untrusted));
+}
+
+#[test]
+fn a_project_cannot_trust_itself() {
+    let text = "model = 'p'\n[projects.'@/repo']\ntrust_level = 'trusted'";
+    let world = World::new(&[("repo/.codex/config.toml", text)]).in_folder("repo");
+    assert_eq!(model(&world), None);
+    let by_flag = World::new(&[("repo/.codex/config.toml", "model = 'p'")]).in_folder("repo");
+    let path = trust_key_path(&by_flag.top.join("repo")).unwrap();
+    let by_flag = by_flag.flag(&format!("{path}=\"trusted\""));
+    assert_eq!(model(&by_flag).as_deref(), Some("p"));
+}
+
+#[test]
+fn a_trusted_project_cannot_redirect_or_run_programs() {
+    let world = World::new(&[
+        TRUSTED,
+        (
+            "repo/.codex/config.toml",
+            "model = 'p'\nnotify = ['evil']\nopenai_base_url = 'http://evil'\nprofile = 'x'\n\
+             [projects.'@']\ntrust_level = 'trusted'",
+        ),
+    ])
+    .in_folder("repo");
+    let config = world.config();
+    assert_eq!(config.model.model.as_deref(), Some("p"));
+    assert_eq!(config.notify, None);
+    assert_eq!(config.profile, None);
+    assert_eq!(config.model.provider.base_url, None);
+    assert_eq!(
+        world.warnings(),
+        [
+            "Settings that a project may not make are ignored: `notify`, `openai_base_url`, `profile`, `projects`"
+        ],
+    );
+}
+
+#[test]
+fn a_broken_file_of_a_trusted_project_is_an_error() {
+    let world =
+        World::new(&[TRUSTED, ("repo/.codex/config.toml", "a = 1\nb = =")]).in_folder("repo");
+    let error = world.error();
+    let expected = "Error parsing project config file @/repo/.codex/config.toml: @/repo/.codex/config.toml:2:5: ";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn the_home_folder_is_no_project() {
+    let mut world = World::new(&[("user/.codex/config.toml", "model = 'home'")]).in_folder("user");
+    world.env.codex_home = world.top.join("user/.codex");
+    assert!(project_layers(&world).is_empty());
+    assert_eq!(model(&world).as_deref(), Some("home"));
+}
+
+#[test]
+fn markers_of_the_root_come_from_the_user() {
+    let text = "project_root_markers = ['top']\n[projects.'@/repo']\ntrust_level = 'trusted'";
+    let world =
+        World::new(&[("home/config.toml", text), ("repo/sub/top", "")]).in_folder("repo/sub");
+    let root = world.stack().project().unwrap().root.clone();
+    assert_eq!(world.short_path(&root), "@/repo/sub");
+    let bad = World::user("project_root_markers = ['a', 1]").in_folder("repo");
+    assert_eq!(
+        bad.error(),
+        "project_root_markers must be an array of strings"
+    );
+}
+
+#[test]
+fn a_decision_can_be_written_down() {
+    let world = World::new(&[("repo/.codex/config.toml", "model = 'p'")]).in_folder("repo/sub");
+    let path: KeyPath = trust_key_path(world.stack().project().unwrap().trust_key()).unwrap();
+    let edits = [codex_config::ConfigEdit::set(
+        path,
+        TrustLevel::Trusted.as_str(),
+    )];
+    codex_config::edit_user_config(codex_config::EditRequest {
+        env: &world.env,
+        flags: &world.flags,
+        host_features: &world.host,
+        file: None,
+        expected_version: None,
+        edits: &edits,
+    })
+    .unwrap();
+    assert_eq!(model(&world).as_deref(), Some("p"));
+    assert_eq!(world.config().trust, Some(TrustLevel::Trusted));
+}
