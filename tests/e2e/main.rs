@@ -6,6 +6,7 @@
 mod command_line;
 mod generate;
 mod layers;
+mod trace_reduce;
 mod typescript;
 
 use std::path::Path;

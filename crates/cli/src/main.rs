@@ -2,6 +2,9 @@
 
 mod app_server;
 mod generate;
+mod trace_reduce;
+
+use std::process::ExitCode;
 
 use clap::Parser;
 use clap::Subcommand;
@@ -24,10 +27,20 @@ struct Arguments {
 enum Command {
     /// Serve IDE extensions over JSON-RPC, or describe what is served.
     AppServer(app_server::Arguments),
+    /// Tools for who needs to know what happened.
+    #[command(subcommand)]
+    Debug(DebugCommand),
 }
 
-fn main() -> anyhow::Result<()> {
+#[derive(Debug, Subcommand)]
+enum DebugCommand {
+    /// Reduce the trace bundle of a session to the graph of what happened in it.
+    TraceReduce(trace_reduce::Arguments),
+}
+
+fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().command {
-        Command::AppServer(arguments) => app_server::run(arguments),
+        Command::AppServer(arguments) => app_server::run(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Debug(DebugCommand::TraceReduce(arguments)) => trace_reduce::run(arguments),
     }
 }

@@ -1,3 +1,22 @@
 //! Layer: engine. Trace bundles of a session: the writer, the reduced model, and the offline reducer.
 //!
-//! It owns the bundle format. It knows no engine type, so that a bundle can be read without one.
+//! A bundle is a folder with an ordered log of raw events and the payload files that they refer to ([`format`]).
+//! It is written by a [`Recorder`] while a session runs, and nothing in that can block or fail the session.
+//! Afterwards [`replay_bundle`] reduces it to a graph ([`model`]) that [`write_state`] puts into `state.json`.
+//!
+//! The crate owns the bundle format. It knows no engine type, so that a bundle can be read without one.
+
+pub mod format;
+pub mod ids;
+mod json;
+pub mod model;
+mod reduce;
+mod state_file;
+mod write;
+
+pub use reduce::{
+    Fault, Problem, Problems, Reduction, ReplayError, Severity, Strictness, read_manifest,
+    replay_bundle, replay_bundle_with,
+};
+pub use state_file::{state_path, write_state};
+pub use write::{CreateError, Payloads, Recorder, Scope};

@@ -1,0 +1,70 @@
+//! `codex debug trace-reduce`: a bundle in, its state file out, and what is wrong with it on stderr.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use codex_rollout_trace::Problem;
+use codex_rollout_trace::Severity;
+use codex_rollout_trace::Strictness;
+use codex_rollout_trace::replay_bundle_with;
+use codex_rollout_trace::state_path;
+use codex_rollout_trace::write_state;
+
+/// The exit status of a bundle that was reduced although it is damaged.
+const DAMAGED: u8 = 3;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 reduced, 1 not reduced, 3 reduced although the bundle is damaged."
+)]
+pub(crate) struct Arguments {
+    /// The folder of the bundle.
+    bundle: PathBuf,
+    /// The file to write; `state.json` in the bundle unless given.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Fail at the first damage instead of reducing what can be reduced.
+    #[arg(long)]
+    strict: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let strictness = if arguments.strict {
+        Strictness::Strict
+    } else {
+        Strictness::Lenient
+    };
+    let reduction = replay_bundle_with(&arguments.bundle, strictness)?;
+    reduction.problems.listed().iter().for_each(report);
+    let output = arguments
+        .output
+        .unwrap_or_else(|| state_path(&arguments.bundle));
+    write_state(&reduction.trace, &output)
+        .with_context(|| format!("cannot write {}", output.display()))?;
+    #[allow(clippy::print_stdout)] // What the command answers.
+    {
+        println!("{}", output.display());
+    }
+    let is_damaged = !arguments.strict && reduction.problems.is_damaged();
+    // The process ends here; taking the graph apart piece by piece would only cost time.
+    std::mem::forget(reduction);
+    Ok(if is_damaged {
+        ExitCode::from(DAMAGED)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+#[allow(clippy::print_stderr)] // For people, beside what the command answers.
+fn report(problem: &Problem) {
+    let severity = match problem.fault.severity() {
+        Severity::Notice => "notice",
+        Severity::Damage => "damage",
+    };
+    match problem.line {
+        Some(line) => eprintln!("{severity}: line {line}: {}", problem.fault),
+        None => eprintln!("{severity}: {}", problem.fault),
+    }
+}

@@ -1,0 +1,55 @@
+//! The bundle on disk: manifest, log lines, payload files.
+//!
+//! ```text
+//! trace-<trace_id>-<thread_id>/
+//!   manifest.json        written once, first
+//!   trace.jsonl          one event a line
+//!   payloads/<n>.json    evidence, written before the event that names it
+//!   state.json           made by the reducer
+//! ```
+//!
+//! These are the types of schema version 1 and nothing else: no reading, no writing, no meaning.
+
+mod event;
+mod payload;
+mod status;
+
+use serde::{Deserialize, Serialize};
+
+pub use event::{Event, LogLine, Requester, Summary, ToolKind};
+pub use payload::{PayloadKind, PayloadRef};
+pub use status::{CellStatus, ExecutionStatus, RolloutStatus};
+
+use crate::ids::{RolloutId, ThreadId, TraceId};
+
+/// The version of the bundle format that is written and read.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The `event_type` under which the recorder notes that it lost events.
+pub const GAP_EVENT: &str = "trace_gap";
+
+/// The environment variable that holds the folder in which every root session begins a bundle.
+pub const ROOT_VARIABLE: &str = "CODEX_ROLLOUT_TRACE_ROOT";
+
+/// The HTTP header that carries the inference call id, on requests that are traced.
+pub const INFERENCE_CALL_HEADER: &str = "x-codex-inference-call-id";
+
+/// The member of an MCP call's `_meta` that carries the MCP call id, on calls that are traced.
+pub const MCP_CALL_META_KEY: &str = "codex_bridge_mcp_call_id";
+
+pub(crate) const MANIFEST_FILE: &str = "manifest.json";
+pub(crate) const LOG_FILE: &str = "trace.jsonl";
+pub(crate) const PAYLOADS_DIR: &str = "payloads";
+pub(crate) const STATE_FILE: &str = "state.json";
+
+/// `manifest.json`: which bundle this is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub schema_version: u32,
+    pub trace_id: TraceId,
+    pub rollout_id: RolloutId,
+    pub root_thread_id: ThreadId,
+    pub started_at_unix_ms: i64,
+    pub raw_event_log: String,
+    pub payloads_dir: String,
+}

@@ -1,0 +1,123 @@
+//! A JSON value that borrows from its text.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// Below this many members, duplicates are found by comparing keys pairwise.
+const FEW: usize = 16;
+
+/// One value. A number is its source text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Json<'a> {
+    Null,
+    Bool(bool),
+    Number(&'a str),
+    String(Cow<'a, str>),
+    Array(Vec<Json<'a>>),
+    Object(Object<'a>),
+}
+
+impl<'a> Json<'a> {
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_array(&self) -> Option<&[Json<'a>]> {
+        match self {
+            Self::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_object(&self) -> Option<&Object<'a>> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// An integer written as one: `1.0` and `1e3` are not.
+    pub(crate) fn as_integer<T: std::str::FromStr>(&self) -> Option<T> {
+        match self {
+            Self::Number("-0") => "0".parse().ok(),
+            Self::Number(digits) => digits.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// A member of an object; none for any other value.
+    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
+        self.as_object()?.get(key)
+    }
+
+    /// A member that is a string.
+    pub(crate) fn get_str(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+}
+
+/// Members in the order of the source, each key once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Object<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
+
+impl<'a> Object<'a> {
+    pub(super) fn push(&mut self, key: Cow<'a, str>, value: Json<'a>) {
+        self.0.push((key, value));
+    }
+
+    /// Gives each key once: the last value, at the place of the first.
+    pub(super) fn folded(self) -> Self {
+        let members = self.0;
+        let distinct = if members.len() <= FEW {
+            let repeats = |(at, (key, _)): (usize, &(Cow<'_, str>, Json<'_>))| {
+                members[..at].iter().any(|(earlier, _)| earlier == key)
+            };
+            !members.iter().enumerate().any(repeats)
+        } else {
+            false
+        };
+        if distinct {
+            return Self(members);
+        }
+        let mut places = HashMap::with_capacity(members.len());
+        let mut folded: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(members.len());
+        for (key, value) in members {
+            match places.get(&key) {
+                Some(&place) => {
+                    let slot: &mut (Cow<'a, str>, Json<'a>) = &mut folded[place];
+                    slot.1 = value;
+                }
+                None => {
+                    places.insert(key.clone(), folded.len());
+                    folded.push((key, value));
+                }
+            }
+        }
+        Self(folded)
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
+        self.0
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), value))
+    }
+}

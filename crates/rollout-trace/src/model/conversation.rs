@@ -1,0 +1,128 @@
+//! What the model saw.
+
+use serde::Serialize;
+
+use crate::ids::{
+    CallId, CodeCellId, CompactionId, InferenceId, ItemId, PayloadId, ThreadId, ToolCallId, TurnId,
+};
+
+/// One item of a thread's conversation, however often it was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConversationItem {
+    pub item_id: ItemId,
+    pub thread_id: ThreadId,
+    pub codex_turn_id: Option<TurnId>,
+    pub first_seen_at_unix_ms: i64,
+    pub role: Role,
+    pub channel: Option<Channel>,
+    pub kind: ItemKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_message: Option<AgentMessage>,
+    pub body: Body,
+    pub call_id: Option<CallId>,
+    pub produced_by: Vec<Producer>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    System,
+    Developer,
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Role {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "system" => Some(Self::System),
+            "developer" => Some(Self::Developer),
+            "user" => Some(Self::User),
+            "assistant" => Some(Self::Assistant),
+            "tool" => Some(Self::Tool),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    Analysis,
+    Commentary,
+    Final,
+    Summary,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemKind {
+    Message,
+    Reasoning,
+    FunctionCall,
+    FunctionCallOutput,
+    CustomToolCall,
+    CustomToolCallOutput,
+    CompactionMarker,
+}
+
+impl ItemKind {
+    pub(crate) fn is_call(self) -> bool {
+        matches!(self, Self::FunctionCall | Self::CustomToolCall)
+    }
+
+    pub(crate) fn is_output(self) -> bool {
+        matches!(self, Self::FunctionCallOutput | Self::CustomToolCallOutput)
+    }
+}
+
+/// Who wrote to whom, when an item is mail between agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AgentMessage {
+    pub author: String,
+    pub recipient: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Body {
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a body. What is not text is kept short, with a way back to the evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    Text {
+        text: String,
+    },
+    Summary {
+        text: String,
+    },
+    Encoded {
+        label: String,
+        value: String,
+    },
+    Json {
+        summary: String,
+        raw_payload_id: PayloadId,
+    },
+    Code {
+        language: String,
+        source: String,
+    },
+    PayloadRef {
+        label: String,
+        raw_payload_id: PayloadId,
+    },
+}
+
+/// What brought an item about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Producer {
+    Inference { inference_call_id: InferenceId },
+    Tool { tool_call_id: ToolCallId },
+    CodeCell { code_cell_id: CodeCellId },
+    Compaction { compaction_id: CompactionId },
+}

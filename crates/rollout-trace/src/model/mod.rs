@@ -1,0 +1,130 @@
+//! The reduced graph: what `state.json` holds.
+//!
+//! Fields are declared in the order in which they are written, and every map is ordered by the text of its key, so
+//! that equal graphs make equal files. A field is null or empty when it has no value; only `agent_message` is left
+//! out. These are data: nothing here knows how a graph is made.
+
+mod conversation;
+mod interaction;
+mod runtime;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+pub use conversation::{
+    AgentMessage, Body, Channel, ConversationItem, ItemKind, Part, Producer, Role,
+};
+pub use interaction::{Anchor, EdgeKind, InteractionEdge};
+pub use runtime::{
+    CodeCell, Compaction, CompactionRequest, InferenceCall, ModelObservation, ObservationSource,
+    OperationKind, TerminalOperation, TerminalRequest, TerminalResult, TerminalSession, ToolCall,
+    ToolRequester, Usage,
+};
+
+use crate::format::{ExecutionStatus, Manifest, PayloadRef, RolloutStatus};
+use crate::ids::{
+    CodeCellId, CompactionId, CompactionRequestId, EdgeId, InferenceId, ItemId, OperationId,
+    PayloadId, RolloutId, TerminalId, ThreadId, ToolCallId, TraceId, TurnId,
+};
+
+/// The version of `state.json`.
+pub const STATE_SCHEMA_VERSION: u32 = 1;
+
+/// A whole rollout: its threads, what the model saw, and what ran.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RolloutTrace {
+    pub schema_version: u32,
+    pub trace_id: TraceId,
+    pub rollout_id: RolloutId,
+    pub started_at_unix_ms: i64,
+    pub ended_at_unix_ms: Option<i64>,
+    pub status: RolloutStatus,
+    pub root_thread_id: ThreadId,
+    pub threads: BTreeMap<ThreadId, Thread>,
+    pub codex_turns: BTreeMap<TurnId, Turn>,
+    pub conversation_items: BTreeMap<ItemId, ConversationItem>,
+    pub inference_calls: BTreeMap<InferenceId, InferenceCall>,
+    pub code_cells: BTreeMap<CodeCellId, CodeCell>,
+    pub tool_calls: BTreeMap<ToolCallId, ToolCall>,
+    pub terminal_sessions: BTreeMap<TerminalId, TerminalSession>,
+    pub terminal_operations: BTreeMap<OperationId, TerminalOperation>,
+    pub compactions: BTreeMap<CompactionId, Compaction>,
+    pub compaction_requests: BTreeMap<CompactionRequestId, CompactionRequest>,
+    pub interaction_edges: BTreeMap<EdgeId, InteractionEdge>,
+    pub raw_payloads: BTreeMap<PayloadId, PayloadRef>,
+}
+
+impl RolloutTrace {
+    /// The graph before the first event.
+    pub(crate) fn new(manifest: Manifest) -> Self {
+        Self {
+            schema_version: STATE_SCHEMA_VERSION,
+            trace_id: manifest.trace_id,
+            rollout_id: manifest.rollout_id,
+            started_at_unix_ms: manifest.started_at_unix_ms,
+            ended_at_unix_ms: None,
+            status: RolloutStatus::Running,
+            root_thread_id: manifest.root_thread_id,
+            threads: BTreeMap::new(),
+            codex_turns: BTreeMap::new(),
+            conversation_items: BTreeMap::new(),
+            inference_calls: BTreeMap::new(),
+            code_cells: BTreeMap::new(),
+            tool_calls: BTreeMap::new(),
+            terminal_sessions: BTreeMap::new(),
+            terminal_operations: BTreeMap::new(),
+            compactions: BTreeMap::new(),
+            compaction_requests: BTreeMap::new(),
+            interaction_edges: BTreeMap::new(),
+            raw_payloads: BTreeMap::new(),
+        }
+    }
+}
+
+/// From when to when a thing ran, and how far it got.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExecutionWindow {
+    pub started_at_unix_ms: i64,
+    pub started_seq: u64,
+    pub ended_at_unix_ms: Option<i64>,
+    pub ended_seq: Option<u64>,
+    pub status: ExecutionStatus,
+}
+
+/// One agent's thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    pub thread_id: ThreadId,
+    pub agent_path: String,
+    pub nickname: Option<String>,
+    pub origin: ThreadOrigin,
+    pub execution: ExecutionWindow,
+    pub default_model: Option<String>,
+    /// In the order of first appearance; the prompt of a request is its own `request_item_ids`.
+    pub conversation_item_ids: Vec<ItemId>,
+}
+
+/// Where a thread comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ThreadOrigin {
+    Root,
+    Spawned {
+        parent_thread_id: ThreadId,
+        /// The edge that the spawn would make, whether or not it was seen.
+        spawn_edge_id: EdgeId,
+        task_name: String,
+        agent_role: String,
+    },
+}
+
+/// One turn of a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Turn {
+    pub codex_turn_id: TurnId,
+    pub thread_id: ThreadId,
+    pub execution: ExecutionWindow,
+    /// Kept empty: the format has no event that fills it.
+    pub input_item_ids: Vec<ItemId>,
+}

@@ -1,0 +1,478 @@
+//! The items of all threads while they are being collected, and the indices over them.
+//!
+//! Owns which items there are, what each thread's model last saw, and how a list of candidates is matched with that.
+//! What an item means to tools, cells and agents is linked by the reducer.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use crate::ids::{CallId, CodeCellId, ItemId, ThreadId, ToolCallId, TurnId};
+use crate::model::{ConversationItem, ItemKind, Part, Producer, Role};
+
+use super::identity::{ItemKey, RawForm, same_but_for_payload};
+use super::normalise::Normalised;
+
+/// A call id that is used over and over is compared with this many of its items.
+const MAX_COMPARED: usize = 64;
+
+/// A thread, by the order in which it was first met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ThreadNumber(u32);
+
+/// A model-visible call id, by the order in which it was first met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct CallNumber(u32);
+
+/// Who wrote what, hashed: the address under which mail between agents is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct MailKey(pub(super) u128);
+
+/// What the reducer knows of an item beside the item.
+struct Note {
+    key: ItemKey,
+    raw: Option<RawForm>,
+    thread: ThreadNumber,
+    call: Option<CallNumber>,
+    /// The last list in which the item was used.
+    used_in: u64,
+    listed: bool,
+    linked_tool: bool,
+    linked_cell: bool,
+    is_edge_target: bool,
+}
+
+/// A link that an item has or lacks.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Link {
+    Tool,
+    Cell,
+    Edge,
+}
+
+/// Everything that carries one model-visible call id.
+#[derive(Default)]
+pub(super) struct Call {
+    pub(super) items: Vec<ItemId>,
+    pub(super) tool: Option<ToolCallId>,
+    pub(super) cell: Option<CodeCellId>,
+    /// Call items of the tool that a response brought and no inference is linked to yet.
+    pub(super) unlinked: Vec<ItemId>,
+}
+
+/// One thread's conversation.
+#[derive(Default)]
+pub(super) struct ThreadView {
+    /// What the model saw last: the request and what came back.
+    pub(super) snapshot: Vec<ItemId>,
+    /// What it will see next, after a compaction.
+    pub(super) replacement: Option<Vec<ItemId>>,
+    /// Every item once, in the order of appearance.
+    listed: Vec<ItemId>,
+    first_of_call: HashMap<(CallNumber, ItemKind), ItemId>,
+    last_message: HashMap<TurnId, (i64, ItemId)>,
+    mailbox: HashMap<MailKey, VecDeque<ItemId>>,
+}
+
+/// Whether a candidate that repeats a call id agrees with what carries it already.
+pub(super) enum CallCheck {
+    Agrees,
+    /// The same but for the payload that an unread part lies in.
+    Resent(ItemId),
+    Differs,
+}
+
+#[derive(Default)]
+pub(super) struct Conversation {
+    items: Vec<ConversationItem>,
+    notes: Vec<Note>,
+    calls: Vec<Call>,
+    call_numbers: HashMap<CallId, CallNumber>,
+    views: Vec<ThreadView>,
+    thread_numbers: HashMap<ThreadId, ThreadNumber>,
+    mail: HashMap<ItemId, MailKey>,
+    lists: u64,
+}
+
+impl Conversation {
+    pub(super) fn thread(&mut self, id: &ThreadId) -> ThreadNumber {
+        if let Some(&number) = self.thread_numbers.get(id) {
+            return number;
+        }
+        let number = ThreadNumber(self.views.len() as u32);
+        self.thread_numbers.insert(id.clone(), number);
+        self.views.push(ThreadView::default());
+        number
+    }
+
+    pub(super) fn view(&mut self, thread: ThreadNumber) -> &mut ThreadView {
+        &mut self.views[thread.0 as usize]
+    }
+
+    pub(super) fn call_number(&mut self, id: &CallId) -> CallNumber {
+        if let Some(&number) = self.call_numbers.get(id) {
+            return number;
+        }
+        let number = CallNumber(self.calls.len() as u32);
+        self.call_numbers.insert(id.clone(), number);
+        self.calls.push(Call::default());
+        number
+    }
+
+    pub(super) fn call(&mut self, call: CallNumber) -> &mut Call {
+        &mut self.calls[call.0 as usize]
+    }
+
+    pub(super) fn item(&self, id: ItemId) -> &ConversationItem {
+        &self.items[id.number() as usize - 1]
+    }
+
+    pub(super) fn item_mut(&mut self, id: ItemId) -> &mut ConversationItem {
+        &mut self.items[id.number() as usize - 1]
+    }
+
+    fn note(&self, id: ItemId) -> &Note {
+        &self.notes[id.number() as usize - 1]
+    }
+
+    fn note_mut(&mut self, id: ItemId) -> &mut Note {
+        &mut self.notes[id.number() as usize - 1]
+    }
+
+    pub(super) fn key(&self, id: ItemId) -> ItemKey {
+        self.note(id).key
+    }
+
+    pub(super) fn thread_of(&self, id: ItemId) -> ThreadNumber {
+        self.note(id).thread
+    }
+
+    pub(super) fn call_of(&self, id: ItemId) -> Option<CallNumber> {
+        self.note(id).call
+    }
+
+    pub(super) fn raw_form(&self, id: ItemId) -> Option<RawForm> {
+        self.note(id).raw
+    }
+
+    /// Remembers the bytes of an item, unless it is tied to the payload that holds them.
+    pub(super) fn remember_form(&mut self, id: ItemId, form: Option<RawForm>) {
+        let tied = self
+            .item(id)
+            .body
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::PayloadRef { .. }));
+        if !tied {
+            self.note_mut(id).raw = form;
+        }
+    }
+
+    pub(super) fn mail_key(&self, id: ItemId) -> Option<MailKey> {
+        self.mail.get(&id).copied()
+    }
+
+    /// Sets a link; says whether it is new.
+    pub(super) fn set_link(&mut self, id: ItemId, link: Link) -> bool {
+        let note = self.note_mut(id);
+        let flag = match link {
+            Link::Tool => &mut note.linked_tool,
+            Link::Cell => &mut note.linked_cell,
+            Link::Edge => &mut note.is_edge_target,
+        };
+        !std::mem::replace(flag, true)
+    }
+
+    pub(super) fn is_edge_target(&self, id: ItemId) -> bool {
+        self.note(id).is_edge_target
+    }
+
+    /// The last result of a child's turn, as mail to its parent would quote it.
+    pub(super) fn last_message(&mut self, thread: ThreadNumber, turn: &TurnId) -> Option<ItemId> {
+        let (_, item) = self.view(thread).last_message.get(turn)?;
+        Some(*item)
+    }
+
+    /// Items of one thread with this call id, in the order of their ids.
+    pub(super) fn items_of_call(
+        &self,
+        thread: ThreadNumber,
+        call: CallNumber,
+        is_kind: impl Fn(ItemKind) -> bool,
+    ) -> Vec<ItemId> {
+        let mut items: Vec<ItemId> = self.calls[call.0 as usize]
+            .items
+            .iter()
+            .copied()
+            .filter(|&item| self.thread_of(item) == thread && is_kind(self.item(item).kind))
+            .collect();
+        items.sort_unstable();
+        items
+    }
+
+    /// Compares a candidate with the items that carry its call id.
+    pub(super) fn check_call(
+        &mut self,
+        thread: ThreadNumber,
+        candidate: &Normalised,
+        key: ItemKey,
+    ) -> CallCheck {
+        let Some(call) = &candidate.call_id else {
+            return CallCheck::Agrees;
+        };
+        let call = self.call_number(call);
+        let kind = candidate.kind;
+        let first = self.view(thread).first_of_call.get(&(call, kind)).copied();
+        if first.is_none_or(|first| self.key(first) == key) {
+            return CallCheck::Agrees;
+        }
+        let mut resent = None;
+        let earlier = self.calls[call.0 as usize].items.iter().copied();
+        for item in earlier.take(MAX_COMPARED) {
+            if self.thread_of(item) != thread || self.item(item).kind != kind {
+                continue;
+            }
+            if self.key(item) == key {
+                return CallCheck::Agrees;
+            }
+            let known = &self.item(item).body.parts;
+            if resent.is_none() && same_but_for_payload(known, &candidate.body.parts) {
+                resent = Some(item);
+            }
+        }
+        resent.map_or(CallCheck::Differs, CallCheck::Resent)
+    }
+
+    /// Adds an item and indexes it.
+    pub(super) fn create(
+        &mut self,
+        thread: ThreadNumber,
+        key: ItemKey,
+        mail: Option<MailKey>,
+        item: ConversationItem,
+    ) {
+        let id = item.item_id;
+        let call = item.call_id.as_ref().map(|call| self.call_number(call));
+        if let Some(call) = call {
+            self.call(call).items.push(id);
+            let kind = item.kind;
+            let first = &mut self.view(thread).first_of_call;
+            first.entry((call, kind)).or_insert(id);
+        }
+        let is_result = item.role == Role::Assistant
+            && item.kind == ItemKind::Message
+            && item.agent_message.is_none();
+        if let (true, Some(turn)) = (is_result, &item.codex_turn_id) {
+            let last = (item.first_seen_at_unix_ms, id);
+            let kept = self.view(thread).last_message.entry(turn.clone());
+            let kept = kept.or_insert(last);
+            *kept = last.max(*kept);
+        }
+        if let Some(mail) = mail {
+            self.mail.insert(id, mail);
+        }
+        self.items.push(item);
+        self.notes.push(Note {
+            key,
+            raw: None,
+            thread,
+            call,
+            used_in: 0,
+            listed: false,
+            linked_tool: false,
+            linked_cell: false,
+            is_edge_target: false,
+        });
+    }
+
+    /// The id of the item that is created next.
+    pub(super) fn next_id(&self) -> ItemId {
+        ItemId::new(self.items.len() as u32 + 1)
+    }
+
+    pub(super) fn add_producer(&mut self, id: ItemId, producer: &Producer) {
+        let producers = &mut self.item_mut(id).produced_by;
+        if !producers.contains(producer) {
+            producers.push(producer.clone());
+        }
+    }
+
+    /// Adds items to their thread's list, each once.
+    pub(super) fn list(&mut self, thread: ThreadNumber, items: &[ItemId]) {
+        for &item in items {
+            if std::mem::replace(&mut self.note_mut(item).listed, true) {
+                continue;
+            }
+            let mail = self.mail_key(item);
+            let view = self.view(thread);
+            view.listed.push(item);
+            if let Some(mail) = mail {
+                view.mailbox.entry(mail).or_default().push_back(item);
+            }
+        }
+    }
+
+    /// The first listed piece of mail under this key that no edge leads to.
+    pub(super) fn waiting_mail(&mut self, thread: ThreadNumber, key: MailKey) -> Option<ItemId> {
+        loop {
+            let item = *self.view(thread).mailbox.get(&key)?.front()?;
+            if !self.is_edge_target(item) {
+                return Some(item);
+            }
+            self.view(thread).mailbox.get_mut(&key)?.pop_front();
+        }
+    }
+
+    /// Begins a list: no item has been used in it.
+    pub(super) fn begin_list(&mut self) {
+        self.lists += 1;
+    }
+
+    pub(super) fn mark_used(&mut self, id: ItemId) {
+        self.note_mut(id).used_in = self.lists;
+    }
+
+    fn is_used(&self, id: ItemId) -> bool {
+        self.note(id).used_in == self.lists
+    }
+
+    /// Everything, for the finished graph.
+    pub(super) fn into_graph(self) -> Graph {
+        let mut items = self.items;
+        items.sort_unstable_by_key(|item| item.item_id);
+        let mut views = self.views;
+        let listed = self
+            .thread_numbers
+            .into_iter()
+            .map(|(id, number)| (id, std::mem::take(&mut views[number.0 as usize].listed)))
+            .collect();
+        Graph {
+            items: items.into_iter().map(|item| (item.item_id, item)).collect(),
+            listed,
+        }
+    }
+}
+
+/// What a conversation leaves in the graph.
+pub(super) struct Graph {
+    pub(super) items: BTreeMap<ItemId, ConversationItem>,
+    pub(super) listed: HashMap<ThreadId, Vec<ItemId>>,
+}
+
+/// How a list is matched with the items that are there.
+pub(super) enum Matching<'l> {
+    /// A whole prompt against the one before: same place first, then anywhere.
+    Snapshot(&'l [ItemId]),
+    /// What follows a known prefix.
+    Append { from: usize, snapshot: &'l [ItemId] },
+    /// Anywhere among these.
+    Detached(&'l [ItemId]),
+}
+
+/// An item inside a known prefix is not what the prefix has there.
+pub(super) struct PrefixMismatch;
+
+/// Matches the candidates of one list, in order.
+pub(super) struct Matcher<'l> {
+    matching: Matching<'l>,
+    position: usize,
+    in_step: bool,
+    index: Option<Index>,
+}
+
+impl<'l> Matcher<'l> {
+    pub(super) fn new(matching: Matching<'l>) -> Self {
+        Self {
+            matching,
+            position: 0,
+            in_step: true,
+            index: None,
+        }
+    }
+
+    /// Whether an item may stand for an earlier one at all.
+    pub(super) fn reuses(&self) -> bool {
+        match self.matching {
+            Matching::Snapshot(_) => true,
+            Matching::Append { .. } => false,
+            Matching::Detached(candidates) => !candidates.is_empty(),
+        }
+    }
+
+    /// The item that the next candidate is, if it is not a new one.
+    pub(super) fn next(
+        &mut self,
+        key: ItemKey,
+        conversation: &Conversation,
+    ) -> Result<Option<ItemId>, PrefixMismatch> {
+        let position = self.position;
+        self.position += 1;
+        let same = |item: &ItemId| conversation.key(*item) == key;
+        match self.matching {
+            Matching::Append { from, snapshot } => match snapshot.get(from + position) {
+                None => Ok(None),
+                Some(item) if same(item) => Ok(Some(*item)),
+                Some(_) => Err(PrefixMismatch),
+            },
+            Matching::Snapshot(snapshot) => {
+                if let Some(item) = snapshot.get(position).filter(|item| same(item)) {
+                    return Ok(Some(*item));
+                }
+                // Past the end of a prompt that was repeated whole, everything is new.
+                self.in_step &= position >= snapshot.len();
+                if self.in_step {
+                    return Ok(None);
+                }
+                Ok(self.search(snapshot, key, conversation))
+            }
+            Matching::Detached(candidates) => Ok(self.search(candidates, key, conversation)),
+        }
+    }
+
+    /// The first of `items` with this key that the list has not used.
+    fn search(
+        &mut self,
+        items: &[ItemId],
+        key: ItemKey,
+        conversation: &Conversation,
+    ) -> Option<ItemId> {
+        self.index
+            .get_or_insert_with(|| Index::of(items, conversation))
+            .first_unused(items, key, conversation)
+    }
+}
+
+/// Places of a list by key. Used places are passed once, so a whole list takes time in its length.
+struct Index {
+    heads: HashMap<ItemKey, usize>,
+    next: Vec<usize>,
+}
+
+impl Index {
+    fn of(items: &[ItemId], conversation: &Conversation) -> Self {
+        let mut index = Self {
+            heads: HashMap::with_capacity(items.len()),
+            next: vec![usize::MAX; items.len()],
+        };
+        for (place, &item) in items.iter().enumerate().rev() {
+            if let Some(later) = index.heads.insert(conversation.key(item), place) {
+                index.next[place] = later;
+            }
+        }
+        index
+    }
+
+    fn first_unused(
+        &mut self,
+        items: &[ItemId],
+        key: ItemKey,
+        conversation: &Conversation,
+    ) -> Option<ItemId> {
+        let head = self.heads.get_mut(&key)?;
+        while let Some(&item) = items.get(*head) {
+            if !conversation.is_used(item) {
+                return Some(item);
+            }
+            *head = self.next[*head];
+        }
+        None
+    }
+}

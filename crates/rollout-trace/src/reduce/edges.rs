@@ -1,0 +1,216 @@
+//! Interaction edges, and those that wait for the item that they lead to.
+//!
+//! An edge that carries a message is known before the message is seen by its receiver. It waits under the address of
+//! the mail; the first item with that address takes the edge that has waited longest.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::ids::{EdgeId, ItemId, PayloadId, ThreadId, ToolCallId};
+use crate::model::{Anchor, EdgeKind, InteractionEdge};
+
+use super::conversation::{Link, MailKey, ThreadNumber};
+use super::fault::Fault;
+use super::reducer::Reducer;
+use super::tools::push_new;
+
+/// An edge that carries a message.
+#[derive(Debug, Clone)]
+pub(super) struct MessageEdge {
+    pub(super) id: EdgeId,
+    pub(super) kind: EdgeKind,
+    pub(super) source: Anchor,
+    pub(super) receiver: ThreadId,
+    pub(super) mail: MailKey,
+    pub(super) fallback: Fallback,
+    pub(super) started: i64,
+    pub(super) ended: Option<i64>,
+    pub(super) payloads: Vec<PayloadId>,
+}
+
+/// What becomes of an edge whose message is never seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fallback {
+    None,
+    /// It leads to the receiving thread.
+    Thread,
+}
+
+impl MessageEdge {
+    fn agrees_with(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && self.source == other.source
+            && self.receiver == other.receiver
+            && self.mail == other.mail
+            && self.fallback == other.fallback
+    }
+
+    fn resolved(self, target: Anchor) -> InteractionEdge {
+        let carried_item_ids = match &target {
+            Anchor::ConversationItem { item_id } => vec![*item_id],
+            _ => Vec::new(),
+        };
+        InteractionEdge {
+            edge_id: self.id,
+            kind: self.kind,
+            source: self.source,
+            target,
+            started_at_unix_ms: self.started,
+            ended_at_unix_ms: self.ended,
+            carried_item_ids,
+            carried_raw_payload_ids: self.payloads,
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Edges {
+    edges: BTreeMap<EdgeId, InteractionEdge>,
+    of_tool: HashMap<ToolCallId, BTreeSet<EdgeId>>,
+    /// In the order in which they arose.
+    pending: BTreeMap<u64, Pending>,
+    pending_of_id: HashMap<EdgeId, u64>,
+    pending_of_mail: HashMap<(ThreadNumber, MailKey), BTreeSet<u64>>,
+    pending_of_tool: HashMap<ToolCallId, BTreeSet<u64>>,
+    arisen: u64,
+}
+
+struct Pending {
+    edge: MessageEdge,
+    receiver: ThreadNumber,
+}
+
+impl Edges {
+    pub(super) fn into_edges(self) -> BTreeMap<EdgeId, InteractionEdge> {
+        self.edges
+    }
+
+    /// Adds a tool's result to what its edge carries.
+    pub(super) fn add_result(&mut self, tool: &ToolCallId, payload: &PayloadId) {
+        let edge = self.of_tool.get(tool).and_then(BTreeSet::first);
+        if let Some(edge) = edge.and_then(|id| self.edges.get_mut(id)) {
+            push_new(&mut edge.carried_raw_payload_ids, payload);
+            return;
+        }
+        let pending = self.pending_of_tool.get(tool).and_then(BTreeSet::first);
+        if let Some(pending) = pending.and_then(|order| self.pending.get_mut(order)) {
+            push_new(&mut pending.edge.payloads, payload);
+        }
+    }
+
+    /// Inserts an edge, or adds to the one with the same id.
+    pub(super) fn upsert(&mut self, edge: InteractionEdge) -> Result<(), Fault> {
+        let Some(known) = self.edges.get_mut(&edge.edge_id) else {
+            if let Anchor::ToolCall { tool_call_id } = &edge.source {
+                let edges = self.of_tool.entry(tool_call_id.clone()).or_default();
+                edges.insert(edge.edge_id.clone());
+            }
+            self.edges.insert(edge.edge_id.clone(), edge);
+            return Ok(());
+        };
+        if known.kind != edge.kind || known.source != edge.source || known.target != edge.target {
+            return Err(Fault::EdgeConflict(edge.edge_id));
+        }
+        known.started_at_unix_ms = known.started_at_unix_ms.min(edge.started_at_unix_ms);
+        known.ended_at_unix_ms = known.ended_at_unix_ms.max(edge.ended_at_unix_ms);
+        for item in &edge.carried_item_ids {
+            push_new(&mut known.carried_item_ids, item);
+        }
+        for payload in &edge.carried_raw_payload_ids {
+            push_new(&mut known.carried_raw_payload_ids, payload);
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, edge: MessageEdge, receiver: ThreadNumber) -> Result<(), Fault> {
+        if let Some(order) = self.pending_of_id.get(&edge.id)
+            && let Some(pending) = self.pending.get_mut(order)
+        {
+            let known = &mut pending.edge;
+            if !known.agrees_with(&edge) {
+                return Err(Fault::PendingConflict(edge.id));
+            }
+            known.started = known.started.min(edge.started);
+            known.ended = known.ended.max(edge.ended);
+            for payload in &edge.payloads {
+                push_new(&mut known.payloads, payload);
+            }
+            return Ok(());
+        }
+        let order = self.arisen;
+        self.arisen += 1;
+        self.pending_of_id.insert(edge.id.clone(), order);
+        let by_mail = self.pending_of_mail.entry((receiver, edge.mail));
+        by_mail.or_default().insert(order);
+        if let Anchor::ToolCall { tool_call_id } = &edge.source {
+            let by_tool = self.pending_of_tool.entry(tool_call_id.clone());
+            by_tool.or_default().insert(order);
+        }
+        self.pending.insert(order, Pending { edge, receiver });
+        Ok(())
+    }
+
+    /// Takes the edge that has waited longest for this mail.
+    fn take_waiting(&mut self, receiver: ThreadNumber, mail: MailKey) -> Option<MessageEdge> {
+        let waiting = self.pending_of_mail.get(&(receiver, mail))?;
+        let order = *waiting.first()?;
+        self.take_pending(order)
+    }
+
+    fn take_pending(&mut self, order: u64) -> Option<MessageEdge> {
+        let Pending { edge, receiver } = self.pending.remove(&order)?;
+        self.pending_of_id.remove(&edge.id);
+        if let Some(waiting) = self.pending_of_mail.get_mut(&(receiver, edge.mail)) {
+            waiting.remove(&order);
+        }
+        if let Anchor::ToolCall { tool_call_id } = &edge.source
+            && let Some(waiting) = self.pending_of_tool.get_mut(tool_call_id)
+        {
+            waiting.remove(&order);
+        }
+        Some(edge)
+    }
+}
+
+impl Reducer {
+    /// An edge with a message: to the item that holds it, or kept until that is seen.
+    pub(super) fn message_edge(&mut self, edge: MessageEdge) -> Result<(), Fault> {
+        let receiver = self.thread_number(&edge.receiver);
+        match self.conversation.waiting_mail(receiver, edge.mail) {
+            Some(item) => self.resolve(edge, item),
+            None => self.edges.wait(edge, receiver),
+        }
+    }
+
+    /// Gives mail that was placed to the edge that waits for it.
+    pub(super) fn deliver(&mut self, item: ItemId, mail: MailKey) -> Result<(), Fault> {
+        let thread = self.conversation.thread_of(item);
+        match self.edges.take_waiting(thread, mail) {
+            Some(edge) => {
+                let resolved = self.resolve(edge, item);
+                self.tolerated(resolved).map(|_| ())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn resolve(&mut self, edge: MessageEdge, item: ItemId) -> Result<(), Fault> {
+        let target = Anchor::ConversationItem { item_id: item };
+        self.edges.upsert(edge.resolved(target))?;
+        self.conversation.set_link(item, Link::Edge);
+        Ok(())
+    }
+
+    /// Spawns whose task was never seen lead to the child itself.
+    pub(super) fn settle_spawn_edges(&mut self) -> Result<(), Fault> {
+        for (_, Pending { edge, .. }) in std::mem::take(&mut self.edges.pending) {
+            let thread_id = edge.receiver.clone();
+            if edge.fallback == Fallback::Thread && self.trace.threads.contains_key(&thread_id) {
+                let settled = self
+                    .edges
+                    .upsert(edge.resolved(Anchor::Thread { thread_id }));
+                self.tolerated(settled)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,331 @@
+//! Model requests and responses.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::format::{Event, ExecutionStatus, PayloadRef};
+use crate::ids::{InferenceId, ItemId, ResponseId};
+use crate::model::{InferenceCall, Producer, Usage};
+
+use super::conversation::{Matching, ThreadNumber};
+use super::fault::Fault;
+use super::items::{ListReader, Member, RequestBody};
+use super::place::Placement;
+use super::reducer::Reducer;
+
+/// Which inference has which response.
+#[derive(Default)]
+pub(super) struct Responses {
+    /// By the provider's id; the lowest call counts.
+    by_id: HashMap<(ThreadNumber, ResponseId), BTreeSet<InferenceId>>,
+    /// By the call items that came in it.
+    by_item: HashMap<ItemId, InferenceId>,
+}
+
+impl Responses {
+    pub(super) fn of_item(&self, item: ItemId) -> Option<&InferenceId> {
+        self.by_item.get(&item)
+    }
+
+    fn of_id(&self, thread: ThreadNumber, id: &ResponseId) -> Option<&InferenceId> {
+        self.by_id.get(&(thread, id.clone()))?.first()
+    }
+
+    fn rename(
+        &mut self,
+        thread: ThreadNumber,
+        call: &InferenceId,
+        old: Option<ResponseId>,
+        new: Option<ResponseId>,
+    ) {
+        if let Some(old) = old
+            && let Some(calls) = self.by_id.get_mut(&(thread, old))
+        {
+            calls.remove(call);
+        }
+        if let Some(new) = new {
+            let calls = self.by_id.entry((thread, new)).or_default();
+            calls.insert(call.clone());
+        }
+    }
+}
+
+/// How an attempt ended.
+struct Ending {
+    call: InferenceId,
+    status: ExecutionStatus,
+    response_id: Option<ResponseId>,
+    upstream_request_id: Option<String>,
+    payload: Option<PayloadRef>,
+}
+
+impl Reducer {
+    pub(super) fn apply_inference(&mut self, event: Event) -> Result<(), Fault> {
+        let ending = match event {
+            Event::InferenceCompleted {
+                inference_call_id,
+                response_id,
+                upstream_request_id,
+                response_payload,
+            } => Ending {
+                call: inference_call_id,
+                status: ExecutionStatus::Completed,
+                response_id,
+                upstream_request_id,
+                payload: Some(response_payload),
+            },
+            Event::InferenceFailed {
+                inference_call_id,
+                upstream_request_id,
+                partial_response_payload,
+                ..
+            } => Ending {
+                call: inference_call_id,
+                status: ExecutionStatus::Failed,
+                response_id: None,
+                upstream_request_id,
+                payload: partial_response_payload,
+            },
+            Event::InferenceCancelled {
+                inference_call_id,
+                upstream_request_id,
+                partial_response_payload,
+                ..
+            } => Ending {
+                call: inference_call_id,
+                status: ExecutionStatus::Cancelled,
+                response_id: None,
+                upstream_request_id,
+                payload: partial_response_payload,
+            },
+            started => return self.inference_started(started),
+        };
+        self.inference_ended(ending)
+    }
+
+    fn inference_started(&mut self, event: Event) -> Result<(), Fault> {
+        let Event::InferenceStarted {
+            inference_call_id: call,
+            thread_id: used,
+            codex_turn_id: turn,
+            model,
+            provider_name,
+            request_payload,
+        } = event
+        else {
+            return Ok(());
+        };
+        if self.trace.inference_calls.contains_key(&call) {
+            return Err(Fault::DuplicateInference(call));
+        }
+        let thread_id = self.require_turn(|| format!("inference start {call}"), &turn, &used)?;
+        let placement = Placement {
+            thread: self.thread_number(&thread_id),
+            thread_id: thread_id.clone(),
+            turn: turn.clone(),
+            payload: request_payload.raw_payload_id.clone(),
+            producer: None,
+        };
+        let items = self.place_request(&call, &request_payload, &placement);
+        let request_item_ids = self.tolerated(items)?.unwrap_or_default();
+        let open = self.open_in_turn.entry(turn.clone()).or_default();
+        open.inferences.push(call.clone());
+        let inference = InferenceCall {
+            inference_call_id: call.clone(),
+            thread_id,
+            codex_turn_id: turn,
+            execution: self.now.open(),
+            model,
+            provider_name,
+            response_id: None,
+            upstream_request_id: None,
+            request_item_ids,
+            response_item_ids: Vec::new(),
+            tool_call_ids_started_by_response: Vec::new(),
+            usage: None,
+            raw_request_payload_id: request_payload.raw_payload_id,
+            raw_response_payload_id: None,
+        };
+        self.trace.inference_calls.insert(call, inference);
+        Ok(())
+    }
+
+    fn place_request(
+        &mut self,
+        call: &InferenceId,
+        payload: &PayloadRef,
+        placement: &Placement,
+    ) -> Result<Vec<ItemId>, Fault> {
+        let thread = placement.thread;
+        self.with_payload(payload, |reducer, bytes| {
+            // What the list is likely to begin with: what the model saw last.
+            let view = reducer.conversation.view(thread);
+            let expected = match &mut view.replacement {
+                Some(replacement) => std::mem::take(replacement),
+                None => std::mem::take(&mut view.snapshot),
+            };
+            let reader = ListReader {
+                conversation: &reducer.conversation,
+                payload: &payload.raw_payload_id,
+            };
+            let body = reader.request(bytes, &expected);
+            let view = reducer.conversation.view(thread);
+            match &mut view.replacement {
+                Some(replacement) => *replacement = expected,
+                None => view.snapshot = expected,
+            }
+            let body = body.map_err(|error| Fault::unreadable(payload, error))?;
+            let items = reducer.place_request_body(call, body, placement)?;
+            let view = reducer.conversation.view(thread);
+            view.snapshot.clear();
+            view.snapshot.extend_from_slice(&items);
+            Ok(items)
+        })
+    }
+
+    fn place_request_body(
+        &mut self,
+        call: &InferenceId,
+        body: RequestBody<'_>,
+        placement: &Placement,
+    ) -> Result<Vec<ItemId>, Fault> {
+        let thread = placement.thread;
+        let input = match body.input {
+            Member::Items(list) => list,
+            Member::Missing => return Err(Fault::NoInput(placement.payload.clone())),
+            Member::NotArray => return Err(Fault::InputNotArray(placement.payload.clone())),
+        };
+        let Some(previous) = body.previous_response_id.map(ResponseId::from) else {
+            let view = self.conversation.view(thread);
+            let snapshot = std::mem::take(&mut view.snapshot);
+            let before = view.replacement.take().unwrap_or(snapshot);
+            let items = self.place(input, Matching::Snapshot(&before), placement)?;
+            self.conversation.list(thread, &items);
+            return Ok(items);
+        };
+        let mut items = self.prefix(call, previous, thread)?;
+        let snapshot = std::mem::take(&mut self.conversation.view(thread).snapshot);
+        let matching = Matching::Append {
+            from: items.len(),
+            snapshot: &snapshot,
+        };
+        let new = self.place(input, matching, placement)?;
+        // The prefix was listed when it was sent.
+        self.conversation.list(thread, &new);
+        items.extend(new);
+        Ok(items)
+    }
+
+    /// The prompt that an incremental request continues: another call's request and response.
+    fn prefix(
+        &mut self,
+        call: &InferenceId,
+        previous: ResponseId,
+        thread: ThreadNumber,
+    ) -> Result<Vec<ItemId>, Fault> {
+        let earlier = self
+            .responses
+            .of_id(thread, &previous)
+            .and_then(|earlier| self.trace.inference_calls.get(earlier));
+        if let Some(earlier) = earlier {
+            return Ok([&*earlier.request_item_ids, &earlier.response_item_ids].concat());
+        }
+        self.tolerate(Fault::UnknownResponse {
+            call: call.clone(),
+            response: previous,
+        })?;
+        // The best guess when the response was lost: it continues what is known.
+        Ok(self.conversation.view(thread).snapshot.clone())
+    }
+
+    fn inference_ended(&mut self, ending: Ending) -> Result<(), Fault> {
+        let Some(call) = self.trace.inference_calls.get(&ending.call) else {
+            if let Some(payload) = &ending.payload {
+                self.expect_file(payload);
+            }
+            return Err(Fault::UnknownInference(ending.call));
+        };
+        let (thread_id, turn) = (call.thread_id.clone(), call.codex_turn_id.clone());
+        let thread = self.thread_number(&thread_id);
+        let placed = match &ending.payload {
+            None => None,
+            Some(payload) => {
+                let placement = Placement {
+                    thread,
+                    thread_id,
+                    turn,
+                    payload: payload.raw_payload_id.clone(),
+                    producer: Some(Producer::Inference {
+                        inference_call_id: ending.call.clone(),
+                    }),
+                };
+                let placed = self.place_response(payload, &placement);
+                self.tolerated(placed)?
+            }
+        };
+        self.close_inference(thread, ending, placed);
+        Ok(())
+    }
+
+    fn place_response(
+        &mut self,
+        payload: &PayloadRef,
+        placement: &Placement,
+    ) -> Result<(Vec<ItemId>, Option<Usage>), Fault> {
+        let thread = placement.thread;
+        self.with_payload(payload, |reducer, bytes| {
+            let reader = ListReader {
+                conversation: &reducer.conversation,
+                payload: &payload.raw_payload_id,
+            };
+            let body = reader
+                .response(bytes)
+                .map_err(|error| Fault::unreadable(payload, error))?;
+            let no_output = || Fault::NoOutput(payload.raw_payload_id.clone());
+            let output = body.output.items().ok_or_else(no_output)?;
+            let matching = Matching::Append {
+                from: 0,
+                snapshot: &[],
+            };
+            let items = reducer.place(output, matching, placement)?;
+            reducer.conversation.list(thread, &items);
+            let snapshot = &mut reducer.conversation.view(thread).snapshot;
+            snapshot.extend_from_slice(&items);
+            Ok((items, body.usage))
+        })
+    }
+
+    fn close_inference(
+        &mut self,
+        thread: ThreadNumber,
+        ending: Ending,
+        placed: Option<(Vec<ItemId>, Option<Usage>)>,
+    ) {
+        let Some(call) = self.trace.inference_calls.get_mut(&ending.call) else {
+            return;
+        };
+        if call.execution.status == ExecutionStatus::Running {
+            self.now.close(&mut call.execution, ending.status);
+        }
+        let old = std::mem::replace(&mut call.response_id, ending.response_id.clone());
+        self.responses
+            .rename(thread, &ending.call, old, ending.response_id);
+        if ending.upstream_request_id.is_some() {
+            call.upstream_request_id = ending.upstream_request_id;
+        }
+        if let Some(payload) = ending.payload {
+            call.raw_response_payload_id = Some(payload.raw_payload_id);
+        }
+        if let Some((items, usage)) = placed {
+            for item in &call.response_item_ids {
+                self.responses.by_item.remove(item);
+            }
+            for &item in &items {
+                if self.conversation.item(item).kind.is_call() {
+                    self.responses.by_item.insert(item, ending.call.clone());
+                }
+            }
+            call.response_item_ids = items;
+            call.usage = usage.or(call.usage);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Reading the log line by line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::format::{LOG_FILE, LogLine, SCHEMA_VERSION};
+
+use super::ReplayError;
+use super::fault::Fault;
+use super::reducer::Reducer;
+
+/// A line may be this long; source code of cells and error texts stand in lines.
+const MAX_LINE: usize = 64 << 20;
+
+/// Replays every event of a bundle's log.
+pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayError> {
+    let path = bundle.join(LOG_FILE);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(source) => return Err(ReplayError::OpenLog { path, source }),
+    };
+    let mut lines = Lines {
+        reader: BufReader::with_capacity(1 << 18, file),
+        line: Vec::new(),
+    };
+    let mut number = 0;
+    let mut closed = true;
+    loop {
+        let end = match lines.next() {
+            Ok(end) => end,
+            Err(source) => return Err(ReplayError::ReadLog { path, source }),
+        };
+        number += 1;
+        match end {
+            LineEnd::Log => break,
+            LineEnd::Newline => {}
+            LineEnd::Cut => closed = false,
+            LineEnd::TooLong => {
+                let fault = Fault::LongLine {
+                    line: number,
+                    limit: MAX_LINE,
+                };
+                reducer.unreadable_line(number, fault)?;
+                continue;
+            }
+        }
+        if lines.line.trim_ascii().is_empty() {
+            continue;
+        }
+        match serde_json::from_slice::<LogLine>(&lines.line) {
+            Ok(line) if line.schema_version > SCHEMA_VERSION => {
+                let found = line.schema_version;
+                reducer.unreadable_line(number, Fault::NewerLine { found })?;
+            }
+            Ok(line) => reducer.replay(number, line)?,
+            Err(source) => {
+                let line = number;
+                reducer.unreadable_line(number, Fault::Line { line, source })?;
+            }
+        }
+    }
+    if !closed {
+        reducer.remark(Fault::OpenEnd);
+    }
+    Ok(())
+}
+
+struct Lines {
+    reader: BufReader<File>,
+    line: Vec<u8>,
+}
+
+/// What a line ended with.
+enum LineEnd {
+    Newline,
+    /// The end of the file, inside a line.
+    Cut,
+    TooLong,
+    /// The end of the file, and no line.
+    Log,
+}
+
+impl Lines {
+    fn next(&mut self) -> std::io::Result<LineEnd> {
+        self.line.clear();
+        let limit = MAX_LINE as u64 + 1;
+        let read = (&mut self.reader)
+            .take(limit)
+            .read_until(b'\n', &mut self.line)?;
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+            return Ok(LineEnd::Newline);
+        }
+        if read as u64 == limit {
+            self.line.clear();
+            self.reader.skip_until(b'\n')?;
+            return Ok(LineEnd::TooLong);
+        }
+        Ok(if read == 0 {
+            LineEnd::Log
+        } else {
+            LineEnd::Cut
+        })
+    }
+}

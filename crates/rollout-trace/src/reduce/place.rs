@@ -1,0 +1,216 @@
+//! Giving the items of a list their places in the conversation.
+
+use crate::ids::{ItemId, PayloadId, ThreadId, TurnId};
+use crate::json::Scanner;
+use crate::model::{Body, ConversationItem, ItemKind, Part, Producer};
+
+use super::conversation::{CallCheck, CallNumber, Link, Matcher, Matching, ThreadNumber};
+use super::fault::Fault;
+use super::identity::{ItemKey, KeyWriter};
+use super::items::{Candidate, ItemList};
+use super::normalise::{Normalised, normalise};
+use super::reducer::Reducer;
+
+/// Where a list of items belongs, and what brought it.
+pub(super) struct Placement {
+    pub(super) thread: ThreadNumber,
+    pub(super) thread_id: ThreadId,
+    pub(super) turn: TurnId,
+    pub(super) payload: PayloadId,
+    pub(super) producer: Option<Producer>,
+}
+
+impl Reducer {
+    /// Places a list; gives the item of each candidate that could be read, in order.
+    pub(super) fn place(
+        &mut self,
+        list: ItemList<'_>,
+        matching: Matching<'_>,
+        placement: &Placement,
+    ) -> Result<Vec<ItemId>, Fault> {
+        for fault in list.faults {
+            self.tolerate(fault)?;
+        }
+        self.conversation.begin_list();
+        let mut matcher = Matcher::new(matching);
+        let mut placed = Vec::with_capacity(list.candidates.len());
+        for candidate in list.candidates {
+            let item = self.place_one(candidate, &mut matcher, placement)?;
+            self.conversation.mark_used(item);
+            if let Some(producer) = &placement.producer {
+                self.conversation.add_producer(item, producer);
+            }
+            self.link(item)?;
+            placed.push(item);
+        }
+        self.start_ready_cells()?;
+        Ok(placed)
+    }
+
+    fn place_one(
+        &mut self,
+        candidate: Candidate<'_>,
+        matcher: &mut Matcher<'_>,
+        placement: &Placement,
+    ) -> Result<ItemId, Fault> {
+        let form = candidate.raw_form();
+        let (key, read) = match candidate {
+            Candidate::Known { item, bytes } => {
+                let key = self.conversation.key(item);
+                if let Some(found) = self.find(matcher, key, placement)? {
+                    return Ok(found);
+                }
+                (key, read_again(bytes, &placement.payload)?)
+            }
+            Candidate::Read { item, .. } => {
+                let key = KeyWriter::item(&item);
+                let found = match self.check_call(matcher, &item, key, placement)? {
+                    Some(resent) => {
+                        // Takes its turn in the list all the same.
+                        self.find(matcher, key, placement)?;
+                        Some(resent)
+                    }
+                    None => self.find(matcher, key, placement)?,
+                };
+                if let Some(found) = found {
+                    self.merge_reasoning(found, item.body);
+                    self.conversation.remember_form(found, form);
+                    return Ok(found);
+                }
+                (key, item)
+            }
+        };
+        let created = self.create_item(key, read, placement);
+        self.conversation.remember_form(created, form);
+        Ok(created)
+    }
+
+    fn find(
+        &mut self,
+        matcher: &mut Matcher<'_>,
+        key: ItemKey,
+        placement: &Placement,
+    ) -> Result<Option<ItemId>, Fault> {
+        match matcher.next(key, &self.conversation) {
+            Ok(found) => Ok(found),
+            Err(_) => {
+                let fault = Fault::Mismatch(placement.turn.clone());
+                self.tolerate(fault).map(|()| None)
+            }
+        }
+    }
+
+    /// Whether a call id is used as before. An output that holds an image is never equal to its repetition; strict
+    /// replay fails there, lenient replay takes it for the same item.
+    fn check_call(
+        &mut self,
+        matcher: &Matcher<'_>,
+        item: &Normalised,
+        key: ItemKey,
+        placement: &Placement,
+    ) -> Result<Option<ItemId>, Fault> {
+        let Some(call) = &item.call_id else {
+            return Ok(None);
+        };
+        let reused = Fault::ReusedCall(call.clone());
+        match self.conversation.check_call(placement.thread, item, key) {
+            CallCheck::Agrees => Ok(None),
+            CallCheck::Resent(_) if self.is_strict() => Err(reused),
+            CallCheck::Resent(earlier) => Ok(matcher.reuses().then_some(earlier)),
+            CallCheck::Differs => self.tolerate(reused).map(|()| None),
+        }
+    }
+
+    pub(super) fn create_item(
+        &mut self,
+        key: ItemKey,
+        item: Normalised,
+        placement: &Placement,
+    ) -> ItemId {
+        let item_id = self.conversation.next_id();
+        let mail = self.mail_key(&item, &placement.thread_id);
+        let item = ConversationItem {
+            item_id,
+            thread_id: placement.thread_id.clone(),
+            codex_turn_id: Some(placement.turn.clone()),
+            first_seen_at_unix_ms: self.now.at,
+            role: item.role,
+            channel: item.channel,
+            kind: item.kind,
+            agent_message: item.agent_message,
+            body: item.body,
+            call_id: item.call_id,
+            produced_by: Vec::new(),
+        };
+        if item.kind == ItemKind::CustomToolCall
+            && let Some(call) = &item.call_id
+        {
+            self.cells.source_seen(placement.thread, call);
+        }
+        self.conversation.create(placement.thread, key, mail, item);
+        item_id
+    }
+
+    /// Fills in what an earlier sight of a reasoning item lacked.
+    fn merge_reasoning(&mut self, id: ItemId, incoming: Body) {
+        let item = self.conversation.item_mut(id);
+        if item.kind != ItemKind::Reasoning || item.body == incoming {
+            return;
+        }
+        let known = std::mem::take(&mut item.body.parts);
+        let (known_texts, known) = split(known, |part| matches!(part, Part::Text { .. }));
+        let (known_summaries, encoded) = split(known, |part| matches!(part, Part::Summary { .. }));
+        let (texts, rest) = split(incoming.parts, |part| matches!(part, Part::Text { .. }));
+        let (summaries, _) = split(rest, |part| matches!(part, Part::Summary { .. }));
+        let or = |known: Vec<Part>, new| if known.is_empty() { new } else { known };
+        let parts = &mut item.body.parts;
+        parts.extend(or(known_texts, texts));
+        parts.extend(or(known_summaries, summaries));
+        parts.extend(encoded);
+    }
+
+    /// Links an item, new or seen again, to the tool, the cell and the edge that wait for it.
+    fn link(&mut self, item: ItemId) -> Result<(), Fault> {
+        if let Some(call) = self.conversation.call_of(item) {
+            self.link_tool(item, call);
+            self.link_cell_output(item, call);
+        }
+        if let Some(mail) = self.conversation.mail_key(item)
+            && !self.conversation.is_edge_target(item)
+        {
+            self.deliver(item, mail)?;
+        }
+        Ok(())
+    }
+
+    /// Links a call item or an output item to its tool, once.
+    ///
+    /// Inferences are linked too when the model is shown a call again: at its first sight, in the response, the
+    /// inference does not yet own it.
+    fn link_tool(&mut self, item: ItemId, call: CallNumber) {
+        let work = self.conversation.call(call);
+        if work.tool.is_none() {
+            return;
+        }
+        let unlinked = !work.unlinked.is_empty();
+        if self.conversation.set_link(item, Link::Tool) {
+            self.attach_to_tool(item, call);
+        } else if unlinked && self.conversation.item(item).kind.is_call() {
+            self.link_inferences(call);
+        }
+    }
+}
+
+fn split(parts: Vec<Part>, is_first: impl Fn(&Part) -> bool) -> (Vec<Part>, Vec<Part>) {
+    parts.into_iter().partition(is_first)
+}
+
+/// Reads an item whose bytes were read before.
+fn read_again(bytes: &[u8], payload: &PayloadId) -> Result<Normalised, Fault> {
+    let unreadable = |reason| Fault::ParsePayload {
+        id: payload.clone(),
+        reason,
+    };
+    let value = Scanner::parse(bytes).map_err(|error| unreadable(error.to_string()))?;
+    normalise(&value, payload)
+}

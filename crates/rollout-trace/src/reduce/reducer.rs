@@ -1,0 +1,319 @@
+//! The state of a replay, and which event goes where.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use crate::format::{
+    Event, ExecutionStatus, GAP_EVENT, LogLine, Manifest, PayloadRef, RolloutStatus,
+};
+use crate::ids::{CodeCellId, InferenceId, ThreadId, TurnId};
+use crate::json::{Json, Scanner};
+use crate::model::{ExecutionWindow, RolloutTrace};
+
+use super::cells::Cells;
+use super::conversation::{Conversation, ThreadNumber};
+use super::edges::Edges;
+use super::fault::{Fault, Problems};
+use super::inference::Responses;
+use super::payloads::PayloadFiles;
+use super::tools::Tools;
+use super::{Reduction, ReplayError, Strictness};
+
+/// When the event at hand happened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Moment {
+    pub(super) seq: u64,
+    pub(super) at: i64,
+}
+
+impl Moment {
+    /// A window that opens now.
+    pub(super) fn open(self) -> ExecutionWindow {
+        ExecutionWindow {
+            started_at_unix_ms: self.at,
+            started_seq: self.seq,
+            ended_at_unix_ms: None,
+            ended_seq: None,
+            status: ExecutionStatus::Running,
+        }
+    }
+
+    /// Ends a window now.
+    pub(super) fn close(self, window: &mut ExecutionWindow, status: ExecutionStatus) {
+        window.ended_at_unix_ms = Some(self.at);
+        window.ended_seq = Some(self.seq);
+        window.status = status;
+    }
+}
+
+/// The thread and turn that an event's line names.
+#[derive(Debug, Clone)]
+pub(super) struct Context {
+    pub(super) thread: Option<ThreadId>,
+    pub(super) turn: Option<TurnId>,
+}
+
+/// What the end of a turn has to end too.
+#[derive(Default)]
+pub(super) struct OpenInTurn {
+    pub(super) inferences: Vec<InferenceId>,
+    pub(super) cells: Vec<CodeCellId>,
+}
+
+/// Objects made up for a start that was lost. A start that comes late takes their place.
+#[derive(Default)]
+pub(super) struct StandIns {
+    pub(super) threads: HashSet<ThreadId>,
+    pub(super) turns: HashSet<TurnId>,
+}
+
+pub(super) struct Reducer {
+    pub(super) trace: RolloutTrace,
+    pub(super) now: Moment,
+    pub(super) conversation: Conversation,
+    pub(super) open_in_turn: HashMap<TurnId, OpenInTurn>,
+    pub(super) responses: Responses,
+    pub(super) stand_ins: StandIns,
+    pub(super) tools: Tools,
+    pub(super) cells: Cells,
+    pub(super) edges: Edges,
+    strictness: Strictness,
+    payloads: PayloadFiles,
+    problems: Problems,
+    line: u64,
+    /// The highest seq so far.
+    last_seq: u64,
+}
+
+impl Reducer {
+    pub(super) fn new(bundle: &Path, manifest: Manifest, strictness: Strictness) -> Self {
+        Self {
+            trace: RolloutTrace::new(manifest),
+            now: Moment::default(),
+            conversation: Conversation::default(),
+            open_in_turn: HashMap::new(),
+            responses: Responses::default(),
+            stand_ins: StandIns::default(),
+            tools: Tools::default(),
+            cells: Cells::default(),
+            edges: Edges::default(),
+            strictness,
+            payloads: PayloadFiles::new(bundle),
+            problems: Problems::default(),
+            line: 0,
+            last_seq: 0,
+        }
+    }
+
+    /// Replays one event.
+    pub(super) fn replay(&mut self, number: u64, line: LogLine) -> Result<(), ReplayError> {
+        self.line = number;
+        self.check_order(line.seq);
+        self.now = Moment {
+            seq: line.seq,
+            at: line.wall_time_unix_ms,
+        };
+        for payload in line.payload.payloads() {
+            let id = payload.raw_payload_id.clone();
+            self.trace.raw_payloads.insert(id, payload.clone());
+        }
+        let context = Context {
+            thread: line.thread_id,
+            turn: line.codex_turn_id,
+        };
+        self.apply(context, line.payload)
+            .or_else(|fault| self.tolerate(fault))
+            .map_err(|fault| self.failed(fault))
+    }
+
+    /// Lists a line that is no event.
+    pub(super) fn unreadable_line(&mut self, number: u64, fault: Fault) -> Result<(), ReplayError> {
+        self.line = number;
+        self.tolerate(fault).map_err(|fault| self.failed(fault))
+    }
+
+    /// Lists a fault that strict replay fails on.
+    pub(super) fn tolerate(&mut self, fault: Fault) -> Result<(), Fault> {
+        match self.strictness {
+            Strictness::Strict => Err(fault),
+            Strictness::Lenient => {
+                self.remark(fault);
+                Ok(())
+            }
+        }
+    }
+
+    /// The value, or none and the fault listed.
+    pub(super) fn tolerated<T>(&mut self, result: Result<T, Fault>) -> Result<Option<T>, Fault> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(fault) => self.tolerate(fault).map(|()| None),
+        }
+    }
+
+    /// Lists what no replay fails on.
+    pub(super) fn remark(&mut self, fault: Fault) {
+        self.problems.add(Some(self.line), fault);
+    }
+
+    pub(super) fn is_strict(&self) -> bool {
+        self.strictness == Strictness::Strict
+    }
+
+    fn failed(&self, fault: Fault) -> ReplayError {
+        ReplayError::Fault {
+            line: Some(self.line),
+            fault,
+        }
+    }
+
+    /// Events are replayed as they stand; numbers that are missing or go back are only listed.
+    fn check_order(&mut self, seq: u64) {
+        let after = self.last_seq;
+        if seq <= after {
+            self.remark(Fault::Order { seq, after });
+            return;
+        }
+        if seq > after + 1 {
+            self.remark(Fault::Gap {
+                from: after + 1,
+                to: seq - 1,
+            });
+        }
+        self.last_seq = seq;
+    }
+
+    /// Hands the content of a payload file to a reader.
+    pub(super) fn with_payload<T>(
+        &mut self,
+        payload: &PayloadRef,
+        read: impl FnOnce(&mut Self, &[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let bytes = self.payloads.take(payload)?;
+        let result = read(self, &bytes);
+        self.payloads.recycle(bytes);
+        result
+    }
+
+    /// Hands a payload, read whole, to a reader.
+    pub(super) fn with_json<T>(
+        &mut self,
+        payload: &PayloadRef,
+        read: impl FnOnce(&mut Self, &Json<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.with_payload(payload, |reducer, bytes| {
+            let value = Scanner::parse(bytes).map_err(|error| Fault::unreadable(payload, error))?;
+            read(reducer, &value)
+        })
+    }
+
+    /// Lists a payload file that is not there and that nothing else would miss.
+    pub(super) fn expect_file(&mut self, payload: &PayloadRef) {
+        if !self.is_strict()
+            && let Err(fault) = self.payloads.check(payload)
+        {
+            self.remark(fault);
+        }
+    }
+
+    pub(super) fn thread_number(&mut self, thread: &ThreadId) -> ThreadNumber {
+        self.conversation.thread(thread)
+    }
+
+    fn apply(&mut self, context: Context, event: Event) -> Result<(), Fault> {
+        match event {
+            Event::RolloutStarted {
+                trace_id,
+                root_thread_id,
+            } => {
+                self.trace.trace_id = trace_id;
+                self.trace.root_thread_id = root_thread_id;
+                Ok(())
+            }
+            Event::RolloutEnded { status } => {
+                self.trace.status = status;
+                self.trace.ended_at_unix_ms = Some(self.now.at);
+                Ok(())
+            }
+            Event::ThreadStarted {
+                thread_id,
+                agent_path,
+                metadata_payload,
+            } => self.thread_started(thread_id, agent_path, metadata_payload),
+            Event::ThreadEnded { thread_id, status } => self.thread_ended(thread_id, status),
+            Event::CodexTurnStarted {
+                codex_turn_id,
+                thread_id,
+            } => self.turn_started(codex_turn_id, thread_id),
+            Event::CodexTurnEnded {
+                codex_turn_id,
+                status,
+            } => self.turn_ended(context, codex_turn_id, status),
+            event @ (Event::InferenceStarted { .. }
+            | Event::InferenceCompleted { .. }
+            | Event::InferenceFailed { .. }
+            | Event::InferenceCancelled { .. }) => self.apply_inference(event),
+            event @ (Event::ToolCallStarted { .. }
+            | Event::McpToolCallCorrelationAssigned { .. }
+            | Event::ToolCallRuntimeStarted { .. }
+            | Event::ToolCallRuntimeEnded { .. }
+            | Event::ToolCallEnded { .. }) => self.apply_tool(context, event),
+            event @ (Event::CodeCellStarted { .. }
+            | Event::CodeCellInitialResponse { .. }
+            | Event::CodeCellEnded { .. }) => self.apply_cell(context, event),
+            event @ (Event::CompactionRequestStarted { .. }
+            | Event::CompactionRequestCompleted { .. }
+            | Event::CompactionRequestFailed { .. }
+            | Event::CompactionInstalled { .. }) => self.apply_compaction(context, event),
+            event @ Event::AgentResultObserved { .. } => self.agent_result(event),
+            Event::ProtocolEventObserved {
+                event_type,
+                event_payload,
+            } => {
+                if event_type == GAP_EVENT {
+                    self.remark(Fault::NotedGap(event_payload.raw_payload_id.clone()));
+                }
+                self.expect_file(&event_payload);
+                Ok(())
+            }
+            Event::Other { payloads, .. } => {
+                for payload in &payloads {
+                    self.expect_file(payload);
+                }
+                Err(Fault::NoMeaning)
+            }
+        }
+    }
+
+    /// Ties up what is left and gives the graph.
+    pub(super) fn finish(mut self) -> Result<Reduction, ReplayError> {
+        self.settle_spawn_edges()
+            .map_err(|fault| self.failed(fault))?;
+        self.remark_open_ends();
+        let graph = self.conversation.into_graph();
+        let mut trace = self.trace;
+        trace.conversation_items = graph.items;
+        for (thread, items) in graph.listed {
+            if let Some(thread) = trace.threads.get_mut(&thread) {
+                thread.conversation_item_ids = items;
+            }
+        }
+        trace.interaction_edges = self.edges.into_edges();
+        Ok(Reduction {
+            trace,
+            problems: self.problems,
+        })
+    }
+
+    fn remark_open_ends(&mut self) {
+        if self.trace.status == RolloutStatus::Running {
+            self.problems.add(None, Fault::OpenRollout);
+        }
+        for thread in self.trace.threads.values() {
+            if thread.execution.status == ExecutionStatus::Running {
+                let fault = Fault::OpenThread(thread.thread_id.clone());
+                self.problems.add(None, fault);
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The files of a bundle: readable by their owner only.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::format::{LOG_FILE, MANIFEST_FILE, Manifest, PAYLOADS_DIR};
+
+/// A bundle could not be begun; the session runs untraced.
+#[derive(Debug, Error)]
+#[error("create trace bundle {path}: {source}")]
+pub struct CreateError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl CreateError {
+    pub(super) fn new(folder: &Path, source: io::Error) -> Self {
+        Self {
+            path: folder.to_owned(),
+            source,
+        }
+    }
+}
+
+/// An open bundle.
+pub(super) struct BundleFiles {
+    folder: PathBuf,
+    log: File,
+    /// The log may end inside a line.
+    torn: bool,
+}
+
+impl BundleFiles {
+    /// Makes the folder, the manifest and an empty log.
+    pub(super) fn create(folder: &Path, manifest: &Manifest) -> Result<Self, CreateError> {
+        let create = || {
+            make_folder(&folder.join(PAYLOADS_DIR))?;
+            let text = serde_json::to_vec_pretty(manifest)?;
+            new_file(&folder.join(MANIFEST_FILE))?.write_all(&text)?;
+            new_file(&folder.join(LOG_FILE))
+        };
+        match create() {
+            Ok(log) => Ok(Self {
+                folder: folder.to_owned(),
+                log,
+                torn: false,
+            }),
+            Err(source) => Err(CreateError::new(folder, source)),
+        }
+    }
+
+    /// Writes a payload file; nothing is left of one that could not be written whole.
+    pub(super) fn write_payload(&self, path: &str, text: &[u8]) -> io::Result<()> {
+        let path = self.folder.join(path);
+        let written = new_file(&path).and_then(|mut file| file.write_all(text));
+        if written.is_err() {
+            // The first error is the one to report.
+            let _ = fs::remove_file(&path);
+        }
+        written
+    }
+
+    /// Appends a line, which must end with a line end.
+    pub(super) fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.torn {
+            self.log.write_all(b"\n")?;
+        }
+        self.torn = true;
+        self.log.write_all(line)?;
+        self.torn = false;
+        Ok(())
+    }
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

@@ -1,0 +1,16 @@
+//! Writing a bundle while a session runs.
+//!
+//! A [`Recorder`] is a handle on one bundle. Recording numbers the event, puts it on a bounded queue and returns; one
+//! thread owns the files, writes payloads before the event that refers to them, and flushes each event. A full queue
+//! or a failing disk loses events, never the session: their numbers are missing from the log, and a note of the gap
+//! follows as soon as something can be written again. A recorder that is off costs a branch.
+
+mod bundle;
+mod orphans;
+mod payload;
+mod recorder;
+mod worker;
+
+pub use bundle::CreateError;
+pub use payload::Payloads;
+pub use recorder::{Recorder, Scope};

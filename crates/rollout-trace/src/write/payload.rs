@@ -1,0 +1,61 @@
+//! Payloads on their way to a file.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+
+use crate::format::{PayloadKind, PayloadRef};
+
+/// Turns what was captured into the text of the file, on the writing thread.
+type Render = Box<dyn FnOnce() -> io::Result<Vec<u8>> + Send>;
+
+/// A payload that is not written yet.
+pub(super) struct PendingPayload {
+    pub(super) reference: PayloadRef,
+    pub(super) render: Render,
+}
+
+/// Collects the payloads of one event.
+pub struct Payloads<'n> {
+    numbers: &'n AtomicU64,
+    pub(super) weight: usize,
+    pub(super) pending: Vec<PendingPayload>,
+}
+
+impl std::fmt::Debug for Payloads<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Payloads")
+            .field("pending", &self.pending.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'n> Payloads<'n> {
+    /// `numbers` holds the number of the last payload.
+    pub(super) fn new(numbers: &'n AtomicU64) -> Self {
+        Self {
+            numbers,
+            weight: 0,
+            pending: Vec::new(),
+        }
+    }
+
+    /// Adds a value, which is serialised on the writing thread. `weight` is about its size in memory, for the limit
+    /// of what may wait to be written.
+    pub fn add(
+        &mut self,
+        kind: PayloadKind,
+        weight: usize,
+        value: impl Serialize + Send + 'static,
+    ) -> PayloadRef {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        let reference = PayloadRef::numbered(number, kind);
+        self.weight = self.weight.saturating_add(weight);
+        self.pending.push(PendingPayload {
+            reference: reference.clone(),
+            render: Box::new(move || Ok(serde_json::to_vec_pretty(&value)?)),
+        });
+        reference
+    }
+}

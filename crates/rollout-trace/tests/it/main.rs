@@ -1,0 +1,10 @@
+//! The crate from outside: bundles written, reduced, damaged.
+
+#![allow(clippy::unwrap_used)]
+
+mod damage;
+mod lenient;
+mod record;
+mod reduce;
+mod session;
+mod support;

@@ -1,0 +1,415 @@
+"""Drives an app-server through scripted sessions, so that it records trace bundles.
+
+A session is a configuration, a script of model answers and a list of things that the client does. The model is a
+small Responses API server in this process; everything stays on the loopback interface.
+"""
+
+import glob
+import json
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+PIXEL = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+
+
+# ------------------------------------------------------------------ answers
+
+def say(text, phase=None):
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    return {**item, "phase": phase} if phase else item
+
+
+def think(text, encrypted="sealed"):
+    return {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}], "encrypted_content": encrypted,
+            "content": [{"type": "reasoning_text", "text": text + "!"}]}
+
+
+def call(call_id, name, arguments, namespace=None):
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": text}
+    return {**item, "namespace": namespace} if namespace else item
+
+
+def run(call_id, command, **more):
+    return call(call_id, "exec_command", {"cmd": command, **more})
+
+
+def custom(call_id, name, text):
+    return {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text}
+
+
+class Broken:
+    """An answer that fails: an HTTP status, or a stream that stops after some items."""
+
+    def __init__(self, status=0, items=(), hang=False, failed=False):
+        self.status, self.items, self.hang, self.failed = status, list(items), hang, failed
+
+
+class Model:
+    """Answers each request with the next entry of the script: a list of items, `Broken`, or a function of the
+    request's body. The requests of spawned agents, told by a header, have a script of their own."""
+
+    def __init__(self, script, child=()):
+        self.script, self.child = list(script), list(child)
+        self.count = 0
+        self.lock = threading.Lock()
+        self.closing = threading.Event()
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                self.reply(200, {"object": "list", "data": [], "models": []})
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode("utf-8", "replace")
+                if self.path.split("?")[0].endswith("/compact"):
+                    self.reply(200, {"output": [{"type": "compaction", "encrypted_content": "unary summary"}]})
+                else:
+                    try:
+                        model.answer(self, body)
+                    except OSError:
+                        pass
+
+            def reply(self, status, value):
+                data = json.dumps(value).encode()
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def next(self, body, spawned):
+        if '"compaction_trigger"' in body:
+            return [{"type": "compaction", "encrypted_content": "streamed summary"}]
+        with self.lock:
+            self.count += 1
+            script = self.child if spawned else self.script
+            entry = script.pop(0) if script else [say("nothing more")]
+        return entry(body) if callable(entry) else entry
+
+    def answer(self, handler, body):
+        entry = self.next(body, handler.headers.get("x-openai-subagent") == "collab_spawn")
+        if isinstance(entry, Broken) and entry.status:
+            handler.reply(entry.status, {"error": {"message": "as scripted", "type": "invalid_request_error"}})
+            return
+        handler.send_response(200)
+        handler.send_header("content-type", "text/event-stream")
+        handler.send_header("connection", "close")
+        handler.end_headers()
+        handler.close_connection = True
+        response = "resp_%d" % self.count
+        items = entry.items if isinstance(entry, Broken) else entry
+
+        def send(kind, **fields):
+            handler.wfile.write(("event: %s\ndata: %s\n\n" % (kind, json.dumps({"type": kind, **fields}))).encode())
+            handler.wfile.flush()
+
+        send("response.created", response={"id": response})
+        for index, item in enumerate(items):
+            item = {"id": "item_%d_%d" % (self.count, index), **item}
+            send("response.output_item.added", output_index=index, item={**item, "content": []} if "content" in item else item)
+            if item["type"] == "message":
+                for part in item["content"]:
+                    send("response.output_text.delta", item_id=item["id"], output_index=index, content_index=0, delta=part["text"])
+            send("response.output_item.done", output_index=index, item=item)
+        if isinstance(entry, Broken):
+            if entry.failed:
+                send("response.failed", response={"id": response, "error": {"code": "server_error", "message": "as scripted"}})
+            elif entry.hang:
+                send("response.output_item.added", output_index=len(items), item=say("half"))
+                send("response.output_text.delta", item_id="x", output_index=len(items), content_index=0, delta="half")
+                self.closing.wait(60)
+            return
+        usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 7}, "output_tokens": 10,
+                 "output_tokens_details": {"reasoning_tokens": 3}, "total_tokens": 110}
+        send("response.completed", response={"id": response, "usage": usage})
+
+    def close(self):
+        self.closing.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+# ------------------------------------------------------------------- client
+
+class Client:
+    """One app-server process, spoken to in lines."""
+
+    def __init__(self, binary, env, cwd):
+        self.process = subprocess.Popen([binary, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, env=env, cwd=cwd, text=True)
+        self.messages = queue.Queue()
+        self.ids = 0
+        threading.Thread(target=self.read, daemon=True).start()
+        self.call("initialize", {"clientInfo": {"name": "trace", "title": None, "version": "1"},
+                                 "capabilities": {"experimentalApi": True}})
+        self.send({"method": "initialized"})
+
+    def read(self):
+        for line in self.process.stdout:
+            self.messages.put(json.loads(line))
+        self.messages.put(None)
+
+    def send(self, message):
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def wait(self, wanted, timeout=40):
+        """The first message that fits; the others are gone."""
+        end = time.monotonic() + timeout
+        while True:
+            message = self.messages.get(timeout=max(0.01, end - time.monotonic()))
+            if message is None:
+                raise EOFError("the server is gone")
+            if wanted(message):
+                return message
+
+    def call(self, method, params):
+        self.ids += 1
+        own = self.ids
+        self.send({"id": own, "method": method, "params": params})
+        reply = self.wait(lambda m: m.get("id") == own and ("result" in m or "error" in m))
+        if "error" in reply:
+            raise RuntimeError("%s: %s" % (method, reply["error"]))
+        return reply["result"]
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Run:
+    """A session under way, as its steps see it."""
+
+    def __init__(self, client, cwd):
+        self.client, self.cwd = client, cwd
+        self.thread = client.call("thread/start", {"cwd": cwd})["thread"]["id"]
+
+    def begin(self, text, extra=()):
+        user = [{"type": "text", "text": text, "text_elements": []}, *extra]
+        return self.client.call("turn/start", {"threadId": self.thread, "input": user})["turn"]["id"]
+
+    def finish(self):
+        self.client.wait(lambda m: m.get("method") == "turn/completed" and m["params"]["threadId"] == self.thread)
+
+    def turn(self, text, extra=()):
+        self.begin(text, extra)
+        self.finish()
+
+    def interrupt(self, text, when):
+        turn = self.begin(text)
+        self.client.wait(when)
+        time.sleep(0.1)
+        self.client.call("turn/interrupt", {"threadId": self.thread, "turnId": turn})
+        self.finish()
+
+    def compact(self):
+        self.client.call("thread/compact/start", {"threadId": self.thread})
+        self.finish()
+
+
+def method(name):
+    return lambda m: m.get("method") == name
+
+
+def command_started(m):
+    return m.get("method") == "item/started" and m["params"]["item"]["type"] == "commandExecution"
+
+
+# ----------------------------------------------------------------- sessions
+
+def session_id(body):
+    """The id of the process that an earlier output told of."""
+    return int(re.findall(r"session ID (\d+)", body)[-1])
+
+
+def write_to_process(body):
+    return [call("w1", "write_stdin", {"session_id": session_id(body), "chars": "there\n", "yield_time_ms": 2000})]
+
+
+def agent_id(body):
+    return re.findall(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", body[body.rfind("function_call_output"):])[0]
+
+
+V1 = "multi_agent_v1"
+PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** End Patch"
+REMOTE = {"provider": "OpenAI", "features": "enable_request_compression = false\n"}
+
+
+def sessions():
+    """Name -> what to configure, what the model answers, what the client does."""
+    yield "messages", {
+        "script": [[think("hm"), say("working", "commentary"), say("hello", "final_answer")], [say("again")], [think("x", "s2"), say("bye")]],
+        "steps": lambda r: [r.turn("hi"), r.turn("hi"), r.turn("caf\u00e9 \u2603")],
+    }
+    yield "tools", {
+        "script": [[run("c1", "echo one"), run("c2", "exit 3")], [run("c3", "seq 1 4000")], [call("c4", "no_such_tool", {"a": 1})],
+                   [call("c5", "exec_command", "{not json")], [say("done")], [run("c6", "read x; echo got $x", yield_time_ms=250, tty=True)],
+                   write_to_process, [say("done")], [call("u1", "update_plan", {"plan": [{"step": "a", "status": "completed"}]})], [say("end")]],
+        "steps": lambda r: [r.turn("go"), r.turn("talk"), r.turn("plan")],
+    }
+    yield "patch", {
+        "script": [[custom("p1", "apply_patch", PATCH)], [custom("p2", "apply_patch", "nonsense")],
+                   [run("p3", "apply_patch <<'EOF'\n%s\nEOF" % PATCH.replace("new", "other"))], [say("done")]],
+        "steps": lambda r: [r.turn("patch it")],
+    }
+    yield "interrupt", {
+        "script": [Broken(items=[think("start")], hang=True), [say("fine")], [run("c1", "sleep 30")], [say("fine")]],
+        "steps": lambda r: [r.interrupt("slow", method("item/agentMessage/delta")), r.turn("next"),
+                            r.interrupt("sleep", command_started), r.turn("next")],
+    }
+    yield "failures", {
+        "script": [Broken(status=400), [say("ok")], Broken(items=[say("partial")]), [say("ok")], Broken(failed=True), [say("ok")],
+                   Broken(status=500)],
+        "steps": lambda r: [r.turn("a"), r.turn("b"), r.turn("c"), r.turn("d"), r.turn("e"), r.turn("f")],
+    }
+    yield "web_search", {
+        "script": [[{"type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "q"}}, say("found")], [say("ok")]],
+        "steps": lambda r: [r.turn("search"), r.turn("next")],
+    }
+    yield "compact_local", {
+        "script": [[say("one")], [say("a summary of it")], [say("two")]],
+        "steps": lambda r: [r.turn("hi"), r.compact(), r.turn("next")],
+    }
+    for name, more in (("compact_streamed", ""), ("compact_unary", "remote_compaction_v2 = false\n")):
+        yield name, {
+            **REMOTE, "features": REMOTE["features"] + more,
+            "script": [[run("c1", "echo one")], [say("one")], [say("two")], [say("three")], [say("four")]],
+            "steps": lambda r: [r.turn("hi"), r.compact(), r.turn("next"), r.turn("more"), r.compact(), r.turn("last")],
+        }
+    yield "image_in_output", {
+        "script": [[call("v1", "view_image", {"path": "pixel.png"})], [say("seen")], [say("ok")]],
+        "steps": lambda r: [r.turn("look"), r.turn("next")],
+    }
+    yield "image_from_user", {
+        "script": [[say("seen")], [say("ok")]],
+        "steps": lambda r: [r.turn("look", [{"type": "image", "url": "data:image/png;base64," + PIXEL}]), r.turn("next")],
+    }
+    yield "bad_write_stdin", {
+        "script": [[call("w1", "write_stdin", {"chars": "x"})], [say("ok")]],
+        "steps": lambda r: [r.turn("go")],
+    }
+    yield "mcp", {
+        "mcp": True,
+        "script": [[call("m1", "echo", {"text": "hi"}, "mcp__test"), call("m2", "mcp__test__echo", {"text": "hi"})],
+                   [call("m3", "wait", {"text": "hi"}, "mcp__test")], [say("ok")]],
+        "steps": lambda r: [time.sleep(0.5), r.turn("go")],
+    }
+    yield "agents_v1", {
+        "script": [[call("a1", "spawn_agent", {"message": "job"}, V1)],
+                   lambda body: [call("a2", "wait_agent", {"targets": [agent_id(body)], "timeout_ms": 20000}, V1)], [say("done")]],
+        "child": [[run("c1", "echo child")], [say("child done")]],
+        "steps": lambda r: [r.turn("spawn one")],
+    }
+    yield "agents_v2", {
+        "features": "multi_agent_v2 = true\n",
+        "script": [[call("a1", "spawn_agent", {"message": "job", "task_name": "worker"})],
+                   [call("a2", "wait_agent", {"timeout_ms": 20000})],
+                   [call("a3", "send_message", {"target": "worker", "message": "news"})],
+                   [call("a4", "followup_task", {"target": "worker", "message": "more"})],
+                   [call("a5", "wait_agent", {"timeout_ms": 20000})],
+                   [call("a6", "interrupt_agent", {"target": "worker"})], [say("done")], [say("later")]],
+        "child": [[run("c1", "echo child")], [say("child done")], [say("child done again")]],
+        "steps": lambda r: [r.turn("spawn one"), r.turn("and then")],
+    }
+    cell = "const r = await tools.exec_command({cmd: 'echo nested'}); text(r.output);"
+    yield "code_cells", {
+        "features": "code_mode = true\n",
+        "script": [[custom("x1", "exec", cell)], [custom("x2", "exec", "throw new Error('no')")],
+                   [custom("x3", "exec", "// @exec: {\"yield_time_ms\": 50}\nawait tools.exec_command({cmd: 'sleep 1'}); text('late')")],
+                   [call("x4", "wait", {"cell_id": "3", "yield_time_ms": 5000})], [custom("x5", "exec", "")], [say("done")]],
+        "steps": lambda r: [r.turn("compute")],
+    }
+
+
+MCP_SERVER = r'''
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    result = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "t", "version": "1"}},
+        "tools/list": {"tools": [{"name": n, "description": n, "inputSchema": schema} for n in ("echo", "wait")]},
+        "tools/call": {"content": [{"type": "text", "text": "echoed"}]},
+    }.get(m["method"], {})
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+'''
+
+
+def configuration(session, port, root):
+    text = """model = "mock-model"
+model_provider = "mock"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+
+[model_providers.mock]
+name = "%s"
+base_url = "http://127.0.0.1:%d/v1"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 1
+supports_websockets = false
+
+[features]
+%s
+""" % (session.get("provider", "Mock"), port, session.get("features", ""))
+    if session.get("mcp"):
+        server = os.path.join(root, "mcp_server.py")
+        with open(server, "w") as f:
+            f.write(MCP_SERVER)
+        text += "[mcp_servers.test]\ncommand = %s\nargs = [%s]\n" % (json.dumps(sys.executable), json.dumps(server))
+    return text
+
+
+def record(binary, session, destination):
+    """Runs one session; moves the bundles that it made to `destination`. Says what went wrong, if anything did."""
+    root = tempfile.mkdtemp(prefix="trace-record-")
+    model = Model(session["script"], session.get("child", ()))
+    trouble = None
+    try:
+        home, cwd, traces = (os.path.join(root, name) for name in ("home", "work", "traces"))
+        for folder in (home, cwd, traces):
+            os.mkdir(folder)
+        import base64
+        with open(os.path.join(cwd, "pixel.png"), "wb") as f:
+            f.write(base64.b64decode(PIXEL))
+        with open(os.path.join(home, "config.toml"), "w") as f:
+            f.write(configuration(session, model.port, root))
+        env = {"PATH": os.environ["PATH"], "HOME": root, "CODEX_HOME": home, "LANG": "C.UTF-8", "SHELL": "/bin/bash",
+               "RUST_LOG": "error", "CODEX_ROLLOUT_TRACE_ROOT": traces}
+        client = Client(binary, env, cwd)
+        try:
+            session["steps"](Run(client, cwd))
+        except (EOFError, RuntimeError, queue.Empty) as error:
+            trouble = repr(error)
+        finally:
+            client.close()
+        bundles = sorted(glob.glob(os.path.join(traces, "trace-*")))
+        for number, bundle in enumerate(bundles):
+            shutil.move(bundle, os.path.join(destination, str(number)))
+        return trouble or (None if bundles else "no bundle was written")
+    finally:
+        model.close()
+        shutil.rmtree(root, ignore_errors=True)
