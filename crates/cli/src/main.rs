@@ -2,7 +2,9 @@
 
 mod app_server;
 mod generate;
+mod proto;
 mod trace_reduce;
+mod wiring;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,8 @@ struct Arguments {
 enum Command {
     /// Serve IDE extensions over JSON-RPC, or describe what is served.
     AppServer(app_server::Arguments),
+    /// Speak the queue protocol over standard input and output, a line a message.
+    Proto(proto::Arguments),
     /// Tools for who needs to know what happened.
     #[command(subcommand)]
     Debug(DebugCommand),
@@ -39,8 +43,11 @@ enum DebugCommand {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
+    #[cfg(target_os = "linux")]
+    codex_exec::run_helper_if_asked();
     match Arguments::parse().command {
         Command::AppServer(arguments) => app_server::run(arguments).map(|()| ExitCode::SUCCESS),
+        Command::Proto(arguments) => proto::run(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Debug(DebugCommand::TraceReduce(arguments)) => trace_reduce::run(arguments),
     }
 }

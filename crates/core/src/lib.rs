@@ -1,5 +1,33 @@
-//! Layer: engine. Sessions, turns, tools, approvals and context, driven through submissions and
-//! events.
+//! Layer: engine. Sessions, turns, tools, approvals and context, driven through the v1 queue pair.
 //!
-//! It owns what happens in a thread. It knows nothing of JSON-RPC, terminals or files of its own
-//! choosing: the model, processes, the clock and ids reach it through traits.
+//! [`ThreadManager`] starts, resumes and forks threads; a [`Thread`] takes operations and its
+//! [`Events`] tell what happens. Everything outside comes in through [`Ports`]: no network, no
+//! terminal and no environment are touched here but through them.
+//!
+//! Code map: `manager` (threads), `session` (the actor behind one), `turn` (from input to answer),
+//! `conversation` and `history` (what is remembered), `context` (what the model is told), `tools`,
+//! `gate` (what may run), `events` (one event, three readers), `ports`.
+
+mod compact;
+mod config;
+mod context;
+mod conversation;
+mod events;
+mod fork;
+mod gate;
+mod history;
+mod manager;
+mod older;
+mod ports;
+mod session;
+mod tools;
+mod turn;
+
+pub use config::{Features, ProjectDocs, SessionConfig};
+pub use events::Events;
+pub use manager::{
+    Closed, ForkAt, Ports, StartError, Started, Thread, ThreadManager, unreadable_submission,
+};
+pub use older::older_delta;
+pub use ports::*;
+pub use session::SteerError;

@@ -1,3 +1,24 @@
-//! Layer: capability. The append-only log of a thread and the index over all of them.
+//! Layer: capability. The append-only log of a thread, called a rollout.
 //!
-//! The log is the truth; the index is a cache that can be deleted at any time.
+//! A rollout is a file of JSON lines under the home folder. [`Writer`] owns the one thread that
+//! writes them all, [`Log`] is what a session appends to, [`load`] reads a file back and [`find`]
+//! finds the file of a thread. A line is either whole or ignored: a line that cannot be read is
+//! counted and skipped, and an append after a torn line starts on a line of its own.
+//!
+//! It does not know what the lines mean; rebuilding a history from them is the engine's job.
+
+mod find;
+mod line;
+mod load;
+mod log;
+mod persist;
+mod place;
+mod writer;
+
+pub use find::find;
+pub use line::LineKind;
+pub use load::{LoadError, Loaded, load};
+pub use log::{Log, LogError};
+pub use persist::{Detail, is_persisted, reduced};
+pub use place::{Place, parse_file_name};
+pub use writer::Writer;

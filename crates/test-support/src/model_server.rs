@@ -156,8 +156,6 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 }
 
 async fn serve(stream: TcpStream, state: &State) -> io::Result<()> {
-    // A reply goes out in pieces, none of which may wait for the others.
-    stream.set_nodelay(true)?;
     let (mut reader, mut writer) = stream.into_split();
     let mut buffer = Vec::new();
     while let Some(request) = ReceivedRequest::read(&mut reader, &mut buffer).await? {

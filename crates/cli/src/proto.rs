@@ -1,0 +1,254 @@
+//! `codex proto`: v1 over standard input and output, a submission a line in, an event a line out.
+//!
+//! A session runs from the start, with what the configuration says. `configure_session`, the older
+//! form, sets it up anew: with another provider or a stored thread it is another session, of which
+//! only the events are heard from then on. A line that cannot be read answers an error event.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use codex_config::Config;
+use codex_core::{Events, SessionConfig, Started, Thread, ThreadManager, unreadable_submission};
+use codex_model_client::Provider;
+use codex_protocol::{
+    CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, SessionProvider, Submission,
+};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
+
+use crate::wiring;
+
+/// A line longer than this is an error.
+const LINE_LIMIT: usize = 64 * 1024 * 1024;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A setting in place of the configured one, for example `model="gpt-5.4"`.
+    #[arg(short = 'c', long = "config", value_name = "KEY=VALUE")]
+    config: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let served = runtime.block_on(async {
+        let cwd = std::env::current_dir().context("cannot tell the working folder")?;
+        let config = wiring::load_config(&cwd, &arguments.config)?;
+        Proto::start(config, &cwd)?.serve().await
+    });
+    // A read of standard input that nobody will answer must not keep the process.
+    runtime.shutdown_background();
+    served
+}
+
+/// The session that is heard.
+struct Proto {
+    config: Config,
+    session: SessionConfig,
+    manager: ThreadManager,
+    thread: Thread,
+    events: Events,
+    output: Stdout,
+}
+
+impl Proto {
+    fn start(config: Config, cwd: &Path) -> anyhow::Result<Self> {
+        let session = wiring::session_config(&config, cwd);
+        let provider = wiring::provider(&config.model.provider)?;
+        let manager = ThreadManager::new(wiring::ports(provider)?);
+        let Started { thread, events } = manager.start(session.clone(), None)?;
+        Ok(Self {
+            config,
+            session,
+            manager,
+            thread,
+            events,
+            output: tokio::io::stdout(),
+        })
+    }
+
+    async fn serve(mut self) -> anyhow::Result<()> {
+        let mut input = Lines::new();
+        let mut batch = Vec::new();
+        loop {
+            tokio::select! {
+                open = self.events.next_batch(&mut batch) => {
+                    self.write(&batch).await?;
+                    batch.clear();
+                    if !open {
+                        return Ok(());
+                    }
+                }
+                line = input.next() => match line? {
+                    Some(line) => self.take(line).await?,
+                    None => break,
+                },
+            }
+        }
+        let _ = self.thread.submit(Op::Shutdown).await;
+        while self.events.next_batch(&mut batch).await {
+            self.write(&batch).await?;
+            batch.clear();
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, line: Line) -> anyhow::Result<()> {
+        let submission = match line {
+            Line::TooLong => Err("the line is too long".to_owned()),
+            Line::Read(text) if text.trim_ascii().is_empty() => return Ok(()),
+            Line::Read(text) => read(&text),
+        };
+        match submission {
+            Ok(Submission {
+                id,
+                op: Op::ConfigureSession(configure),
+                ..
+            }) if configure.provider.is_some() || configure.resume_path.is_some() => {
+                match self.replace(&id, *configure).await {
+                    Ok(()) => Ok(()),
+                    Err(error) => self.write(&[failure(id, &error)]).await,
+                }
+            }
+            Ok(submission) => {
+                let id = submission.id.clone();
+                match self.thread.submit_as(submission).await {
+                    Ok(()) => Ok(()),
+                    Err(error) => self.write(&[failure(id, &error.into())]).await,
+                }
+            }
+            Err(reason) => self.write(&[unreadable_submission(&reason)]).await,
+        }
+    }
+
+    /// Another session in place of this one, which is aborted.
+    async fn replace(&mut self, id: &str, configure: ConfigureSession) -> anyhow::Result<()> {
+        let mut session = self.session.clone();
+        session.cwd = session.cwd.join(&configure.cwd);
+        session.model = configure.model.unwrap_or(session.model);
+        session.effort = configure.model_reasoning_effort.or(session.effort);
+        session.summary = configure.model_reasoning_summary.or(session.summary);
+        session.base_instructions = configure.instructions.or(session.base_instructions);
+        session.approval_policy = configure.approval_policy.unwrap_or(session.approval_policy);
+        session.sandbox_policy = configure.sandbox_policy.unwrap_or(session.sandbox_policy);
+        let provider = match configure.provider {
+            Some(given) => {
+                session.provider.clone_from(&given.name);
+                older_provider(given)?
+            }
+            None => wiring::provider(&self.config.model.provider)?,
+        };
+        let manager = ThreadManager::new(wiring::ports(provider)?);
+        let Started { thread, events } = match configure.resume_path.map(PathBuf::from) {
+            Some(path) => manager.resume(&path, session.clone(), None)?,
+            None => manager.start(session.clone(), None)?,
+        };
+        self.manager.close(self.thread.id()).await;
+        (self.session, self.manager) = (session, manager);
+        (self.thread, self.events) = (thread, events);
+        if let Some(mut configured) = self.events.next().await {
+            configured.id = id.to_owned();
+            self.write(&[configured]).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, events: &[Event]) -> anyhow::Result<()> {
+        let mut text = Vec::new();
+        for event in events {
+            serde_json::to_writer(&mut text, event)?;
+            text.push(b'\n');
+            if let Some(twin) = codex_core::older_delta(event) {
+                serde_json::to_writer(&mut text, &twin)?;
+                text.push(b'\n');
+            }
+        }
+        self.output.write_all(&text).await?;
+        Ok(self.output.flush().await?)
+    }
+}
+
+fn read(line: &[u8]) -> Result<Submission, String> {
+    let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    codex_protocol::from_json(text).map_err(|error| error.to_string())
+}
+
+fn failure(id: String, error: &anyhow::Error) -> Event {
+    let codex_error_info = Some(CodexErrorInfo::BadRequest);
+    let message = format!("{error:#}");
+    Event {
+        id,
+        msg: EventMsg::Error(ErrorEvent {
+            message,
+            codex_error_info,
+        }),
+    }
+}
+
+fn older_provider(given: SessionProvider) -> anyhow::Result<Provider> {
+    let mut provider = serde_json::to_value(given)?;
+    if let Some(fields) = provider.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    serde_json::from_value(provider).context("the provider is not usable")
+}
+
+enum Line {
+    Read(Vec<u8>),
+    /// It was skipped.
+    TooLong,
+}
+
+/// The lines of standard input, none longer than the limit. Nothing is lost if a read is dropped.
+struct Lines {
+    input: BufReader<Stdin>,
+    line: Vec<u8>,
+    skipping: bool,
+}
+
+impl Lines {
+    fn new() -> Self {
+        let input = BufReader::new(tokio::io::stdin());
+        Self {
+            input,
+            line: Vec::new(),
+            skipping: false,
+        }
+    }
+
+    async fn next(&mut self) -> anyhow::Result<Option<Line>> {
+        loop {
+            let available = self
+                .input
+                .fill_buf()
+                .await
+                .context("cannot read standard input")?;
+            if available.is_empty() {
+                let last = std::mem::take(&mut self.line);
+                return Ok((!last.is_empty()).then_some(Line::Read(last)));
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.unwrap_or(available.len());
+            if !self.skipping {
+                self.line.extend_from_slice(&available[..taken]);
+            }
+            self.input.consume(end.map_or(taken, |end| end + 1));
+            if self.line.len() > LINE_LIMIT {
+                self.skipping = true;
+                self.line = Vec::new();
+            }
+            if end.is_some() {
+                let line = std::mem::take(&mut self.line);
+                let skipped = std::mem::take(&mut self.skipping);
+                return Ok(Some(if skipped {
+                    Line::TooLong
+                } else {
+                    Line::Read(line)
+                }));
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! From configuration to an engine: the ports of this machine, and what a session starts with.
+//!
+//! This is the one place that looks at the environment.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use codex_config::{Config, Environment, Feature, LoadRequest, ModelProvider, Overrides};
+use codex_config::{RequestParams, Variables, resolve_home};
+use codex_core::{
+    Features, Ports, ProjectDocs, ProviderModel, RandomIds, SessionConfig, SystemClock,
+    SystemProcesses,
+};
+use codex_exec::Launcher;
+use codex_model_client::{
+    ClientIdentity, FixedCredential, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
+    Platform, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
+};
+use serde_json::json;
+
+const ORIGINATOR: &str = "codex_cli_rs";
+
+/// Reads the configuration for a folder.
+pub(crate) fn load_config(cwd: &Path, flags: &[String]) -> anyhow::Result<Config> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let user_home = variable("HOME").map(PathBuf::from);
+    let home = resolve_home(variable("CODEX_HOME").as_deref(), user_home.as_deref())?;
+    let mut env = Environment::with_home(home);
+    env.user_home = user_home;
+    env.variables = Variables::from_lookup(variable);
+    let mut overrides = Overrides::default();
+    for flag in flags {
+        overrides.add_flag(flag)?;
+    }
+    let request = LoadRequest {
+        env: &env,
+        cwd: Some(cwd),
+        flags: &overrides,
+        params: &RequestParams::default(),
+        host_features: &BTreeMap::new(),
+    };
+    Ok(Config::load(request)?)
+}
+
+/// The ports of this machine, with the models of a provider.
+pub(crate) fn ports(provider: Provider) -> anyhow::Result<Ports> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let proxies = ProxySettings::from_environment(&environment);
+    let platform = Platform {
+        os: std::env::consts::OS,
+        os_version: "unknown",
+        architecture: std::env::consts::ARCH,
+        terminal: "unknown",
+    };
+    let surroundings = Surroundings {
+        identity: ClientIdentity::new(ORIGINATOR, env!("CARGO_PKG_VERSION"), platform, None),
+        environment: Arc::new(environment),
+        credentials: Arc::new(FixedCredential::default()),
+        clock: Arc::new(ModelClock),
+        http: Arc::new(HttpPool::new(HttpSettings {
+            proxies,
+            ..HttpSettings::default()
+        })),
+    };
+    let client = HttpModelClient::new(provider, surroundings);
+    let catalog = Arc::new(ModelCatalog::bundled());
+    Ok(Ports {
+        model: Arc::new(ProviderModel::new(Arc::new(client), catalog)),
+        clock: Arc::new(SystemClock::new()),
+        ids: Arc::new(RandomIds),
+        processes: Arc::new(SystemProcesses::new(Launcher::of_this_program())),
+        writer: codex_rollout::Writer::start().context("cannot start the rollout writer")?,
+    })
+}
+
+/// The provider of a configuration, as the model client wants it.
+pub(crate) fn provider(configured: &ModelProvider) -> anyhow::Result<Provider> {
+    let wire_api = match configured.wire_api {
+        codex_config::schema::WireApi::Responses => "responses",
+        codex_config::schema::WireApi::Chat => "chat",
+    };
+    let provider = json!({
+        "name": configured.name,
+        "base_url": configured.base_url,
+        "wire_api": wire_api,
+        "env_key": configured.env_key,
+        "env_key_instructions": configured.env_key_instructions,
+        "experimental_bearer_token": configured.bearer_token,
+        "query_params": configured.query_params,
+        "http_headers": configured.http_headers,
+        "env_http_headers": configured.env_http_headers,
+        "request_max_retries": configured.request_max_retries,
+        "stream_max_retries": configured.stream_max_retries,
+        "stream_idle_timeout_ms": configured.stream_idle_timeout.as_millis() as u64,
+        "requires_openai_auth": configured.requires_openai_auth,
+    });
+    serde_json::from_value(provider).context("the provider is not usable")
+}
+
+/// What a session starts with.
+pub(crate) fn session_config(config: &Config, cwd: &Path) -> SessionConfig {
+    let catalog = ModelCatalog::bundled();
+    let preset = catalog.default_model(false).map(|model| model.slug.clone());
+    let model = config.model.model.clone().or(preset).unwrap_or_default();
+    let mut session = SessionConfig::new(&config.home, cwd, &model);
+    session.provider = config.model.provider_id.clone();
+    session.effort = config.model.reasoning_effort;
+    session.summary = config.model.reasoning_summary;
+    session.verbosity = config.model.verbosity;
+    session.service_tier = config.model.service_tier;
+    session.personality = config.model.personality;
+    session.context_window = config.model.context_window;
+    session.auto_compact_limit = config.model.auto_compact_token_limit;
+    session.tool_output_tokens = config.model.tool_output_token_limit;
+    session.approval_policy = config.policy.approval_policy;
+    session.approvals_reviewer = config.policy.approvals_reviewer;
+    session.sandbox_policy = config.policy.sandbox_policy.clone();
+    session.allow_login_shell = config.policy.allow_login_shell;
+    session.base_instructions = config.instructions.base.clone();
+    session.developer_instructions = config.instructions.developer.clone();
+    session.compact_prompt = config.instructions.compact_prompt.clone();
+    session.project_docs = ProjectDocs {
+        max_bytes: usize::try_from(config.project_docs.max_bytes).unwrap_or(usize::MAX),
+        root_markers: config.project_docs.root_markers.clone(),
+        fallback_names: config.project_docs.fallback_names.clone(),
+    };
+    session.features = features(config);
+    session.environment = Arc::new(environment(config));
+    session.shell = shell();
+    session.stream_max_retries =
+        u32::try_from(config.model.provider.stream_max_retries).unwrap_or(u32::MAX);
+    session.show_raw_reasoning = config.show_raw_reasoning;
+    session.originator = ORIGINATOR.to_owned();
+    session
+}
+
+fn features(config: &Config) -> Features {
+    let on = |feature| config.features.enabled(feature);
+    Features {
+        shell_tool: on(Feature::ShellTool),
+        unified_exec: on(Feature::UnifiedExec),
+        apply_patch_freeform: on(Feature::ApplyPatchFreeform),
+        request_permissions: on(Feature::RequestPermissionsTool),
+        exec_permissions: on(Feature::ExecPermissionApprovals),
+        default_mode_questions: on(Feature::DefaultModeRequestUserInput),
+    }
+}
+
+/// The variables of commands. Names and values that are no text are left out.
+fn environment(config: &Config) -> BTreeMap<OsString, OsString> {
+    let own = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables = config.shell_environment.apply(own, None);
+    variables
+        .into_iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
+}
+
+/// The user's shell, if it is one whose scripts can be read.
+fn shell() -> PathBuf {
+    let known = |path: &PathBuf| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        matches!(stem, Some("bash" | "zsh" | "sh")) && path.exists()
+    };
+    let own = std::env::var_os("SHELL").map(PathBuf::from).filter(known);
+    let usual = ["/bin/bash", "/bin/zsh"]
+        .map(PathBuf::from)
+        .into_iter()
+        .find(known);
+    own.or(usual).unwrap_or_else(|| PathBuf::from("/bin/sh"))
+}

@@ -1,0 +1,191 @@
+//! The values that a session is made from. Where they come from is not the engine's business.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_exec_policy::Policy;
+use codex_model_client::ToolSpec;
+use codex_protocol::{
+    ApprovalsReviewer, AskForApproval, DynamicToolSpec, Personality, ReasoningEffort,
+    ReasoningSummary, SandboxPolicy, ServiceTier, SessionSource, Verbosity,
+};
+use codex_rollout::Detail;
+
+/// What a session starts with.
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    /// The home folder of the engine.
+    pub home: PathBuf,
+    /// The folder to work in, absolute.
+    pub cwd: PathBuf,
+    /// The model.
+    pub model: String,
+    /// The id of its provider.
+    pub provider: String,
+    /// How hard to reason.
+    pub effort: Option<ReasoningEffort>,
+    /// How to summarise reasoning.
+    pub summary: Option<ReasoningSummary>,
+    /// How much to write.
+    pub verbosity: Option<Verbosity>,
+    /// The service tier.
+    pub service_tier: Option<ServiceTier>,
+    /// The tone of the model.
+    pub personality: Option<Personality>,
+    /// When to ask.
+    pub approval_policy: AskForApproval,
+    /// Whom to ask.
+    pub approvals_reviewer: ApprovalsReviewer,
+    /// Rules about commands.
+    pub rules: Policy,
+    /// What commands may touch.
+    pub sandbox_policy: SandboxPolicy,
+    /// Instructions in place of ours.
+    pub base_instructions: Option<String>,
+    /// Instructions on top.
+    pub developer_instructions: Option<String>,
+    /// The request for a summary, in place of ours.
+    pub compact_prompt: Option<String>,
+    /// Tools that the client carries out.
+    pub dynamic_tools: Vec<DynamicToolSpec>,
+    /// The hosted web search tool.
+    pub web_search: Option<ToolSpec>,
+    /// Instructions in files.
+    pub project_docs: ProjectDocs,
+    /// What is switched on.
+    pub features: Features,
+    /// Tokens of a tool's output, in place of the model's own limit.
+    pub tool_output_tokens: Option<u64>,
+    /// The base figure of the context window, in place of the model's own.
+    pub context_window: Option<i64>,
+    /// At how many tokens to compact, where that is lower than the model's own.
+    pub auto_compact_limit: Option<i64>,
+    /// The environment of commands, the id of the thread excepted.
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// The user's shell.
+    pub shell: PathBuf,
+    /// Whether the model may ask for a login shell.
+    pub allow_login_shell: bool,
+    /// How often to repeat a request whose stream failed.
+    pub stream_max_retries: u32,
+    /// Who started the thread.
+    pub source: SessionSource,
+    /// The client's name.
+    pub originator: String,
+    /// The version to write into the rollout.
+    pub version: String,
+    /// Whether to leave no file.
+    pub ephemeral: bool,
+    /// How much to keep in the file.
+    pub detail: Detail,
+    /// Whether to tell every item that is recorded in the history.
+    pub raw_items: bool,
+    /// Whether to tell the stored events of a loaded thread when it is configured.
+    pub replay_events: bool,
+    /// Whether to tell the reasoning itself once it is complete.
+    pub show_raw_reasoning: bool,
+}
+
+impl SessionConfig {
+    /// Everything at its default.
+    #[must_use]
+    pub fn new(home: impl Into<PathBuf>, cwd: impl Into<PathBuf>, model: &str) -> Self {
+        Self {
+            home: home.into(),
+            cwd: cwd.into(),
+            model: model.to_owned(),
+            provider: "openai".to_owned(),
+            effort: None,
+            summary: None,
+            verbosity: None,
+            service_tier: None,
+            personality: None,
+            approval_policy: AskForApproval::default(),
+            approvals_reviewer: ApprovalsReviewer::default(),
+            rules: Policy::default(),
+            sandbox_policy: read_only(),
+            base_instructions: None,
+            developer_instructions: None,
+            compact_prompt: None,
+            dynamic_tools: Vec::new(),
+            web_search: None,
+            project_docs: ProjectDocs::default(),
+            features: Features::default(),
+            tool_output_tokens: None,
+            context_window: None,
+            auto_compact_limit: None,
+            environment: Arc::default(),
+            shell: PathBuf::from("/bin/bash"),
+            allow_login_shell: true,
+            stream_max_retries: 5,
+            source: SessionSource::default(),
+            originator: "codex_cli_rs".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ephemeral: false,
+            detail: Detail::default(),
+            raw_items: false,
+            replay_events: true,
+            show_raw_reasoning: false,
+        }
+    }
+}
+
+fn read_only() -> SandboxPolicy {
+    SandboxPolicy::ReadOnly {
+        access: Default::default(),
+        network_access: false,
+    }
+}
+
+/// Where instructions in files are looked for, and how much of them is taken.
+#[derive(Clone, Debug)]
+pub struct ProjectDocs {
+    /// Bytes over all files of a project.
+    pub max_bytes: usize,
+    /// What marks the root of a project.
+    pub root_markers: Vec<String>,
+    /// Names besides `AGENTS.md`.
+    pub fallback_names: Vec<String>,
+}
+
+impl Default for ProjectDocs {
+    fn default() -> Self {
+        Self {
+            max_bytes: 32 * 1024,
+            root_markers: vec![".git".to_owned()],
+            fallback_names: Vec::new(),
+        }
+    }
+}
+
+/// What is switched on.
+#[derive(Clone, Copy, Debug)]
+pub struct Features {
+    /// Any shell tool at all.
+    pub shell_tool: bool,
+    /// Shell sessions that go on.
+    pub unified_exec: bool,
+    /// `apply_patch` as free text, whatever the model.
+    pub apply_patch_freeform: bool,
+    /// The tool that asks for permissions.
+    pub request_permissions: bool,
+    /// Permissions asked for together with a command.
+    pub exec_permissions: bool,
+    /// Questions to the user outside plan mode.
+    pub default_mode_questions: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self {
+            shell_tool: true,
+            unified_exec: true,
+            apply_patch_freeform: false,
+            request_permissions: false,
+            exec_permissions: false,
+            default_mode_questions: false,
+        }
+    }
+}

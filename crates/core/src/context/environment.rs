@@ -1,0 +1,37 @@
+//! The surroundings of a turn, as a block of text.
+
+use std::fmt::Write;
+
+use codex_protocol::TurnContext;
+
+use crate::turn::TurnSettings;
+
+/// All of it.
+pub(crate) fn full(turn: &TurnSettings) -> String {
+    block(turn, true)
+}
+
+/// Again, if any of it changed.
+pub(crate) fn changed(turn: &TurnSettings, told: &TurnContext) -> Option<String> {
+    let cwd_changed = told.cwd != turn.cwd.display().to_string();
+    let changed = cwd_changed
+        || told.current_date.as_deref() != Some(&turn.date)
+        || told.timezone.as_deref() != Some(&turn.timezone);
+    changed.then(|| block(turn, cwd_changed))
+}
+
+fn block(turn: &TurnSettings, with_cwd: bool) -> String {
+    let mut text = "<environment_context>\n".to_owned();
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "  <{name}>{value}</{name}>");
+    };
+    if with_cwd {
+        line("cwd", &turn.cwd.display().to_string());
+    }
+    let shell = turn.shell.file_stem().map(|stem| stem.to_string_lossy());
+    line("shell", shell.as_deref().unwrap_or("sh"));
+    line("current_date", &turn.date);
+    line("timezone", &turn.timezone);
+    text.push_str("</environment_context>");
+    text
+}

@@ -1,0 +1,153 @@
+//! What the model is told besides what people say: instructions, permissions, surroundings.
+//!
+//! All of it is made here, as values; the turn records them. The first turn gets everything, later
+//! ones only what changed since the model was last told ([`TurnContext`] is that memory, and it is
+//! also a line of the rollout).
+
+mod environment;
+mod permissions;
+mod project_docs;
+pub(crate) mod summary;
+mod user_input;
+
+use std::sync::{Arc, LazyLock};
+
+use codex_protocol::{ContentItem, ModeKind, ResponseItem, TurnContext};
+
+use crate::turn::TurnSettings;
+
+pub(crate) use project_docs::read_project_docs;
+pub(crate) use user_input::{data_url, message_of};
+
+/// Our instructions for every model that brings none.
+const BASE_INSTRUCTIONS: &str = include_str!("../../prompts/base.md");
+/// Instructions of the plan mode, where the client gives none.
+const PLAN_INSTRUCTIONS: &str = include_str!("../../prompts/plan_mode.md");
+
+/// Our instructions, shared by all threads.
+pub(crate) fn base_instructions() -> Arc<str> {
+    static SHARED: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(BASE_INSTRUCTIONS));
+    Arc::clone(&SHARED)
+}
+
+/// What tells the model that its turn was stopped.
+pub(crate) fn turn_aborted_marker() -> ResponseItem {
+    let guidance = include_str!("../../prompts/turn_aborted.md").trim_end();
+    user_message([format!("<turn_aborted>\n{guidance}\n</turn_aborted>")])
+}
+
+/// A message of role `user`, one part for each text.
+pub(crate) fn user_message(texts: impl IntoIterator<Item = String>) -> ResponseItem {
+    message("user", texts)
+}
+
+/// A developer message, one part for each text.
+pub(crate) fn developer_message(texts: impl IntoIterator<Item = String>) -> ResponseItem {
+    message("developer", texts)
+}
+
+fn message(role: &str, texts: impl IntoIterator<Item = String>) -> ResponseItem {
+    ResponseItem::Message {
+        role: role.to_owned(),
+        content: texts
+            .into_iter()
+            .map(|text| ContentItem::InputText { text })
+            .collect(),
+        end_turn: None,
+        phase: None,
+        id: None,
+    }
+}
+
+/// Everything the model has to know at the start.
+pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<ResponseItem> {
+    let mut sections = Vec::new();
+    sections.extend(model_switch(turn, previous_model));
+    sections.push(permissions::text(turn));
+    sections.extend(turn.developer_instructions.as_deref().map(str::to_owned));
+    sections.extend(collaboration_mode(turn));
+    let mut user = Vec::new();
+    user.extend(
+        turn.user_instructions
+            .as_deref()
+            .map(|text| instructions_text(turn, text)),
+    );
+    user.push(environment::full(turn));
+    vec![developer_message(sections), user_message(user)]
+}
+
+/// What changed since the model was last told.
+pub(crate) fn updates(
+    turn: &TurnSettings,
+    told: &TurnContext,
+    previous_model: Option<&str>,
+) -> Vec<ResponseItem> {
+    let mut sections = Vec::new();
+    sections.extend(model_switch(turn, previous_model));
+    if told.approval_policy != turn.approval_policy || told.sandbox_policy != turn.sandbox_policy {
+        sections.push(permissions::text(turn));
+    }
+    if told.collaboration_mode.as_ref() != Some(&turn.mode) {
+        sections.extend(collaboration_mode(turn));
+    }
+    let mut items = Vec::new();
+    if !sections.is_empty() {
+        items.push(developer_message(sections));
+    }
+    if let Some(text) = environment::changed(turn, told) {
+        items.push(user_message([text]));
+    }
+    items
+}
+
+/// What the model has been told once `turn` has begun.
+pub(crate) fn told(turn: &TurnSettings) -> TurnContext {
+    TurnContext {
+        turn_id: Some(turn.id.to_string()),
+        trace_id: None,
+        cwd: turn.cwd.display().to_string(),
+        current_date: Some(turn.date.clone()),
+        timezone: Some(turn.timezone.clone()),
+        approval_policy: turn.approval_policy,
+        sandbox_policy: turn.sandbox_policy.clone(),
+        network: None,
+        model: turn.model.slug.clone(),
+        personality: turn.personality,
+        collaboration_mode: Some(turn.mode.clone()),
+        realtime_active: Some(false),
+        effort: turn.mode.settings.reasoning_effort,
+        summary: turn.summary,
+        user_instructions: turn.user_instructions.as_deref().map(str::to_owned),
+        developer_instructions: turn.developer_instructions.as_deref().map(str::to_owned),
+        final_output_json_schema: turn.output_schema.as_deref().cloned(),
+        truncation_policy: Some(turn.model.truncation),
+    }
+}
+
+fn model_switch(turn: &TurnSettings, previous: Option<&str>) -> Option<String> {
+    let previous = previous.filter(|previous| *previous != turn.model.slug)?;
+    let instructions = turn
+        .model
+        .base_instructions
+        .as_deref()
+        .unwrap_or(BASE_INSTRUCTIONS);
+    Some(format!(
+        "<model_switch>\nUp to here the conversation was with another model, {previous}. From now on \
+         these instructions hold:\n\n{instructions}\n</model_switch>"
+    ))
+}
+
+fn collaboration_mode(turn: &TurnSettings) -> Option<String> {
+    let given = turn.mode.settings.developer_instructions.as_deref();
+    let text = match (given, turn.mode.mode) {
+        (Some(given), _) => given,
+        (None, ModeKind::Plan) => PLAN_INSTRUCTIONS.trim_end(),
+        (None, ModeKind::Default) => return None,
+    };
+    (!text.is_empty()).then(|| format!("<collaboration_mode>{text}</collaboration_mode>"))
+}
+
+fn instructions_text(turn: &TurnSettings, text: &str) -> String {
+    let cwd = turn.cwd.display();
+    format!("# AGENTS.md instructions for {cwd}\n\n<INSTRUCTIONS>\n{text}\n</INSTRUCTIONS>")
+}

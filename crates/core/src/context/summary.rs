@@ -1,0 +1,96 @@
+//! The history after a compaction on this side: what people said lately, and a summary.
+
+use codex_protocol::{ContentItem, ResponseItem, TruncationMode, TruncationPolicy};
+
+use super::user_message;
+use crate::history::truncate::{middle_cut, tokens_of};
+use crate::history::{History, Kind};
+
+/// Tokens of what people said that stay.
+const USER_TOKENS: usize = 20_000;
+
+/// The request for a summary.
+pub(crate) const COMPACT_PROMPT: &str = include_str!("../../prompts/compact.md");
+
+/// What every summary begins with. Files are read by it, so it must not change.
+fn prefix() -> &'static str {
+    include_str!("../../prompts/summary_prefix.md").trim_end()
+}
+
+/// What people said, without summaries of earlier compactions.
+pub(crate) fn user_texts(history: &History) -> Vec<String> {
+    let said = history
+        .entries()
+        .iter()
+        .filter(|entry| entry.kind == Kind::UserTurn);
+    let texts = said.filter_map(|entry| match entry.item() {
+        ResponseItem::Message { content, .. } => Some(text_of(content)),
+        _ => None,
+    });
+    texts.filter(|text| !is_summary(text)).collect()
+}
+
+/// The new history.
+pub(crate) fn compacted_history(texts: &[String], summary: &str) -> Vec<ResponseItem> {
+    let mut left = USER_TOKENS;
+    let mut kept = Vec::new();
+    for text in texts.iter().rev() {
+        if left == 0 {
+            break;
+        }
+        let tokens = tokens_of(text.len());
+        let limit = u64::try_from(left).unwrap_or(u64::MAX);
+        let policy = TruncationPolicy {
+            mode: TruncationMode::Tokens,
+            limit,
+        };
+        kept.push(if tokens <= left {
+            text.clone()
+        } else {
+            middle_cut(text, policy)
+        });
+        left = left.saturating_sub(tokens);
+    }
+    kept.reverse();
+    kept.push(if is_summary(summary) {
+        summary.to_owned()
+    } else {
+        format!("{}\n{summary}", prefix())
+    });
+    kept.into_iter().map(|text| user_message([text])).collect()
+}
+
+fn is_summary(text: &str) -> bool {
+    text.strip_prefix(prefix())
+        .is_some_and(|rest| rest.starts_with('\n'))
+}
+
+fn text_of(content: &[ContentItem]) -> String {
+    let texts = content.iter().filter_map(|part| match part {
+        ContentItem::InputText { text } | ContentItem::OutputText { text } => Some(text.as_str()),
+        ContentItem::InputImage { .. } => None,
+    });
+    texts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_words_stay_and_the_summary_is_last() {
+        let texts = vec!["x".repeat(200_000), "newest".to_owned()];
+        let items = compacted_history(&texts, "done so far");
+        let texts: Vec<String> = items
+            .iter()
+            .map(|item| match item {
+                ResponseItem::Message { content, .. } => text_of(content),
+                _ => String::new(),
+            })
+            .collect();
+        assert_eq!(texts.len(), 3);
+        assert!(texts[0].contains("tokens truncated"));
+        assert_eq!(texts[1], "newest");
+        assert!(is_summary(&texts[2]) && texts[2].ends_with("\ndone so far"));
+    }
+}

@@ -1,0 +1,237 @@
+//! The event queue of a thread, and the emitter in front of it.
+//!
+//! One event, three readers: the rollout, the observer, the subscriber; in this order, and all of
+//! them see all events in the same order. Emitting never waits, so that a guard can do it when it is
+//! dropped. What keeps the queue bounded is that whoever brings in unbounded data, the reader of a
+//! model's stream or of a command's output, first waits for [`Emitter::ready`].
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use codex_protocol::{Event, EventMsg, ThreadId};
+use codex_rollout::{Detail, LineKind, Log, LogError, is_persisted, reduced};
+use serde::Serialize;
+use tokio::sync::Notify;
+
+use crate::ports::{Clock, Observer};
+
+/// How many events may wait for the subscriber before sources are held back.
+const READ_AHEAD: usize = 1024;
+
+/// Says what happens in a thread. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Emitter(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    thread: ThreadId,
+    detail: Detail,
+    clock: Arc<dyn Clock>,
+    observer: Option<Arc<dyn Observer>>,
+    /// Held for the length of one event, never across a wait: it is what orders events.
+    state: Mutex<State>,
+    readable: Notify,
+    drained: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    queue: VecDeque<Event>,
+    log: Option<Log>,
+    closed: bool,
+    abandoned: bool,
+}
+
+impl Emitter {
+    pub(crate) fn new(
+        thread: ThreadId,
+        log: Option<Log>,
+        detail: Detail,
+        clock: Arc<dyn Clock>,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> (Self, Events) {
+        let state = State {
+            queue: VecDeque::new(),
+            log,
+            closed: false,
+            abandoned: false,
+        };
+        let shared = Arc::new(Shared {
+            thread,
+            detail,
+            clock,
+            observer,
+            state: Mutex::new(state),
+            readable: Notify::new(),
+            drained: Notify::new(),
+        });
+        (Self(Arc::clone(&shared)), Events(shared))
+    }
+
+    pub(crate) fn thread(&self) -> &ThreadId {
+        &self.0.thread
+    }
+
+    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
+        self.0.observer.as_deref()
+    }
+
+    /// Says that something happened.
+    pub(crate) fn emit(&self, id: &str, msg: EventMsg) {
+        let event = Event {
+            id: id.to_owned(),
+            msg,
+        };
+        let shared = &self.0;
+        let mut state = shared.lock();
+        if state.closed {
+            return;
+        }
+        if let Some(log) = &mut state.log
+            && is_persisted(&event.msg, shared.detail)
+        {
+            let at = shared.clock.now();
+            match reduced(&event.msg) {
+                Some(less) => log.append(at, LineKind::EventMsg, &less),
+                None => log.append(at, LineKind::EventMsg, &event.msg),
+            }
+        }
+        if let Some(observer) = &shared.observer {
+            observer.event(&event);
+        }
+        if !state.abandoned {
+            state.queue.push_back(event);
+            drop(state);
+            shared.readable.notify_one();
+        }
+    }
+
+    /// Appends a line to the rollout that is no event.
+    pub(crate) fn log(&self, kind: LineKind, payload: &impl Serialize) {
+        let at = self.0.clock.now();
+        if let Some(log) = &mut self.0.lock().log {
+            log.append(at, kind, payload);
+        }
+    }
+
+    /// The same, for a payload that is JSON already.
+    pub(crate) fn log_json(&self, kind: LineKind, payload: &str) {
+        let at = self.0.clock.now();
+        if let Some(log) = &mut self.0.lock().log {
+            log.append_json(at, kind, payload.as_bytes().to_vec());
+        }
+    }
+
+    /// From now on the thread has a file.
+    pub(crate) fn materialise(&self) {
+        let at = self.0.clock.now();
+        self.with_log(|log| log.materialise(at));
+    }
+
+    pub(crate) fn with_log<T>(&self, use_log: impl FnOnce(&mut Log) -> T) -> Option<T> {
+        self.0.lock().log.as_mut().map(use_log)
+    }
+
+    pub(crate) fn log_path(&self) -> Option<PathBuf> {
+        self.with_log(|log| log.path().to_owned())
+    }
+
+    /// Waits until every line so far was handed to the operating system.
+    pub(crate) async fn flush(&self) -> Result<(), LogError> {
+        let flushed = self.with_log(|log| log.flush());
+        match flushed {
+            Some(flushed) => flushed.await,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until the subscriber has caught up enough for more.
+    pub(crate) async fn ready(&self) {
+        loop {
+            let drained = self.0.drained.notified();
+            if self.0.lock().has_room() {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    /// No event follows.
+    pub(crate) fn close(&self) {
+        let mut state = self.0.lock();
+        state.closed = true;
+        state.log = None;
+        drop(state);
+        self.0.readable.notify_one();
+        self.0.drained.notify_waiters();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic while the lock is held leaves at worst an event in one reader only.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn has_room(&self) -> bool {
+        self.closed || self.abandoned || self.queue.len() < READ_AHEAD
+    }
+}
+
+/// The events of a thread, for their one subscriber. Whoever has several fans out.
+///
+/// Dropping it lets the thread go on unheard.
+#[derive(Debug)]
+pub struct Events(Arc<Shared>);
+
+impl Events {
+    /// The next event; none once the thread is closed.
+    pub async fn next(&mut self) -> Option<Event> {
+        // One reader and a stored permit: nothing is missed between looking and waiting.
+        loop {
+            if let Some(event) = self.try_next() {
+                return Some(event);
+            }
+            if self.0.lock().closed {
+                return self.try_next();
+            }
+            self.0.readable.notified().await;
+        }
+    }
+
+    /// The next event, if it is there already.
+    pub fn try_next(&mut self) -> Option<Event> {
+        let mut state = self.0.lock();
+        let event = state.queue.pop_front()?;
+        let caught_up = state.queue.len() == READ_AHEAD / 2;
+        drop(state);
+        if caught_up {
+            self.0.drained.notify_waiters();
+        }
+        Some(event)
+    }
+
+    /// Every event that is there, or the next one; false once the thread is closed.
+    pub async fn next_batch(&mut self, batch: &mut Vec<Event>) -> bool {
+        let Some(first) = self.next().await else {
+            return false;
+        };
+        batch.push(first);
+        batch.extend(std::mem::take(&mut self.0.lock().queue));
+        self.0.drained.notify_waiters();
+        true
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.abandoned = true;
+        state.queue = VecDeque::new();
+        drop(state);
+        self.0.drained.notify_waiters();
+    }
+}

@@ -1,0 +1,78 @@
+//! What is wrong with how a command was asked for, before anybody looks at the command.
+
+use codex_protocol::AskForApproval;
+
+use super::{CommandEffect, Posture, SandboxPermissions};
+
+/// Refuses wishes that the policies do not allow to be made.
+pub(crate) fn check_arguments(command: &CommandEffect, posture: &Posture) -> Result<(), String> {
+    if command.permissions == SandboxPermissions::UseDefault {
+        return Ok(());
+    }
+    let policy = policy_name(posture.approval);
+    let on_request = posture.approval == AskForApproval::OnRequest;
+    if command.permissions == SandboxPermissions::RequireEscalated {
+        let word = if command.tty.is_some() {
+            "cannot"
+        } else {
+            "should not"
+        };
+        return on_request.then_some(()).ok_or_else(|| {
+            format!(
+                "approval policy is {policy}; reject command — you {word} ask for escalated \
+                 permissions if the approval policy is {policy}"
+            )
+        });
+    }
+    if !posture.inline_permissions {
+        return Err("additional permissions are disabled; enable \
+                    `features.exec_permission_approvals` before using `with_additional_permissions`"
+            .to_owned());
+    }
+    if !on_request {
+        return Err(format!(
+            "approval policy is {policy}; reject command — you cannot request additional \
+             permissions unless the approval policy is OnRequest"
+        ));
+    }
+    let Some(additional) = &command.additional else {
+        return Err(
+            "missing `additional_permissions`; provide at least one of `network`, \
+                    `file_system`, or `macos` when using `with_additional_permissions`"
+                .to_owned(),
+        );
+    };
+    let asks = |paths: &Option<Vec<_>>| paths.as_ref().is_some_and(|paths| !paths.is_empty());
+    let files = additional.file_system.as_ref();
+    let any = additional
+        .network
+        .is_some_and(|network| network.enabled == Some(true))
+        || files.is_some_and(|files| asks(&files.read) || asks(&files.write));
+    if !any {
+        return Err(
+            "`additional_permissions` must include at least one requested permission in \
+                    `network`, `file_system`, or `macos`"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// The name by which texts call a policy.
+fn policy_name(policy: AskForApproval) -> String {
+    match policy {
+        AskForApproval::UnlessTrusted => "UnlessTrusted".to_owned(),
+        AskForApproval::OnFailure => "OnFailure".to_owned(),
+        AskForApproval::OnRequest => "OnRequest".to_owned(),
+        AskForApproval::Never => "Never".to_owned(),
+        AskForApproval::Granular(granular) => format!(
+            "Granular(GranularApprovalConfig {{ sandbox_approval: {}, rules: {}, skill_approval: \
+             {}, request_permissions: {}, mcp_elicitations: {} }})",
+            granular.sandbox_approval,
+            granular.rules,
+            granular.skill_approval,
+            granular.request_permissions,
+            granular.mcp_elicitations
+        ),
+    }
+}

@@ -1,0 +1,98 @@
+//! What people have granted: for the session, for the turn, and as rules.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use codex_exec_policy::{Decision, PatternToken, Policy, PrefixRule};
+use codex_sandbox::Grants;
+
+use super::SandboxPermissions;
+
+/// What was approved for the whole session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum CacheKey {
+    /// A command, in a spelling that differs only where it matters.
+    Command {
+        canonical: Vec<String>,
+        cwd: PathBuf,
+        permissions: SandboxPermissions,
+        /// What it asked for beyond the sandbox, as JSON.
+        additional: String,
+        tty: Option<bool>,
+    },
+    /// A file that patches may change.
+    Path(PathBuf),
+}
+
+/// What people have granted.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    approved: HashSet<CacheKey>,
+    session: Grants,
+    turn: Grants,
+    rules: Policy,
+}
+
+impl Memory {
+    pub(crate) fn with_rules(rules: Policy) -> Self {
+        Self {
+            rules,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn approve(&mut self, keys: Vec<CacheKey>) {
+        self.approved.extend(keys);
+    }
+
+    /// Whether all of it was approved. Nothing is not.
+    pub(crate) fn is_approved(&self, keys: &[CacheKey]) -> bool {
+        !keys.is_empty() && keys.iter().all(|key| self.approved.contains(key))
+    }
+
+    pub(crate) fn grant_for_session(&mut self, grants: &Grants) {
+        merge(&mut self.session, grants);
+    }
+
+    pub(crate) fn grant_for_turn(&mut self, grants: &Grants) {
+        merge(&mut self.turn, grants);
+    }
+
+    pub(crate) fn end_turn(&mut self) {
+        self.turn = Grants::default();
+    }
+
+    /// All that was granted so far.
+    pub(crate) fn grants(&self) -> Grants {
+        let mut grants = self.session.clone();
+        merge(&mut grants, &self.turn);
+        grants
+    }
+
+    /// The rules of files and those that people added.
+    pub(crate) fn rules(&self) -> &Policy {
+        &self.rules
+    }
+
+    /// Commands that begin with these words may run from now on.
+    pub(crate) fn allow_prefix(&mut self, prefix: &[String]) {
+        let pattern = prefix.iter().cloned().map(PatternToken::Word).collect();
+        if let Ok(rule) = PrefixRule::new(pattern, Decision::Allow, None) {
+            self.rules.add_prefix_rule(rule);
+        }
+    }
+}
+
+/// Adds to what was granted.
+pub(crate) fn merge(grants: &mut Grants, more: &Grants) {
+    let add = |paths: &mut Vec<PathBuf>, more: &[PathBuf]| {
+        for path in more {
+            if !paths.contains(path) {
+                paths.push(path.clone());
+            }
+        }
+    };
+    add(&mut grants.read, &more.read);
+    add(&mut grants.write, &more.write);
+    grants.network |= more.network;
+}

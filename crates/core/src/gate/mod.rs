@@ -1,0 +1,139 @@
+//! The gate: the one place that decides whether something with an effect may happen.
+//!
+//! It takes a value that describes the effect and answers run, ask or refuse, with the confinement
+//! to use. [`decide`] and [`decide_retry`] are pure: they look at the effect, at the posture of the
+//! turn and at what was granted before, and nowhere else. Asking and remembering is the session's
+//! part (`session::gatekeeper`); a tool only ever calls [`Gate::pass`].
+
+mod command;
+mod door;
+mod guards;
+mod memory;
+mod patch;
+mod posture;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use codex_protocol::{FileChange, PermissionProfile, RequestPermissionProfile, ReviewDecision};
+
+pub(crate) use command::decide_retry;
+pub(crate) use door::{Gate, Stopped, verdict};
+pub(crate) use guards::check_arguments;
+pub(crate) use memory::{CacheKey, Memory};
+pub(crate) use posture::{Posture, grants_of};
+
+/// Something that would change the world.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect {
+    /// A command.
+    Command(CommandEffect),
+    /// Files changed by a patch.
+    Patch(PatchEffect),
+    /// Permissions for what comes later.
+    Permissions(PermissionsEffect),
+}
+
+/// A command that the model wants to run.
+#[derive(Clone, Debug)]
+pub(crate) struct CommandEffect {
+    pub(crate) argv: Vec<String>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) permissions: SandboxPermissions,
+    /// What it asks for beyond the sandbox.
+    pub(crate) additional: Option<PermissionProfile>,
+    pub(crate) justification: Option<String>,
+    pub(crate) prefix_rule: Option<Vec<String>>,
+    /// Whether it gets a terminal, for tools that can give one.
+    pub(crate) tty: Option<bool>,
+}
+
+/// Which sandbox a command asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SandboxPermissions {
+    /// That of the turn.
+    #[default]
+    UseDefault,
+    /// None.
+    RequireEscalated,
+    /// That of the turn, wider.
+    WithAdditionalPermissions,
+}
+
+/// A patch that was verified.
+#[derive(Clone, Debug)]
+pub(crate) struct PatchEffect {
+    /// What people are shown.
+    pub(crate) changes: BTreeMap<String, FileChange>,
+    /// Every path that is written, links followed.
+    pub(crate) touched: Vec<PathBuf>,
+}
+
+/// Permissions that the model asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct PermissionsEffect {
+    pub(crate) permissions: RequestPermissionProfile,
+    pub(crate) reason: Option<String>,
+}
+
+/// How something that may happen is to be confined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Confinement {
+    /// Not at all.
+    None,
+    /// By the policy of the turn, widened by what was granted.
+    Policy(codex_sandbox::Grants),
+}
+
+/// The word of the gate.
+#[derive(Clone, Debug)]
+pub(crate) enum Decision {
+    /// It may happen.
+    Run(Pass),
+    /// People are asked first.
+    Ask(Ask),
+    /// It must not happen, for this reason.
+    Refuse(String),
+}
+
+/// Leave to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pass {
+    pub(crate) confinement: Confinement,
+    /// Whether people have said so, rather than a rule or a policy.
+    pub(crate) approved: bool,
+}
+
+/// What to ask people, and what follows if they agree.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    pub(crate) reason: Option<String>,
+    /// The words that a new rule could allow.
+    pub(crate) amendment: Option<Vec<String>>,
+    pub(crate) offered: Vec<ReviewDecision>,
+    /// What to remember if they agree for the whole session.
+    pub(crate) keys: Vec<CacheKey>,
+    pub(crate) then: Pass,
+}
+
+/// Decides about an effect.
+pub(crate) fn decide(effect: &Effect, posture: &Posture, memory: &Memory) -> Decision {
+    match effect {
+        Effect::Command(command) => command::decide(command, posture, memory),
+        Effect::Patch(patch) => patch::decide(patch, posture, memory),
+        Effect::Permissions(_) => match posture.may_ask_for_permissions() {
+            true => Decision::Ask(Ask {
+                reason: None,
+                amendment: None,
+                offered: Vec::new(),
+                keys: Vec::new(),
+                then: Pass {
+                    confinement: Confinement::None,
+                    approved: true,
+                },
+            }),
+            false => Decision::Refuse(String::new()),
+        },
+    }
+}

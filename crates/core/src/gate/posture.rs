@@ -1,0 +1,192 @@
+//! Under which policies a turn runs, and what they mean for files.
+
+use std::path::{Path, PathBuf};
+
+use codex_protocol::{
+    AskForApproval, NetworkAccess, PermissionProfile, ReadOnlyAccess, SandboxPolicy,
+};
+use codex_sandbox::{
+    FileRules, Grants, LaunchPlan, Levels, Network, Policy, ReadAccess, Refusal, Surroundings,
+    WorkspaceWrite,
+};
+
+use super::Confinement;
+use crate::turn::TurnSettings;
+
+/// The policies of a turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Posture {
+    pub(crate) approval: AskForApproval,
+    pub(crate) policy: Policy,
+    pub(crate) cwd: PathBuf,
+    pub(crate) tmpdir: Option<PathBuf>,
+    /// Whether commands may bring a wish for permissions along.
+    pub(crate) inline_permissions: bool,
+}
+
+impl Posture {
+    pub(crate) fn of(
+        settings: &TurnSettings,
+        tmpdir: Option<PathBuf>,
+        inline_permissions: bool,
+    ) -> Self {
+        Self {
+            approval: settings.approval_policy,
+            policy: policy_of(&settings.sandbox_policy),
+            cwd: settings.cwd.clone(),
+            tmpdir,
+            inline_permissions,
+        }
+    }
+
+    /// Whether commands may write anywhere.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(
+            self.policy,
+            Policy::DangerFullAccess | Policy::External { .. }
+        )
+    }
+
+    /// Whether commands are told that there is no network.
+    pub(crate) fn network_is_restricted(&self) -> bool {
+        self.policy.network() == Network::Restricted
+    }
+
+    pub(crate) fn may_ask_about_sandbox(&self) -> bool {
+        match self.approval {
+            AskForApproval::Never => false,
+            AskForApproval::Granular(granular) => granular.sandbox_approval,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn may_ask_for_permissions(&self) -> bool {
+        match self.approval {
+            AskForApproval::Never => false,
+            AskForApproval::Granular(granular) => granular.request_permissions,
+            _ => true,
+        }
+    }
+
+    fn surroundings(&self, grants: Grants) -> Surroundings {
+        let tmpdir = self.tmpdir.clone();
+        Surroundings {
+            tmpdir,
+            grants,
+            ..Surroundings::of(&self.cwd)
+        }
+    }
+
+    /// Whether all of these paths, links followed, may be written without asking.
+    pub(crate) fn may_write(&self, paths: &[PathBuf], grants: Grants) -> bool {
+        match FileRules::of(&self.policy, &self.surroundings(grants)) {
+            Some(rules) => paths.iter().all(|path| rules.may_write(path)),
+            None => true,
+        }
+    }
+
+    /// Whether a path may be read.
+    pub(crate) fn may_read(&self, path: &Path, grants: Grants) -> bool {
+        let Some(rules) = FileRules::of(&self.policy, &self.surroundings(grants)) else {
+            return true;
+        };
+        match &rules.read {
+            codex_sandbox::ReadScope::Everything => {
+                !rules.hidden.iter().any(|hidden| path.starts_with(hidden))
+            }
+            codex_sandbox::ReadScope::Only(roots) => {
+                roots.iter().any(|root| path.starts_with(root))
+            }
+        }
+    }
+
+    /// How to launch under a confinement.
+    pub(crate) fn plan(
+        &self,
+        confinement: &Confinement,
+        levels: Levels,
+    ) -> Result<LaunchPlan, Refusal> {
+        match confinement {
+            Confinement::None => Ok(LaunchPlan::Unconfined),
+            Confinement::Policy(grants) => {
+                codex_sandbox::plan(&self.policy, &self.surroundings(grants.clone()), levels)
+            }
+        }
+    }
+}
+
+fn policy_of(policy: &SandboxPolicy) -> Policy {
+    match policy {
+        SandboxPolicy::DangerFullAccess => Policy::DangerFullAccess,
+        SandboxPolicy::ExternalSandbox { network_access } => Policy::External {
+            network: network(*network_access == NetworkAccess::Enabled),
+        },
+        SandboxPolicy::ReadOnly {
+            access,
+            network_access,
+        } => Policy::ReadOnly {
+            read: read_access(access),
+            network: network(*network_access),
+        },
+        SandboxPolicy::WorkspaceWrite {
+            writable_roots,
+            read_only_access,
+            network_access,
+            exclude_tmpdir_env_var,
+            exclude_slash_tmp,
+        } => Policy::WorkspaceWrite(WorkspaceWrite {
+            writable_roots: writable_roots
+                .iter()
+                .map(|root| PathBuf::from(&root.0))
+                .collect(),
+            read: read_access(read_only_access),
+            network: network(*network_access),
+            tmpdir: !exclude_tmpdir_env_var,
+            slash_tmp: !exclude_slash_tmp,
+        }),
+    }
+}
+
+fn network(enabled: bool) -> Network {
+    if enabled {
+        Network::Enabled
+    } else {
+        Network::Restricted
+    }
+}
+
+fn read_access(access: &ReadOnlyAccess) -> ReadAccess {
+    match access {
+        ReadOnlyAccess::FullAccess => ReadAccess::Full,
+        ReadOnlyAccess::Restricted {
+            include_platform_defaults,
+            readable_roots,
+        } => ReadAccess::Restricted {
+            platform_defaults: *include_platform_defaults,
+            roots: readable_roots
+                .iter()
+                .map(|root| PathBuf::from(&root.0))
+                .collect(),
+        },
+    }
+}
+
+/// A wish for permissions as what the sandbox understands.
+pub(crate) fn grants_of(profile: &PermissionProfile, cwd: &Path) -> Grants {
+    let files = profile.file_system.clone().unwrap_or_default();
+    let paths = |paths: Option<Vec<codex_protocol::AbsolutePathBuf>>| {
+        paths
+            .unwrap_or_default()
+            .into_iter()
+            .map(|path| cwd.join(path.0))
+            .collect()
+    };
+    Grants {
+        read: paths(files.read),
+        write: paths(files.write),
+        network: profile
+            .network
+            .and_then(|network| network.enabled)
+            .unwrap_or(false),
+    }
+}

@@ -1,0 +1,95 @@
+//! Telling what people said from what the engine put into their mouth.
+//!
+//! The engine gives the model context as messages of role `user`. They are known by how they start
+//! and end, also in files that other versions wrote.
+
+use codex_protocol::ContentItem;
+
+/// Start and end of text that is context.
+const WRAPPERS: [(&str, &str); 7] = [
+    ("# agents.md instructions for ", "</instructions>"),
+    ("<environment_context>", "</environment_context>"),
+    ("<skill>", "</skill>"),
+    ("<user_shell_command>", "</user_shell_command>"),
+    ("<turn_aborted>", "</turn_aborted>"),
+    ("<subagent_notification>", "</subagent_notification>"),
+    ("<hook_prompt hook_run_id=", "</hook_prompt>"),
+];
+
+/// How the developer messages start that only tell the settings of a turn.
+const SETTINGS_SECTIONS: [&str; 5] = [
+    "<permissions instructions>",
+    "<model_switch>",
+    "<collaboration_mode>",
+    "<realtime_conversation>",
+    "<personality_spec>",
+];
+
+/// Whether a message of role `user` is context.
+pub(crate) fn is_contextual(content: &[ContentItem]) -> bool {
+    texts(content).any(is_context)
+}
+
+/// Whether a developer message tells settings, and whether it holds anything else.
+pub(crate) fn settings_sections(content: &[ContentItem]) -> (bool, bool) {
+    let is_settings = |text: &str| {
+        SETTINGS_SECTIONS
+            .iter()
+            .any(|start| text.starts_with(start))
+    };
+    (
+        texts(content).any(is_settings),
+        !texts(content).all(is_settings),
+    )
+}
+
+fn texts(content: &[ContentItem]) -> impl Iterator<Item = &str> {
+    content.iter().filter_map(|part| match part {
+        ContentItem::InputText { text } | ContentItem::OutputText { text } => Some(text.as_str()),
+        ContentItem::InputImage { .. } => None,
+    })
+}
+
+fn is_context(text: &str) -> bool {
+    let text = text.trim();
+    WRAPPERS
+        .iter()
+        .any(|(start, end)| starts_with(text, start) && ends_with(text, end))
+}
+
+fn starts_with(text: &str, start: &str) -> bool {
+    text.get(..start.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+fn ends_with(text: &str, end: &str) -> bool {
+    let from = text.len().checked_sub(end.len());
+    from.and_then(|from| text.get(from..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, contextual: bool) {
+        let content = [ContentItem::InputText {
+            text: text.to_owned(),
+        }];
+        assert_eq!(is_contextual(&content), contextual, "{text}");
+    }
+
+    #[test]
+    fn context_is_known_by_its_ends() {
+        check("<environment_context>\n</environment_context>", true);
+        check(" <ENVIRONMENT_CONTEXT></environment_context>\n", true);
+        check(
+            "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\n</INSTRUCTIONS>",
+            true,
+        );
+        check("<environment_context> is what?", false);
+        check("<hook_prompt hook_run_id=\"a\">x</hook_prompt>", true);
+        check("é", false);
+        check("", false);
+    }
+}

@@ -1,0 +1,215 @@
+//! An item of the history: written as JSON once, and a digest of what the engine asks about it.
+
+use std::sync::Arc;
+
+use codex_model_client::Encoded;
+use codex_protocol::{
+    ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem,
+};
+
+use serde_json::value::RawValue;
+
+use super::contextual::{is_contextual, settings_sections};
+use super::truncate::tokens_of;
+
+/// What an image counts in an estimate, whatever its data weigh.
+const IMAGE_BYTES: usize = 7373;
+
+/// What kind of item it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// What a person said.
+    UserTurn,
+    /// What the engine said as role `user`.
+    UserContext,
+    /// A developer message; whether it tells settings, and whether it holds anything else.
+    Developer { settings: bool, other: bool },
+    /// What the model said.
+    Assistant,
+    /// What the model thought.
+    Reasoning,
+    /// A call that wants an output.
+    Call(Link),
+    /// The output of a call.
+    Output(Link),
+    /// What the provider did by itself: searches, images.
+    Hosted,
+    /// Kept, never sent.
+    Ghost,
+    /// What a provider's compaction left.
+    Compaction,
+}
+
+/// What ties a call and its output together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Link {
+    pub(crate) family: Family,
+    pub(crate) id: Arc<str>,
+}
+
+/// Which type of output a call wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Family {
+    Function,
+    Custom,
+    ToolSearch,
+}
+
+/// An item of the history.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) kind: Kind,
+    pub(crate) input: Encoded<ResponseItem>,
+    /// An estimate.
+    pub(crate) tokens: usize,
+    pub(crate) has_images: bool,
+}
+
+impl Entry {
+    /// The entry of an item; none for items that have no place in a history.
+    pub(crate) fn of(item: ResponseItem) -> Option<Self> {
+        let kind = kind_of(&item)?;
+        let input = Encoded::from(item);
+        let length = input.json().ok()?.get().len();
+        let (images, image_bytes) = images_of(&input);
+        let bytes = length.saturating_sub(image_bytes) + images * IMAGE_BYTES;
+        let tokens = match &kind {
+            Kind::Ghost => 0,
+            Kind::Reasoning | Kind::Compaction => tokens_of(encrypted_bytes(&input)),
+            _ => tokens_of(bytes),
+        };
+        Some(Self {
+            kind,
+            input,
+            tokens,
+            has_images: images > 0,
+        })
+    }
+
+    pub(crate) fn item(&self) -> &ResponseItem {
+        &self.input
+    }
+
+    pub(crate) fn json(&self) -> &str {
+        // Made when the entry was, which fails if it cannot be.
+        self.input.json().map_or("null", RawValue::get)
+    }
+
+    /// Whether the model made it, or the engine at its request.
+    pub(crate) fn is_from_model(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Assistant | Kind::Reasoning | Kind::Call(_) | Kind::Hosted | Kind::Compaction
+        )
+    }
+}
+
+fn kind_of(item: &ResponseItem) -> Option<Kind> {
+    let link = |family, id: &str| Link {
+        family,
+        id: Arc::from(id),
+    };
+    Some(match item {
+        ResponseItem::Message { role, content, .. } => match role.as_str() {
+            "user" if is_contextual(content) => Kind::UserContext,
+            "user" => Kind::UserTurn,
+            "assistant" => Kind::Assistant,
+            "developer" => {
+                let (settings, other) = settings_sections(content);
+                Kind::Developer { settings, other }
+            }
+            _ => return None,
+        },
+        ResponseItem::Reasoning { .. } => Kind::Reasoning,
+        ResponseItem::FunctionCall { call_id, .. } => Kind::Call(link(Family::Function, call_id)),
+        ResponseItem::LocalShellCall { call_id, id, .. } => {
+            let id = call_id.as_deref().or(id.as_deref())?;
+            Kind::Call(link(Family::Function, id))
+        }
+        ResponseItem::CustomToolCall { call_id, .. } => Kind::Call(link(Family::Custom, call_id)),
+        ResponseItem::ToolSearchCall {
+            call_id: Some(id),
+            execution,
+            ..
+        } if execution == "client" => Kind::Call(link(Family::ToolSearch, id)),
+        ResponseItem::FunctionCallOutput { call_id, .. } => {
+            Kind::Output(link(Family::Function, call_id))
+        }
+        ResponseItem::CustomToolCallOutput { call_id, .. } => {
+            Kind::Output(link(Family::Custom, call_id))
+        }
+        ResponseItem::ToolSearchOutput {
+            call_id: Some(id),
+            execution,
+            ..
+        } if execution == "client" => Kind::Output(link(Family::ToolSearch, id)),
+        ResponseItem::ToolSearchCall { .. }
+        | ResponseItem::ToolSearchOutput { .. }
+        | ResponseItem::WebSearchCall { .. }
+        | ResponseItem::ImageGenerationCall { .. } => Kind::Hosted,
+        ResponseItem::GhostSnapshot { .. } => Kind::Ghost,
+        ResponseItem::Compaction { .. } => Kind::Compaction,
+        _ => return None,
+    })
+}
+
+/// How many images an item holds, and how many bytes of it are their data.
+fn images_of(item: &ResponseItem) -> (usize, usize) {
+    let mut found = (0, 0);
+    let mut count = |url: &str| {
+        found.0 += 1;
+        found.1 += url.len();
+    };
+    match item {
+        ResponseItem::Message { content, .. } => content.iter().for_each(|part| {
+            if let ContentItem::InputImage { image_url } = part {
+                count(image_url);
+            }
+        }),
+        ResponseItem::FunctionCallOutput { output, .. }
+        | ResponseItem::CustomToolCallOutput { output, .. } => {
+            if let FunctionCallOutputBody::Content(parts) = output {
+                parts.iter().for_each(|part| {
+                    if let FunctionCallOutputContentItem::InputImage { image_url, .. } = part {
+                        count(image_url);
+                    }
+                });
+            }
+        }
+        ResponseItem::ImageGenerationCall { result, .. } => count(result),
+        _ => {}
+    }
+    found
+}
+
+/// What encrypted content stands for, as an estimate.
+fn encrypted_bytes(item: &ResponseItem) -> usize {
+    let encrypted = match item {
+        ResponseItem::Reasoning {
+            encrypted_content, ..
+        } => encrypted_content.as_deref(),
+        ResponseItem::Compaction { encrypted_content } => Some(encrypted_content.as_str()),
+        _ => None,
+    };
+    encrypted.map_or(0, |text| (text.len() * 3 / 4).saturating_sub(650))
+}
+
+/// The output that a call gets which never got one.
+pub(crate) fn aborted_output(link: &Link) -> ResponseItem {
+    let call_id = link.id.to_string();
+    let output = FunctionCallOutputBody::Text("aborted".to_owned());
+    match link.family {
+        Family::Function => ResponseItem::FunctionCallOutput { call_id, output },
+        Family::Custom => ResponseItem::CustomToolCallOutput {
+            call_id,
+            name: None,
+            output,
+        },
+        Family::ToolSearch => ResponseItem::ToolSearchOutput {
+            call_id: Some(call_id),
+            status: "completed".to_owned(),
+            execution: "client".to_owned(),
+            tools: Vec::new(),
+        },
+    }
+}

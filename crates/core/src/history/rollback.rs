@@ -1,0 +1,47 @@
+//! Taking user turns back.
+
+use super::{History, Kind};
+
+/// What taking turns back did besides shortening the history.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct RolledBack {
+    /// A message that went also held context which the model still has to know.
+    pub(crate) lost_context: bool,
+}
+
+impl History {
+    /// Cuts the last `turns` user turns, and the context that was given just before them.
+    ///
+    /// With more turns than there are everything from the first one goes, its context included.
+    pub(crate) fn roll_back(&mut self, turns: usize) -> RolledBack {
+        let starts: Vec<usize> = self
+            .entries()
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.kind == Kind::UserTurn)
+            .map(|(index, _)| index)
+            .collect();
+        let Some(first) = starts.first() else {
+            return RolledBack::default();
+        };
+        let kept = starts.len().saturating_sub(turns);
+        let mut cut = *starts.get(kept).unwrap_or(first);
+        let floor = if kept == 0 { 0 } else { first + 1 };
+        let mut lost_context = false;
+        while cut > floor {
+            match &self.entries()[cut - 1].kind {
+                Kind::UserContext => {}
+                Kind::Developer {
+                    settings: true,
+                    other,
+                } => lost_context |= other,
+                _ => break,
+            }
+            cut -= 1;
+        }
+        self.truncate(cut);
+        RolledBack {
+            lost_context: lost_context || cut == 0,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+use codex_protocol::{FunctionCallOutputBody, TruncationMode};
+use proptest::prelude::*;
+
+use super::*;
+
+const POLICY: TruncationPolicy = TruncationPolicy {
+    mode: TruncationMode::Bytes,
+    limit: 1000,
+};
+
+fn call(id: &str) -> ResponseItem {
+    ResponseItem::FunctionCall {
+        name: "tool".to_owned(),
+        namespace: None,
+        arguments: "{}".to_owned(),
+        call_id: id.to_owned(),
+        id: None,
+    }
+}
+
+fn output(id: &str) -> ResponseItem {
+    ResponseItem::FunctionCallOutput {
+        call_id: id.to_owned(),
+        output: FunctionCallOutputBody::Text("done".to_owned()),
+    }
+}
+
+fn custom_call(id: &str) -> ResponseItem {
+    ResponseItem::CustomToolCall {
+        status: None,
+        call_id: id.to_owned(),
+        name: "tool".to_owned(),
+        input: String::new(),
+        id: None,
+    }
+}
+
+fn message(role: &str, text: &str) -> ResponseItem {
+    ResponseItem::Message {
+        role: role.to_owned(),
+        content: vec![ContentItem::InputText {
+            text: text.to_owned(),
+        }],
+        end_turn: None,
+        phase: None,
+        id: None,
+    }
+}
+
+fn history(items: Vec<ResponseItem>) -> History {
+    let mut history = History::default();
+    for item in items {
+        history.record(item, POLICY);
+    }
+    history
+}
+
+/// Every call has exactly one output after it, and every output one call before it.
+fn assert_well_formed(prompt: &[Encoded<ResponseItem>]) {
+    let mut open: HashMap<(bool, String), usize> = HashMap::new();
+    for input in prompt {
+        let item: serde_json::Value = serde_json::from_str(input.json().unwrap().get()).unwrap();
+        let key = |custom| {
+            (
+                custom,
+                item["call_id"].as_str().unwrap_or_default().to_owned(),
+            )
+        };
+        match item["type"].as_str().unwrap() {
+            "function_call" => *open.entry(key(false)).or_default() += 1,
+            "custom_tool_call" => *open.entry(key(true)).or_default() += 1,
+            kind @ ("function_call_output" | "custom_tool_call_output") => {
+                let waiting = open
+                    .entry(key(kind == "custom_tool_call_output"))
+                    .or_default();
+                assert!(*waiting > 0, "an output without its call");
+                *waiting -= 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(
+        open.values().all(|waiting| *waiting == 0),
+        "a call without its output"
+    );
+}
+
+#[test]
+fn a_call_without_output_gets_one_right_behind_it() {
+    let mut history = history(vec![
+        call("a"),
+        message("assistant", "hm"),
+        call("b"),
+        output("b"),
+    ]);
+    let prompt = history.prompt(true);
+    assert_eq!(prompt.len(), 5);
+    assert!(prompt[1].json().unwrap().get().contains("aborted"));
+    assert_well_formed(&prompt);
+}
+
+#[test]
+fn an_output_without_call_stays_out() {
+    let mut history = history(vec![output("a"), custom_call("b"), output("b")]);
+    let prompt = history.prompt(true);
+    assert_well_formed(&prompt);
+    assert_eq!(prompt.len(), 2);
+}
+
+#[test]
+fn rolling_back_takes_the_context_with_it() {
+    let context = "<environment_context></environment_context>";
+    let mut history = history(vec![
+        message(
+            "developer",
+            "<permissions instructions>x</permissions instructions>",
+        ),
+        message("user", context),
+        message("user", "one"),
+        message("assistant", "1"),
+        message("user", context),
+        message("user", "two"),
+    ]);
+    assert!(!history.roll_back(1).lost_context);
+    assert_eq!(history.len(), 4);
+    assert!(history.roll_back(9).lost_context);
+    assert_eq!(history.len(), 0);
+}
+
+#[test]
+fn a_model_that_cannot_see_gets_words_for_images() {
+    let image = ResponseItem::Message {
+        role: "user".to_owned(),
+        content: vec![ContentItem::InputImage {
+            image_url: "data:x".to_owned(),
+        }],
+        end_turn: None,
+        phase: None,
+        id: None,
+    };
+    let mut history = history(vec![image]);
+    assert!(
+        history.prompt(true)[0]
+            .json()
+            .unwrap()
+            .get()
+            .contains("data:x")
+    );
+    assert!(
+        history.prompt(false)[0]
+            .json()
+            .unwrap()
+            .get()
+            .contains(NO_IMAGES)
+    );
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Record(ResponseItem),
+    RollBack(usize),
+    Truncate(usize),
+    Prompt,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let id = "[abc]";
+    prop_oneof![
+        id.prop_map(|id| Step::Record(call(&id))),
+        id.prop_map(|id| Step::Record(output(&id))),
+        id.prop_map(|id| Step::Record(custom_call(&id))),
+        Just(Step::Record(message("user", "hi"))),
+        Just(Step::Record(message("assistant", "ho"))),
+        (0usize..3).prop_map(Step::RollBack),
+        (0usize..20).prop_map(Step::Truncate),
+        Just(Step::Prompt),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_calls_and_outputs_pair_up(steps in prop::collection::vec(step(), 0..40)) {
+        let mut history = History::default();
+        for step in steps {
+            match step {
+                Step::Record(item) => { history.record(item, POLICY); }
+                Step::RollBack(turns) => { history.roll_back(turns); }
+                Step::Truncate(length) => history.truncate(length),
+                Step::Prompt => assert_well_formed(&history.prompt(true)),
+            }
+        }
+        assert_well_formed(&history.prompt(true));
+    }
+}

@@ -1,0 +1,73 @@
+//! The clock of the engine.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Time, and waiting for it to pass.
+pub trait Clock: Debug + Send + Sync {
+    /// The time of day.
+    fn now(&self) -> Timestamp;
+
+    /// Time since some fixed point, for durations.
+    fn elapsed(&self) -> Duration;
+
+    /// Waits.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
+
+    /// The time zone that people here live by.
+    fn zone(&self) -> TimeZone;
+
+    /// A number from 0 to 1, to spread retries.
+    fn jitter(&self) -> f64;
+}
+
+/// The clock of the system.
+#[derive(Debug)]
+pub struct SystemClock {
+    started: std::time::Instant,
+    zone: TimeZone,
+}
+
+impl SystemClock {
+    /// The clock, with the time zone of the system.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            started: std::time::Instant::now(),
+            zone: TimeZone::system(),
+        }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+
+    fn zone(&self) -> TimeZone {
+        self.zone.clone()
+    }
+
+    fn jitter(&self) -> f64 {
+        // The last bits of a nanosecond clock are random enough to spread retries.
+        f64::from(self.started.elapsed().subsec_nanos() % 1024) / 1024.0
+    }
+}

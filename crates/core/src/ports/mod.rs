@@ -1,0 +1,21 @@
+//! What reaches the engine from outside, as traits: the model, processes, the clock, ids, and an
+//! observer that watches.
+//!
+//! A test passes its own, and so runs whole turns without network, processes or waiting.
+
+mod clock;
+mod ids;
+mod model;
+mod observer;
+mod processes;
+mod provider_model;
+
+pub use clock::{Clock, SystemClock};
+pub use ids::{Ids, RandomIds};
+pub use model::{
+    Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,
+    ReasoningRequest, Retry, ShellKind,
+};
+pub use observer::Observer;
+pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
+pub use provider_model::ProviderModel;

@@ -1,0 +1,115 @@
+//! Processes as the engine sees them.
+
+use std::fmt::{self, Debug};
+use std::io;
+
+use codex_exec::{
+    Chunk, ExitStatus, Input, Launch, Launcher, Output, Process, SpawnError, Spawned,
+};
+use codex_sandbox::Levels;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
+
+/// Starts commands.
+pub trait Processes: Debug + Send + Sync {
+    /// What the system offers to confine commands with.
+    fn levels(&self) -> Levels;
+
+    /// Starts a command.
+    fn start(&self, launch: Launch) -> BoxFuture<'static, Result<RunningProcess, SpawnError>>;
+}
+
+/// A command that runs.
+pub struct RunningProcess {
+    /// The owner. Dropping it kills the whole tree.
+    pub owner: Box<dyn ProcessOwner>,
+    /// What it prints; ends when nobody can print any more.
+    pub output: BoxStream<'static, Chunk>,
+    /// What it reads, if it was to have anything.
+    pub input: Option<Box<dyn ProcessInput>>,
+}
+
+impl Debug for RunningProcess {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RunningProcess")
+            .field("owner", &self.owner)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The owner of a command and all that it started.
+pub trait ProcessOwner: Debug + Send + Sync {
+    /// Waits until the command has ended.
+    fn ended(&self) -> BoxFuture<'_, ExitStatus>;
+
+    /// Kills the whole tree and waits until nothing of it is left.
+    fn kill(&mut self) -> BoxFuture<'_, ()>;
+}
+
+/// The input of a command.
+pub trait ProcessInput: Debug + Send {
+    /// Types something.
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
+}
+
+/// The processes of this system.
+#[derive(Clone, Debug)]
+pub struct SystemProcesses {
+    launcher: Launcher,
+}
+
+impl SystemProcesses {
+    /// Started by `launcher`.
+    #[must_use]
+    pub fn new(launcher: Launcher) -> Self {
+        Self { launcher }
+    }
+}
+
+impl Processes for SystemProcesses {
+    fn levels(&self) -> Levels {
+        codex_sandbox::probe()
+    }
+
+    fn start(&self, launch: Launch) -> BoxFuture<'static, Result<RunningProcess, SpawnError>> {
+        let launcher = self.launcher.clone();
+        Box::pin(async move {
+            let Spawned {
+                process,
+                output,
+                input,
+                ..
+            } = launcher.spawn(launch).await?;
+            Ok(RunningProcess {
+                owner: Box::new(process),
+                output: stream::unfold(output, next_chunk).boxed(),
+                input: input.map(|input| Box::new(input) as Box<dyn ProcessInput>),
+            })
+        })
+    }
+}
+
+async fn next_chunk(mut output: Output) -> Option<(Chunk, Output)> {
+    let chunk = output.next().await?;
+    Some((chunk, output))
+}
+
+impl ProcessOwner for Process {
+    fn ended(&self) -> BoxFuture<'_, ExitStatus> {
+        Box::pin(self.wait())
+    }
+
+    fn kill(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            Process::kill(self).await;
+        })
+    }
+}
+
+impl ProcessInput for Input {
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(Input::write(self, bytes))
+    }
+}

@@ -1,0 +1,153 @@
+//! A model behind a provider: the model client and the catalogue, as the engine's port.
+
+use std::sync::Arc;
+
+use codex_model_client as client;
+use codex_model_client::{
+    ApplyPatchToolType, Completion, ModelCatalog, ModelClient, RequestContext, ShellType, TurnState,
+};
+use codex_protocol::{TruncationMode, TruncationPolicy};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+
+use super::model::{
+    Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool, Retry,
+    ShellKind,
+};
+
+/// A provider and what is known of its models.
+#[derive(Clone, Debug)]
+pub struct ProviderModel {
+    client: Arc<dyn ModelClient>,
+    catalog: Arc<ModelCatalog>,
+}
+
+impl ProviderModel {
+    /// The models of a provider.
+    #[must_use]
+    pub fn new(client: Arc<dyn ModelClient>, catalog: Arc<ModelCatalog>) -> Self {
+        Self { client, catalog }
+    }
+}
+
+impl Model for ProviderModel {
+    fn info(&self, name: &str) -> Arc<ModelInfo> {
+        Arc::new(info_of(self.catalog.resolve(name)))
+    }
+
+    fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {
+        let client = Arc::clone(&self.client);
+        Box::pin(async move {
+            let request = request_of(request);
+            let stream = client.stream(&request).await.map_err(error_of)?;
+            let events = stream.filter_map(async |event| match event {
+                Ok(event) => event_of(event).map(Ok),
+                Err(error) => Some(Err(error_of(error))),
+            });
+            Ok(events.boxed())
+        })
+    }
+}
+
+fn request_of(request: ModelRequest) -> client::ModelRequest {
+    client::ModelRequest {
+        model: request.model.slug.clone(),
+        instructions: request.instructions,
+        input: request.input,
+        tools: request.tools,
+        parallel_tool_calls: request.parallel_tool_calls,
+        reasoning: request.reasoning.map(|reasoning| client::Reasoning {
+            effort: reasoning.effort,
+            summary: Some(reasoning.summary),
+        }),
+        service_tier: request.service_tier,
+        verbosity: request.verbosity,
+        output_schema: request.output_schema.as_deref().cloned(),
+        context: RequestContext {
+            thread_id: request.thread_id.0,
+            turn_state: TurnState::default(),
+            ..RequestContext::default()
+        },
+    }
+}
+
+fn event_of(event: client::ModelEvent) -> Option<ModelEvent> {
+    use client::ModelEvent as From;
+    Some(match event {
+        From::ServerModel(name) => ModelEvent::ServerModel(name),
+        From::RateLimits(limits) => ModelEvent::RateLimits(limits),
+        From::ReasoningIncluded => ModelEvent::ReasoningIncluded,
+        From::ItemAdded(item) => ModelEvent::ItemAdded(item),
+        From::ItemDone(item) => ModelEvent::ItemDone(item),
+        From::TextDelta(delta) => ModelEvent::TextDelta(delta),
+        From::ReasoningSummaryPart {
+            summary_index: index,
+        } => ModelEvent::SummaryPartAdded { index },
+        From::ReasoningSummaryDelta {
+            delta,
+            summary_index: index,
+        } => ModelEvent::SummaryDelta { index, delta },
+        From::ReasoningDelta {
+            delta,
+            content_index: index,
+        } => ModelEvent::ReasoningDelta { index, delta },
+        From::Completed(Completion {
+            response_id, usage, ..
+        }) => ModelEvent::Completed { response_id, usage },
+        From::ModelsEtag(_) | From::Created => return None,
+    })
+}
+
+fn error_of(error: client::ModelError) -> ModelError {
+    let retry = match (error.is_retryable(), error.retry_after()) {
+        (false, _) => Retry::Never,
+        (true, Some(after)) => Retry::After(after),
+        (true, None) => Retry::Soon,
+    };
+    ModelError {
+        message: error.to_string(),
+        info: error.codex_error_info(),
+        retry,
+        http_status: error.http_status(),
+        invalid_image: error == client::ModelError::InvalidImage,
+    }
+}
+
+fn info_of(found: client::ResolvedModel) -> ModelInfo {
+    let client::ResolvedModel { info, is_fallback } = found;
+    let mode = match info.truncation_policy.mode {
+        client::TruncationMode::Bytes => TruncationMode::Bytes,
+        client::TruncationMode::Tokens => TruncationMode::Tokens,
+    };
+    let limit = info.truncation_policy.limit;
+    ModelInfo {
+        is_guess: is_fallback,
+        base_instructions: info.instructions(None).map(Arc::from),
+        context_window: info.context_window,
+        effective_window_percent: info.effective_context_window_percent,
+        auto_compact_limit: info.auto_compact_token_limit,
+        truncation: TruncationPolicy {
+            mode,
+            limit: u64::try_from(limit).unwrap_or(0),
+        },
+        shell: match info.shell_type {
+            ShellType::Default => ShellKind::Argv,
+            ShellType::Local => ShellKind::Local,
+            ShellType::UnifiedExec => ShellKind::Unified,
+            ShellType::Disabled => ShellKind::Disabled,
+            ShellType::ShellCommand => ShellKind::Script,
+        },
+        patch: match info.apply_patch_tool_type {
+            None => PatchTool::None,
+            Some(ApplyPatchToolType::Freeform) => PatchTool::Freeform,
+            Some(ApplyPatchToolType::Function) => PatchTool::Function,
+        },
+        parallel_tool_calls: info.supports_parallel_tool_calls,
+        reasoning: info.supports_reasoning_summaries,
+        default_effort: info.default_reasoning_level,
+        default_summary: info.default_reasoning_summary,
+        default_verbosity: info.default_verbosity.filter(|_| info.support_verbosity),
+        images: info.takes_images(),
+        slug: info.slug,
+    }
+}

@@ -1,0 +1,45 @@
+//! Saying what a session is set to.
+
+use codex_protocol::{EventMsg, SessionConfiguredEvent, ThreadId};
+
+use super::Session;
+
+impl Session {
+    /// The first event of a session.
+    pub(crate) fn say_configured(
+        &self,
+        forked_from: Option<ThreadId>,
+        initial_messages: Option<Vec<EventMsg>>,
+    ) {
+        let EventMsg::SessionConfigured(mut configured) = self.configured(initial_messages) else {
+            return;
+        };
+        configured.forked_from_id = forked_from;
+        self.services
+            .emitter
+            .emit("", EventMsg::SessionConfigured(configured));
+    }
+
+    pub(super) fn configured(&self, initial_messages: Option<Vec<EventMsg>>) -> EventMsg {
+        let (config, settings) = (&self.services.config, &self.settings);
+        let path = self.services.emitter.log_path();
+        EventMsg::SessionConfigured(Box::new(SessionConfiguredEvent {
+            session_id: self.services.emitter.thread().clone(),
+            forked_from_id: None,
+            thread_name: None,
+            model: settings.mode.settings.model.clone(),
+            model_provider_id: config.provider.clone(),
+            service_tier: settings.service_tier,
+            approval_policy: settings.approval_policy,
+            approvals_reviewer: config.approvals_reviewer,
+            sandbox_policy: settings.sandbox_policy.clone(),
+            cwd: settings.cwd.display().to_string(),
+            reasoning_effort: settings.mode.settings.reasoning_effort,
+            history_log_id: 0,
+            history_entry_count: 0,
+            initial_messages,
+            network_proxy: None,
+            rollout_path: path.map(|path| path.display().to_string()),
+        }))
+    }
+}

@@ -1,0 +1,224 @@
+//! A session: the actor behind one thread.
+//!
+//! It has one mailbox and handles one message after another. It owns everything that lasts longer
+//! than a turn, and lends the conversation to the turn that runs. At most one task runs; a turn runs
+//! on a task of its own, so that answers, more input and the word to stop come through meanwhile.
+
+mod ask;
+mod configured;
+mod gatekeeper;
+mod operations;
+mod settings;
+mod task;
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_protocol::{
+    CodexErrorInfo, DynamicToolSpec, ErrorEvent, EventMsg, RequestPermissionsResponse, Submission,
+    TurnAbortReason, WarningEvent,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::config::SessionConfig;
+use crate::conversation::Conversation;
+use crate::events::Emitter;
+use crate::gate::{Effect, Memory, Posture};
+use crate::ports::{Clock, Ids, Model, Processes};
+use crate::tools::Terminals;
+use crate::turn::TurnSettings;
+
+use ask::Questions;
+pub(crate) use ask::{Answer, Question, QuestionKey};
+pub(crate) use gatekeeper::{Judge, Stage};
+pub(crate) use operations::Steer;
+pub use operations::SteerError;
+pub(crate) use settings::ThreadSettings;
+use task::Running;
+pub(crate) use task::TaskKind;
+
+/// How many submissions may wait.
+pub(crate) const MAILBOX: usize = 512;
+
+/// A message for a session.
+#[derive(Debug)]
+pub(crate) enum Mail {
+    /// From the client.
+    Submission(Box<Submission>),
+    /// More input for the turn that runs.
+    Steer(operations::Steer),
+    /// From a tool: something that the client has to answer.
+    Ask(Box<Question>, oneshot::Sender<Answer>),
+    /// From a tool: may this happen?
+    Judge(Box<Judge>),
+    /// From a tool: a wish for permissions.
+    Grant {
+        effect: Box<Effect>,
+        settings: Arc<TurnSettings>,
+        call_id: String,
+        reply: oneshot::Sender<RequestPermissionsResponse>,
+    },
+}
+
+/// What the parts of a session share. Nothing in it changes.
+#[derive(Debug)]
+pub(crate) struct Services {
+    pub(crate) config: SessionConfig,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) processes: Arc<dyn Processes>,
+    /// Commands that go on by themselves.
+    pub(crate) terminals: Terminals,
+    pub(crate) emitter: Emitter,
+    /// The way to the session itself, for tools that have to ask.
+    pub(crate) mailbox: mpsc::WeakSender<Mail>,
+    pub(crate) instructions: Arc<str>,
+    pub(crate) user_instructions: Option<Arc<str>>,
+    pub(crate) developer_instructions: Option<Arc<str>>,
+    pub(crate) dynamic_tools: Vec<DynamicToolSpec>,
+}
+
+impl Services {
+    /// The policies of a turn, as the gate sees them.
+    pub(crate) fn posture(&self, settings: &TurnSettings) -> Posture {
+        let tmpdir = self
+            .config
+            .environment
+            .get(OsStr::new("TMPDIR"))
+            .map(PathBuf::from);
+        Posture::of(settings, tmpdir, self.config.features.exec_permissions)
+    }
+}
+
+/// The actor.
+#[derive(Debug)]
+pub(crate) struct Session {
+    services: Arc<Services>,
+    mailbox: mpsc::Receiver<Mail>,
+    settings: ThreadSettings,
+    tools: settings::ToolCache,
+    questions: Questions,
+    memory: Memory,
+    state: State,
+    /// Turns that wait for the end of a task that takes no input.
+    waiting: VecDeque<operations::WaitingTurn>,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle(Box<Conversation>),
+    Running(Running),
+    /// Only while one of the others becomes the other.
+    Between,
+}
+
+/// Whether the session goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    On,
+    Over,
+}
+
+impl Session {
+    pub(crate) fn new(
+        services: Arc<Services>,
+        mailbox: mpsc::Receiver<Mail>,
+        conversation: Conversation,
+    ) -> Self {
+        Self {
+            settings: ThreadSettings::of(&services.config),
+            tools: settings::ToolCache::default(),
+            questions: Questions::default(),
+            memory: Memory::with_rules(services.config.rules.clone()),
+            state: State::Idle(Box::new(conversation)),
+            waiting: VecDeque::new(),
+            services,
+            mailbox,
+        }
+    }
+
+    /// Runs until it is told to shut down or nobody can reach it any more.
+    pub(crate) async fn run(mut self) {
+        let _close = CloseOnDrop(self.services.emitter.clone());
+        loop {
+            let flow = tokio::select! {
+                biased;
+                conversation = task::ended(&mut self.state) => {
+                    self.turn_ended(conversation);
+                    self.start_waiting().await;
+                    Flow::On
+                }
+                mail = self.mailbox.recv() => match mail {
+                    Some(mail) => self.handle(mail).await,
+                    None => Flow::Over,
+                },
+            };
+            if flow == Flow::Over {
+                break;
+            }
+        }
+        self.shut_down().await;
+    }
+
+    async fn handle(&mut self, mail: Mail) -> Flow {
+        match mail {
+            Mail::Submission(submission) => {
+                if let codex_protocol::Op::Shutdown = submission.op {
+                    return Flow::Over;
+                }
+                self.carry_out(*submission).await;
+            }
+            Mail::Steer(steer) => self.steer(steer),
+            Mail::Ask(question, answer) => self.ask(*question, answer),
+            Mail::Judge(judge) => self.judge(*judge),
+            Mail::Grant {
+                effect,
+                settings,
+                call_id,
+                reply,
+            } => {
+                self.wish(&effect, settings, call_id, reply);
+            }
+        }
+        Flow::On
+    }
+
+    async fn shut_down(&mut self) {
+        self.abort(TurnAbortReason::Interrupted).await;
+        self.services.terminals.stop_all().await;
+        if let Err(error) = self.services.emitter.flush().await {
+            self.warn("", format!("The conversation could not be saved: {error}"));
+        }
+        self.services.emitter.emit("", EventMsg::ShutdownComplete);
+    }
+
+    pub(crate) fn warn(&self, id: &str, message: String) {
+        self.services
+            .emitter
+            .emit(id, EventMsg::Warning(WarningEvent { message }));
+    }
+
+    fn error(&self, id: &str, message: impl Into<String>, info: CodexErrorInfo) {
+        let codex_error_info = Some(info);
+        let message = message.into();
+        self.services.emitter.emit(
+            id,
+            EventMsg::Error(ErrorEvent {
+                message,
+                codex_error_info,
+            }),
+        );
+    }
+}
+
+/// However the actor ends, its subscriber learns that nothing follows.
+struct CloseOnDrop(Emitter);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

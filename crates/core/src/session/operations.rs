@@ -1,0 +1,260 @@
+//! What the session does for each operation.
+
+use std::sync::Arc;
+
+use codex_protocol::{
+    CodexErrorInfo, ConfigureSession, EventMsg, Op, ReviewDecision, Submission,
+    ThreadRolledBackEvent, TurnAbortReason, UserInput, UserInputOp, UserTurn,
+};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::ask::{Answer, QuestionKey};
+use super::task::TaskKind;
+use super::{MAILBOX, Session};
+use crate::turn::{Input, TurnSettings};
+
+/// Why input did not get into a turn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SteerError {
+    /// There was none.
+    #[error("input must not be empty")]
+    Empty,
+    /// No turn runs.
+    #[error("no active turn to steer")]
+    NoTurn,
+    /// Another turn runs.
+    #[error("expected active turn id `{expected}` but found `{active}`")]
+    OtherTurn {
+        /// The turn that was meant.
+        expected: String,
+        /// The turn that runs.
+        active: String,
+    },
+    /// The task that runs has no use for input.
+    #[error("the active turn does not take input")]
+    NotSteerable,
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
+}
+
+/// A turn that waits for the end of a task that takes no input.
+#[derive(Debug)]
+pub(super) struct WaitingTurn {
+    id: String,
+    items: Vec<UserInput>,
+    schema: Option<Value>,
+}
+
+/// Input for the turn that runs.
+#[derive(Debug)]
+pub(crate) struct Steer {
+    pub(crate) expected: Option<String>,
+    pub(crate) items: Vec<UserInput>,
+    /// The id of the turn that took it.
+    pub(crate) reply: oneshot::Sender<Result<String, SteerError>>,
+}
+
+impl Session {
+    pub(super) async fn carry_out(&mut self, submission: Submission) {
+        let Submission { id, op, .. } = submission;
+        match op {
+            Op::UserInput(input) => self.user_input(id, input).await,
+            Op::UserTurn(turn) => self.user_turn(id, *turn).await,
+            Op::OverrideTurnContext(change) => self.settings.take_override(*change),
+            Op::ConfigureSession(configure) => self.reconfigure(id, *configure).await,
+            Op::Interrupt => {
+                self.waiting.clear();
+                self.abort(TurnAbortReason::Interrupted).await;
+            }
+            Op::ExecApproval {
+                id: approval,
+                decision,
+                ..
+            } => self.decide(approval, decision).await,
+            Op::PatchApproval {
+                id: approval,
+                decision,
+            } => self.decide(approval, decision).await,
+            Op::UserInputAnswer { id, response } => {
+                self.answer(&QuestionKey::UserInput(id), Answer::UserInput(response));
+            }
+            Op::RequestPermissionsResponse { id, response } => {
+                self.granted(id, response);
+            }
+            Op::DynamicToolResponse { id, response } => {
+                self.answer(&QuestionKey::DynamicTool(id), Answer::DynamicTool(response));
+            }
+            Op::Compact => self.compact(id).await,
+            Op::CleanBackgroundTerminals => {
+                let services = Arc::clone(&self.services);
+                tokio::spawn(async move { services.terminals.stop_all().await });
+            }
+            Op::ThreadRollback { num_turns } => self.roll_back(&id, num_turns),
+            Op::Shutdown => {}
+            other => self.not_there(&id, &other),
+        }
+    }
+
+    async fn user_input(&mut self, id: String, input: UserInputOp) {
+        let schema = input.final_output_json_schema;
+        self.begin_or_steer(id, input.items, schema, input.last_response_id)
+            .await;
+    }
+
+    async fn user_turn(&mut self, id: String, turn: UserTurn) {
+        self.settings.take_turn(&turn);
+        let schema = turn.final_output_json_schema;
+        self.begin_or_steer(id, turn.items, schema, turn.last_response_id)
+            .await;
+    }
+
+    /// Starts a turn, or puts the input into the one that runs.
+    async fn begin_or_steer(
+        &mut self,
+        id: String,
+        items: Vec<UserInput>,
+        schema: Option<Value>,
+        last_response_id: Option<String>,
+    ) {
+        if items.is_empty() {
+            return self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
+        }
+        let mut items = items;
+        let busy = self
+            .running()
+            .is_some_and(|running| running.kind != TaskKind::Regular);
+        if busy && self.waiting.len() < MAILBOX {
+            return self.waiting.push_back(WaitingTurn { id, items, schema });
+        }
+        if last_response_id.is_none() {
+            match self.put_into_turn(Input::Said(items)) {
+                Ok(_) => return,
+                Err(Input::Said(back)) => items = back,
+                Err(Input::Silent(_)) => return,
+            }
+        }
+        self.abort(TurnAbortReason::Replaced).await;
+        if let Some(response) = last_response_id
+            && !self
+                .idle()
+                .is_some_and(|conversation| conversation.return_to(&response))
+        {
+            let message = format!("no response with id `{response}` in this session");
+            return self.error(&id, message, CodexErrorInfo::BadRequest);
+        }
+        let settings = self.turn_settings(&id, schema);
+        self.start_regular(settings, items).await;
+    }
+
+    /// A task ended by itself: what waited for that begins.
+    pub(super) async fn start_waiting(&mut self) {
+        while let Some(WaitingTurn { id, items, schema }) = self.waiting.pop_front() {
+            self.begin_or_steer(id, items, schema, None).await;
+        }
+    }
+
+    pub(crate) fn turn_settings(&mut self, id: &str, schema: Option<Value>) -> TurnSettings {
+        self.settings
+            .for_turn(id, schema, &self.services, &mut self.tools)
+    }
+
+    pub(super) fn steer(&mut self, steer: Steer) {
+        let answer = self.try_steer(steer.expected, steer.items);
+        let _ = steer.reply.send(answer);
+    }
+
+    fn try_steer(
+        &mut self,
+        expected: Option<String>,
+        items: Vec<UserInput>,
+    ) -> Result<String, SteerError> {
+        if items.is_empty() {
+            return Err(SteerError::Empty);
+        }
+        let running = self.running().ok_or(SteerError::NoTurn)?;
+        let active = running.settings.id.to_string();
+        if let Some(expected) = expected.filter(|expected| *expected != active) {
+            return Err(SteerError::OtherTurn { expected, active });
+        }
+        if running.kind != TaskKind::Regular {
+            return Err(SteerError::NotSteerable);
+        }
+        match self.put_into_turn(Input::Said(items)) {
+            Ok(_) => Ok(active),
+            Err(_) => Err(SteerError::NoTurn),
+        }
+    }
+
+    async fn decide(&mut self, approval: String, decision: ReviewDecision) {
+        let abort = decision == ReviewDecision::Abort;
+        self.decided(approval, &decision);
+        if abort {
+            self.abort(TurnAbortReason::Interrupted).await;
+        }
+    }
+
+    /// The older way to change settings: whatever runs is aborted.
+    async fn reconfigure(&mut self, id: String, configure: ConfigureSession) {
+        self.abort(TurnAbortReason::Replaced).await;
+        let settings = &mut self.settings;
+        settings.cwd = settings.cwd.join(configure.cwd);
+        settings.approval_policy = configure
+            .approval_policy
+            .unwrap_or(settings.approval_policy);
+        if let Some(policy) = configure.sandbox_policy {
+            settings.sandbox_policy = policy;
+        }
+        if let Some(model) = configure.model {
+            settings.mode.settings.model = model;
+        }
+        let effort = &mut settings.mode.settings.reasoning_effort;
+        *effort = configure.model_reasoning_effort.or(*effort);
+        settings.summary = configure.model_reasoning_summary.or(settings.summary);
+        let configured = self.configured(None);
+        self.services.emitter.emit(&id, configured);
+    }
+
+    fn roll_back(&mut self, id: &str, num_turns: u32) {
+        let refuse = |session: &Self, message: &str| {
+            session.error(id, message, CodexErrorInfo::ThreadRollbackFailed);
+        };
+        if num_turns == 0 {
+            return refuse(self, "num_turns must be >= 1");
+        }
+        if self.services.emitter.log_path().is_none() {
+            return refuse(self, "thread rollback requires a persisted rollout path");
+        }
+        let Some(conversation) = self.idle() else {
+            return refuse(self, "Cannot rollback while a turn is in progress.");
+        };
+        let turns = usize::try_from(num_turns).unwrap_or(usize::MAX);
+        if conversation.history.roll_back(turns).lost_context {
+            conversation.told = None;
+        }
+        let tokens = conversation.history.tokens();
+        let window = conversation
+            .usage
+            .info
+            .and_then(|info| info.model_context_window);
+        conversation.usage.estimate(tokens, window);
+        let usage = conversation.usage.event();
+        let emitter = &self.services.emitter;
+        emitter.emit(id, usage);
+        emitter.emit(
+            id,
+            EventMsg::ThreadRolledBack(ThreadRolledBackEvent { num_turns }),
+        );
+    }
+
+    fn not_there(&self, id: &str, op: &Op) {
+        let name = serde_json::to_value(op).ok();
+        let name = name
+            .as_ref()
+            .and_then(|op| op["type"].as_str())
+            .unwrap_or("unknown");
+        let message = format!("the operation `{name}` is not supported");
+        self.error(id, message, CodexErrorInfo::BadRequest);
+    }
+}

@@ -1,0 +1,137 @@
+//! Starting, ending and aborting the one task that runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_protocol::{CodexErrorInfo, TurnAbortReason, UserInput};
+use tokio::task::JoinHandle;
+
+use super::{Session, State};
+use crate::conversation::Conversation;
+use crate::turn::{Inbox, Input, Stop, TurnScope, TurnSettings};
+
+/// How long a task that was told to stop may take to do so by itself.
+const GRACE: Duration = Duration::from_millis(150);
+
+/// What kind of task it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskKind {
+    /// A turn with the model.
+    Regular,
+    /// Something that has no use for more input.
+    Other,
+}
+
+/// The task that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) kind: TaskKind,
+    pub(crate) settings: Arc<TurnSettings>,
+    pub(crate) inbox: Arc<Inbox>,
+    stop: Stop,
+    task: JoinHandle<Conversation>,
+}
+
+/// Waits for the end of the task that runs; for ever if none does.
+pub(super) async fn ended(state: &mut State) -> Option<Conversation> {
+    match state {
+        State::Running(running) => (&mut running.task).await.ok(),
+        State::Idle(_) | State::Between => std::future::pending().await,
+    }
+}
+
+impl Session {
+    /// The turn that runs.
+    pub(crate) fn running(&self) -> Option<&Running> {
+        match &self.state {
+            State::Running(running) => Some(running),
+            State::Idle(_) | State::Between => None,
+        }
+    }
+
+    /// The conversation, if no turn has it.
+    pub(crate) fn idle(&mut self) -> Option<&mut Conversation> {
+        match &mut self.state {
+            State::Idle(conversation) => Some(conversation),
+            State::Running(_) | State::Between => None,
+        }
+    }
+
+    /// Starts a task with the conversation. One that runs is aborted first.
+    pub(crate) async fn start<F>(
+        &mut self,
+        kind: TaskKind,
+        settings: TurnSettings,
+        body: impl FnOnce(TurnScope, Conversation) -> F,
+    ) where
+        F: Future<Output = Conversation> + Send + 'static,
+    {
+        self.abort(TurnAbortReason::Replaced).await;
+        let State::Idle(conversation) = std::mem::replace(&mut self.state, State::Between) else {
+            return;
+        };
+        let scope = TurnScope {
+            settings: Arc::new(settings),
+            services: Arc::clone(&self.services),
+            inbox: Arc::default(),
+            stop: Stop::default(),
+        };
+        let (settings, inbox) = (Arc::clone(&scope.settings), Arc::clone(&scope.inbox));
+        let stop = scope.stop.clone();
+        let task = tokio::spawn(body(scope, *conversation));
+        self.state = State::Running(Running {
+            kind,
+            settings,
+            inbox,
+            stop,
+            task,
+        });
+    }
+
+    /// Starts a regular turn.
+    pub(crate) async fn start_regular(&mut self, settings: TurnSettings, input: Vec<UserInput>) {
+        let body = |scope, conversation| crate::turn::run_regular(scope, conversation, input);
+        self.start(TaskKind::Regular, settings, body).await;
+    }
+
+    /// Stops the task that runs and waits for its end, which is soon: everything that a turn waits
+    /// for, it waits for together with the word to stop.
+    pub(crate) async fn abort(&mut self, reason: TurnAbortReason) {
+        let State::Running(running) = &mut self.state else {
+            return;
+        };
+        running.stop.stop(reason);
+        self.questions.drop_turn();
+        let ended = tokio::select! {
+            ended = &mut running.task => ended.ok(),
+            () = self.services.clock.sleep(GRACE) => {
+                running.task.abort();
+                (&mut running.task).await.ok()
+            }
+        };
+        self.turn_ended(ended);
+    }
+
+    /// Takes the conversation back.
+    pub(super) fn turn_ended(&mut self, conversation: Option<Conversation>) {
+        self.questions.drop_turn();
+        self.memory.end_turn();
+        let State::Running(running) = std::mem::replace(&mut self.state, State::Between) else {
+            return;
+        };
+        let conversation = conversation.unwrap_or_else(|| {
+            let message = "internal error; the conversation was lost with its turn";
+            self.error(&running.settings.id, message, CodexErrorInfo::Other);
+            Conversation::default()
+        });
+        self.state = State::Idle(Box::new(conversation));
+    }
+
+    /// Puts something into the turn that runs; gives it back if none takes it.
+    pub(crate) fn put_into_turn(&self, input: Input) -> Result<&Running, Input> {
+        match self.running() {
+            Some(running) => running.inbox.put(input).map(|()| running),
+            None => Err(input),
+        }
+    }
+}

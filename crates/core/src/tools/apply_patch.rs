@@ -1,0 +1,296 @@
+//! `apply_patch`: as a tool of its own, and where a shell call is really one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use codex_apply_patch::{ChangeKind, Disk, Door, Patch, Plan};
+use codex_model_client::{CustomToolFormat, ToolSpec};
+use codex_protocol::{
+    EventMsg, FileChange, PatchApplyBeginEvent, PatchApplyEndEvent, PatchApplyStatus,
+};
+use codex_shell_command::{patch_call, shell_script};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::{arguments, function};
+use super::command::{Layout, structured};
+use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::gate::{Effect, PatchEffect, Stopped};
+use crate::turn::{Input, Payload, Voice};
+
+const DESCRIPTION: &str = include_str!("../../prompts/apply_patch.md");
+const GRAMMAR: &str = include_str!("../../prompts/apply_patch.lark");
+const DECLINED: &str = "patch rejected by user";
+
+/// In which form the tool is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ApplyPatchTool {
+    /// Free text under a grammar.
+    Freeform,
+    /// A function with one argument.
+    Function,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    input: String,
+}
+
+impl Tool for ApplyPatchTool {
+    fn spec(&self) -> ToolSpec {
+        match self {
+            Self::Freeform => ToolSpec::Custom {
+                name: "apply_patch".to_owned(),
+                description: DESCRIPTION.trim_end().to_owned(),
+                format: CustomToolFormat {
+                    kind: "grammar".to_owned(),
+                    syntax: "lark".to_owned(),
+                    definition: GRAMMAR.to_owned(),
+                },
+            },
+            Self::Function => {
+                let input = json!({ "type": "string", "description": "The whole patch." });
+                function(
+                    "apply_patch",
+                    DESCRIPTION.trim_end(),
+                    json!({ "input": input }),
+                    &["input"],
+                )
+            }
+        }
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move {
+            let patch = match &context.call.payload {
+                Payload::Custom(input) => input.clone(),
+                _ => arguments::<Arguments>(&context)?.input,
+            };
+            let cwd = context.settings.cwd.clone();
+            apply(&context, Intercepted { patch, cwd }, Layout::Json).await
+        })
+    }
+}
+
+/// A patch in a shell call.
+#[derive(Debug)]
+pub(crate) struct Intercepted {
+    patch: String,
+    cwd: PathBuf,
+}
+
+/// The patch that a shell call stands for, if it does.
+pub(crate) fn intercept(_: &ToolContext, argv: &[String], cwd: &Path) -> Option<Intercepted> {
+    if let Some(call) = patch_call(argv) {
+        let cwd = cwd.join(call.directory.unwrap_or_default());
+        return Some(Intercepted {
+            patch: call.patch,
+            cwd,
+        });
+    }
+    // The text of a patch alone is no command; applying it gives the advice to say so.
+    let bare = match argv {
+        [only] => Some(only.as_str()),
+        argv => shell_script(argv),
+    };
+    bare.filter(|text| codex_apply_patch::is_patch(text))
+        .map(|_| Intercepted {
+            patch: String::new(),
+            cwd: cwd.to_owned(),
+        })
+}
+
+/// Applies a patch that came through a shell tool.
+pub(crate) async fn run_intercepted(
+    context: &ToolContext,
+    patch: Intercepted,
+    layout: Layout,
+) -> ToolResult {
+    if patch.patch.is_empty() {
+        return Err(ToolFailure::Model(
+            "apply_patch verification failed: patch detected without explicit call to apply_patch. \
+             Rerun as [\"apply_patch\", \"<patch>\"]"
+                .to_owned(),
+        ));
+    }
+    let name = &context.call.name;
+    let warning = format!(
+        "Warning: apply_patch was requested via {name}. Use the apply_patch tool instead of exec_command."
+    );
+    let item = crate::context::user_message([warning]);
+    if context.settings.tools.offers("apply_patch") {
+        let _ = context.inbox.put(Input::Silent(Box::new(item)));
+    }
+    apply(context, patch, layout).await
+}
+
+async fn apply(context: &ToolContext, patch: Intercepted, layout: Layout) -> ToolResult {
+    let Intercepted { patch, cwd } = patch;
+    let plan = blocking(move || verify(&patch, &cwd))
+        .await
+        .map_err(ToolFailure::Model)?;
+    let changes = changes_of(&plan);
+    let touched = plan.touched_paths().map(Path::to_owned).collect();
+    let effect = Effect::Patch(PatchEffect {
+        changes: changes.clone(),
+        touched,
+    });
+    let pass = match context.gate().pass(effect).await {
+        Ok(pass) => pass,
+        Err(Stopped::Refused(reason)) => return Err(ToolFailure::Model(reason)),
+        Err(Stopped::Declined) => {
+            let item = PatchItem::begin(context.voice.clone(), &context.call.id, changes, false);
+            item.end(
+                PatchApplyStatus::Declined,
+                String::new(),
+                DECLINED.to_owned(),
+            );
+            return Err(ToolFailure::Model(DECLINED.to_owned()));
+        }
+        Err(Stopped::Aborted) => {
+            let item = PatchItem::begin(context.voice.clone(), &context.call.id, changes, false);
+            item.end(PatchApplyStatus::Declined, String::new(), String::new());
+            return Err(ToolFailure::Aborted);
+        }
+    };
+    let item = PatchItem::begin(
+        context.voice.clone(),
+        &context.call.id,
+        changes,
+        !pass.approved,
+    );
+    let started = context.services.clock.elapsed();
+    let applied = blocking(move || {
+        codex_apply_patch::apply(&plan)
+            .map(|()| plan.success_text())
+            .map_err(|error| error.to_string())
+    })
+    .await;
+    let elapsed = context.services.clock.elapsed().saturating_sub(started);
+    let (said, exit_code) = match applied {
+        Ok(said) => {
+            item.end(PatchApplyStatus::Completed, said.clone(), String::new());
+            (said, 0)
+        }
+        Err(problem) => {
+            item.end(PatchApplyStatus::Failed, String::new(), problem.clone());
+            (problem, 1)
+        }
+    };
+    text(answer(context, layout, &said, exit_code, elapsed))
+}
+
+fn answer(
+    context: &ToolContext,
+    layout: Layout,
+    said: &str,
+    exit_code: i32,
+    elapsed: Duration,
+) -> String {
+    let policy = context.settings.model.truncation;
+    match layout {
+        Layout::Json => structured(said, exit_code, elapsed, policy),
+        Layout::Plain => {
+            let seconds = (elapsed.as_secs_f64() * 10.0).round() / 10.0;
+            format!("Exit code: {exit_code}\nWall time: {seconds} seconds\nOutput:\n{said}")
+        }
+    }
+}
+
+fn verify(patch: &str, cwd: &Path) -> Result<Plan, String> {
+    let failed = |text: String| format!("apply_patch verification failed: {text}");
+    let patch = Patch::parse(patch).map_err(|error| failed(error.to_string()))?;
+    patch
+        .verify(cwd, &Disk, Door::Tool)
+        .map_err(|error| match error {
+            codex_apply_patch::VerifyError::Empty => "patch rejected: empty patch".to_owned(),
+            error => failed(error.text(Door::Tool)),
+        })
+}
+
+/// Files are read and written beside the turn, which must not wait for a disk.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err("the patch tool crashed".to_owned()))
+}
+
+fn changes_of(plan: &Plan) -> BTreeMap<String, FileChange> {
+    let change = |change: &codex_apply_patch::Change| {
+        let shown = match &change.kind {
+            ChangeKind::Add { content } => FileChange::Add {
+                content: content.clone(),
+            },
+            ChangeKind::Delete { content } => FileChange::Delete {
+                content: content.clone(),
+            },
+            ChangeKind::Update {
+                unified_diff,
+                move_path,
+            } => FileChange::Update {
+                unified_diff: unified_diff.clone(),
+                move_path: move_path.as_ref().map(|path| path.display().to_string()),
+            },
+        };
+        (change.path.display().to_string(), shown)
+    };
+    plan.changes().iter().map(change).collect()
+}
+
+/// The item of a patch: begun once, ended once.
+struct PatchItem {
+    voice: Voice,
+    call_id: String,
+    changes: BTreeMap<String, FileChange>,
+    ended: bool,
+}
+
+impl PatchItem {
+    fn begin(
+        voice: Voice,
+        call_id: &str,
+        changes: BTreeMap<String, FileChange>,
+        auto_approved: bool,
+    ) -> Self {
+        voice.say(EventMsg::PatchApplyBegin(PatchApplyBeginEvent {
+            call_id: call_id.to_owned(),
+            turn_id: voice.turn().to_owned(),
+            auto_approved,
+            changes: changes.clone(),
+        }));
+        Self {
+            voice,
+            call_id: call_id.to_owned(),
+            changes,
+            ended: false,
+        }
+    }
+
+    fn end(mut self, status: PatchApplyStatus, stdout: String, stderr: String) {
+        self.say_end(status, stdout, stderr);
+    }
+
+    fn say_end(&mut self, status: PatchApplyStatus, stdout: String, stderr: String) {
+        self.ended = true;
+        self.voice.say(EventMsg::PatchApplyEnd(PatchApplyEndEvent {
+            call_id: self.call_id.clone(),
+            turn_id: self.voice.turn().to_owned(),
+            stdout,
+            stderr,
+            success: status == PatchApplyStatus::Completed,
+            changes: std::mem::take(&mut self.changes),
+            status,
+        }));
+    }
+}
+
+impl Drop for PatchItem {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.say_end(PatchApplyStatus::Failed, String::new(), String::new());
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Reading the arguments of a call, and writing the schema of a function tool.
+
+use codex_model_client::ToolSpec;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{ToolContext, ToolFailure};
+use crate::turn::Payload;
+
+/// The arguments of a function call.
+pub(crate) fn arguments<T: DeserializeOwned>(context: &ToolContext) -> Result<T, ToolFailure> {
+    let Payload::Function(arguments) = &context.call.payload else {
+        return Err(incompatible(context));
+    };
+    serde_json::from_str(arguments)
+        .map_err(|error| ToolFailure::Model(format!("failed to parse function arguments: {error}")))
+}
+
+/// The call is of another kind than the tool.
+pub(crate) fn incompatible(context: &ToolContext) -> ToolFailure {
+    let name = &context.call.name;
+    ToolFailure::Model(format!("tool {name} invoked with incompatible payload"))
+}
+
+/// The entry of a function tool.
+pub(crate) fn function(
+    name: &str,
+    description: &str,
+    properties: Value,
+    required: &[&str],
+) -> ToolSpec {
+    ToolSpec::Function {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        strict: false,
+        defer_loading: None,
+        parameters: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }),
+    }
+}

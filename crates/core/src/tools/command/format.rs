@@ -1,0 +1,210 @@
+//! What the model reads of a command that ran.
+
+use std::time::Duration;
+
+use codex_exec::{Capture, Captured, Chunk, ExitStatus, Keep, Stream};
+use codex_protocol::TruncationPolicy;
+use serde_json::json;
+
+use super::item::CommandEnd;
+use crate::history::truncate::{byte_budget, formatted_cut, middle_cut};
+
+/// Bytes of both streams together that are kept.
+const OUTPUT_LIMIT: usize = 1024 * 1024;
+/// The exit code of a command whose time was up.
+const TIMED_OUT: i32 = 124;
+
+/// How the output is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Lines of plain text.
+    Plain,
+    /// JSON with metadata.
+    Json,
+}
+
+/// Why a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Exited(ExitStatus),
+    TimedOut,
+}
+
+/// What is kept of its output: the beginning of each stream.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    stdout: Capture,
+    stderr: Capture,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        let capture = || Capture::new(Keep::first(OUTPUT_LIMIT));
+        Self {
+            stdout: capture(),
+            stderr: capture(),
+        }
+    }
+}
+
+impl Kept {
+    pub(crate) fn push(&mut self, chunk: &Chunk) {
+        match chunk.stream {
+            Stream::Stdout => self.stdout.push(&chunk.bytes),
+            Stream::Stderr => self.stderr.push(&chunk.bytes),
+        }
+    }
+}
+
+/// What a command came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) exit_code: i32,
+    pub(crate) timed_out: bool,
+    pub(crate) by_signal: bool,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) elapsed: Duration,
+}
+
+impl Outcome {
+    pub(crate) fn of(ending: Ending, mut kept: Kept, elapsed: Duration) -> Self {
+        let (exit_code, timed_out, by_signal) = match ending {
+            Ending::Exited(status) => (
+                status.code(),
+                false,
+                matches!(status, ExitStatus::Signal(_)),
+            ),
+            Ending::TimedOut => (TIMED_OUT, true, false),
+        };
+        let (stdout, stderr) = share(kept.stdout.take(), kept.stderr.take());
+        Self {
+            exit_code,
+            timed_out,
+            by_signal,
+            stdout,
+            stderr,
+            elapsed,
+        }
+    }
+
+    /// Both streams, one after the other.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if self.timed_out {
+            let millis = self.elapsed.as_millis();
+            text = format!("command timed out after {millis} milliseconds\n");
+        }
+        text.push_str(&self.stdout);
+        text.push_str(&self.stderr);
+        text
+    }
+
+    pub(crate) fn for_model(&self, layout: Layout, policy: TruncationPolicy) -> String {
+        match layout {
+            Layout::Plain => self.plain(policy),
+            Layout::Json => structured(&self.text(), self.exit_code, self.elapsed, policy),
+        }
+    }
+
+    fn plain(&self, policy: TruncationPolicy) -> String {
+        let whole = self.text();
+        let text = middle_cut(&whole, policy);
+        let tenths = (self.elapsed.as_secs_f64() * 10.0).round() / 10.0;
+        let mut lines = format!(
+            "Exit code: {}\nWall time: {tenths} seconds\n",
+            self.exit_code
+        );
+        let total = whole.lines().count();
+        if whole.len() > byte_budget(policy) && total != text.lines().count() {
+            lines.push_str(&format!("Total output lines: {total}\n"));
+        }
+        lines.push_str("Output:\n");
+        lines.push_str(&text);
+        lines
+    }
+
+    pub(crate) fn end(&self, policy: TruncationPolicy) -> CommandEnd {
+        let aggregated = self.text();
+        CommandEnd {
+            formatted: formatted_cut(&aggregated, policy),
+            aggregated,
+            stdout: self.stdout.clone(),
+            stderr: self.stderr.clone(),
+            exit_code: self.exit_code,
+            duration: self.elapsed,
+        }
+    }
+}
+
+/// The layout with metadata.
+pub(crate) fn structured(
+    text: &str,
+    exit_code: i32,
+    elapsed: Duration,
+    policy: TruncationPolicy,
+) -> String {
+    let duration_seconds = (elapsed.as_secs_f64() * 10.0).round() / 10.0;
+    let output = formatted_cut(text, policy);
+    let metadata = json!({ "exit_code": exit_code, "duration_seconds": duration_seconds });
+    json!({ "output": output, "metadata": metadata }).to_string()
+}
+
+/// The limit for both streams together: a third for output, the rest for errors, and what one does
+/// not need goes to the other.
+fn share(stdout: Captured, stderr: Captured) -> (String, String) {
+    let (mut out, mut err) = (stdout.into_bytes(), stderr.into_bytes());
+    if out.len() + err.len() > OUTPUT_LIMIT {
+        let for_out = (OUTPUT_LIMIT / 3).max(OUTPUT_LIMIT.saturating_sub(err.len()));
+        out.truncate(for_out);
+        err.truncate(OUTPUT_LIMIT - out.len());
+    }
+    (decode(out), decode(err))
+}
+
+fn decode(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use codex_protocol::TruncationMode;
+
+    use super::*;
+
+    fn outcome(stdout: &str, exit_code: i32, millis: u64) -> Outcome {
+        Outcome {
+            exit_code,
+            timed_out: exit_code == TIMED_OUT,
+            by_signal: false,
+            stdout: stdout.to_owned(),
+            stderr: String::new(),
+            elapsed: Duration::from_millis(millis),
+        }
+    }
+
+    fn check(outcome: &Outcome, layout: Layout, limit: u64, expected: &str) {
+        let policy = TruncationPolicy {
+            mode: TruncationMode::Bytes,
+            limit,
+        };
+        assert_eq!(outcome.for_model(layout, policy), expected);
+    }
+
+    #[test]
+    fn the_layouts() {
+        let plain = "Exit code: 0\nWall time: 0.3 seconds\nOutput:\nhi\n";
+        check(&outcome("hi\n", 0, 320), Layout::Plain, 100, plain);
+        let none = "Exit code: 3\nWall time: 0 seconds\nOutput:\n";
+        check(&outcome("", 3, 12), Layout::Plain, 100, none);
+        let cut = "Exit code: 0\nWall time: 4 seconds\nTotal output lines: 4\nOutput:\na\n…4 chars \
+                   truncated…d\n";
+        check(&outcome("a\nb\nc\nd\n", 0, 4000), Layout::Plain, 4, cut);
+        let json = r#"{"output":"hi","metadata":{"exit_code":0,"duration_seconds":0.0}}"#;
+        check(&outcome("hi", 0, 20), Layout::Json, 100, json);
+        let late = "Exit code: 124\nWall time: 1 seconds\nOutput:\ncommand timed out after 1000 \
+                    milliseconds\nx";
+        check(&outcome("x", TIMED_OUT, 1000), Layout::Plain, 100, late);
+    }
+}

@@ -1,0 +1,172 @@
+//! The item of a command: begun once, ended once, whatever happens between.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_exec::{Chunk, Stream};
+use codex_protocol::{
+    Base64Bytes, EventMsg, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandOutputDeltaEvent,
+    ExecCommandSource, ExecCommandStatus, ExecOutputStream,
+};
+
+use super::parsed_command;
+use crate::ports::Clock;
+use crate::turn::Voice;
+
+/// How many pieces of each stream people are shown while a command runs.
+const DELTAS: u32 = 10_000;
+
+/// A command that was said to have begun. Dropping it says that it ended: declined while people
+/// were still asked, failed after that.
+#[derive(Debug)]
+pub(crate) struct CommandItem {
+    voice: Voice,
+    clock: Arc<dyn Clock>,
+    begin: ExecCommandBeginEvent,
+    begun: Duration,
+    running: bool,
+    deltas: [u32; 2],
+    ended: bool,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CommandEnd {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) aggregated: String,
+    pub(crate) formatted: String,
+    pub(crate) exit_code: i32,
+    pub(crate) duration: Duration,
+}
+
+impl CommandItem {
+    pub(crate) fn begin(
+        voice: Voice,
+        clock: Arc<dyn Clock>,
+        call_id: &str,
+        command: &[String],
+        cwd: String,
+        source: ExecCommandSource,
+        process_id: Option<String>,
+    ) -> Self {
+        let begin = ExecCommandBeginEvent {
+            call_id: call_id.to_owned(),
+            process_id,
+            turn_id: voice.turn().to_owned(),
+            command: command.to_vec(),
+            cwd,
+            parsed_cmd: parsed_command(command),
+            source,
+            interaction_input: None,
+        };
+        voice.say(EventMsg::ExecCommandBegin(begin.clone()));
+        let begun = clock.elapsed();
+        Self {
+            voice,
+            clock,
+            begin,
+            begun,
+            running: false,
+            deltas: [0; 2],
+            ended: false,
+        }
+    }
+
+    /// People have agreed, or were not asked.
+    pub(crate) fn runs(&mut self) {
+        self.running = true;
+    }
+
+    /// Shows output. Waits while the subscriber is behind.
+    pub(crate) async fn output(&mut self, chunk: Chunk) {
+        self.voice.emitter().ready().await;
+        let (index, stream) = match chunk.stream {
+            Stream::Stdout => (0, ExecOutputStream::Stdout),
+            Stream::Stderr => (1, ExecOutputStream::Stderr),
+        };
+        if self.deltas[index] < DELTAS {
+            self.deltas[index] += 1;
+            self.voice.say(EventMsg::ExecCommandOutputDelta(
+                ExecCommandOutputDeltaEvent {
+                    call_id: self.begin.call_id.clone(),
+                    stream,
+                    chunk: Base64Bytes(chunk.bytes.to_vec()),
+                },
+            ));
+        }
+    }
+
+    pub(crate) fn end(mut self, end: CommandEnd) {
+        let status = match end.exit_code {
+            0 => ExecCommandStatus::Completed,
+            _ => ExecCommandStatus::Failed,
+        };
+        self.say_end(end, status);
+    }
+
+    /// It did not run, for this reason.
+    pub(crate) fn decline(mut self, reason: &str) {
+        self.say_end(CommandEnd::failed(reason), ExecCommandStatus::Declined);
+    }
+
+    /// It could not be run, or not to its end.
+    pub(crate) fn fail(mut self, reason: &str) {
+        self.say_end(CommandEnd::failed(reason), ExecCommandStatus::Failed);
+    }
+
+    fn say_end(&mut self, end: CommandEnd, status: ExecCommandStatus) {
+        self.ended = true;
+        let begin = &self.begin;
+        self.voice
+            .say(EventMsg::ExecCommandEnd(Box::new(ExecCommandEndEvent {
+                call_id: begin.call_id.clone(),
+                process_id: begin.process_id.clone(),
+                turn_id: begin.turn_id.clone(),
+                command: begin.command.clone(),
+                cwd: begin.cwd.clone(),
+                parsed_cmd: begin.parsed_cmd.clone(),
+                source: begin.source,
+                interaction_input: None,
+                stdout: end.stdout,
+                stderr: end.stderr,
+                aggregated_output: end.aggregated,
+                exit_code: end.exit_code,
+                duration: end.duration,
+                formatted_output: end.formatted,
+                status,
+            })));
+    }
+}
+
+impl CommandEnd {
+    pub(crate) fn failed(reason: &str) -> Self {
+        Self {
+            stderr: reason.to_owned(),
+            aggregated: reason.to_owned(),
+            formatted: reason.to_owned(),
+            exit_code: -1,
+            ..Self::default()
+        }
+    }
+}
+
+impl Drop for CommandItem {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        let status = match self.running {
+            true => ExecCommandStatus::Failed,
+            false => ExecCommandStatus::Declined,
+        };
+        let duration = self.clock.elapsed().saturating_sub(self.begun);
+        self.say_end(
+            CommandEnd {
+                duration,
+                ..CommandEnd::failed("")
+            },
+            status,
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! What all shell tools share: the item of a command, its way through the gate, its run and the
+//! output for the model.
+
+mod format;
+mod item;
+mod request;
+mod run;
+
+use codex_protocol::ParsedCommand;
+use codex_shell_command::{CommandAction, command_actions};
+
+pub(crate) use format::{Layout, structured};
+pub(crate) use item::{CommandEnd, CommandItem};
+pub(crate) use request::{ApprovalArguments, approval_properties, shell_argv};
+pub(crate) use run::{
+    CommandRequest, DECLINED, effect, environment, launch, run_command, spawn_problem,
+};
+
+/// What the parts of a command do, for people.
+pub(crate) fn parsed_command(argv: &[String]) -> Vec<ParsedCommand> {
+    let parsed = |action| match action {
+        CommandAction::Read {
+            command: cmd,
+            name,
+            path,
+        } => ParsedCommand::Read { cmd, name, path },
+        CommandAction::ListFiles { command: cmd, path } => ParsedCommand::ListFiles { cmd, path },
+        CommandAction::Search {
+            command: cmd,
+            query,
+            path,
+        } => ParsedCommand::Search { cmd, query, path },
+        CommandAction::Unknown { command: cmd } => ParsedCommand::Unknown { cmd },
+    };
+    command_actions(argv).into_iter().map(parsed).collect()
+}

@@ -1,0 +1,108 @@
+//! The arguments that all shell tools have in common.
+
+use codex_protocol::{
+    AbsolutePathBuf, FileSystemPermissions, NetworkPermissions, PermissionProfile,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::gate::SandboxPermissions;
+use crate::tools::ToolContext;
+
+/// How a call asks for more than the sandbox allows.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct ApprovalArguments {
+    #[serde(default)]
+    pub(crate) sandbox_permissions: SandboxPermissions,
+    #[serde(default)]
+    pub(crate) justification: Option<String>,
+    #[serde(default)]
+    pub(crate) prefix_rule: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) additional_permissions: Option<AdditionalPermissions>,
+}
+
+/// Permissions as the model writes them.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct AdditionalPermissions {
+    #[serde(default)]
+    network: Option<NetworkPermissions>,
+    #[serde(default)]
+    file_system: Option<Paths>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Paths {
+    #[serde(default)]
+    read: Option<Vec<String>>,
+    #[serde(default)]
+    write: Option<Vec<String>>,
+}
+
+impl AdditionalPermissions {
+    /// With paths made absolute.
+    pub(crate) fn resolve(self, context: &ToolContext) -> PermissionProfile {
+        let paths = |paths: Option<Vec<String>>| {
+            paths.map(|paths| {
+                let absolute = |path: &String| {
+                    let path = context.settings.resolve(path);
+                    let path = path.canonicalize().unwrap_or(path);
+                    AbsolutePathBuf(path.display().to_string())
+                };
+                paths.iter().map(absolute).collect()
+            })
+        };
+        let file_system = self.file_system.map(|files| FileSystemPermissions {
+            read: paths(files.read),
+            write: paths(files.write),
+        });
+        PermissionProfile {
+            network: self.network,
+            file_system,
+            macos: None,
+        }
+    }
+}
+
+/// The schema of those arguments, added to a tool's own.
+pub(crate) fn approval_properties(mut properties: Value, inline_permissions: bool) -> Value {
+    let permissions = match inline_permissions {
+        true => "use_default, require_escalated, or with_additional_permissions",
+        false => "use_default or require_escalated",
+    };
+    properties["sandbox_permissions"] = json!({
+        "type": "string",
+        "description": format!("Which sandbox the command needs: {permissions}. Default: use_default."),
+    });
+    properties["justification"] = json!({
+        "type": "string",
+        "description": "With require_escalated: one sentence that asks the user for it.",
+    });
+    properties["prefix_rule"] = json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "description": "With require_escalated: the words that similar commands begin with, to be \
+                        allowed from now on.",
+    });
+    if inline_permissions {
+        let paths = json!({ "type": "array", "items": { "type": "string" } });
+        properties["additional_permissions"] = json!({
+            "type": "object",
+            "description": "With with_additional_permissions: what the command needs.",
+            "properties": {
+                "network": { "type": "object", "properties": { "enabled": { "type": "boolean" } } },
+                "file_system": {
+                    "type": "object",
+                    "properties": { "read": paths, "write": paths },
+                },
+            },
+        });
+    }
+    properties
+}
+
+/// The program and arguments that run a script.
+pub(crate) fn shell_argv(shell: &str, script: &str, login: bool) -> Vec<String> {
+    let flag = if login { "-lc" } else { "-c" };
+    vec![shell.to_owned(), flag.to_owned(), script.to_owned()]
+}

@@ -1,0 +1,110 @@
+//! Tools that the client carries out.
+
+use std::time::Duration;
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{
+    DynamicToolCallRequestEvent, DynamicToolCallResponseEvent, DynamicToolContentItem,
+    DynamicToolSpec, EventMsg, FunctionCallOutputBody, FunctionCallOutputContentItem,
+};
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::arguments::arguments;
+use super::{Tool, ToolContext, ToolFailure, ToolResult};
+use crate::session::{Answer, Question, QuestionKey};
+use crate::turn::Voice;
+
+const CANCELLED: &str = "dynamic tool call was cancelled before receiving a response";
+
+#[derive(Clone, Debug)]
+pub(crate) struct DynamicTool {
+    pub(crate) spec: DynamicToolSpec,
+}
+
+impl Tool for DynamicTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::Function {
+            name: self.spec.name.clone(),
+            description: self.spec.description.clone(),
+            strict: false,
+            defer_loading: None,
+            parameters: self.spec.input_schema.clone(),
+        }
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        let tool = self.spec.name.clone();
+        Box::pin(async move { ask_client(&context, tool).await })
+    }
+}
+
+async fn ask_client(context: &ToolContext, tool: String) -> ToolResult {
+    let arguments: Value = arguments(context)?;
+    let (call_id, turn) = (context.call.id.clone(), context.settings.id.to_string());
+    let event = EventMsg::DynamicToolCallRequest(DynamicToolCallRequestEvent {
+        call_id: call_id.clone(),
+        turn_id: turn.clone(),
+        tool: tool.clone(),
+        arguments: arguments.clone(),
+    });
+    let started = context.services.clock.elapsed();
+    let mut end = CallEnd {
+        voice: context.voice.clone(),
+        event: Some(DynamicToolCallResponseEvent {
+            call_id: call_id.clone(),
+            turn_id: turn.clone(),
+            tool,
+            arguments,
+            content_items: Vec::new(),
+            success: false,
+            error: Some(CANCELLED.to_owned()),
+            duration: Duration::ZERO,
+        }),
+    };
+    let key = QuestionKey::DynamicTool(call_id);
+    let Some(Answer::DynamicTool(response)) =
+        context.gate().ask(Question { key, turn, event }).await
+    else {
+        return Err(ToolFailure::Model(CANCELLED.to_owned()));
+    };
+    if let Some(event) = &mut end.event {
+        event.content_items = response.content_items.clone();
+        event.success = response.success;
+        event.error = None;
+        event.duration = context.services.clock.elapsed().saturating_sub(started);
+    }
+    Ok(output(response.content_items))
+}
+
+fn output(mut items: Vec<DynamicToolContentItem>) -> FunctionCallOutputBody {
+    if let [DynamicToolContentItem::InputText { text }] = items.as_mut_slice() {
+        return FunctionCallOutputBody::Text(std::mem::take(text));
+    }
+    let part = |item| match item {
+        DynamicToolContentItem::InputText { text } => {
+            FunctionCallOutputContentItem::InputText { text }
+        }
+        DynamicToolContentItem::InputImage { image_url } => {
+            FunctionCallOutputContentItem::InputImage {
+                image_url,
+                detail: None,
+            }
+        }
+    };
+    FunctionCallOutputBody::Content(items.into_iter().map(part).collect())
+}
+
+/// Says how the call ended, also if nobody waits for it any more.
+struct CallEnd {
+    voice: Voice,
+    event: Option<DynamicToolCallResponseEvent>,
+}
+
+impl Drop for CallEnd {
+    fn drop(&mut self) {
+        if let Some(event) = self.event.take() {
+            self.voice.say(EventMsg::DynamicToolCallResponse(event));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The tools of the model: one file each with schema, handler and output format.
+//!
+//! A tool asks the gate before it has any effect; it never spawns or writes without the gate's word.
+
+mod apply_patch;
+mod arguments;
+mod command;
+mod dynamic;
+mod registry;
+mod request_permissions;
+mod request_user_input;
+mod shell;
+mod shell_command;
+mod unified_exec;
+mod update_plan;
+mod view_image;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use codex_model_client::ToolSpec;
+use codex_protocol::FunctionCallOutputBody;
+use futures::future::BoxFuture;
+
+use crate::gate::Gate;
+use crate::session::Services;
+use crate::turn::{Call, Inbox, TurnScope, TurnSettings, Voice};
+
+pub(crate) use command::parsed_command;
+pub(crate) use registry::{ToolSet, no_tools};
+pub(crate) use unified_exec::Terminals;
+
+/// Why a call has no output of its own.
+#[derive(Debug)]
+pub(crate) enum ToolFailure {
+    /// The model is told, and the turn goes on.
+    Model(String),
+    /// The turn is to stop.
+    Aborted,
+}
+
+/// What a call comes to.
+pub(crate) type ToolResult = Result<FunctionCallOutputBody, ToolFailure>;
+
+/// A tool.
+pub(crate) trait Tool: Debug + Send + Sync {
+    /// What the model is told about it: an entry of a request's `tools`.
+    fn spec(&self) -> ToolSpec;
+
+    /// Whether calls may run beside others that may.
+    fn is_parallel(&self) -> bool {
+        false
+    }
+
+    /// Carries a call out. Dropping the future stops it and ends what it started.
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult>;
+}
+
+/// What a call is carried out with.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolContext {
+    pub(crate) call: Call,
+    pub(crate) settings: Arc<TurnSettings>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) voice: Voice,
+    pub(crate) inbox: Arc<Inbox>,
+}
+
+impl ToolContext {
+    pub(crate) fn new(scope: &TurnScope, call: &Call) -> Self {
+        Self {
+            call: call.clone(),
+            settings: Arc::clone(&scope.settings),
+            services: Arc::clone(&scope.services),
+            voice: scope.voice(),
+            inbox: Arc::clone(&scope.inbox),
+        }
+    }
+
+    /// The way through the gate for this call.
+    pub(crate) fn gate(&self) -> Gate {
+        Gate {
+            mailbox: self.services.mailbox.clone(),
+            settings: Arc::clone(&self.settings),
+            call_id: self.call.id.clone(),
+        }
+    }
+}
+
+/// One text for the model.
+pub(crate) fn text(text: impl Into<String>) -> ToolResult {
+    Ok(FunctionCallOutputBody::Text(text.into()))
+}

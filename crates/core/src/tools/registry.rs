@@ -1,0 +1,178 @@
+//! Which tools a turn offers, in which order, and who answers a call.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use codex_model_client::{Encoded, ToolSpec};
+use codex_protocol::DynamicToolSpec;
+
+use super::Tool;
+use super::apply_patch::ApplyPatchTool;
+use super::dynamic::DynamicTool;
+use super::request_permissions::RequestPermissionsTool;
+use super::request_user_input::RequestUserInputTool;
+use super::shell::ShellTool;
+use super::shell_command::ShellCommandTool;
+use super::unified_exec::{ExecCommandTool, WriteStdinTool};
+use super::update_plan::UpdatePlanTool;
+use super::view_image::ViewImageTool;
+use crate::config::SessionConfig;
+use crate::ports::{ModelInfo, PatchTool, ShellKind};
+use crate::turn::{Call, Payload};
+
+/// The tools of a turn. Made once for as long as nothing that matters changes.
+#[derive(Debug)]
+pub(crate) struct ToolSet {
+    specs: Encoded<Vec<ToolSpec>>,
+    handlers: HashMap<String, Handler>,
+}
+
+#[derive(Debug)]
+struct Handler {
+    tool: Arc<dyn Tool>,
+    offered: bool,
+}
+
+impl ToolSet {
+    /// The tools for a model.
+    pub(crate) fn new(
+        config: &SessionConfig,
+        dynamic: &[DynamicToolSpec],
+        model: &ModelInfo,
+    ) -> Self {
+        let mut builder = Builder::default();
+        builder.shell(config, model);
+        builder.offer(UpdatePlanTool);
+        builder.offer(RequestUserInputTool);
+        if config.features.request_permissions {
+            builder.offer(RequestPermissionsTool);
+        }
+        match model.patch {
+            PatchTool::Function => builder.offer(ApplyPatchTool::Function),
+            PatchTool::Freeform => builder.offer(ApplyPatchTool::Freeform),
+            PatchTool::None if config.features.apply_patch_freeform => {
+                builder.offer(ApplyPatchTool::Freeform);
+            }
+            PatchTool::None => {}
+        }
+        builder.specs.extend(config.web_search.clone());
+        builder.offer(ViewImageTool);
+        for spec in dynamic {
+            let (tool, deferred) = (DynamicTool { spec: spec.clone() }, spec.defer_loading);
+            match deferred {
+                true => builder.accept(&spec.name, tool),
+                false => builder.offer(tool),
+            }
+        }
+        builder.build()
+    }
+
+    /// The list for a request: a JSON array.
+    pub(crate) fn specs(&self) -> Encoded<Vec<ToolSpec>> {
+        self.specs.clone()
+    }
+
+    pub(crate) fn find(&self, call: &Call) -> Option<&Arc<dyn Tool>> {
+        if matches!(call.payload, Payload::ToolSearch) {
+            return None;
+        }
+        self.handlers.get(&call.name).map(|handler| &handler.tool)
+    }
+
+    /// Whether the model was told about a tool.
+    pub(crate) fn offers(&self, name: &str) -> bool {
+        self.handlers
+            .get(name)
+            .is_some_and(|handler| handler.offered)
+    }
+
+    /// Whether calls by that name run beside others. Names that are not offered never do.
+    pub(crate) fn is_parallel(&self, name: &str) -> bool {
+        let handler = self.handlers.get(name).filter(|handler| handler.offered);
+        handler.is_some_and(|handler| handler.tool.is_parallel())
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    specs: Vec<ToolSpec>,
+    handlers: HashMap<String, Handler>,
+}
+
+impl Builder {
+    /// The shell tool that suits the model, and every other one for models that call it anyway.
+    fn shell(&mut self, config: &SessionConfig, model: &ModelInfo) {
+        if !config.features.shell_tool {
+            return;
+        }
+        let inline_permissions = config.features.exec_permissions;
+        let argv = ShellTool { inline_permissions };
+        let script = ShellCommandTool {
+            inline_permissions,
+            login: config.allow_login_shell,
+        };
+        match model.shell {
+            ShellKind::Disabled => return,
+            _ if config.features.unified_exec => {
+                self.offer(ExecCommandTool {
+                    inline_permissions,
+                    login: config.allow_login_shell,
+                });
+                self.offer(WriteStdinTool);
+            }
+            ShellKind::Argv => self.offer(argv),
+            ShellKind::Script | ShellKind::Unified => self.offer(script),
+            ShellKind::Local => self.specs.push(ToolSpec::LocalShell),
+        }
+        for name in ["shell", "container.exec", "local_shell"] {
+            self.accept(name, argv);
+        }
+        self.accept("shell_command", script);
+    }
+
+    /// Tells the model about a tool and answers its calls.
+    fn offer(&mut self, tool: impl Tool + 'static) {
+        let spec = tool.spec();
+        let name = name_of(&spec).to_owned();
+        self.specs.push(spec);
+        self.handlers.insert(
+            name,
+            Handler {
+                tool: Arc::new(tool),
+                offered: true,
+            },
+        );
+    }
+
+    /// Answers calls by a name that the model was not told.
+    fn accept(&mut self, name: &str, tool: impl Tool + 'static) {
+        self.handlers
+            .entry(name.to_owned())
+            .or_insert_with(|| Handler {
+                tool: Arc::new(tool),
+                offered: false,
+            });
+    }
+
+    fn build(self) -> ToolSet {
+        ToolSet {
+            specs: Encoded::from(self.specs),
+            handlers: self.handlers,
+        }
+    }
+}
+
+/// The list of a request without tools.
+pub(crate) fn no_tools() -> Encoded<Vec<ToolSpec>> {
+    Encoded::default()
+}
+
+fn name_of(spec: &ToolSpec) -> &str {
+    match spec {
+        ToolSpec::Function { name, .. } | ToolSpec::Custom { name, .. } => name,
+        ToolSpec::LocalShell => "local_shell",
+        ToolSpec::WebSearch { .. } => "web_search",
+        ToolSpec::ImageGeneration { .. } => "image_generation",
+        ToolSpec::ToolSearch { .. } => "tool_search",
+    }
+}

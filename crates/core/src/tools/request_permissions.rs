@@ -1,0 +1,120 @@
+//! `request_permissions`: the model asks for permissions beyond the sandbox.
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{
+    AbsolutePathBuf, FileSystemPermissions, NetworkPermissions, RequestPermissionProfile,
+};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::{arguments, function};
+use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::gate::{Effect, PermissionsEffect};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestPermissionsTool;
+
+#[derive(Deserialize)]
+struct Arguments {
+    permissions: Wish,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wish {
+    #[serde(default)]
+    network: Option<NetworkPermissions>,
+    #[serde(default)]
+    file_system: Option<FileSystemPermissions>,
+}
+
+impl Tool for RequestPermissionsTool {
+    fn spec(&self) -> ToolSpec {
+        let paths = json!({ "type": "array", "items": { "type": "string" } });
+        let permissions = json!({
+            "type": "object",
+            "properties": {
+                "network": {
+                    "type": "object",
+                    "properties": { "enabled": { "type": "boolean" } },
+                    "additionalProperties": false,
+                },
+                "file_system": {
+                    "type": "object",
+                    "properties": { "read": paths, "write": paths },
+                    "additionalProperties": false,
+                },
+            },
+            "additionalProperties": false,
+        });
+        function(
+            "request_permissions",
+            "Asks the user for permissions beyond the sandbox and answers which were given. They \
+             hold for the commands and patches that follow.",
+            json!({
+                "permissions": permissions,
+                "reason": { "type": "string", "description": "One sentence for the user." },
+            }),
+            &["permissions"],
+        )
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move { ask(&context).await })
+    }
+}
+
+async fn ask(context: &ToolContext) -> ToolResult {
+    let Arguments {
+        permissions,
+        reason,
+    } = arguments(context)?;
+    let permissions = RequestPermissionProfile {
+        network: permissions
+            .network
+            .filter(|network| network.enabled == Some(true)),
+        file_system: permissions.file_system.map(|files| FileSystemPermissions {
+            read: absolute(context, files.read),
+            write: absolute(context, files.write),
+        }),
+    };
+    let files = permissions.file_system.as_ref();
+    let any = permissions.network.is_some()
+        || files.is_some_and(|files| files.read.is_some() || files.write.is_some());
+    if !any {
+        let problem = "request_permissions requires at least one permission";
+        return Err(ToolFailure::Model(problem.to_owned()));
+    }
+    let effect = Effect::Permissions(PermissionsEffect {
+        permissions,
+        reason,
+    });
+    match context.gate().permissions(effect).await {
+        Ok(granted) => {
+            let permissions = granted.permissions;
+            let files = permissions
+                .file_system
+                .map(|files| json!({ "read": files.read, "write": files.write }));
+            let permissions = json!({ "network": permissions.network, "file_system": files });
+            text(json!({ "permissions": permissions, "scope": granted.scope }).to_string())
+        }
+        Err(_) => Err(ToolFailure::Model(
+            "request_permissions was cancelled before receiving a response".to_owned(),
+        )),
+    }
+}
+
+fn absolute(
+    context: &ToolContext,
+    paths: Option<Vec<AbsolutePathBuf>>,
+) -> Option<Vec<AbsolutePathBuf>> {
+    let paths = paths.filter(|paths| !paths.is_empty())?;
+    let absolute = |path: AbsolutePathBuf| {
+        let path = context.settings.resolve(&path.0);
+        AbsolutePathBuf(path.canonicalize().unwrap_or(path).display().to_string())
+    };
+    Some(paths.into_iter().map(absolute).collect())
+}

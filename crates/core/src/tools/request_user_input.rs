@@ -1,0 +1,117 @@
+//! `request_user_input`: the model asks the user.
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{
+    EventMsg, ModeKind, RequestUserInputEvent, RequestUserInputOption, RequestUserInputQuestion,
+};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::{arguments, function};
+use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::session::{Answer, Question, QuestionKey};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestUserInputTool;
+
+#[derive(Deserialize)]
+struct Arguments {
+    questions: Vec<Asked>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    id: String,
+    header: String,
+    question: String,
+    #[serde(default)]
+    options: Option<Vec<RequestUserInputOption>>,
+    #[serde(default)]
+    is_secret: bool,
+}
+
+impl Tool for RequestUserInputTool {
+    fn spec(&self) -> ToolSpec {
+        let option = json!({
+            "type": "object",
+            "properties": {
+                "label": { "type": "string", "description": "The answer, in a few words." },
+                "description": { "type": "string", "description": "What it would mean." },
+            },
+            "required": ["label", "description"],
+            "additionalProperties": false,
+        });
+        let question = json!({
+            "type": "object",
+            "properties": {
+                "id": { "type": "string", "description": "A name for the answer." },
+                "header": { "type": "string", "description": "A word or two to stand above it." },
+                "question": { "type": "string", "description": "One sentence." },
+                "options": {
+                    "type": "array",
+                    "items": option,
+                    "description": "Two or three answers, the one you advise first. The user can \
+                                    always write an own one.",
+                },
+            },
+            "required": ["id", "header", "question", "options"],
+            "additionalProperties": false,
+        });
+        function(
+            "request_user_input",
+            "Asks the user up to three short questions and waits for the answers. Only in plan mode.",
+            json!({ "questions": { "type": "array", "items": question } }),
+            &["questions"],
+        )
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move { ask(&context).await })
+    }
+}
+
+async fn ask(context: &ToolContext) -> ToolResult {
+    let allowed = match context.settings.mode.mode {
+        ModeKind::Plan => true,
+        ModeKind::Default => context.services.config.features.default_mode_questions,
+    };
+    if !allowed {
+        return Err(ToolFailure::Model(
+            "request_user_input is unavailable in Default mode".to_owned(),
+        ));
+    }
+    let Arguments { questions } = arguments(context)?;
+    if questions
+        .iter()
+        .any(|asked| asked.options.as_ref().is_none_or(Vec::is_empty))
+    {
+        return Err(ToolFailure::Model(
+            "request_user_input requires non-empty options for every question".to_owned(),
+        ));
+    }
+    let question = |asked: Asked| RequestUserInputQuestion {
+        id: asked.id,
+        header: asked.header,
+        question: asked.question,
+        is_other: true,
+        is_secret: asked.is_secret,
+        options: asked.options,
+    };
+    let turn = context.settings.id.to_string();
+    let event = EventMsg::RequestUserInput(RequestUserInputEvent {
+        call_id: context.call.id.clone(),
+        turn_id: turn.clone(),
+        questions: questions.into_iter().map(question).collect(),
+    });
+    let key = QuestionKey::UserInput(turn.clone());
+    match context.gate().ask(Question { key, turn, event }).await {
+        Some(Answer::UserInput(response)) => {
+            text(serde_json::to_string(&response).unwrap_or_default())
+        }
+        _ => Err(ToolFailure::Model(
+            "request_user_input was cancelled before receiving a response".to_owned(),
+        )),
+    }
+}

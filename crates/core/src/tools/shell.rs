@@ -1,0 +1,90 @@
+//! `shell`: a program with its arguments, run to its end. Also under the older names
+//! `container.exec` and `local_shell`.
+
+use std::time::Duration;
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{LocalShellAction, LocalShellExecAction};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::{arguments, function};
+use super::command::{ApprovalArguments, CommandRequest, Layout, approval_properties, run_command};
+use super::{Tool, ToolContext, ToolFailure, ToolResult};
+use crate::turn::Payload;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShellTool {
+    /// Whether commands may bring a wish for permissions along.
+    pub(crate) inline_permissions: bool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: Vec<String>,
+    #[serde(default)]
+    workdir: Option<String>,
+    #[serde(default, alias = "timeout")]
+    timeout_ms: Option<u64>,
+    #[serde(flatten)]
+    approval: ApprovalArguments,
+}
+
+impl Tool for ShellTool {
+    fn spec(&self) -> ToolSpec {
+        let properties = json!({
+            "command": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "The program and its arguments, run as they are. For shell syntax \
+                                use [\"bash\", \"-lc\", script].",
+            },
+            "workdir": { "type": "string", "description": "The working folder." },
+            "timeout_ms": { "type": "number", "description": "When to kill it. Default: 10000." },
+        });
+        function(
+            "shell",
+            "Runs a program and answers what it printed. Give workdir rather than using cd.",
+            approval_properties(properties, self.inline_permissions),
+            &["command"],
+        )
+    }
+
+    fn is_parallel(&self) -> bool {
+        true
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move {
+            let arguments = read(&context)?;
+            let request = CommandRequest {
+                cwd: context
+                    .settings
+                    .resolve(&arguments.workdir.unwrap_or_default()),
+                argv: arguments.command,
+                timeout: arguments.timeout_ms.map(Duration::from_millis),
+                approval: arguments.approval,
+                layout: Layout::Json,
+            };
+            run_command(&context, request).await
+        })
+    }
+}
+
+fn read(context: &ToolContext) -> Result<Arguments, ToolFailure> {
+    match &context.call.payload {
+        Payload::LocalShell(LocalShellAction::Exec(LocalShellExecAction {
+            command,
+            timeout_ms,
+            working_directory,
+            ..
+        })) => Ok(Arguments {
+            command: command.clone(),
+            workdir: working_directory.clone(),
+            timeout_ms: *timeout_ms,
+            approval: ApprovalArguments::default(),
+        }),
+        _ => arguments(context),
+    }
+}

@@ -1,0 +1,229 @@
+//! `exec_command`: starts a command and answers when it ends or the wait is over.
+
+use std::time::Duration;
+
+use codex_exec::{Streams, TerminalSize};
+use codex_model_client::ToolSpec;
+use codex_protocol::ExecCommandSource;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::output::wait_and_read;
+use super::terminal::Terminal;
+use super::terminals::WARN_AT;
+use crate::gate::{Effect, Pass, Stopped, check_arguments};
+use crate::tools::arguments::{arguments, function};
+use crate::tools::command::{
+    ApprovalArguments, CommandItem, DECLINED, Layout, approval_properties, effect, environment,
+    launch, shell_argv, spawn_problem,
+};
+use crate::tools::shell_command::login;
+use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, apply_patch, text};
+use crate::turn::Input;
+
+/// The shortest and the longest wait.
+const SHORTEST: u64 = 250;
+const LONGEST: u64 = 30_000;
+const ROWS: u16 = 24;
+const COLUMNS: u16 = 80;
+
+/// What commands are told about the terminal that is none.
+const VARIABLES: [(&str, &str); 10] = [
+    ("CODEX_CI", "1"),
+    ("NO_COLOR", "1"),
+    ("TERM", "dumb"),
+    ("LANG", "C.UTF-8"),
+    ("LC_CTYPE", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"),
+    ("COLORTERM", ""),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GH_PAGER", "cat"),
+];
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExecCommandTool {
+    /// Whether commands may bring a wish for permissions along.
+    pub(crate) inline_permissions: bool,
+    /// Whether the model may choose a login shell.
+    pub(crate) login: bool,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    cmd: String,
+    #[serde(default)]
+    workdir: Option<String>,
+    #[serde(default)]
+    shell: Option<String>,
+    #[serde(default)]
+    login: Option<bool>,
+    #[serde(default)]
+    tty: bool,
+    #[serde(default)]
+    yield_time_ms: Option<u64>,
+    #[serde(default)]
+    max_output_tokens: Option<u64>,
+    #[serde(flatten)]
+    approval: ApprovalArguments,
+}
+
+impl Tool for ExecCommandTool {
+    fn spec(&self) -> ToolSpec {
+        let mut properties = json!({
+            "cmd": { "type": "string", "description": "The script." },
+            "workdir": { "type": "string", "description": "The working folder." },
+            "shell": { "type": "string", "description": "The shell, if not the user's." },
+            "tty": {
+                "type": "boolean",
+                "description": "Whether to give it a terminal, which takes input. Default: false.",
+            },
+            "yield_time_ms": {
+                "type": "number",
+                "description": "How long to wait for its end. Default: 10000.",
+            },
+            "max_output_tokens": {
+                "type": "number",
+                "description": "How much output to answer. Default: 10000.",
+            },
+        });
+        if self.login {
+            properties["login"] = json!({
+                "type": "boolean",
+                "description": "Whether to run it in a login shell. Default: true.",
+            });
+        }
+        function(
+            "exec_command",
+            "Runs a script. If it has not ended when the wait is over it goes on, and its session ID \
+             is answered for write_stdin.",
+            approval_properties(properties, self.inline_permissions),
+            &["cmd"],
+        )
+    }
+
+    fn is_parallel(&self) -> bool {
+        true
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        let login = self.login;
+        Box::pin(async move { exec(&context, login).await })
+    }
+}
+
+async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
+    let arguments: Arguments = arguments(context)?;
+    let login = login(arguments.login, login_allowed)?;
+    let own = context.settings.shell.display().to_string();
+    let shell = arguments
+        .shell
+        .clone()
+        .filter(|shell| is_shell(shell))
+        .unwrap_or(own);
+    let argv = shell_argv(&shell, &arguments.cmd, login);
+    let cwd = context
+        .settings
+        .resolve(arguments.workdir.as_deref().unwrap_or_default());
+    if let Some(patch) = apply_patch::intercept(context, &argv, &cwd) {
+        return apply_patch::run_intercepted(context, patch, Layout::Json).await;
+    }
+    let failed = |why: &str| {
+        ToolFailure::Model(format!(
+            "exec_command failed for `{}`: {why}",
+            arguments.cmd
+        ))
+    };
+    let effect = effect(
+        context,
+        &argv,
+        cwd.clone(),
+        &arguments.approval,
+        Some(arguments.tty),
+    );
+    let posture = context.services.posture(&context.settings);
+    check_arguments(&effect, &posture).map_err(ToolFailure::Model)?;
+    let pass = match context.gate().pass(Effect::Command(effect)).await {
+        Ok(pass) => pass,
+        Err(Stopped::Refused(reason)) => return Err(failed(&reason)),
+        Err(Stopped::Declined) => {
+            item(context, &argv, &cwd.display().to_string(), None).decline(DECLINED);
+            return Err(failed("rejected by user"));
+        }
+        Err(Stopped::Aborted) => return Err(ToolFailure::Aborted),
+    };
+    let terminal = start(context, argv, cwd, &arguments, &pass)
+        .await
+        .map_err(|why| failed(&why))?;
+    let patience = arguments
+        .yield_time_ms
+        .unwrap_or(10_000)
+        .clamp(SHORTEST, LONGEST);
+    let patience = Duration::from_millis(patience);
+    text(wait_and_read(context, &terminal, patience, arguments.max_output_tokens).await)
+}
+
+async fn start(
+    context: &ToolContext,
+    argv: Vec<String>,
+    cwd: std::path::PathBuf,
+    arguments: &Arguments,
+    pass: &Pass,
+) -> Result<std::sync::Arc<Terminal>, String> {
+    let size = TerminalSize::new(ROWS, COLUMNS).filter(|_| arguments.tty);
+    let streams = size.map_or(Streams::Output, Streams::Terminal);
+    let mut launch = launch(context, &argv, cwd.clone(), pass, streams)?;
+    launch.environment = environment(context, &VARIABLES);
+    let process = context.services.processes.start(launch).await;
+    let process = process.map_err(|error| spawn_problem(&error))?;
+    let terminals = &context.services.terminals;
+    let id = terminals.fresh_id();
+    let mut item = item(context, &argv, &cwd.display().to_string(), Some(id));
+    item.runs();
+    let clock = context.services.clock.clone();
+    let terminal = Terminal::watch(
+        id,
+        argv,
+        arguments.tty,
+        &context.call.id,
+        process,
+        item,
+        clock,
+    );
+    let open = terminals.add(terminal.clone());
+    if open >= WARN_AT {
+        let warning = format!(
+            "Warning: The maximum number of unified exec processes you can keep open is {WARN_AT} \
+             and you currently have {open} processes open. Reuse older processes or close them to \
+             prevent automatic pruning of old processes"
+        );
+        let item = crate::context::user_message([warning]);
+        let _ = context.inbox.put(Input::Silent(Box::new(item)));
+    }
+    Ok(terminal)
+}
+
+fn item(context: &ToolContext, argv: &[String], cwd: &str, id: Option<i32>) -> CommandItem {
+    let source = match id {
+        Some(_) => ExecCommandSource::UnifiedExecStartup,
+        None => ExecCommandSource::Agent,
+    };
+    CommandItem::begin(
+        context.voice.clone(),
+        context.services.clock.clone(),
+        &context.call.id,
+        argv,
+        cwd.to_owned(),
+        source,
+        id.map(|id| id.to_string()),
+    )
+}
+
+/// Whether a program is a shell whose scripts can be read.
+fn is_shell(program: &str) -> bool {
+    let stem = std::path::Path::new(program)
+        .file_stem()
+        .and_then(|stem| stem.to_str());
+    matches!(stem, Some("bash" | "zsh" | "sh"))
+}

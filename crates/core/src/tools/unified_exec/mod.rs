@@ -1,0 +1,12 @@
+//! `exec_command` and `write_stdin`: commands that go on by themselves, in terminals that outlive
+//! the turn on purpose.
+
+mod exec_command;
+mod output;
+mod terminal;
+mod terminals;
+mod write_stdin;
+
+pub(crate) use exec_command::ExecCommandTool;
+pub(crate) use terminals::Terminals;
+pub(crate) use write_stdin::WriteStdinTool;

@@ -1,0 +1,54 @@
+//! What the model reads of a terminal.
+
+use std::time::Duration;
+
+use codex_protocol::{TruncationMode, TruncationPolicy};
+use codex_shell_command::quote_command;
+
+use super::terminal::Terminal;
+use crate::history::truncate::{formatted_cut, tokens_of};
+use crate::tools::ToolContext;
+
+/// Tokens that are answered unless told.
+const TOKENS: u64 = 10_000;
+
+/// Waits until a terminal has something to say: its end, or the time is up. Then says it.
+pub(crate) async fn wait_and_read(
+    context: &ToolContext,
+    terminal: &Terminal,
+    patience: Duration,
+    max_tokens: Option<u64>,
+) -> String {
+    let clock = &context.services.clock;
+    let started = clock.elapsed();
+    tokio::select! {
+        biased;
+        () = terminal.until_ended() => {}
+        () = clock.sleep(patience) => {}
+    }
+    let elapsed = clock.elapsed().saturating_sub(started);
+    let status = terminal.status();
+    let bytes = terminal.take_output().into_bytes();
+    if status.is_some() {
+        context.services.terminals.remove(terminal.id);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let chunk = uuid::Uuid::new_v4().simple().to_string();
+    let state = match status {
+        Some(status) => format!("Process exited with code {}", status.code()),
+        None => format!("Process running with session ID {}", terminal.id),
+    };
+    let limit = max_tokens.unwrap_or(TOKENS);
+    let policy = TruncationPolicy {
+        mode: TruncationMode::Tokens,
+        limit,
+    };
+    format!(
+        "Command: {}\nChunk ID: {}\nWall time: {:.4} seconds\n{state}\nOriginal token count: {}\nOutput:\n{}",
+        quote_command(&terminal.command),
+        &chunk[..6],
+        elapsed.as_secs_f64(),
+        tokens_of(bytes.len()),
+        formatted_cut(&text, policy),
+    )
+}

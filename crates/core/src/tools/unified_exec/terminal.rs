@@ -1,0 +1,166 @@
+//! One command that goes on by itself, and the task that watches it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use codex_exec::{Capture, Captured, ExitStatus, Keep};
+use futures::StreamExt;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::ports::{Clock, RunningProcess};
+use crate::tools::command::{CommandEnd, CommandItem};
+
+/// What is kept of the output between two calls, and of all of it for people.
+const OUTPUT: usize = 1024 * 1024;
+/// How long streams may stay open after the command has ended.
+const LINGER: Duration = Duration::from_millis(100);
+/// Inputs that may wait to be typed.
+const INPUTS: usize = 64;
+
+/// A command that goes on by itself. Dropping the last handle does not end it; [`Terminal::stop`] does.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    pub(crate) id: i32,
+    pub(crate) call_id: String,
+    pub(crate) command: Vec<String>,
+    pub(crate) tty: bool,
+    /// What was printed since the last call.
+    fresh: Mutex<Capture>,
+    ended: watch::Receiver<Option<ExitStatus>>,
+    input: mpsc::Sender<Vec<u8>>,
+    stop: CancellationToken,
+}
+
+impl Terminal {
+    /// Takes a running command over.
+    pub(crate) fn watch(
+        id: i32,
+        command: Vec<String>,
+        tty: bool,
+        call_id: &str,
+        process: RunningProcess,
+        item: CommandItem,
+        clock: Arc<dyn Clock>,
+    ) -> Arc<Self> {
+        let (tell_end, ended) = watch::channel(None);
+        let (input, typed) = mpsc::channel(INPUTS);
+        let terminal = Arc::new(Self {
+            id,
+            call_id: call_id.to_owned(),
+            command,
+            tty,
+            fresh: Mutex::new(Capture::new(Keep::both_ends(OUTPUT))),
+            ended,
+            input,
+            stop: CancellationToken::new(),
+        });
+        let watcher = Watcher {
+            terminal: Arc::clone(&terminal),
+            process,
+            item,
+            clock,
+        };
+        tokio::spawn(async move {
+            let status = watcher.run(typed).await;
+            let _ = tell_end.send(Some(status));
+        });
+        terminal
+    }
+
+    /// How the command ended, if it has.
+    pub(crate) fn status(&self) -> Option<ExitStatus> {
+        *self.ended.borrow()
+    }
+
+    /// Waits until the command has ended.
+    pub(crate) async fn until_ended(&self) {
+        let mut ended = self.ended.clone();
+        let _ = ended.wait_for(Option::is_some).await;
+    }
+
+    /// What was printed since this was last asked.
+    pub(crate) fn take_output(&self) -> Captured {
+        self.fresh().take()
+    }
+
+    /// Types something. False if nothing is read any more.
+    pub(crate) async fn write(&self, bytes: Vec<u8>) -> bool {
+        self.input.send(bytes).await.is_ok()
+    }
+
+    /// Kills the command and everything that it started.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    fn fresh(&self) -> MutexGuard<'_, Capture> {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Watcher {
+    terminal: Arc<Terminal>,
+    process: RunningProcess,
+    item: CommandItem,
+    clock: Arc<dyn Clock>,
+}
+
+impl Watcher {
+    async fn run(mut self, mut typed: mpsc::Receiver<Vec<u8>>) -> ExitStatus {
+        let started = self.clock.elapsed();
+        let mut all = Capture::new(Keep::both_ends(OUTPUT));
+        let mut open = true;
+        let status = loop {
+            tokio::select! {
+                biased;
+                () = self.terminal.stop.cancelled() => break None,
+                status = self.process.owner.ended() => break Some(status),
+                bytes = typed.recv() => {
+                    if let (Some(bytes), Some(input)) = (bytes, &mut self.process.input) {
+                        let _ = input.write(&bytes).await;
+                    }
+                }
+                chunk = self.process.output.next(), if open => match chunk {
+                    Some(chunk) => {
+                        all.push(&chunk.bytes);
+                        self.terminal.fresh().push(&chunk.bytes);
+                        self.item.output(chunk).await;
+                    }
+                    None => open = false,
+                },
+            }
+        };
+        if status.is_none() {
+            self.process.owner.kill().await;
+        }
+        let mut patience = self.clock.sleep(LINGER);
+        while open {
+            tokio::select! {
+                biased;
+                chunk = self.process.output.next() => match chunk {
+                    Some(chunk) => {
+                        all.push(&chunk.bytes);
+                        self.terminal.fresh().push(&chunk.bytes);
+                        self.item.output(chunk).await;
+                    }
+                    None => open = false,
+                },
+                () = &mut patience => open = false,
+            }
+        }
+        self.process.owner.kill().await;
+        let text = String::from_utf8_lossy(&all.take().into_bytes()).into_owned();
+        let exit_code = status.map_or(-1, ExitStatus::code);
+        let duration = self.clock.elapsed().saturating_sub(started);
+        self.item.end(CommandEnd {
+            stdout: text.clone(),
+            stderr: String::new(),
+            formatted: text.clone(),
+            aggregated: text,
+            exit_code,
+            duration,
+        });
+        status.unwrap_or(ExitStatus::Signal(9))
+    }
+}

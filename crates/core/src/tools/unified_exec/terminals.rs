@@ -1,0 +1,77 @@
+//! The terminals of a session, by the number that the model knows them by.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::terminal::Terminal;
+
+/// How many there may be.
+const LIMIT: usize = 64;
+/// From here on the model is warned.
+pub(crate) const WARN_AT: usize = 60;
+/// So many of those used last are never closed to make room.
+const PROTECTED: usize = 8;
+
+/// The terminals, those used last at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Terminals(Mutex<Vec<Arc<Terminal>>>);
+
+impl Terminals {
+    /// A number that no terminal has.
+    pub(crate) fn fresh_id(&self) -> i32 {
+        let terminals = self.lock();
+        let taken = |id| terminals.iter().any(|terminal| terminal.id == id);
+        loop {
+            let random = uuid::Uuid::new_v4().as_u128() % 99_000;
+            let id = 1_000 + i32::try_from(random).unwrap_or(0);
+            if !taken(id) {
+                return id;
+            }
+        }
+    }
+
+    /// Adds one, closing another if there is no room. Answers how many there are.
+    pub(crate) fn add(&self, terminal: Arc<Terminal>) -> usize {
+        let mut terminals = self.lock();
+        if terminals.len() >= LIMIT {
+            let candidates = terminals.len() - PROTECTED;
+            let ended = terminals[..candidates]
+                .iter()
+                .position(|old| old.status().is_some());
+            terminals.remove(ended.unwrap_or(0)).stop();
+        }
+        terminals.push(terminal);
+        terminals.len()
+    }
+
+    /// The terminal of that number, which now counts as used.
+    pub(crate) fn get(&self, id: i32) -> Option<Arc<Terminal>> {
+        let mut terminals = self.lock();
+        let at = terminals.iter().position(|terminal| terminal.id == id)?;
+        let terminal = terminals.remove(at);
+        terminals.push(Arc::clone(&terminal));
+        Some(terminal)
+    }
+
+    pub(crate) fn remove(&self, id: i32) {
+        self.lock().retain(|terminal| terminal.id != id);
+    }
+
+    /// Stops all and waits for their ends.
+    pub(crate) async fn stop_all(&self) {
+        let all = std::mem::take(&mut *self.lock());
+        all.iter().for_each(|terminal| terminal.stop());
+        for terminal in all {
+            terminal.until_ended().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Terminal>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Terminals {
+    fn drop(&mut self) {
+        self.lock().iter().for_each(|terminal| terminal.stop());
+    }
+}

@@ -1,0 +1,91 @@
+//! `write_stdin`: types into a command that goes on, or only looks at what it printed since.
+
+use std::time::Duration;
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{EventMsg, TerminalInteractionEvent};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::output::wait_and_read;
+use crate::tools::arguments::{arguments, function};
+use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
+
+/// How long a command gets to take input in before it is looked at.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The shortest and the longest wait after input.
+const TYPED: (u64, u64) = (250, 30_000);
+/// The same where nothing was typed.
+const POLLED: (u64, u64) = (5_000, 300_000);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteStdinTool;
+
+#[derive(Deserialize)]
+struct Arguments {
+    session_id: i32,
+    #[serde(default)]
+    chars: String,
+    #[serde(default)]
+    yield_time_ms: Option<u64>,
+    #[serde(default)]
+    max_output_tokens: Option<u64>,
+}
+
+impl Tool for WriteStdinTool {
+    fn spec(&self) -> ToolSpec {
+        function(
+            "write_stdin",
+            "Types into a command that exec_command left running, and answers what it printed since. \
+             Without chars it only waits and looks.",
+            json!({
+                "session_id": { "type": "number", "description": "The command." },
+                "chars": { "type": "string", "description": "What to type. Default: nothing." },
+                "yield_time_ms": { "type": "number", "description": "How long to wait. Default: 250." },
+                "max_output_tokens": {
+                    "type": "number",
+                    "description": "How much output to answer. Default: 10000.",
+                },
+            }),
+            &["session_id"],
+        )
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move { write(&context).await })
+    }
+}
+
+async fn write(context: &ToolContext) -> ToolResult {
+    let arguments: Arguments = arguments(context)?;
+    let failed = |why: String| ToolFailure::Model(format!("write_stdin failed: {why}"));
+    let id = arguments.session_id;
+    let terminal = context.services.terminals.get(id);
+    let terminal = terminal.ok_or_else(|| failed(format!("Unknown process id {id}")))?;
+    let typed = !arguments.chars.is_empty();
+    if typed {
+        if !terminal.tty {
+            let advice = "stdin is closed for this session; rerun exec_command with tty=true to keep \
+                          stdin open";
+            return Err(failed(advice.to_owned()));
+        }
+        terminal.write(arguments.chars.clone().into_bytes()).await;
+        context.services.clock.sleep(PAUSE).await;
+    }
+    let (shortest, longest) = if typed { TYPED } else { POLLED };
+    let patience = arguments
+        .yield_time_ms
+        .unwrap_or(250)
+        .clamp(shortest, longest);
+    let patience = Duration::from_millis(patience);
+    let read = wait_and_read(context, &terminal, patience, arguments.max_output_tokens).await;
+    context
+        .voice
+        .say(EventMsg::TerminalInteraction(TerminalInteractionEvent {
+            call_id: terminal.call_id.clone(),
+            process_id: id.to_string(),
+            stdin: arguments.chars,
+        }));
+    text(read)
+}

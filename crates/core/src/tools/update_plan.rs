@@ -1,0 +1,72 @@
+//! `update_plan`: the model keeps a checklist that people can see.
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{EventMsg, ModeKind, PlanStep, StepStatus, UpdatePlan};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::{arguments, function};
+use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
+
+#[derive(Debug)]
+pub(crate) struct UpdatePlanTool;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    #[serde(default)]
+    explanation: Option<String>,
+    plan: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    step: String,
+    status: StepStatus,
+}
+
+impl Tool for UpdatePlanTool {
+    fn spec(&self) -> ToolSpec {
+        let step = json!({
+            "type": "object",
+            "properties": {
+                "step": { "type": "string" },
+                "status": { "type": "string", "description": "pending, in_progress or completed" },
+            },
+            "required": ["step", "status"],
+            "additionalProperties": false,
+        });
+        function(
+            "update_plan",
+            "Shows the user your plan for a task of several steps, and how far you are. Give the \
+             whole plan each time. At most one step should be in progress.",
+            json!({
+                "explanation": { "type": "string", "description": "Why the plan changed." },
+                "plan": { "type": "array", "items": step, "description": "The steps." },
+            }),
+            &["plan"],
+        )
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move { update(&context) })
+    }
+}
+
+fn update(context: &ToolContext) -> ToolResult {
+    if context.settings.mode.mode == ModeKind::Plan {
+        let refusal = "update_plan is a TODO/checklist tool and is not allowed in Plan mode";
+        return Err(ToolFailure::Model(refusal.to_owned()));
+    }
+    let Arguments { explanation, plan } = arguments(context)?;
+    let plan = plan
+        .into_iter()
+        .map(|Step { step, status }| PlanStep { step, status })
+        .collect();
+    context
+        .voice
+        .say(EventMsg::PlanUpdate(UpdatePlan { explanation, plan }));
+    text("Plan updated")
+}

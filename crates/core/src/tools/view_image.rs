@@ -1,0 +1,86 @@
+//! `view_image`: the model looks at an image file.
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{
+    EventMsg, FunctionCallOutputBody, FunctionCallOutputContentItem, ViewImageToolCallEvent,
+};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::{arguments, function};
+use super::{Tool, ToolContext, ToolFailure, ToolResult};
+use crate::context::data_url;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ViewImageTool;
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    #[serde(default)]
+    detail: Option<String>,
+}
+
+impl Tool for ViewImageTool {
+    fn spec(&self) -> ToolSpec {
+        function(
+            "view_image",
+            "Shows you an image file of this machine.",
+            json!({ "path": { "type": "string", "description": "The path of the file." } }),
+            &["path"],
+        )
+    }
+
+    fn is_parallel(&self) -> bool {
+        true
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move { view(&context).await })
+    }
+}
+
+async fn view(context: &ToolContext) -> ToolResult {
+    let failed = |text: String| ToolFailure::Model(text);
+    if !context.settings.model.images {
+        let refusal = "view_image is not allowed because you do not support image inputs";
+        return Err(failed(refusal.to_owned()));
+    }
+    let Arguments { path, detail } = arguments(context)?;
+    if let Some(detail) = detail.filter(|detail| detail != "original") {
+        return Err(failed(format!(
+            "view_image.detail only supports `original`; omit `detail` for default resized \
+             behavior, got `{detail}`"
+        )));
+    }
+    let path = context.settings.resolve(&path);
+    let shown = path.display().to_string();
+    let real = tokio::fs::canonicalize(&path)
+        .await
+        .map_err(|error| failed(format!("unable to locate image at `{shown}`: {error}")))?;
+    if !real.is_file() {
+        return Err(failed(format!("image path `{shown}` is not a file")));
+    }
+    let posture = context.services.posture(&context.settings);
+    if !posture.may_read(&real, codex_sandbox::Grants::default()) {
+        return Err(failed(format!(
+            "unable to read image at `{shown}`: not readable in the sandbox"
+        )));
+    }
+    let image_url = data_url(&real)
+        .await
+        .map_err(|problem| failed(format!("unable to process image at `{shown}`: {problem}")))?;
+    let call_id = context.call.id.clone();
+    context
+        .voice
+        .say(EventMsg::ViewImageToolCall(ViewImageToolCallEvent {
+            call_id,
+            path: shown,
+        }));
+    let image = FunctionCallOutputContentItem::InputImage {
+        image_url,
+        detail: None,
+    };
+    Ok(FunctionCallOutputBody::Content(vec![image]))
+}

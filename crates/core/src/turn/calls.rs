@@ -1,0 +1,209 @@
+//! The tool calls of one response: each runs from the moment it is complete, beside the stream;
+//! their outputs come back in the order of the calls.
+
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_protocol::{FunctionCallOutputBody, LocalShellAction, ResponseItem, TurnAbortReason};
+use futures::future::BoxFuture;
+use futures::stream::FuturesOrdered;
+use futures::{FutureExt, StreamExt};
+use tokio::sync::RwLock;
+
+use super::TurnScope;
+use crate::tools::{ToolContext, ToolFailure};
+
+/// A call of the model.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) payload: Payload,
+}
+
+/// What a tool is called with.
+#[derive(Clone, Debug)]
+pub(crate) enum Payload {
+    /// JSON, or meant to be.
+    Function(String),
+    /// Free text.
+    Custom(String),
+    /// A command of the provider's own shell tool.
+    LocalShell(LocalShellAction),
+    /// A search for tools.
+    ToolSearch,
+}
+
+impl Call {
+    /// The call that an item makes, if it makes one.
+    pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
+        Some(match item {
+            ResponseItem::FunctionCall {
+                name,
+                namespace,
+                arguments,
+                call_id,
+                ..
+            } => Self {
+                id: call_id.clone(),
+                name: match namespace {
+                    Some(namespace) => format!("{namespace}:{name}"),
+                    None => name.clone(),
+                },
+                payload: Payload::Function(arguments.clone()),
+            },
+            ResponseItem::CustomToolCall {
+                call_id,
+                name,
+                input,
+                ..
+            } => Self {
+                id: call_id.clone(),
+                name: name.clone(),
+                payload: Payload::Custom(input.clone()),
+            },
+            ResponseItem::LocalShellCall {
+                call_id,
+                action,
+                id,
+                ..
+            } => Self {
+                id: call_id.clone().or_else(|| id.clone()).unwrap_or_default(),
+                name: "local_shell".to_owned(),
+                payload: Payload::LocalShell(action.clone()),
+            },
+            ResponseItem::ToolSearchCall {
+                call_id: Some(id),
+                execution,
+                ..
+            } if execution == "client" => Self {
+                id: id.clone(),
+                name: "tool_search".to_owned(),
+                payload: Payload::ToolSearch,
+            },
+            _ => return None,
+        })
+    }
+
+    /// The item that answers the call.
+    fn answer(&self, output: FunctionCallOutputBody) -> ResponseItem {
+        let call_id = self.id.clone();
+        match self.payload {
+            Payload::Function(_) | Payload::LocalShell(_) => {
+                ResponseItem::FunctionCallOutput { call_id, output }
+            }
+            Payload::Custom(_) => ResponseItem::CustomToolCallOutput {
+                call_id,
+                name: None,
+                output,
+            },
+            Payload::ToolSearch => ResponseItem::ToolSearchOutput {
+                call_id: Some(call_id),
+                status: "completed".to_owned(),
+                execution: "client".to_owned(),
+                tools: Vec::new(),
+            },
+        }
+    }
+
+    fn aborted(&self, after: Duration) -> String {
+        let seconds = after.as_secs_f64().max(0.1);
+        match self.name.as_str() {
+            "shell" | "container.exec" | "local_shell" | "shell_command" | "unified_exec" => {
+                format!("Wall time: {seconds:.1} seconds\naborted by user")
+            }
+            _ => format!("aborted by user after {seconds:.1}s"),
+        }
+    }
+}
+
+/// The running calls of one response.
+#[derive(Default)]
+pub(crate) struct Calls {
+    running: FuturesOrdered<BoxFuture<'static, ResponseItem>>,
+    finished: VecDeque<ResponseItem>,
+    /// Tools that may run beside others share it; the rest have it alone, in order of arrival.
+    turnstile: Arc<RwLock<()>>,
+}
+
+impl Calls {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.running.is_empty() && self.finished.is_empty()
+    }
+
+    pub(crate) fn start(&mut self, scope: &TurnScope, call: Call, item: ResponseItem) {
+        let (scope, turnstile) = (scope.clone(), Arc::clone(&self.turnstile));
+        self.running.push_back(Box::pin(async move {
+            if let Some(observer) = scope.services.emitter.observer() {
+                observer.tool_dispatched(&scope.settings.id, &item);
+            }
+            let output = run(&scope, &call, &turnstile).await;
+            let output = call.answer(output);
+            if let Some(observer) = scope.services.emitter.observer() {
+                observer.tool_answered(&scope.settings.id, &output);
+            }
+            output
+        }));
+    }
+
+    /// Lets the calls go on. Never ends while there is nothing to wait for.
+    pub(crate) async fn drive(&mut self) {
+        match self.running.next().await {
+            Some(output) => self.finished.push_back(output),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Waits for all outputs.
+    pub(crate) async fn finish(mut self) -> VecDeque<ResponseItem> {
+        while let Some(output) = self.running.next().await {
+            self.finished.push_back(output);
+        }
+        self.finished
+    }
+}
+
+/// Runs one call. Whatever happens the model gets an output.
+async fn run(scope: &TurnScope, call: &Call, turnstile: &RwLock<()>) -> FunctionCallOutputBody {
+    let started = scope.services.clock.elapsed();
+    let ran = tokio::select! {
+        biased;
+        () = scope.stop.stopped() => Err(ToolFailure::Aborted),
+        ran = AssertUnwindSafe(dispatch(scope, call, turnstile)).catch_unwind() => {
+            ran.unwrap_or_else(|_| Err(ToolFailure::Model(format!("tool {} crashed", call.name))))
+        }
+    };
+    match ran {
+        Ok(output) => output,
+        Err(ToolFailure::Model(text)) => FunctionCallOutputBody::Text(text),
+        Err(ToolFailure::Aborted) => {
+            scope.stop.stop(TurnAbortReason::Interrupted);
+            let after = scope.services.clock.elapsed().saturating_sub(started);
+            FunctionCallOutputBody::Text(call.aborted(after))
+        }
+    }
+}
+
+async fn dispatch(
+    scope: &TurnScope,
+    call: &Call,
+    turnstile: &RwLock<()>,
+) -> Result<FunctionCallOutputBody, ToolFailure> {
+    let Some(tool) = scope.settings.tools.find(call) else {
+        let kind = match call.payload {
+            Payload::Custom(_) => "unsupported custom tool call",
+            _ => "unsupported call",
+        };
+        return Err(ToolFailure::Model(format!("{kind}: {}", call.name)));
+    };
+    let context = ToolContext::new(scope, call);
+    if scope.settings.tools.is_parallel(&call.name) {
+        let _shared = turnstile.read().await;
+        tool.call(context).await
+    } else {
+        let _alone = turnstile.write().await;
+        tool.call(context).await
+    }
+}

@@ -1,0 +1,63 @@
+//! Says that a turn started, and once, whatever happens, that it ended.
+
+use codex_protocol::{
+    CodexErrorInfo, ErrorEvent, EventMsg, TurnAbortReason, TurnAbortedEvent, TurnCompleteEvent,
+    TurnStartedEvent,
+};
+
+use super::{Completed, TurnScope, Voice};
+
+/// A turn that was said to have started.
+#[derive(Debug)]
+pub(crate) struct TurnGuard {
+    voice: Voice,
+    ended: bool,
+}
+
+impl TurnGuard {
+    pub(crate) fn start(scope: &TurnScope) -> Self {
+        let voice = scope.voice();
+        voice.say(EventMsg::TurnStarted(TurnStartedEvent {
+            turn_id: voice.turn().to_owned(),
+            model_context_window: scope.settings.model.effective_window(),
+            collaboration_mode_kind: scope.settings.mode.mode,
+        }));
+        Self {
+            voice,
+            ended: false,
+        }
+    }
+
+    pub(crate) fn complete(mut self, completed: Completed) {
+        self.end(completed);
+    }
+
+    pub(crate) fn abort(mut self, reason: TurnAbortReason) {
+        self.ended = true;
+        let turn_id = Some(self.voice.turn().to_owned());
+        self.voice
+            .say(EventMsg::TurnAborted(TurnAbortedEvent { turn_id, reason }));
+    }
+
+    fn end(&mut self, completed: Completed) {
+        self.ended = true;
+        self.voice.say(EventMsg::TurnComplete(TurnCompleteEvent {
+            turn_id: self.voice.turn().to_owned(),
+            last_agent_message: completed.last_agent_message,
+            response_id: completed.response_id,
+        }));
+    }
+}
+
+impl Drop for TurnGuard {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        self.voice.say(EventMsg::Error(ErrorEvent {
+            message: "Fatal error: the turn ended unexpectedly".to_owned(),
+            codex_error_info: Some(CodexErrorInfo::Other),
+        }));
+        self.end(Completed::default());
+    }
+}

@@ -1,0 +1,101 @@
+//! What comes in for a turn while it runs, and the word to stop.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use codex_protocol::{ResponseItem, TurnAbortReason, UserInput};
+use tokio_util::sync::CancellationToken;
+
+/// How many inputs may wait. More are refused.
+const LIMIT: usize = 512;
+
+/// Something for the next request.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A person said something.
+    Said(Vec<UserInput>),
+    /// An item that nobody is shown.
+    Silent(Box<ResponseItem>),
+}
+
+/// The queue between the session and its running turn.
+///
+/// Closing and asking whether it is empty are one step, so that nothing can come in between the
+/// turn's last look and its end.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Input>,
+    closed: bool,
+}
+
+impl Inbox {
+    /// Puts something in; gives it back if the turn takes nothing any more.
+    pub(crate) fn put(&self, input: Input) -> Result<(), Input> {
+        let mut state = self.lock();
+        if state.closed || state.waiting.len() >= LIMIT {
+            return Err(input);
+        }
+        state.waiting.push_back(input);
+        Ok(())
+    }
+
+    pub(crate) fn take(&self) -> VecDeque<Input> {
+        std::mem::take(&mut self.lock().waiting)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().waiting.is_empty()
+    }
+
+    /// Takes nothing any more, if nothing waits.
+    pub(crate) fn close_if_empty(&self) -> bool {
+        let mut state = self.lock();
+        state.closed = state.waiting.is_empty();
+        state.closed
+    }
+
+    /// Takes nothing any more; answers what still waits.
+    pub(crate) fn close(&self) -> VecDeque<Input> {
+        let mut state = self.lock();
+        state.closed = true;
+        std::mem::take(&mut state.waiting)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The word to stop, with its reason.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop {
+    token: CancellationToken,
+    reason: Arc<OnceLock<TurnAbortReason>>,
+}
+
+impl Stop {
+    /// Says it. The first reason stands.
+    pub(crate) fn stop(&self, reason: TurnAbortReason) {
+        let _ = self.reason.set(reason);
+        self.token.cancel();
+    }
+
+    pub(crate) fn reason(&self) -> TurnAbortReason {
+        self.reason
+            .get()
+            .copied()
+            .unwrap_or(TurnAbortReason::Interrupted)
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.token.is_cancelled()
+    }
+
+    /// Waits for it.
+    pub(crate) async fn stopped(&self) {
+        self.token.cancelled().await;
+    }
+}

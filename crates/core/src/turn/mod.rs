@@ -1,0 +1,257 @@
+//! A turn: from what a person said until nothing follows.
+//!
+//! It runs on a task of its own and owns the conversation meanwhile. The body can be stopped at any
+//! point where it waits, because everything that it changes it changes between two waits; the
+//! conversation is handed back whatever happens, and the guard says the end.
+
+mod calls;
+mod guard;
+mod inbox;
+mod items;
+mod response;
+mod retry;
+mod sampling;
+mod settings;
+mod text_filter;
+mod voice;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_protocol::{
+    CodexErrorInfo, ErrorEvent, EventMsg, TurnAbortReason, UserInput, WarningEvent,
+};
+use codex_rollout::LineKind;
+use futures::FutureExt;
+
+use crate::context;
+use crate::conversation::{Conversation, Recorder};
+use crate::ports::ModelError;
+use crate::session::Services;
+
+pub(crate) use calls::{Call, Payload};
+pub(crate) use guard::TurnGuard;
+pub(crate) use inbox::{Inbox, Input, Stop};
+pub(crate) use items::assistant_text;
+pub(crate) use retry::delay as retry_delay;
+pub(crate) use settings::TurnSettings;
+pub(crate) use voice::Voice;
+
+/// How long an abort waits for the disk.
+const ABORT_FLUSH: Duration = Duration::from_millis(100);
+
+/// Everything that a turn works with, except the conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnScope {
+    pub(crate) settings: Arc<TurnSettings>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) stop: Stop,
+}
+
+impl TurnScope {
+    pub(crate) fn voice(&self) -> Voice {
+        Voice::new(self.services.emitter.clone(), Arc::clone(&self.settings.id))
+    }
+}
+
+/// Why a turn goes no further.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// It was told to stop.
+    Stopped,
+    /// The model cannot be used.
+    Failed(ModelError),
+}
+
+/// What a turn came to.
+#[derive(Debug, Default)]
+pub(crate) struct Completed {
+    pub(crate) last_agent_message: Option<String>,
+    pub(crate) response_id: Option<String>,
+}
+
+/// Runs a regular turn and hands the conversation back.
+pub(crate) async fn run_regular(
+    scope: TurnScope,
+    mut conversation: Conversation,
+    input: Vec<UserInput>,
+) -> Conversation {
+    let voice = scope.voice();
+    if scope.settings.model.is_guess {
+        let message = format!(
+            "Model metadata for `{}` not found. Defaulting to fallback metadata; this can degrade \
+             performance and cause issues.",
+            scope.settings.model.slug
+        );
+        voice.say(EventMsg::Warning(WarningEvent { message }));
+    }
+    let guard = TurnGuard::start(&scope);
+    let body = Turn {
+        scope: &scope,
+        voice: &voice,
+        conversation: &mut conversation,
+    };
+    let ended = AssertUnwindSafe(body.run(input)).catch_unwind().await;
+    finish(
+        &scope,
+        &mut conversation,
+        guard,
+        ended.unwrap_or_else(|_| Err(panicked())),
+    )
+    .await;
+    conversation
+}
+
+fn panicked() -> Halt {
+    Halt::Failed(ModelError {
+        message: "Fatal error: the turn ended unexpectedly".to_owned(),
+        info: CodexErrorInfo::Other,
+        retry: crate::ports::Retry::Never,
+        http_status: None,
+        invalid_image: false,
+    })
+}
+
+/// Says how a turn ended, once the disk has what was said before.
+pub(crate) async fn finish(
+    scope: &TurnScope,
+    conversation: &mut Conversation,
+    guard: TurnGuard,
+    ended: Result<Completed, Halt>,
+) {
+    let voice = scope.voice();
+    match ended {
+        Ok(completed) => {
+            flush(scope).await;
+            guard.complete(completed);
+        }
+        Err(Halt::Failed(error)) => {
+            let codex_error_info = Some(error.info);
+            voice.say(EventMsg::Error(ErrorEvent {
+                message: error.message,
+                codex_error_info,
+            }));
+            record_leftovers(scope, conversation).await;
+            flush(scope).await;
+            guard.complete(Completed::default());
+        }
+        Err(Halt::Stopped) => {
+            scope.inbox.close();
+            let reason = scope.stop.reason();
+            if reason == TurnAbortReason::Interrupted {
+                let recorder = Recorder {
+                    raw_items: false,
+                    ..recorder(scope)
+                };
+                conversation.record(context::turn_aborted_marker(), &recorder);
+            }
+            tokio::select! {
+                () = flush(scope) => {}
+                () = scope.services.clock.sleep(ABORT_FLUSH) => {}
+            }
+            guard.abort(reason);
+        }
+    }
+}
+
+/// What came in too late for the model is still part of the conversation.
+async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
+    let voice = scope.voice();
+    for input in scope.inbox.close() {
+        let mut turn = Turn {
+            scope,
+            voice: &voice,
+            conversation,
+        };
+        turn.record_input(input).await;
+    }
+}
+
+async fn flush(scope: &TurnScope) {
+    if let Err(error) = scope.services.emitter.flush().await {
+        let message = format!("The conversation could not be saved: {error}");
+        scope
+            .voice()
+            .say(EventMsg::Warning(WarningEvent { message }));
+    }
+}
+
+pub(crate) fn recorder(scope: &TurnScope) -> Recorder<'_> {
+    Recorder {
+        emitter: &scope.services.emitter,
+        turn: &scope.settings.id,
+        policy: scope.settings.model.truncation,
+        raw_items: scope.services.config.raw_items,
+    }
+}
+
+/// A running turn.
+pub(crate) struct Turn<'a> {
+    pub(crate) scope: &'a TurnScope,
+    pub(crate) voice: &'a Voice,
+    pub(crate) conversation: &'a mut Conversation,
+}
+
+impl Turn<'_> {
+    async fn run(mut self, input: Vec<UserInput>) -> Result<Completed, Halt> {
+        self.conversation.usage.reasoning_included = false;
+        let compacted = self
+            .compact_if_full(crate::compact::Phase::BeforeTurn)
+            .await;
+        self.record_context();
+        self.record_input(inbox::Input::Said(input)).await;
+        self.scope.services.emitter.materialise();
+        compacted?;
+        loop {
+            for input in self.scope.inbox.take() {
+                self.record_input(input).await;
+            }
+            let sampled = self.sample().await?;
+            if sampled.follow_up {
+                self.compact_if_full(crate::compact::Phase::MidTurn).await?;
+                continue;
+            }
+            if self.scope.inbox.close_if_empty() {
+                return Ok(sampled.completed);
+            }
+        }
+    }
+
+    /// Tells the model what it has to know before the next message.
+    pub(crate) fn record_context(&mut self) {
+        let settings = &self.scope.settings;
+        let previous = self.conversation.previous_model.take();
+        let items = match &self.conversation.told {
+            None => context::initial(settings, previous.as_deref()),
+            Some(told) => context::updates(settings, told, previous.as_deref()),
+        };
+        for item in items {
+            self.record(item);
+        }
+        let told = context::told(settings);
+        self.scope
+            .services
+            .emitter
+            .log(LineKind::TurnContext, &told);
+        self.conversation.told = Some(told);
+        self.conversation.previous_model = Some(settings.model.slug.clone());
+    }
+
+    pub(crate) async fn record_input(&mut self, input: inbox::Input) {
+        match input {
+            inbox::Input::Said(items) => {
+                let message = context::message_of(&items).await;
+                self.record(message);
+                self.voice
+                    .user_message(self.scope.services.ids.item(), items);
+            }
+            inbox::Input::Silent(item) => self.record(*item),
+        }
+    }
+
+    pub(crate) fn record(&mut self, item: codex_protocol::ResponseItem) {
+        self.conversation.record(item, &recorder(self.scope));
+    }
+}

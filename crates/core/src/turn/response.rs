@@ -1,0 +1,207 @@
+//! From the events of one response to items, deltas and calls.
+
+use codex_protocol::{
+    AgentReasoningSectionBreakEvent, EventMsg, ItemDeltaEvent, ModelRerouteEvent,
+    ModelRerouteReason, ReasoningContentDeltaEvent, ReasoningRawContentDeltaEvent, ResponseItem,
+    WarningEvent,
+};
+
+use super::calls::Calls;
+use super::items::{ActiveItem, assistant_text};
+use super::text_filter::visible;
+use super::{Completed, Turn};
+use crate::context;
+use crate::ports::ModelEvent;
+
+/// One response while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Response {
+    active: Option<ActiveItem>,
+    /// The visible text of its last message.
+    last_message: Option<String>,
+    rerouted: bool,
+}
+
+impl Response {
+    /// Lets go of the response. An item that is not complete ends as far as it got.
+    pub(crate) fn end(&mut self) {
+        self.active = None;
+    }
+
+    fn delta(&self, turn: &Turn<'_>, delta: String) -> Option<ItemDeltaEvent> {
+        let item_id = self.active.as_ref()?.id().to_owned();
+        let thread_id = turn.scope.services.emitter.thread().clone();
+        let turn_id = turn.voice.turn().to_owned();
+        (!delta.is_empty()).then_some(ItemDeltaEvent {
+            thread_id,
+            turn_id,
+            item_id,
+            delta,
+        })
+    }
+}
+
+impl Turn<'_> {
+    /// Takes one event; answers what the response came to if it was the last.
+    pub(crate) fn take_event(
+        &mut self,
+        response: &mut Response,
+        calls: &mut Calls,
+        event: ModelEvent,
+    ) -> Option<Completed> {
+        match event {
+            ModelEvent::TextDelta(delta) => self.text_delta(response, delta),
+            ModelEvent::SummaryDelta { index, delta } => {
+                self.summary_delta(response, index, delta);
+            }
+            ModelEvent::ReasoningDelta { index, delta } => {
+                self.reasoning_delta(response, index, delta);
+            }
+            ModelEvent::SummaryPartAdded { index } => self.section_break(response, index),
+            ModelEvent::ItemAdded(item) => {
+                let started = self.start_item(&item);
+                response.active = started.or(response.active.take());
+            }
+            ModelEvent::ItemDone(item) => self.item_done(response, calls, item),
+            ModelEvent::ServerModel(name) => self.rerouted(response, &name),
+            ModelEvent::RateLimits(limits) => {
+                self.conversation.usage.limit(limits);
+                self.voice.say(self.conversation.usage.event());
+            }
+            ModelEvent::ReasoningIncluded => self.conversation.usage.reasoning_included = true,
+            ModelEvent::Completed { response_id, usage } => {
+                if let Some(usage) = usage {
+                    let window = self.scope.settings.model.effective_window();
+                    self.conversation.usage.add(usage, window);
+                }
+                response.end();
+                self.voice.say(self.conversation.usage.event());
+                return Some(Completed {
+                    last_agent_message: response.last_message.take(),
+                    response_id: Some(response_id),
+                });
+            }
+        }
+        None
+    }
+
+    fn start_item(&self, item: &ResponseItem) -> Option<ActiveItem> {
+        let services = &self.scope.services;
+        let raw = services.config.show_raw_reasoning;
+        ActiveItem::start(self.voice, item, || services.ids.item(), raw)
+    }
+
+    fn text_delta(&self, response: &mut Response, delta: String) {
+        let Some(active) = &mut response.active else {
+            tracing::debug!("text without a message");
+            return;
+        };
+        let shown = active.push_text(delta);
+        if let Some(event) = response.delta(self, shown) {
+            self.voice.say(EventMsg::AgentMessageContentDelta(event));
+        }
+    }
+
+    fn summary_delta(&self, response: &mut Response, summary_index: i64, delta: String) {
+        if let Some(active) = &mut response.active {
+            active.push_summary(summary_index, &delta);
+        }
+        if let Some(event) = response.delta(self, delta) {
+            let ItemDeltaEvent {
+                thread_id,
+                turn_id,
+                item_id,
+                delta,
+            } = event;
+            self.voice.say(EventMsg::ReasoningContentDelta(
+                ReasoningContentDeltaEvent {
+                    thread_id,
+                    turn_id,
+                    item_id,
+                    delta,
+                    summary_index,
+                },
+            ));
+        }
+    }
+
+    fn reasoning_delta(&self, response: &mut Response, content_index: i64, delta: String) {
+        if let Some(active) = &mut response.active {
+            active.push_reasoning(&delta);
+        }
+        if let Some(event) = response.delta(self, delta) {
+            let ItemDeltaEvent {
+                thread_id,
+                turn_id,
+                item_id,
+                delta,
+            } = event;
+            self.voice.say(EventMsg::ReasoningRawContentDelta(
+                ReasoningRawContentDeltaEvent {
+                    thread_id,
+                    turn_id,
+                    item_id,
+                    delta,
+                    content_index,
+                },
+            ));
+        }
+    }
+
+    fn section_break(&self, response: &Response, summary_index: i64) {
+        if let Some(active) = &response.active {
+            let item_id = active.id().to_owned();
+            self.voice.say(EventMsg::AgentReasoningSectionBreak(
+                AgentReasoningSectionBreakEvent {
+                    item_id,
+                    summary_index,
+                },
+            ));
+        }
+    }
+
+    fn item_done(&mut self, response: &mut Response, calls: &mut Calls, item: ResponseItem) {
+        if let Some(call) = super::calls::Call::of(&item) {
+            response.end();
+            self.record(item.clone());
+            calls.start(self.scope, call, item);
+            return;
+        }
+        let active = response.active.take().or_else(|| self.start_item(&item));
+        if let Some(mut active) = active {
+            let rest = active.finish_text();
+            response.active = Some(active);
+            if let Some(event) = response.delta(self, rest) {
+                self.voice.say(EventMsg::AgentMessageContentDelta(event));
+            }
+            if let Some(active) = response.active.take() {
+                active.complete(&item);
+            }
+        }
+        if let ResponseItem::Message { role, content, .. } = &item
+            && role == "assistant"
+        {
+            let text = visible(&assistant_text(content));
+            response.last_message = (!text.trim().is_empty()).then_some(text);
+        }
+        self.record(item);
+    }
+
+    /// The server answers with another model than was asked for.
+    fn rerouted(&mut self, response: &mut Response, name: &str) {
+        let asked = &self.scope.settings.model.slug;
+        if response.rerouted || name.eq_ignore_ascii_case(asked) {
+            return;
+        }
+        response.rerouted = true;
+        self.voice.say(EventMsg::ModelReroute(ModelRerouteEvent {
+            from_model: asked.clone(),
+            to_model: name.to_owned(),
+            reason: ModelRerouteReason::HighRiskCyberActivity,
+        }));
+        let message = format!("The server answers with {name} in place of {asked}.");
+        let said = context::user_message([format!("Warning: {message}")]);
+        self.voice.say(EventMsg::Warning(WarningEvent { message }));
+        self.record(said);
+    }
+}

@@ -1,0 +1,209 @@
+//! One request to the model with its response, repeated while that helps.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_protocol::{CodexErrorInfo, EventMsg, StreamErrorEvent};
+use futures::StreamExt;
+
+use super::calls::Calls;
+use super::response::Response;
+use super::{Completed, Halt, Turn, retry};
+use crate::ports::{ModelError, ModelRequest, ModelStream, ReasoningRequest, Retry};
+
+/// What a response came to.
+#[derive(Debug)]
+pub(crate) struct Sampled {
+    pub(crate) completed: Completed,
+    /// Whether the model has to be asked again.
+    pub(crate) follow_up: bool,
+}
+
+impl Turn<'_> {
+    /// Asks the model, and again while the failure is one that may pass.
+    ///
+    /// A repeat sends what is in the history by then: what a broken response had completed stays,
+    /// so what people saw, what is stored and what the model is sent are the same.
+    pub(crate) async fn sample(&mut self) -> Result<Sampled, Halt> {
+        let most = self.scope.services.config.stream_max_retries;
+        let mut repeats = 0;
+        loop {
+            let error = match self.attempt().await {
+                Ok(sampled) => return Ok(sampled),
+                Err(Halt::Stopped) => return Err(Halt::Stopped),
+                Err(Halt::Failed(error)) => error,
+            };
+            if let Some(observer) = self.scope.services.emitter.observer() {
+                observer.response_failed(self.voice.turn(), &error);
+            }
+            if error.invalid_image {
+                self.repair_image()?;
+                continue;
+            }
+            if error.info == CodexErrorInfo::ContextWindowExceeded {
+                self.window_exceeded();
+            }
+            let clock = self.scope.services.clock.as_ref();
+            let delay = retry::delay(&error, repeats + 1, clock).filter(|_| repeats < most);
+            let Some(delay) = delay else {
+                return Err(Halt::Failed(error));
+            };
+            repeats += 1;
+            self.wait_to_retry(repeats, most, error, delay).await?;
+        }
+    }
+
+    /// Tells that a request failed and waits until it should be repeated.
+    pub(crate) async fn wait_to_retry(
+        &self,
+        repeat: u32,
+        most: u32,
+        error: ModelError,
+        delay: Duration,
+    ) -> Result<(), Halt> {
+        self.say_retry(repeat, most, error);
+        tokio::select! {
+            biased;
+            () = self.scope.stop.stopped() => Err(Halt::Stopped),
+            () = self.scope.services.clock.sleep(delay) => Ok(()),
+        }
+    }
+
+    async fn attempt(&mut self) -> Result<Sampled, Halt> {
+        let request = self.request();
+        if let Some(observer) = self.scope.services.emitter.observer() {
+            observer.request_sent(self.voice.turn(), &request);
+        }
+        let mut calls = Calls::default();
+        let mut response = Response::default();
+        let read = self.read_response(request, &mut response, &mut calls).await;
+        response.end();
+        let had_calls = !calls.is_empty();
+        // Also after a failure: what a tool did has happened, and the model must know.
+        for output in calls.finish().await {
+            self.record(output);
+        }
+        let completed = read?;
+        if self.scope.stop.is_stopped() {
+            return Err(Halt::Stopped);
+        }
+        if let Some(id) = &completed.response_id {
+            self.conversation.mark_response(id);
+            if let Some(observer) = self.scope.services.emitter.observer() {
+                observer.response_completed(self.voice.turn(), id);
+            }
+        }
+        let follow_up = had_calls || !self.scope.inbox.is_empty();
+        Ok(Sampled {
+            completed,
+            follow_up,
+        })
+    }
+
+    async fn read_response(
+        &mut self,
+        request: ModelRequest,
+        response: &mut Response,
+        calls: &mut Calls,
+    ) -> Result<Completed, Halt> {
+        let scope = self.scope;
+        let mut stopped = pin!(scope.stop.stopped());
+        let mut stream: ModelStream = tokio::select! {
+            biased;
+            () = &mut stopped => return Err(Halt::Stopped),
+            opened = scope.services.model.stream(request) => opened.map_err(Halt::Failed)?,
+        };
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stopped => return Err(Halt::Stopped),
+                () = scope.services.emitter.ready() => {}
+            }
+            let event = tokio::select! {
+                biased;
+                () = &mut stopped => return Err(Halt::Stopped),
+                () = calls.drive() => continue,
+                event = stream.next() => event,
+            };
+            let event = event
+                .unwrap_or_else(|| Err(ModelError::cut_off()))
+                .map_err(Halt::Failed)?;
+            if let Some(completed) = self.take_event(response, calls, event) {
+                return Ok(completed);
+            }
+        }
+    }
+
+    pub(crate) fn request(&mut self) -> ModelRequest {
+        let settings = &self.scope.settings;
+        let model = &settings.model;
+        let effort = settings
+            .mode
+            .settings
+            .reasoning_effort
+            .or(model.default_effort);
+        ModelRequest {
+            thread_id: self.scope.services.emitter.thread().clone(),
+            turn_id: Arc::clone(&settings.id),
+            model: Arc::clone(model),
+            instructions: Arc::clone(&settings.instructions),
+            input: self.conversation.history.prompt(model.images),
+            tools: settings.tools.specs(),
+            parallel_tool_calls: model.parallel_tool_calls,
+            reasoning: model.reasoning.then_some(ReasoningRequest {
+                effort,
+                summary: settings.summary,
+            }),
+            service_tier: settings.service_tier,
+            verbosity: settings.verbosity,
+            output_schema: settings.output_schema.clone(),
+        }
+    }
+
+    fn say_retry(&self, repeat: u32, most: u32, error: ModelError) {
+        self.voice.say(EventMsg::StreamError(StreamErrorEvent {
+            message: format!("Reconnecting... {repeat}/{most}"),
+            codex_error_info: Some(CodexErrorInfo::ResponseStreamDisconnected {
+                http_status_code: error.http_status,
+            }),
+            additional_details: Some(error.message),
+        }));
+    }
+
+    fn window_exceeded(&mut self) {
+        if let Some(window) = self.scope.settings.model.effective_window() {
+            self.conversation.usage.fill(window);
+            self.voice.say(self.conversation.usage.event());
+        }
+    }
+
+    /// Takes the images out of the newest tool output, if that is where the bad one must be.
+    fn repair_image(&mut self) -> Result<(), Halt> {
+        if self.conversation.history.drop_newest_tool_images() {
+            return Ok(());
+        }
+        Err(Halt::Failed(ModelError {
+            message: "Invalid image in your last message. Please remove it and try again."
+                .to_owned(),
+            info: CodexErrorInfo::BadRequest,
+            retry: Retry::Never,
+            http_status: None,
+            invalid_image: false,
+        }))
+    }
+}
+
+impl ModelError {
+    pub(crate) fn cut_off() -> Self {
+        Self {
+            message:
+                "stream disconnected before completion: stream closed before response.completed"
+                    .to_owned(),
+            info: CodexErrorInfo::Other,
+            retry: Retry::Soon,
+            http_status: None,
+            invalid_image: false,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The settings of one turn. They are fixed when it starts; changes hold for the next one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_protocol::{
+    AskForApproval, CollaborationMode, Personality, ReasoningSummary, SandboxPolicy, ServiceTier,
+    Verbosity,
+};
+use serde_json::Value;
+
+use crate::ports::ModelInfo;
+use crate::tools::ToolSet;
+
+/// The settings of one turn.
+#[derive(Debug)]
+pub(crate) struct TurnSettings {
+    pub(crate) id: Arc<str>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) approval_policy: AskForApproval,
+    pub(crate) sandbox_policy: SandboxPolicy,
+    pub(crate) model: Arc<ModelInfo>,
+    pub(crate) mode: CollaborationMode,
+    pub(crate) summary: ReasoningSummary,
+    pub(crate) service_tier: Option<ServiceTier>,
+    pub(crate) verbosity: Option<Verbosity>,
+    pub(crate) personality: Option<Personality>,
+    pub(crate) output_schema: Option<Arc<Value>>,
+    /// The local date.
+    pub(crate) date: String,
+    /// The name of the time zone.
+    pub(crate) timezone: String,
+    pub(crate) shell: PathBuf,
+    /// The `instructions` of every request.
+    pub(crate) instructions: Arc<str>,
+    pub(crate) user_instructions: Option<Arc<str>>,
+    pub(crate) developer_instructions: Option<Arc<str>>,
+    pub(crate) tools: Arc<ToolSet>,
+}
+
+impl TurnSettings {
+    /// A path as the model means it.
+    pub(crate) fn resolve(&self, path: &str) -> PathBuf {
+        self.cwd.join(path)
+    }
+}

@@ -1,0 +1,88 @@
+//! Takes hidden markup out of text while it streams.
+//!
+//! What may be the beginning of a tag is held back until it is known to be one or not.
+
+const OPEN: &str = "<oai-mem-citation>";
+const CLOSE: &str = "</oai-mem-citation>";
+
+/// The filter of one message.
+#[derive(Debug, Default)]
+pub(crate) struct TextFilter {
+    held: String,
+    hidden: bool,
+}
+
+impl TextFilter {
+    /// Takes text in and answers what of it may be shown.
+    pub(crate) fn push(&mut self, text: String) -> String {
+        if self.held.is_empty() && !self.hidden && !text.contains('<') {
+            return text;
+        }
+        self.held.push_str(&text);
+        let mut shown = String::new();
+        loop {
+            let tag = if self.hidden { CLOSE } else { OPEN };
+            let (before, found) = match self.held.find(tag) {
+                Some(at) => (at, true),
+                None => (self.held.len() - partial(&self.held, tag), false),
+            };
+            if !self.hidden {
+                shown.push_str(&self.held[..before]);
+            }
+            self.held
+                .drain(..before + if found { tag.len() } else { 0 });
+            if !found {
+                return shown;
+            }
+            self.hidden = !self.hidden;
+        }
+    }
+
+    /// The text is over: what is held back was no tag.
+    pub(crate) fn finish(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        if std::mem::take(&mut self.hidden) {
+            String::new()
+        } else {
+            held
+        }
+    }
+}
+
+/// The visible part of a whole text.
+pub(crate) fn visible(text: &str) -> String {
+    let mut filter = TextFilter::default();
+    let mut shown = filter.push(text.to_owned());
+    shown.push_str(&filter.finish());
+    shown
+}
+
+/// How many bytes at the end of `text` may be the beginning of `tag`.
+fn partial(text: &str, tag: &str) -> usize {
+    let longest = tag.len().min(text.len() + 1) - 1;
+    (1..=longest)
+        .rev()
+        .find(|length| text.ends_with(&tag[..*length]))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_makes_no_difference_how_the_text_is_cut() {
+        let text = "a < b <oai-mem-citation>x</oai-mem-citation>é<oai <oai-mem-citation>y";
+        for step in 1..8 {
+            let mut filter = TextFilter::default();
+            let mut shown = String::new();
+            let characters: Vec<char> = text.chars().collect();
+            for chunk in characters.chunks(step) {
+                shown.push_str(&filter.push(chunk.iter().collect()));
+            }
+            shown.push_str(&filter.finish());
+            assert_eq!(shown, "a < b é<oai ");
+        }
+        assert_eq!(visible("x <oai"), "x <oai");
+    }
+}

@@ -1,0 +1,145 @@
+//! Failures of the model: repeated where that helps, told where it does not.
+
+use std::time::Duration;
+
+use codex_core::{ModelEvent, Retry};
+use codex_protocol::*;
+
+use crate::support::*;
+
+async fn recovers(replies: Vec<Reply>) -> Driver {
+    let mut driver = Driver::new().await;
+    let repeats = replies.len();
+    for reply in replies {
+        driver.model.push(reply);
+    }
+    driver.model.push(Reply::Events(says("fine", &[])));
+    driver.say("hi").await;
+    let over = driver.turn_over().await;
+    let EventMsg::TurnComplete(complete) = over.msg else {
+        panic!("{over:?}")
+    };
+    assert_eq!(complete.last_agent_message.as_deref(), Some("fine"));
+    let notices = driver
+        .names()
+        .iter()
+        .filter(|name| *name == "stream_error")
+        .count();
+    assert_eq!(notices, repeats);
+    assert!(!driver.names().contains(&"error".to_owned()));
+    driver.assert_ends();
+    driver
+}
+
+#[tokio::test]
+async fn before_the_first_byte() {
+    let driver = recovers(vec![
+        Reply::Refused(broken(Retry::Soon)),
+        Reply::Events(vec![Err(broken(Retry::After(Duration::from_secs(7))))]),
+    ])
+    .await;
+    let waits = driver.clock.sleeps();
+    assert_eq!(waits, [Duration::from_millis(200), Duration::from_secs(7)]);
+}
+
+#[tokio::test]
+async fn in_a_text_delta() {
+    let mut events = starts("hello", &["hel"]);
+    events.push(Err(broken(Retry::Soon)));
+    recovers(vec![Reply::Events(events)]).await;
+}
+
+#[tokio::test]
+async fn at_the_end_of_a_stream_that_was_cut() {
+    let driver = recovers(vec![Reply::Events(starts("hello", &["hel"]))]).await;
+    let notice = driver.seen.iter().find_map(|event| match &event.msg {
+        EventMsg::StreamError(notice) => Some(notice.clone()),
+        _ => None,
+    });
+    let notice = notice.unwrap();
+    assert_eq!(notice.message, "Reconnecting... 1/5");
+    assert!(
+        notice
+            .additional_details
+            .unwrap()
+            .contains("before response.completed")
+    );
+}
+
+#[tokio::test]
+async fn a_tool_that_ran_before_the_cut_is_not_forgotten() {
+    let events = vec![
+        Ok(ModelEvent::ItemDone(plan_call("a"))),
+        Err(broken(Retry::Soon)),
+    ];
+    let driver = recovers(vec![Reply::Events(events)]).await;
+    assert_eq!(outputs(&driver.model.inputs()[1]), ["Plan updated"]);
+}
+
+async fn fails(replies: Vec<Reply>, message: &str) -> Driver {
+    let mut driver = Driver::with(|config| config.stream_max_retries = 1).await;
+    for reply in replies {
+        driver.model.push(reply);
+    }
+    driver.say("hi").await;
+    let over = driver.turn_over().await;
+    assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
+    let errors: Vec<String> = driver
+        .seen
+        .iter()
+        .filter_map(|event| match &event.msg {
+            EventMsg::Error(error) => Some(error.message.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(errors, [message]);
+    driver.assert_ends();
+    driver.model.push(Reply::Events(says("again", &[])));
+    driver.say("again").await;
+    driver.turn_over().await;
+    driver.assert_ends();
+    driver
+}
+
+#[tokio::test]
+async fn what_would_fail_again_is_told_at_once() {
+    let error = ModelErrorText::new("no such model");
+    fails(vec![Reply::Refused(error.clone())], "no such model").await;
+    let mut events = starts("hello", &["hel"]);
+    events.push(Err(error));
+    fails(vec![Reply::Events(events)], "no such model").await;
+}
+
+#[tokio::test]
+async fn what_fails_too_often_is_told() {
+    let refused = || Reply::Refused(broken(Retry::Soon));
+    fails(
+        vec![refused(), refused()],
+        "stream disconnected before completion: test",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_full_window_is_counted() {
+    let mut error = ModelErrorText::new("too long");
+    error.info = CodexErrorInfo::ContextWindowExceeded;
+    let driver = fails(vec![Reply::Refused(error)], "too long").await;
+    let counted = driver.seen.iter().find_map(|event| match &event.msg {
+        EventMsg::TokenCount(count) => count.info,
+        _ => None,
+    });
+    assert_eq!(counted.unwrap().total_token_usage.total_tokens, 258_400);
+}
+
+struct ModelErrorText;
+
+impl ModelErrorText {
+    #[allow(clippy::new_ret_no_self)]
+    fn new(message: &str) -> codex_core::ModelError {
+        codex_core::ModelError {
+            message: message.to_owned(),
+            ..broken(Retry::Never)
+        }
+    }
+}

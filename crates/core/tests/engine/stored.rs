@@ -1,0 +1,138 @@
+//! What is stored, and what comes of it: resuming, forking, rolling back.
+
+use codex_core::{ForkAt, Started};
+use codex_protocol::*;
+
+use crate::support::*;
+
+async fn three_turns() -> Driver {
+    let mut driver = Driver::new().await;
+    for text in ["one", "two", "three"] {
+        driver.model.push(Reply::Events(says(text, &[])));
+        driver.say(&format!("say {text}")).await;
+        driver.turn_over().await;
+    }
+    driver
+}
+
+/// What the model is sent when `started` is asked one more thing.
+async fn next_input(driver: &Driver, started: Started) -> serde_json::Value {
+    let model = driver.model.clone();
+    let Started { thread, mut events } = started;
+    model.push(Reply::Events(says("more", &[])));
+    thread.submit(user_input("more?")).await.unwrap();
+    loop {
+        let event = tokio::time::timeout(PATIENCE, events.next())
+            .await
+            .unwrap()
+            .unwrap();
+        if let EventMsg::TurnComplete(_) = event.msg {
+            break;
+        }
+    }
+    model.inputs().pop().unwrap()
+}
+
+#[tokio::test]
+async fn a_resumed_thread_goes_on_as_if_it_had_never_stopped() {
+    let mut driver = three_turns().await;
+    let before = driver.model.inputs().pop().unwrap();
+    let path = driver.thread.rollout_path().unwrap().to_owned();
+    let id = driver.thread.id().clone();
+    driver.manager.close(&id).await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ShutdownComplete))
+        .await;
+    let started = driver
+        .manager
+        .resume(&path, config(&driver.home), None)
+        .unwrap();
+    assert_eq!(started.thread.id(), &id);
+    let after = next_input(&driver, started).await;
+    let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());
+    assert_eq!(after[..before.len()], before[..]);
+    assert_eq!(after.len(), before.len() + 2);
+}
+
+#[tokio::test]
+async fn a_fork_takes_along_what_it_should() {
+    let driver = three_turns().await;
+    let path = driver.thread.rollout_path().unwrap().to_owned();
+    let fork = |at| {
+        driver
+            .manager
+            .fork(&path, at, config(&driver.home), None)
+            .unwrap()
+    };
+    let all = next_input(&driver, fork(ForkAt::End)).await;
+    assert_eq!(texts(&all, "assistant"), ["one", "two", "three"]);
+    let started = fork(ForkAt::BeforeUserMessage(1));
+    assert_ne!(started.thread.id(), driver.thread.id());
+    let part = next_input(&driver, started).await;
+    assert_eq!(texts(&part, "assistant"), ["one"]);
+    assert_eq!(texts(&part, "user")[1..], ["say one", "more?"]);
+}
+
+#[tokio::test]
+async fn turns_that_were_taken_back_stay_so() {
+    let mut driver = three_turns().await;
+    driver.submit(Op::ThreadRollback { num_turns: 0 }).await;
+    driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
+    driver.submit(Op::ThreadRollback { num_turns: 2 }).await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ThreadRolledBack(_)))
+        .await;
+    let path = driver.thread.rollout_path().unwrap().to_owned();
+    let id = driver.thread.id().clone();
+    driver.manager.close(&id).await;
+    let started = driver
+        .manager
+        .resume(&path, config(&driver.home), None)
+        .unwrap();
+    let input = next_input(&driver, started).await;
+    assert_eq!(texts(&input, "assistant"), ["one"]);
+    assert_eq!(texts(&input, "user")[1..], ["say one", "more?"]);
+}
+
+#[tokio::test]
+async fn a_compacted_thread_holds_words_and_summary() {
+    let mut driver = three_turns().await;
+    driver.model.push(Reply::Events(says("summary", &[])));
+    driver.submit(Op::Compact).await;
+    driver.turn_over().await;
+    assert!(driver.names().contains(&"context_compacted".to_owned()));
+    driver.assert_ends();
+    let path = driver.thread.rollout_path().unwrap().to_owned();
+    let id = driver.thread.id().clone();
+    driver.manager.close(&id).await;
+    let started = driver
+        .manager
+        .resume(&path, config(&driver.home), None)
+        .unwrap();
+    let input = next_input(&driver, started).await;
+    let said = texts(&input, "user");
+    assert_eq!(said[..3], ["say one", "say two", "say three"]);
+    assert!(said[3].ends_with("\nsummary"));
+    assert!(said[4].starts_with("<environment_context>"));
+    assert_eq!(said[5], "more?");
+    assert_eq!(texts(&input, "assistant"), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_torn_file_loads_and_its_open_call_is_closed() {
+    let driver = three_turns().await;
+    let path = driver.thread.rollout_path().unwrap().to_owned();
+    driver.manager.close(driver.thread.id()).await;
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    let call = serde_json::to_string(&plan_call("torn")).unwrap();
+    text.push_str(&format!(
+        "{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{call}}}\n{{\"timest"
+    ));
+    std::fs::write(&path, text).unwrap();
+    let started = driver
+        .manager
+        .resume(&path, config(&driver.home), None)
+        .unwrap();
+    let input = next_input(&driver, started).await;
+    assert_eq!(outputs(&input), ["aborted"]);
+}

@@ -1,0 +1,511 @@
+//! A scripted model, a clock that tests wind, and a driver of one thread.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use codex_core::*;
+use codex_exec::{Chunk, ExitStatus, Launch, SpawnError, Stream};
+use codex_protocol::*;
+use codex_sandbox::{Levels, Namespaces};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::{Notify, mpsc};
+
+/// From here on a sleep is a time limit of a command.
+const TIME_LIMITS: Duration = Duration::from_secs(10);
+
+/// How long a test waits for an event before it gives up.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One response of the scripted model.
+pub(crate) enum Reply {
+    /// These events, and then the end of the stream.
+    Events(Vec<Result<ModelEvent, ModelError>>),
+    /// These events, and then silence.
+    Stall(Vec<Result<ModelEvent, ModelError>>),
+    /// No stream at all.
+    Refused(ModelError),
+    /// Silence before anything.
+    Silence,
+    /// Events that the test feeds.
+    Fed(mpsc::UnboundedReceiver<ModelEvent>),
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct ScriptedModel(Arc<Script>);
+
+#[derive(Default)]
+struct Script {
+    replies: Mutex<VecDeque<Reply>>,
+    requests: Mutex<Vec<Value>>,
+    asked: Notify,
+}
+
+impl fmt::Debug for ScriptedModel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ScriptedModel")
+    }
+}
+
+impl ScriptedModel {
+    pub(crate) fn push(&self, reply: Reply) {
+        self.0.replies.lock().unwrap().push_back(reply);
+    }
+
+    /// The `input` of every request so far.
+    pub(crate) fn inputs(&self) -> Vec<Value> {
+        self.0.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) async fn wait_for_request(&self, number: usize) {
+        let waiting = async {
+            while self.inputs().len() < number {
+                self.0.asked.notified().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting)
+            .await
+            .expect("the model is asked");
+    }
+}
+
+impl Model for ScriptedModel {
+    fn info(&self, name: &str) -> Arc<ModelInfo> {
+        Arc::new(ModelInfo {
+            is_guess: false,
+            parallel_tool_calls: true,
+            ..ModelInfo::guess(name)
+        })
+    }
+
+    fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {
+        let input = serde_json::to_value(&request.input).unwrap();
+        self.0.requests.lock().unwrap().push(input);
+        self.0.asked.notify_one();
+        let reply = self
+            .0
+            .replies
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("a scripted reply");
+        Box::pin(async move {
+            Ok(match reply {
+                Reply::Events(events) => futures::stream::iter(events).boxed(),
+                Reply::Stall(events) => futures::stream::iter(events)
+                    .chain(futures::stream::pending())
+                    .boxed(),
+                Reply::Refused(error) => return Err(error),
+                Reply::Silence => std::future::pending().await,
+                Reply::Fed(events) => futures::stream::unfold(events, |mut events| async {
+                    let event = events.recv().await?;
+                    Some((Ok(event), events))
+                })
+                .boxed(),
+            })
+        })
+    }
+}
+
+/// Processes that only pretend: a command prints its script's words and ends.
+///
+/// `print X` prints, `fail X` prints and ends with 1, `hang` never ends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FakeProcesses(Arc<Mutex<Vec<Launch>>>);
+
+impl FakeProcesses {
+    /// What was started.
+    pub(crate) fn launches(&self) -> Vec<Launch> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Processes for FakeProcesses {
+    fn levels(&self) -> Levels {
+        Levels {
+            landlock: 7,
+            seccomp: true,
+            namespaces: Namespaces::MountsAndProcesses,
+            seatbelt: false,
+        }
+    }
+
+    fn start(&self, launch: Launch) -> BoxFuture<'static, Result<RunningProcess, SpawnError>> {
+        let script = launch.command.last().unwrap().to_str().unwrap().to_owned();
+        self.0.lock().unwrap().push(launch);
+        Box::pin(async move {
+            let (verb, words) = script.split_once(' ').unwrap_or((&script, ""));
+            let status = match verb {
+                "hang" => None,
+                "fail" => Some(ExitStatus::Code(1)),
+                _ => Some(ExitStatus::Code(0)),
+            };
+            let bytes = Bytes::copy_from_slice(words.as_bytes());
+            let chunk = (!words.is_empty()).then_some(Chunk {
+                stream: Stream::Stdout,
+                bytes,
+            });
+            Ok(RunningProcess {
+                owner: Box::new(FakeProcess(status)),
+                output: futures::stream::iter(chunk).boxed(),
+                input: None,
+            })
+        })
+    }
+}
+
+#[derive(Debug)]
+struct FakeProcess(Option<ExitStatus>);
+
+impl ProcessOwner for FakeProcess {
+    fn ended(&self) -> BoxFuture<'_, ExitStatus> {
+        match self.0 {
+            Some(status) => Box::pin(std::future::ready(status)),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
+    fn kill(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// A clock whose sleeps end when the test says so.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TestClock(Arc<ClockState>);
+
+#[derive(Debug, Default)]
+struct ClockState {
+    sleeps: Mutex<Vec<Duration>>,
+    holds: Mutex<bool>,
+    released: Notify,
+}
+
+impl TestClock {
+    /// From now on sleeps last until the test ends.
+    pub(crate) fn hold(&self) {
+        *self.0.holds.lock().unwrap() = true;
+    }
+
+    pub(crate) fn sleeps(&self) -> Vec<Duration> {
+        self.0.sleeps.lock().unwrap().clone()
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(250)
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        // Windows and time limits, which the tests never reach, in contrast to waits for a retry.
+        if duration < Duration::from_millis(160) || duration >= TIME_LIMITS {
+            return Box::pin(tokio::time::sleep(Duration::from_secs(5)));
+        }
+        self.0.sleeps.lock().unwrap().push(duration);
+        let state = Arc::clone(&self.0);
+        let held = *self.0.holds.lock().unwrap();
+        Box::pin(async move {
+            if held {
+                state.released.notified().await;
+            }
+        })
+    }
+
+    fn zone(&self) -> TimeZone {
+        TimeZone::UTC
+    }
+
+    fn jitter(&self) -> f64 {
+        0.5
+    }
+}
+
+/// One thread with everything around it.
+pub(crate) struct Driver {
+    pub(crate) model: ScriptedModel,
+    pub(crate) clock: TestClock,
+    pub(crate) processes: FakeProcesses,
+    pub(crate) manager: ThreadManager,
+    pub(crate) thread: Thread,
+    pub(crate) events: Events,
+    pub(crate) home: Arc<TempDir>,
+    /// Everything that was seen.
+    pub(crate) seen: Vec<Event>,
+}
+
+impl Driver {
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    pub(crate) async fn with(change: impl FnOnce(&mut SessionConfig)) -> Self {
+        let home = Arc::new(tempfile::tempdir().unwrap());
+        let model = ScriptedModel::default();
+        let clock = TestClock::default();
+        let processes = FakeProcesses::default();
+        let manager = ThreadManager::new(Ports {
+            model: Arc::new(model.clone()),
+            processes: Arc::new(processes.clone()),
+            clock: Arc::new(clock.clone()),
+            ids: Arc::new(RandomIds),
+            writer: codex_rollout::Writer::start().unwrap(),
+        });
+        let mut config = config(&home);
+        change(&mut config);
+        let Started { thread, events } = manager.start(config, None).unwrap();
+        let seen = Vec::new();
+        let mut driver = Self {
+            model,
+            clock,
+            processes,
+            manager,
+            thread,
+            events,
+            home,
+            seen,
+        };
+        driver
+            .until(|msg| matches!(msg, EventMsg::SessionConfigured(_)))
+            .await;
+        driver
+    }
+
+    pub(crate) async fn say(&self, text: &str) -> String {
+        self.thread.submit(user_input(text)).await.unwrap()
+    }
+
+    pub(crate) async fn submit(&self, op: Op) -> String {
+        self.thread.submit(op).await.unwrap()
+    }
+
+    /// Reads events up to the one that is wanted.
+    pub(crate) async fn until(&mut self, wanted: impl Fn(&EventMsg) -> bool) -> Event {
+        loop {
+            let next = tokio::time::timeout(PATIENCE, self.events.next()).await;
+            let event = next
+                .unwrap_or_else(|_| panic!("no such event; seen: {:#?}", self.names()))
+                .expect("the thread is open");
+            self.seen.push(event.clone());
+            if wanted(&event.msg) {
+                return event;
+            }
+        }
+    }
+
+    pub(crate) async fn turn_over(&mut self) -> Event {
+        self.until(|msg| matches!(msg, EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_)))
+            .await
+    }
+
+    /// The types of all events so far.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.seen.iter().map(|event| name(&event.msg)).collect()
+    }
+
+    /// The lines of the rollout: `type/type of payload`.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.thread.rollout_path().unwrap()).unwrap();
+        text.lines()
+            .map(|line| {
+                let line: Value = serde_json::from_str(line).unwrap();
+                let kind = line["type"].as_str().unwrap().to_owned();
+                match line["payload"]["type"].as_str() {
+                    Some(inner) => inner.to_owned(),
+                    None => kind,
+                }
+            })
+            .collect()
+    }
+
+    /// Everything that started has ended, once, in order.
+    pub(crate) fn assert_ends(&self) {
+        let mut turns = 0;
+        let mut items: Vec<String> = Vec::new();
+        for event in &self.seen {
+            match &event.msg {
+                EventMsg::TurnStarted(_) => {
+                    assert_eq!(turns, 0, "one turn at a time");
+                    turns += 1;
+                }
+                EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_) => {
+                    turns -= 1;
+                    assert!(items.is_empty(), "items left open: {items:?}");
+                }
+                EventMsg::ItemStarted(item) => items.push(item.item.id().unwrap().to_owned()),
+                EventMsg::ItemCompleted(item) => close(&mut items, item.item.id().unwrap()),
+                EventMsg::PatchApplyBegin(begin) => items.push(begin.call_id.clone()),
+                EventMsg::PatchApplyEnd(end) => close(&mut items, &end.call_id),
+                EventMsg::DynamicToolCallRequest(begin) => items.push(begin.call_id.clone()),
+                EventMsg::DynamicToolCallResponse(end) => close(&mut items, &end.call_id),
+                EventMsg::ExecCommandBegin(begin) => items.push(begin.call_id.clone()),
+                EventMsg::ExecCommandEnd(end) => close(&mut items, &end.call_id),
+                _ => {}
+            }
+        }
+        assert_eq!(turns, 0, "a turn left open");
+    }
+}
+
+fn close(items: &mut Vec<String>, id: &str) {
+    let at = items.iter().position(|open| open == id);
+    items.remove(at.unwrap_or_else(|| panic!("{id} ended without a start")));
+}
+
+pub(crate) fn config(home: &TempDir) -> SessionConfig {
+    let mut config = SessionConfig::new(home.path(), home.path(), "mock-model");
+    config.approval_policy = AskForApproval::Never;
+    config.sandbox_policy = SandboxPolicy::DangerFullAccess;
+    config
+}
+
+pub(crate) fn name(msg: &EventMsg) -> String {
+    serde_json::to_value(msg).unwrap()["type"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+pub(crate) fn user_input(text: &str) -> Op {
+    Op::UserInput(UserInputOp {
+        items: vec![text_input(text)],
+        ..UserInputOp::default()
+    })
+}
+
+pub(crate) fn text_input(text: &str) -> UserInput {
+    UserInput::Text {
+        text: text.to_owned(),
+        text_elements: Vec::new(),
+    }
+}
+
+pub(crate) fn message(text: &str) -> ResponseItem {
+    ResponseItem::Message {
+        role: "assistant".to_owned(),
+        content: vec![ContentItem::OutputText {
+            text: text.to_owned(),
+        }],
+        end_turn: None,
+        phase: None,
+        id: Some(format!("msg_{text}")),
+    }
+}
+
+pub(crate) fn call(name: &str, arguments: Value, id: &str) -> ResponseItem {
+    ResponseItem::FunctionCall {
+        name: name.to_owned(),
+        namespace: None,
+        arguments: match arguments {
+            Value::String(raw) => raw,
+            other => other.to_string(),
+        },
+        call_id: id.to_owned(),
+        id: None,
+    }
+}
+
+pub(crate) fn completed(id: &str) -> ModelEvent {
+    let usage = TokenUsage {
+        input_tokens: 10,
+        output_tokens: 5,
+        total_tokens: 15,
+        ..TokenUsage::default()
+    };
+    ModelEvent::Completed {
+        response_id: id.to_owned(),
+        usage: Some(usage),
+    }
+}
+
+/// A whole message in deltas.
+pub(crate) fn says(text: &str, deltas: &[&str]) -> Vec<Result<ModelEvent, ModelError>> {
+    let mut events = starts(text, deltas);
+    events.push(Ok(ModelEvent::ItemDone(message(text))));
+    events.push(Ok(completed(&format!("resp_{text}"))));
+    events
+}
+
+/// The beginning of a message.
+pub(crate) fn starts(text: &str, deltas: &[&str]) -> Vec<Result<ModelEvent, ModelError>> {
+    let mut events = vec![Ok(ModelEvent::ItemAdded(message(text)))];
+    events.extend(
+        deltas
+            .iter()
+            .map(|delta| Ok(ModelEvent::TextDelta((*delta).to_owned()))),
+    );
+    events
+}
+
+pub(crate) fn calls(items: Vec<ResponseItem>) -> Vec<Result<ModelEvent, ModelError>> {
+    let mut events: Vec<_> = items
+        .into_iter()
+        .map(|item| Ok(ModelEvent::ItemDone(item)))
+        .collect();
+    events.push(Ok(completed("resp_calls")));
+    events
+}
+
+pub(crate) fn broken(retry: Retry) -> ModelError {
+    ModelError {
+        message: "stream disconnected before completion: test".to_owned(),
+        info: CodexErrorInfo::Other,
+        retry,
+        http_status: None,
+        invalid_image: false,
+    }
+}
+
+/// Texts of all messages of a role in a request.
+pub(crate) fn texts(input: &Value, role: &str) -> Vec<String> {
+    let messages = input
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|item| item["role"] == role);
+    let parts = messages.flat_map(|item| item["content"].as_array().unwrap().clone());
+    parts
+        .map(|part| part["text"].as_str().unwrap_or("").to_owned())
+        .collect()
+}
+
+/// The outputs of calls in a request.
+pub(crate) fn outputs(input: &Value) -> Vec<Value> {
+    let is_output = |item: &&Value| {
+        item["type"]
+            .as_str()
+            .is_some_and(|kind| kind.ends_with("call_output"))
+    };
+    input
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_output)
+        .map(|item| item["output"].clone())
+        .collect()
+}
+
+pub(crate) fn plan_call(id: &str) -> ResponseItem {
+    let step = json!({ "step": "look", "status": "in_progress" });
+    call("update_plan", json!({ "plan": [step] }), id)
+}
+
+/// A script for the shell.
+pub(crate) fn script(script: &str, id: &str) -> ResponseItem {
+    call(
+        "shell_command",
+        json!({ "command": script, "login": false }),
+        id,
+    )
+}

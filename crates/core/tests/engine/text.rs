@@ -1,0 +1,160 @@
+//! Turns of text, and calls that need no process.
+
+use codex_protocol::*;
+use serde_json::json;
+
+use crate::support::*;
+
+#[tokio::test]
+async fn a_text_turn_tells_its_events_in_order() {
+    let mut driver = Driver::new().await;
+    driver
+        .model
+        .push(Reply::Events(says("hello", &["hel", "lo"])));
+    let id = driver.say("hi").await;
+    let over = driver.turn_over().await;
+    assert_eq!(over.id, id);
+    let EventMsg::TurnComplete(complete) = over.msg else {
+        panic!("{over:?}")
+    };
+    assert_eq!(complete.last_agent_message.as_deref(), Some("hello"));
+    assert_eq!(complete.response_id.as_deref(), Some("resp_hello"));
+    assert_eq!(
+        driver.names()[1..],
+        [
+            "task_started",
+            "item_started",
+            "item_completed",
+            "user_message",
+            "item_started",
+            "agent_message_content_delta",
+            "agent_message_content_delta",
+            "item_completed",
+            "agent_message",
+            "token_count",
+            "task_complete",
+        ]
+    );
+    driver.assert_ends();
+    driver.manager.close(driver.thread.id()).await;
+    assert_eq!(
+        driver.lines(),
+        [
+            "session_meta",
+            "task_started",
+            "message",
+            "message",
+            "turn_context",
+            "message",
+            "user_message",
+            "agent_message",
+            "message",
+            "token_count",
+            "task_complete",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_next_turn_carries_the_first() {
+    let mut driver = Driver::new().await;
+    for text in ["one", "two"] {
+        driver.model.push(Reply::Events(says(text, &[])));
+        driver.say(&format!("say {text}")).await;
+        driver.turn_over().await;
+    }
+    let inputs = driver.model.inputs();
+    assert_eq!(texts(&inputs[1], "assistant"), ["one"]);
+    let said = texts(&inputs[1], "user");
+    assert_eq!(said[1..], ["say one", "say two"]);
+    assert!(said[0].starts_with("<environment_context>"));
+    let first = inputs[0].as_array().unwrap();
+    assert_eq!(inputs[1].as_array().unwrap()[..first.len()], first[..]);
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn calls_are_answered_in_order_and_the_model_is_asked_again() {
+    let mut driver = Driver::new().await;
+    let bad = call("update_plan", json!({ "plan": 7 }), "b");
+    let unknown = call("no_such_tool", json!({}), "c");
+    driver
+        .model
+        .push(Reply::Events(calls(vec![plan_call("a"), bad, unknown])));
+    driver.model.push(Reply::Events(says("done", &[])));
+    driver.say("plan").await;
+    driver.turn_over().await;
+    let outputs = outputs(&driver.model.inputs()[1]);
+    assert_eq!(outputs[0], "Plan updated");
+    assert!(
+        outputs[1]
+            .as_str()
+            .unwrap()
+            .starts_with("failed to parse function arguments: ")
+    );
+    assert_eq!(outputs[2], "unsupported call: no_such_tool");
+    assert!(driver.names().contains(&"plan_update".to_owned()));
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn a_client_can_go_back_to_an_earlier_response() {
+    let mut driver = Driver::new().await;
+    for text in ["one", "two", "three"] {
+        driver.model.push(Reply::Events(says(text, &[])));
+    }
+    driver.say("first").await;
+    driver.turn_over().await;
+    driver.say("second").await;
+    driver.turn_over().await;
+    let back = UserInputOp {
+        items: vec![text_input("other")],
+        last_response_id: Some("resp_one".to_owned()),
+        ..UserInputOp::default()
+    };
+    driver.submit(Op::UserInput(back)).await;
+    driver.turn_over().await;
+    let last = driver.model.inputs().pop().unwrap();
+    assert_eq!(texts(&last, "user")[1..], ["first", "other"]);
+    assert_eq!(texts(&last, "assistant"), ["one"]);
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn changed_settings_are_told_and_nothing_else() {
+    let mut driver = Driver::new().await;
+    for text in ["one", "two", "three"] {
+        driver.model.push(Reply::Events(says(text, &[])));
+    }
+    driver.say("first").await;
+    driver.turn_over().await;
+    driver.say("second").await;
+    driver.turn_over().await;
+    driver
+        .submit(Op::OverrideTurnContext(Box::new(OverrideTurnContext {
+            approval_policy: Some(AskForApproval::OnRequest),
+            ..OverrideTurnContext::default()
+        })))
+        .await;
+    driver.say("third").await;
+    driver.turn_over().await;
+    let developer: Vec<usize> = driver
+        .model
+        .inputs()
+        .iter()
+        .map(|input| texts(input, "developer").len())
+        .collect();
+    assert_eq!(developer, [1, 1, 2]);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_an_error_and_the_thread_goes_on() {
+    let mut driver = Driver::new().await;
+    driver.submit(Op::Undo).await;
+    let event = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
+    assert!(format!("{event:?}").contains("`undo` is not supported"));
+    driver.model.push(Reply::Events(says("ok", &[])));
+    driver.say("still there?").await;
+    driver.turn_over().await;
+    driver.assert_ends();
+}

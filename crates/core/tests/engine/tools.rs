@@ -1,0 +1,480 @@
+//! Commands, patches and questions: what is asked, what runs, what the model reads.
+
+use std::time::{Duration, Instant};
+
+use codex_core::{ModelEvent, Retry};
+use codex_protocol::*;
+use serde_json::json;
+
+use crate::support::*;
+
+/// A turn with these calls, and what the model is answered.
+async fn outputs_of(driver: &mut Driver, items: Vec<ResponseItem>) -> Vec<serde_json::Value> {
+    driver.model.push(Reply::Events(calls(items)));
+    driver.model.push(Reply::Events(says("done", &[])));
+    driver.say("go").await;
+    let over = driver.turn_over().await;
+    assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
+    driver.assert_ends();
+    outputs(&driver.model.inputs().pop().unwrap())
+}
+
+async fn asking() -> Driver {
+    Driver::with(|config| {
+        config.approval_policy = AskForApproval::UnlessTrusted;
+        config.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+            writable_roots: Vec::new(),
+            read_only_access: ReadOnlyAccess::FullAccess,
+            network_access: false,
+            exclude_tmpdir_env_var: true,
+            exclude_slash_tmp: true,
+        };
+    })
+    .await
+}
+
+/// Starts a turn whose command is asked about.
+async fn asked_about(driver: &mut Driver, command: &str) {
+    driver
+        .model
+        .push(Reply::Events(calls(vec![script(command, "c1")])));
+    driver.say("go").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
+        .await;
+}
+
+async fn decide(driver: &Driver, decision: ReviewDecision) {
+    let id = "c1".to_owned();
+    driver
+        .submit(Op::ExecApproval {
+            id,
+            turn_id: None,
+            decision,
+        })
+        .await;
+}
+
+fn ends(driver: &Driver) -> Vec<ExecCommandStatus> {
+    let end = |event: &Event| match &event.msg {
+        EventMsg::ExecCommandEnd(end) => Some(end.status),
+        _ => None,
+    };
+    driver.seen.iter().filter_map(end).collect()
+}
+
+#[tokio::test]
+async fn a_command_runs_and_the_model_reads_its_output() {
+    let mut driver = Driver::new().await;
+    let items = vec![script("print hello", "a"), script("fail oh", "b")];
+    let outputs = outputs_of(&mut driver, items).await;
+    assert_eq!(
+        outputs[0],
+        "Exit code: 0\nWall time: 0 seconds\nOutput:\nhello"
+    );
+    assert_eq!(
+        outputs[1],
+        "Exit code: 1\nWall time: 0 seconds\nOutput:\noh"
+    );
+    assert_eq!(
+        ends(&driver),
+        [ExecCommandStatus::Completed, ExecCommandStatus::Failed]
+    );
+    let launch = &driver.processes.launches()[0];
+    assert_eq!(launch.command, ["/bin/bash", "-c", "print hello"]);
+    assert!(
+        launch
+            .environment
+            .iter()
+            .any(|(name, _)| name == "CODEX_THREAD_ID")
+    );
+}
+
+#[tokio::test]
+async fn bad_arguments_are_answered() {
+    let mut driver = Driver::new().await;
+    let items = vec![
+        call("shell_command", json!({}), "a"),
+        call("shell", json!({ "command": [] }), "b"),
+        call("shell_command", json!(""), "c"),
+        call(
+            "shell_command",
+            json!({ "command": "x", "sandbox_permissions": "require_escalated" }),
+            "d",
+        ),
+    ];
+    let outputs = outputs_of(&mut driver, items).await;
+    let missing = "failed to parse function arguments: missing field `command`";
+    assert!(
+        outputs[0].as_str().unwrap().starts_with(missing),
+        "{outputs:?}"
+    );
+    assert_eq!(outputs[1], "command args are empty");
+    let nothing =
+        "failed to parse function arguments: EOF while parsing a value at line 1 column 0";
+    assert_eq!(outputs[2], nothing);
+    assert!(
+        outputs[3]
+            .as_str()
+            .unwrap()
+            .starts_with("approval policy is Never; reject command")
+    );
+    assert!(driver.processes.launches().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_approved_runs() {
+    let mut driver = asking().await;
+    asked_about(&mut driver, "print x").await;
+    driver.model.push(Reply::Events(says("done", &[])));
+    decide(&driver, ReviewDecision::Approved).await;
+    driver.turn_over().await;
+    assert_eq!(ends(&driver), [ExecCommandStatus::Completed]);
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn what_is_declined_does_not_run_and_the_turn_goes_on() {
+    let mut driver = asking().await;
+    asked_about(&mut driver, "print x").await;
+    driver.model.push(Reply::Events(says("done", &[])));
+    decide(&driver, ReviewDecision::Denied).await;
+    let over = driver.turn_over().await;
+    assert!(matches!(over.msg, EventMsg::TurnComplete(_)));
+    assert_eq!(ends(&driver), [ExecCommandStatus::Declined]);
+    let outputs = outputs(&driver.model.inputs().pop().unwrap());
+    assert_eq!(outputs, ["exec command rejected by user"]);
+    assert!(driver.processes.launches().is_empty());
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn what_is_approved_for_the_session_is_not_asked_again() {
+    let mut driver = asking().await;
+    asked_about(&mut driver, "print x").await;
+    driver
+        .model
+        .push(Reply::Events(calls(vec![script("print x", "c2")])));
+    driver.model.push(Reply::Events(says("done", &[])));
+    decide(&driver, ReviewDecision::ApprovedForSession).await;
+    driver.turn_over().await;
+    assert_eq!(ends(&driver).len(), 2);
+    let asked = driver
+        .names()
+        .iter()
+        .filter(|name| *name == "exec_approval_request")
+        .count();
+    assert_eq!(asked, 1);
+}
+
+#[tokio::test]
+async fn a_rule_lets_through_what_begins_with_its_words() {
+    let mut driver = asking().await;
+    asked_about(&mut driver, "print x").await;
+    driver
+        .model
+        .push(Reply::Events(calls(vec![script("print x y", "c2")])));
+    driver.model.push(Reply::Events(says("done", &[])));
+    let proposed_execpolicy_amendment = vec!["print".to_owned(), "x".to_owned()];
+    decide(
+        &driver,
+        ReviewDecision::ApprovedExecpolicyAmendment {
+            proposed_execpolicy_amendment,
+        },
+    )
+    .await;
+    driver.turn_over().await;
+    assert_eq!(ends(&driver).len(), 2);
+    let told = texts(&driver.model.inputs().pop().unwrap(), "developer");
+    assert!(told.contains(&"Approved command prefix saved:\n- [\"print\", \"x\"]".to_owned()));
+}
+
+#[tokio::test]
+async fn stopping_at_an_approval_ends_the_turn() {
+    let mut driver = asking().await;
+    asked_about(&mut driver, "print x").await;
+    decide(&driver, ReviewDecision::Abort).await;
+    let over = driver.turn_over().await;
+    assert!(matches!(over.msg, EventMsg::TurnAborted(_)), "{over:?}");
+    assert_eq!(ends(&driver), [ExecCommandStatus::Declined]);
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn an_interrupt_during_an_approval() {
+    let mut driver = asking().await;
+    asked_about(&mut driver, "print x").await;
+    interrupted(&mut driver).await;
+    assert_eq!(ends(&driver), [ExecCommandStatus::Declined]);
+}
+
+#[tokio::test]
+async fn an_interrupt_during_a_tool() {
+    let mut driver = Driver::new().await;
+    driver
+        .model
+        .push(Reply::Events(calls(vec![script("hang", "c1")])));
+    driver.say("go").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ExecCommandBegin(_)))
+        .await;
+    interrupted(&mut driver).await;
+}
+
+/// Stops the turn and checks what the next one tells the model.
+async fn interrupted(driver: &mut Driver) {
+    let asked = Instant::now();
+    driver.submit(Op::Interrupt).await;
+    let over = driver.turn_over().await;
+    assert!(matches!(over.msg, EventMsg::TurnAborted(_)), "{over:?}");
+    assert!(asked.elapsed() < Duration::from_millis(200));
+    driver.assert_ends();
+    driver.model.push(Reply::Events(says("after", &[])));
+    driver.say("go on").await;
+    driver.turn_over().await;
+    let last = driver.model.inputs().pop().unwrap();
+    assert_eq!(outputs(&last), ["Wall time: 0.1 seconds\naborted by user"]);
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn steering_during_a_tool_and_during_an_approval() {
+    let mut driver = asking().await;
+    asked_about(&mut driver, "print x").await;
+    driver.model.push(Reply::Events(says("done", &[])));
+    driver
+        .thread
+        .steer(None, vec![text_input("also this")])
+        .await
+        .unwrap();
+    decide(&driver, ReviewDecision::Approved).await;
+    driver.turn_over().await;
+    let last = driver.model.inputs().pop().unwrap();
+    assert_eq!(texts(&last, "user").last().unwrap(), "also this");
+    assert_eq!(outputs(&last).len(), 1);
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_during_a_tool_keeps_its_output() {
+    for policy in [AskForApproval::Never, AskForApproval::UnlessTrusted] {
+        let mut driver = Driver::with(|config| config.approval_policy = policy).await;
+        let broken = vec![
+            Ok(ModelEvent::ItemDone(script("print x", "c1"))),
+            Err(broken(Retry::Soon)),
+        ];
+        driver.model.push(Reply::Events(broken));
+        driver.model.push(Reply::Events(says("done", &[])));
+        driver.say("go").await;
+        if policy == AskForApproval::UnlessTrusted {
+            driver
+                .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
+                .await;
+            decide(&driver, ReviewDecision::Approved).await;
+        }
+        driver.turn_over().await;
+        let last = driver.model.inputs().pop().unwrap();
+        assert_eq!(
+            outputs(&last),
+            ["Exit code: 0\nWall time: 0 seconds\nOutput:\nx"]
+        );
+        assert!(driver.names().contains(&"stream_error".to_owned()));
+        driver.assert_ends();
+    }
+}
+
+#[tokio::test]
+async fn a_patch_is_applied_inside_and_asked_about_outside() {
+    let mut driver = Driver::with(|config| {
+        config.approval_policy = AskForApproval::OnRequest;
+        config.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+            writable_roots: Vec::new(),
+            read_only_access: ReadOnlyAccess::FullAccess,
+            network_access: false,
+            exclude_tmpdir_env_var: true,
+            exclude_slash_tmp: true,
+        };
+        config.cwd = config.home.join("work");
+        std::fs::create_dir(&config.cwd).unwrap();
+    })
+    .await;
+    let patch = |path: &str| format!("*** Begin Patch\n*** Add File: {path}\n+hi\n*** End Patch");
+    let inside = script(
+        &format!("apply_patch <<'EOF'\n{}\nEOF", patch("a.txt")),
+        "a",
+    );
+    let outputs = outputs_of(&mut driver, vec![inside]).await;
+    assert!(
+        outputs[0]
+            .as_str()
+            .unwrap()
+            .contains("Success. Updated the following files:\nA a.txt")
+    );
+    let made = driver.home.path().join("work/a.txt");
+    assert_eq!(std::fs::read_to_string(made).unwrap(), "hi\n");
+    let outside = script(
+        &format!("apply_patch <<'EOF'\n{}\nEOF", patch("../b.txt")),
+        "b",
+    );
+    driver.model.push(Reply::Events(calls(vec![outside])));
+    driver.model.push(Reply::Events(says("done", &[])));
+    driver.say("again").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ApplyPatchApprovalRequest(_)))
+        .await;
+    let decision = ReviewDecision::Denied;
+    driver
+        .submit(Op::PatchApproval {
+            id: "b".to_owned(),
+            decision,
+        })
+        .await;
+    driver.turn_over().await;
+    assert!(!driver.home.path().join("b.txt").exists());
+    let last = crate::support::outputs(&driver.model.inputs().pop().unwrap());
+    assert_eq!(last[1], "patch rejected by user");
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn the_client_carries_its_tools_out() {
+    let mut driver = Driver::with(|config| {
+        config.dynamic_tools = vec![DynamicToolSpec {
+            name: "weather".to_owned(),
+            description: "The weather.".to_owned(),
+            input_schema: json!({ "type": "object", "properties": {} }),
+            defer_loading: false,
+        }];
+    })
+    .await;
+    driver.model.push(Reply::Events(calls(vec![call(
+        "weather",
+        json!({ "city": "x" }),
+        "w",
+    )])));
+    driver.model.push(Reply::Events(says("done", &[])));
+    driver.say("go").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::DynamicToolCallRequest(_)))
+        .await;
+    let content_items = vec![DynamicToolContentItem::InputText {
+        text: "sunny".to_owned(),
+    }];
+    let response = DynamicToolResponse {
+        content_items,
+        success: true,
+    };
+    driver
+        .submit(Op::DynamicToolResponse {
+            id: "w".to_owned(),
+            response,
+        })
+        .await;
+    driver.turn_over().await;
+    assert_eq!(outputs(&driver.model.inputs().pop().unwrap()), ["sunny"]);
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn the_user_is_asked_where_the_mode_allows_it() {
+    let question = json!({ "questions": [{
+        "id": "q", "header": "h", "question": "which?",
+        "options": [{ "label": "a", "description": "b" }],
+    }] });
+    let mut driver = Driver::new().await;
+    let refused = outputs_of(
+        &mut driver,
+        vec![call("request_user_input", question.clone(), "q1")],
+    )
+    .await;
+    assert_eq!(
+        refused,
+        ["request_user_input is unavailable in Default mode"]
+    );
+    let settings = Settings {
+        model: "mock-model".to_owned(),
+        reasoning_effort: None,
+        developer_instructions: None,
+    };
+    let change = OverrideTurnContext {
+        collaboration_mode: Some(CollaborationMode {
+            mode: ModeKind::Plan,
+            settings,
+        }),
+        ..OverrideTurnContext::default()
+    };
+    driver
+        .submit(Op::OverrideTurnContext(Box::new(change)))
+        .await;
+    driver.model.push(Reply::Events(calls(vec![call(
+        "request_user_input",
+        question,
+        "q2",
+    )])));
+    driver.model.push(Reply::Events(says("done", &[])));
+    let turn = driver.say("go").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::RequestUserInput(_)))
+        .await;
+    let answer = RequestUserInputAnswer {
+        answers: vec!["a".to_owned()],
+    };
+    let response = RequestUserInputResponse {
+        answers: [("q".to_owned(), answer)].into(),
+    };
+    driver
+        .submit(Op::UserInputAnswer { id: turn, response })
+        .await;
+    driver.turn_over().await;
+    let outputs = outputs(&driver.model.inputs().pop().unwrap());
+    assert_eq!(outputs[1], r#"{"answers":{"q":{"answers":["a"]}}}"#);
+}
+
+#[tokio::test]
+async fn a_command_that_ends_at_once_keeps_no_session() {
+    let mut driver = Driver::new().await;
+    let quick = call(
+        "exec_command",
+        json!({ "cmd": "print hi", "login": false }),
+        "a",
+    );
+    let unknown = call("write_stdin", json!({ "session_id": 7 }), "b");
+    let outputs = outputs_of(&mut driver, vec![quick, unknown]).await;
+    let output = outputs[0].as_str().unwrap();
+    assert!(
+        output.starts_with("Command: /bin/bash -c 'print hi'\nChunk ID: "),
+        "{output}"
+    );
+    assert!(
+        output.contains("\nProcess exited with code 0\n"),
+        "{output}"
+    );
+    assert!(output.ends_with("\nOutput:\nhi"), "{output}");
+    assert_eq!(outputs[1], "write_stdin failed: Unknown process id 7");
+}
+
+#[tokio::test]
+async fn a_command_that_goes_on_outlives_the_turn_and_ends_with_the_thread() {
+    let mut driver = Driver::new().await;
+    let slow = json!({ "cmd": "hang", "login": false, "yield_time_ms": 250 });
+    driver
+        .model
+        .push(Reply::Events(calls(vec![call("exec_command", slow, "a")])));
+    driver.model.push(Reply::Events(says("done", &[])));
+    driver.say("go").await;
+    driver.turn_over().await;
+    let output = outputs(&driver.model.inputs().pop().unwrap()).remove(0);
+    assert!(
+        output
+            .as_str()
+            .unwrap()
+            .contains("\nProcess running with session ID "),
+        "{output}"
+    );
+    assert!(ends(&driver).is_empty());
+    driver.manager.close(driver.thread.id()).await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ShutdownComplete))
+        .await;
+    assert_eq!(ends(&driver), [ExecCommandStatus::Failed]);
+}

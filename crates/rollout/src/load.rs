@@ -1,0 +1,120 @@
+//! Reading a rollout back.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
+
+/// A line longer than this is skipped like one that cannot be read.
+const LINE_LIMIT: usize = 256 * 1024 * 1024;
+
+/// Why a rollout cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The operating system refused.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("empty session file")]
+    Empty,
+    /// No line says what thread it is.
+    #[error("failed to parse thread ID from rollout file")]
+    NoMeta,
+}
+
+/// What a rollout holds.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The first line that says what thread it is.
+    pub meta: SessionMeta,
+    /// Every line that could be read, that one included.
+    pub items: Vec<RolloutItem>,
+    /// How many lines could not be read.
+    pub skipped: usize,
+}
+
+/// Reads a whole rollout, line by line. Lines that cannot be read are counted and skipped.
+///
+/// # Errors
+/// The file cannot be read, or it is no rollout.
+pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+    let io = |source| LoadError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut reader = BufReader::with_capacity(128 * 1024, File::open(path).map_err(io)?);
+    let mut items = Vec::new();
+    let (mut skipped, mut blank) = (0, true);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).map_err(io)? > 0 {
+        let content = line.trim_ascii();
+        if !content.is_empty() {
+            blank = false;
+            let readable = content.len() <= LINE_LIMIT;
+            match readable.then(|| item_of(content)).flatten() {
+                Some(item) => items.push(item),
+                None => skipped += 1,
+            }
+        }
+        line.clear();
+    }
+    if blank {
+        return Err(LoadError::Empty);
+    }
+    let meta = items.iter().find_map(|item| match item {
+        RolloutItem::SessionMeta(meta) => Some((**meta).clone()),
+        _ => None,
+    });
+    let meta = meta.ok_or(LoadError::NoMeta)?;
+    Ok(Loaded {
+        meta,
+        items,
+        skipped,
+    })
+}
+
+/// The item of a line; none if it cannot be read or is of a kind that is not known.
+fn item_of(line: &[u8]) -> Option<RolloutItem> {
+    let line = RolloutLine::read(std::str::from_utf8(line).ok()?).ok()?;
+    (!matches!(line.item, RolloutItem::Kept(_))).then_some(line.item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const META: &str = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"a","timestamp":"t","cwd":"/","originator":"o","cli_version":"1","model_provider":null,"base_instructions":null}}"#;
+
+    fn loaded(content: &[u8]) -> Result<Loaded, LoadError> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), content).unwrap();
+        load(file.path())
+    }
+
+    #[test]
+    fn bad_lines_are_skipped_one_by_one() {
+        let mut content = format!("\n{META}\nnot json\n").into_bytes();
+        content.extend(b"\xff\xff\n");
+        content.extend(br#"{"timestamp":"t","type":"novelty","payload":1}"#);
+        content.extend(b"\n{\"timestamp\":\"t\",\"type\":\"event_msg\",\"payload\":{\"type\":\"context_compacted\"}}\n{\"torn");
+        let loaded = loaded(&content).unwrap();
+        assert_eq!(loaded.meta.id.as_str(), "a");
+        assert_eq!((loaded.items.len(), loaded.skipped), (2, 4));
+    }
+
+    #[test]
+    fn what_is_no_rollout_is_an_error() {
+        assert!(matches!(loaded(b" \n"), Err(LoadError::Empty)));
+        assert!(matches!(loaded(b"{}\n"), Err(LoadError::NoMeta)));
+        assert!(matches!(
+            load(Path::new("/no/such/file")),
+            Err(LoadError::Io { .. })
+        ));
+    }
+}

@@ -1,0 +1,213 @@
+//! The log of one thread: what its session appends to.
+//!
+//! The file is made only once it is needed ([`Log::materialise`]); until then the lines are kept, so
+//! that a thread which never came to anything leaves no file.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::sync::oneshot;
+
+use crate::line::{LineKind, encode};
+use crate::place::Place;
+use crate::writer::{Order, Writer};
+
+/// Why lines are not on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The operating system refused. The lines are kept and tried again.
+    #[error("cannot write {path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The writing thread is gone.
+    #[error("the rollout writer has stopped")]
+    Stopped,
+}
+
+/// The log of one thread.
+#[derive(Debug)]
+pub struct Log {
+    writer: Writer,
+    place: Place,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// No file yet. Holds the encoded payloads, which get the time of materialisation.
+    Held(Vec<(LineKind, Vec<u8>)>),
+    Written,
+}
+
+impl Log {
+    /// The log of a new thread: held back until it is materialised.
+    #[must_use]
+    pub fn held(writer: Writer, place: Place) -> Self {
+        Self {
+            writer,
+            place,
+            state: State::Held(Vec::new()),
+        }
+    }
+
+    /// The log of a file that exists.
+    #[must_use]
+    pub fn existing(writer: Writer, place: Place) -> Self {
+        Self {
+            writer,
+            place,
+            state: State::Written,
+        }
+    }
+
+    /// The path of the file, whether it is there yet or not.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Whether there is, or is about to be, a file.
+    #[must_use]
+    pub fn is_materialised(&self) -> bool {
+        matches!(self.state, State::Written)
+    }
+
+    /// Appends a line.
+    pub fn append(&mut self, at: Timestamp, kind: LineKind, payload: &impl Serialize) {
+        match serde_json::to_vec(payload) {
+            Ok(payload) => self.append_json(at, kind, payload),
+            Err(error) => tracing::error!(%error, "a rollout line cannot be written as JSON"),
+        }
+    }
+
+    /// Appends a line whose payload is JSON already.
+    pub fn append_json(&mut self, at: Timestamp, kind: LineKind, payload: Vec<u8>) {
+        match &mut self.state {
+            State::Held(lines) => lines.push((kind, payload)),
+            State::Written => {
+                let mut bytes = Vec::new();
+                encode(&mut bytes, at, kind, &payload);
+                self.send(bytes);
+            }
+        }
+    }
+
+    /// Makes the file, with everything held back so far.
+    pub fn materialise(&mut self, at: Timestamp) {
+        if let State::Held(lines) = std::mem::replace(&mut self.state, State::Written) {
+            let mut bytes = Vec::new();
+            for (kind, payload) in lines {
+                encode(&mut bytes, at, kind, &payload);
+            }
+            self.send(bytes);
+        }
+    }
+
+    /// Waits until everything appended so far was handed to the operating system.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub fn flush(&self) -> impl Future<Output = Result<(), LogError>> + Send + use<> {
+        let path = self.path().to_owned();
+        let waiting = self.is_materialised().then(|| {
+            let (done, finished) = oneshot::channel();
+            self.writer.send(Order::Flush {
+                path: path.clone(),
+                done,
+            });
+            finished
+        });
+        async move {
+            let Some(finished) = waiting else {
+                return Ok(());
+            };
+            let result = finished.await.map_err(|_| LogError::Stopped)?;
+            let path = path.display().to_string();
+            result.map_err(|source| LogError::Io { path, source })
+        }
+    }
+
+    fn send(&self, bytes: Vec<u8>) {
+        if !self.writer.send(Order::Append {
+            path: self.path().to_owned(),
+            bytes,
+        }) {
+            tracing::error!("the rollout writer has stopped");
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.writer.send(Order::Close {
+            path: self.path().to_owned(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn at() -> Timestamp {
+        "2026-03-01T10:00:00Z".parse().unwrap()
+    }
+
+    fn log(folder: &Path) -> Log {
+        Log::held(
+            Writer::start().unwrap(),
+            Place::of_file(folder.join("a/b/x.jsonl")),
+        )
+    }
+
+    #[tokio::test]
+    async fn nothing_is_written_before_it_is_needed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = log(folder.path());
+        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.flush().await.unwrap();
+        assert!(!log.path().exists());
+        log.materialise(at());
+        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.flush().await.unwrap();
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert_eq!(text.lines().count(), 2);
+        assert!(text.ends_with("\"payload\":{\"type\":\"b\"}}\n"));
+    }
+
+    #[tokio::test]
+    async fn a_torn_line_does_not_spoil_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        std::fs::write(&path, "{\"torn").unwrap();
+        let mut log = Log::existing(Writer::start().unwrap(), Place::of_file(&path));
+        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.flush().await.unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().next(), Some("{\"torn"));
+        assert!(text.lines().nth(1).unwrap().contains("\"type\":\"b\""));
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_written_is_kept_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let blocker = folder.path().join("a");
+        std::fs::write(&blocker, "a file where a folder should be").unwrap();
+        let mut log = log(folder.path());
+        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.materialise(at());
+        assert!(matches!(log.flush().await, Err(LogError::Io { .. })));
+        std::fs::remove_file(&blocker).unwrap();
+        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.flush().await.unwrap();
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert_eq!(text.lines().count(), 2);
+    }
+}

@@ -1,0 +1,179 @@
+//! The thread that writes all rollouts.
+//!
+//! One for the whole process, fed by a queue; sessions come and go. Each message is one write, in
+//! the order sent. What could not be written is kept and tried again with the next message for the
+//! same file, in front of it; the failure is told to whoever flushes.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use tokio::sync::oneshot;
+
+/// Files kept open. Above it, one that is not needed now is closed.
+const OPEN_FILES: usize = 64;
+/// What is kept for a file that cannot be written. Above it the oldest part is given up.
+const BACKLOG: usize = 16 * 1024 * 1024;
+
+/// What the thread is asked to do.
+pub(crate) enum Order {
+    /// Append to a file. Bounded by its senders: a session flushes at the end of every response.
+    Append { path: PathBuf, bytes: Vec<u8> },
+    /// Say when everything before is written.
+    Flush {
+        path: PathBuf,
+        done: oneshot::Sender<io::Result<()>>,
+    },
+    /// Forget a file.
+    Close { path: PathBuf },
+}
+
+/// The handle of the writing thread. It ends when the last handle and the last log are gone.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    orders: Sender<Order>,
+}
+
+impl Writer {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start() -> io::Result<Self> {
+        let (orders, received) = channel();
+        std::thread::Builder::new()
+            .name("rollout-writer".to_owned())
+            .spawn(move || Files::default().serve(&received))?;
+        Ok(Self { orders })
+    }
+
+    pub(crate) fn send(&self, order: Order) -> bool {
+        self.orders.send(order).is_ok()
+    }
+}
+
+#[derive(Default)]
+struct Files {
+    open: HashMap<PathBuf, File>,
+    backlog: HashMap<PathBuf, Backlog>,
+}
+
+struct Backlog {
+    bytes: Vec<u8>,
+    error: io::Error,
+}
+
+impl Files {
+    fn serve(&mut self, orders: &Receiver<Order>) {
+        while let Ok(order) = orders.recv() {
+            match order {
+                Order::Append { path, bytes } => self.append(path, bytes),
+                Order::Flush { path, done } => {
+                    let _ = done.send(self.flush(path));
+                }
+                Order::Close { path } => {
+                    self.open.remove(&path);
+                    self.backlog.remove(&path);
+                }
+            }
+        }
+    }
+
+    fn append(&mut self, path: PathBuf, bytes: Vec<u8>) {
+        let bytes = match self.backlog.remove(&path) {
+            Some(mut backlog) => {
+                backlog.bytes.extend_from_slice(&bytes);
+                backlog.bytes
+            }
+            None => bytes,
+        };
+        match self.write(&path, &bytes) {
+            Ok(()) => {}
+            Err(Unwritten { from, error }) => {
+                tracing::warn!(path = %path.display(), %error, "cannot write a rollout");
+                self.open.remove(&path);
+                let rest = bytes.get(from..).unwrap_or_default();
+                let bytes = newest_lines(rest).to_vec();
+                self.backlog.insert(path, Backlog { bytes, error });
+            }
+        }
+    }
+
+    fn flush(&mut self, path: PathBuf) -> io::Result<()> {
+        if self.backlog.contains_key(&path) {
+            self.append(path.clone(), Vec::new());
+        }
+        match self.backlog.get(&path) {
+            Some(backlog) => Err(io::Error::new(
+                backlog.error.kind(),
+                backlog.error.to_string(),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Unwritten> {
+        let unwritten = |from| move |error| Unwritten { from, error };
+        if !self.open.contains_key(path) {
+            if self.open.len() >= OPEN_FILES {
+                self.open.clear();
+            }
+            let file = open(path).map_err(unwritten(0))?;
+            self.open.insert(path.to_owned(), file);
+        }
+        let Some(file) = self.open.get_mut(path) else {
+            return Ok(());
+        };
+        let mut written = 0;
+        while written < bytes.len() {
+            match file.write(&bytes[written..]) {
+                Ok(0) => return Err(unwritten(written)(io::ErrorKind::WriteZero.into())),
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(unwritten(written)(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Unwritten {
+    from: usize,
+    error: io::Error,
+}
+
+/// The part of `bytes` that fits into the backlog, from the start of a line.
+fn newest_lines(bytes: &[u8]) -> &[u8] {
+    if bytes.len() <= BACKLOG {
+        return bytes;
+    }
+    let tail = &bytes[bytes.len() - BACKLOG..];
+    let start = tail
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(tail.len(), |end| end + 1);
+    &tail[start..]
+}
+
+/// Opens for appending, on a line of its own if the last one was torn.
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)?;
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            file.write_all(b"\n")?;
+        }
+    }
+    Ok(file)
+}
