@@ -3,6 +3,8 @@
 //! The model is in memory, commands are pretended, the rollout is real. Rows with "1,000 turns" have
 //! that many behind them.
 
+#![allow(clippy::expect_used, clippy::print_stdout, clippy::unwrap_used)] // A program that prints figures.
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex};

@@ -175,11 +175,11 @@ async fn a_rule_lets_through_what_begins_with_its_words() {
         .model
         .push(Reply::Events(calls(vec![script("print x y", "c2")])));
     driver.model.push(Reply::Events(says("done", &[])));
-    let proposed_execpolicy_amendment = vec!["print".to_owned(), "x".to_owned()];
+    let words = vec!["print".to_owned(), "x".to_owned()];
     decide(
         &driver,
         ReviewDecision::ApprovedExecpolicyAmendment {
-            proposed_execpolicy_amendment,
+            proposed_execpolicy_amendment: ExecPolicyAmendment(words),
         },
     )
     .await;
