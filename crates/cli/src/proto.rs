@@ -56,7 +56,7 @@ struct Proto {
 
 impl Proto {
     fn start(config: Config, cwd: &Path) -> anyhow::Result<Self> {
-        let session = wiring::session_config(&config, cwd);
+        let session = wiring::session_config(&config, cwd)?;
         let provider = wiring::provider(&config.model.provider)?;
         let manager = ThreadManager::new(wiring::ports(provider)?);
         let Started { thread, events } = manager.start(session.clone(), None)?;

@@ -101,7 +101,10 @@ pub(crate) fn provider(configured: &ModelProvider) -> anyhow::Result<Provider> {
 }
 
 /// What a session starts with.
-pub(crate) fn session_config(config: &Config, cwd: &Path) -> SessionConfig {
+///
+/// # Errors
+/// The rules of the home folder cannot be read. Files with mistakes are left out.
+pub(crate) fn session_config(config: &Config, cwd: &Path) -> anyhow::Result<SessionConfig> {
     let catalog = ModelCatalog::bundled();
     let preset = catalog.default_model(false).map(|model| model.slug.clone());
     let model = config.model.model.clone().or(preset).unwrap_or_default();
@@ -134,7 +137,8 @@ pub(crate) fn session_config(config: &Config, cwd: &Path) -> SessionConfig {
         u32::try_from(config.model.provider.stream_max_retries).unwrap_or(u32::MAX);
     session.show_raw_reasoning = config.show_raw_reasoning;
     session.originator = ORIGINATOR.to_owned();
-    session
+    session.rules.add_folder(&config.home.join("rules"))?;
+    Ok(session)
 }
 
 fn features(config: &Config) -> Features {

@@ -3,7 +3,7 @@
 //! The model is in memory, commands are pretended, the rollout is real. Rows with "1,000 turns" have
 //! that many behind them.
 
-#![allow(clippy::expect_used, clippy::print_stdout, clippy::unwrap_used)] // A program that prints figures.
+#![allow(clippy::expect_used, clippy::print_stdout)] // A program that measures and prints.
 
 use std::collections::VecDeque;
 use std::fmt;

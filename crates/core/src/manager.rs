@@ -224,7 +224,11 @@ impl ThreadManager {
         let conversation = Conversation::rebuilt(&lines, policy);
         let session = Session::new(Arc::clone(&services), mailbox, conversation);
         let initial = initial_messages(&services.config, &file, forked_from.as_ref(), lines);
-        session.say_configured(forked_from, initial);
+        let name = match file {
+            File::Existing(_) => codex_rollout::name_of(&services.config.home, &id),
+            File::New => None,
+        };
+        session.say_configured(forked_from, initial, name);
         tokio::spawn(session.run());
         let thread = Thread {
             id: id.clone(),

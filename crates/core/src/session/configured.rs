@@ -10,11 +10,13 @@ impl Session {
         &self,
         forked_from: Option<ThreadId>,
         initial_messages: Option<Vec<EventMsg>>,
+        name: Option<String>,
     ) {
         let EventMsg::SessionConfigured(mut configured) = self.configured(initial_messages) else {
             return;
         };
         configured.forked_from_id = forked_from;
+        configured.thread_name = name;
         self.services
             .emitter
             .emit("", EventMsg::SessionConfigured(configured));

@@ -10,6 +10,7 @@ mod gatekeeper;
 mod operations;
 mod settings;
 mod task;
+mod user_shell;
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, EventMsg, Op, ReviewDecision, Submission,
-    ThreadRolledBackEvent, TurnAbortReason, UserInput, UserInputOp, UserTurn,
+    ThreadNameUpdatedEvent, ThreadRolledBackEvent, TurnAbortReason, UserInput, UserInputOp,
+    UserTurn,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -86,6 +87,8 @@ impl Session {
             Op::DynamicToolResponse { id, response } => {
                 self.answer(&QuestionKey::DynamicTool(id), Answer::DynamicTool(response));
             }
+            Op::SetThreadName { name } => self.set_name(&id, name.trim()),
+            Op::RunUserShellCommand { command } => self.user_shell(id, command).await,
             Op::Compact => self.compact(id).await,
             Op::CleanBackgroundTerminals => {
                 let services = Arc::clone(&self.services);
@@ -246,6 +249,33 @@ impl Session {
             id,
             EventMsg::ThreadRolledBack(ThreadRolledBackEvent { num_turns }),
         );
+    }
+
+    fn set_name(&self, id: &str, name: &str) {
+        let emitter = &self.services.emitter;
+        if name.is_empty() {
+            return self.error(
+                id,
+                "Thread name cannot be empty.",
+                CodexErrorInfo::BadRequest,
+            );
+        }
+        if emitter.log_path().is_none() {
+            let message = "Session persistence is disabled; cannot rename thread.";
+            return self.error(id, message, CodexErrorInfo::Other);
+        }
+        let (home, thread_id) = (&self.services.config.home, emitter.thread().clone());
+        let now = self.services.clock.now();
+        if let Err(error) = codex_rollout::set_name(home, &thread_id, name, now) {
+            let message = format!("Failed to rename the thread: {error}");
+            return self.error(id, message, CodexErrorInfo::Other);
+        }
+        let thread_name = Some(name.to_owned());
+        let renamed = ThreadNameUpdatedEvent {
+            thread_id,
+            thread_name,
+        };
+        emitter.emit(id, EventMsg::ThreadNameUpdated(renamed));
     }
 
     fn not_there(&self, id: &str, op: &Op) {

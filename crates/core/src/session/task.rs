@@ -6,9 +6,9 @@ use std::time::Duration;
 use codex_protocol::{CodexErrorInfo, TurnAbortReason, UserInput};
 use tokio::task::JoinHandle;
 
-use super::{Session, State};
+use super::{Services, Session, State};
 use crate::conversation::Conversation;
-use crate::turn::{Inbox, Input, Stop, TurnScope, TurnSettings};
+use crate::turn::{DiffOfTurn, Inbox, Input, Stop, TurnScope, TurnSettings};
 
 /// How long a task that was told to stop may take to do so by itself.
 const GRACE: Duration = Duration::from_millis(150);
@@ -30,6 +30,19 @@ pub(crate) struct Running {
     pub(crate) inbox: Arc<Inbox>,
     stop: Stop,
     task: JoinHandle<Conversation>,
+}
+
+impl Running {
+    /// What the task works with.
+    pub(super) fn scope(&self, services: &Arc<Services>) -> TurnScope {
+        TurnScope {
+            settings: Arc::clone(&self.settings),
+            services: Arc::clone(services),
+            inbox: Arc::clone(&self.inbox),
+            stop: self.stop.clone(),
+            diff: DiffOfTurn::new(&self.settings.cwd),
+        }
+    }
 }
 
 /// Waits for the end of the task that runs; for ever if none does.
@@ -70,11 +83,13 @@ impl Session {
         let State::Idle(conversation) = std::mem::replace(&mut self.state, State::Between) else {
             return;
         };
+        let diff = DiffOfTurn::new(&settings.cwd);
         let scope = TurnScope {
             settings: Arc::new(settings),
             services: Arc::clone(&self.services),
             inbox: Arc::default(),
             stop: Stop::default(),
+            diff,
         };
         let (settings, inbox) = (Arc::clone(&scope.settings), Arc::clone(&scope.inbox));
         let stop = scope.stop.clone();

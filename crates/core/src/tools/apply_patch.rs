@@ -162,12 +162,8 @@ async fn apply(context: &ToolContext, patch: Intercepted, layout: Layout) -> Too
         !pass.approved,
     );
     let started = context.services.clock.elapsed();
-    let applied = blocking(move || {
-        codex_apply_patch::apply(&plan)
-            .map(|()| plan.success_text())
-            .map_err(|error| error.to_string())
-    })
-    .await;
+    let diff = context.diff.clone();
+    let applied = blocking(move || diff.apply(&plan).map(|()| plan.success_text())).await;
     let elapsed = context.services.clock.elapsed().saturating_sub(started);
     let (said, exit_code) = match applied {
         Ok(said) => {
@@ -179,6 +175,7 @@ async fn apply(context: &ToolContext, patch: Intercepted, layout: Layout) -> Too
             (problem, 1)
         }
     };
+    context.diff.tell(&context.voice).await;
     text(answer(context, layout, &said, exit_code, elapsed))
 }
 

@@ -13,6 +13,7 @@ mod shell;
 mod shell_command;
 mod unified_exec;
 mod update_plan;
+mod user_shell;
 mod view_image;
 
 use std::fmt::Debug;
@@ -24,11 +25,12 @@ use futures::future::BoxFuture;
 
 use crate::gate::Gate;
 use crate::session::Services;
-use crate::turn::{Call, Inbox, TurnScope, TurnSettings, Voice};
+use crate::turn::{Call, DiffOfTurn, Inbox, TurnScope, TurnSettings, Voice};
 
 pub(crate) use command::parsed_command;
 pub(crate) use registry::{ToolSet, no_tools};
 pub(crate) use unified_exec::Terminals;
+pub(crate) use user_shell::run_user_shell;
 
 /// Why a call has no output of its own.
 #[derive(Debug)]
@@ -64,6 +66,7 @@ pub(crate) struct ToolContext {
     pub(crate) services: Arc<Services>,
     pub(crate) voice: Voice,
     pub(crate) inbox: Arc<Inbox>,
+    pub(crate) diff: DiffOfTurn,
 }
 
 impl ToolContext {
@@ -74,6 +77,7 @@ impl ToolContext {
             services: Arc::clone(&scope.services),
             voice: scope.voice(),
             inbox: Arc::clone(&scope.inbox),
+            diff: scope.diff.clone(),
         }
     }
 

@@ -1,37 +1,26 @@
 //! The item that the model is writing: started, fed with deltas, completed exactly once.
 
 use codex_protocol::{
-    AgentMessageContent, AgentMessageItem, ContentItem, ImageGenerationItem, MessagePhase,
-    ReasoningItem, ReasoningItemContent, ReasoningItemReasoningSummary, ResponseItem, TurnItem,
-    WebSearchAction, WebSearchItem,
+    ContentItem, ImageGenerationItem, ReasoningItem, ReasoningItemContent,
+    ReasoningItemReasoningSummary, ResponseItem, TurnItem, WebSearchAction, WebSearchItem,
 };
 use serde_json::json;
 
-use super::text_filter::{TextFilter, visible};
+use super::message::MessageWriter;
 use super::voice::Voice;
 
 /// An item that was said to have started. Dropping it completes it as far as it got.
 #[derive(Debug)]
-pub(crate) struct ActiveItem {
-    voice: Voice,
-    raw_reasoning: bool,
-    state: Option<Writing>,
+pub(crate) enum ActiveItem {
+    Message(MessageWriter),
+    Other(OtherItem),
 }
 
-#[derive(Debug)]
-enum Writing {
-    Message {
-        id: String,
-        text: String,
-        phase: Option<MessagePhase>,
-        filter: TextFilter,
-    },
-    Reasoning {
-        id: String,
-        summary: Vec<String>,
-        raw: String,
-    },
-    Other(TurnItem),
+/// How items of a turn are told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Telling {
+    pub(crate) raw_reasoning: bool,
+    pub(crate) plan_mode: bool,
 }
 
 impl ActiveItem {
@@ -40,68 +29,50 @@ impl ActiveItem {
         voice: &Voice,
         item: &ResponseItem,
         fresh_id: impl FnOnce() -> String,
-        raw_reasoning: bool,
+        telling: Telling,
     ) -> Option<Self> {
         let id = item.id().map_or_else(fresh_id, str::to_owned);
         let state = match item {
-            ResponseItem::Message { role, phase, .. } if role == "assistant" => Writing::Message {
-                id,
-                text: String::new(),
-                phase: *phase,
-                filter: TextFilter::default(),
-            },
+            ResponseItem::Message { role, phase, .. } if role == "assistant" => {
+                let writer = MessageWriter::start(voice, id, *phase, telling.plan_mode);
+                return Some(Self::Message(writer));
+            }
             ResponseItem::Reasoning { .. } => Writing::Reasoning {
                 id,
                 summary: Vec::new(),
                 raw: String::new(),
             },
             ResponseItem::WebSearchCall { .. } | ResponseItem::ImageGenerationCall { .. } => {
-                Writing::Other(turn_item(item, id)?)
+                Writing::Whole(turn_item(item, id)?)
             }
             _ => return None,
         };
         voice.item_started(state.so_far());
-        Some(Self {
+        Some(Self::Other(OtherItem {
             voice: voice.clone(),
-            raw_reasoning,
+            raw_reasoning: telling.raw_reasoning,
             state: Some(state),
-        })
+        }))
     }
 
     pub(crate) fn id(&self) -> &str {
-        match &self.state {
-            Some(Writing::Message { id, .. } | Writing::Reasoning { id, .. }) => id,
-            Some(Writing::Other(item)) => item.id().unwrap_or_default(),
-            None => "",
+        match self {
+            Self::Message(message) => message.id(),
+            Self::Other(item) => item.id(),
         }
     }
 
-    /// Takes text of a message; answers what may be shown of it.
-    pub(crate) fn push_text(&mut self, delta: String) -> String {
-        match &mut self.state {
-            Some(Writing::Message { text, filter, .. }) => {
-                let shown = filter.push(delta);
-                text.push_str(&shown);
-                shown
-            }
-            _ => String::new(),
-        }
-    }
-
-    /// The end of a message's text that was held back.
-    pub(crate) fn finish_text(&mut self) -> String {
-        match &mut self.state {
-            Some(Writing::Message { text, filter, .. }) => {
-                let shown = filter.finish();
-                text.push_str(&shown);
-                shown
-            }
-            _ => String::new(),
+    /// Takes text of a message and shows it.
+    pub(crate) fn push_text(&mut self, delta: String) {
+        if let Self::Message(message) = self {
+            message.push(delta);
         }
     }
 
     pub(crate) fn push_summary(&mut self, index: i64, delta: &str) {
-        if let Some(Writing::Reasoning { summary, .. }) = &mut self.state {
+        if let Self::Other(item) = self
+            && let Some(Writing::Reasoning { summary, .. }) = &mut item.state
+        {
             // Parts come in order; a wild index must not cost memory.
             let index = usize::try_from(index).unwrap_or(0).min(summary.len());
             if index == summary.len() {
@@ -112,22 +83,59 @@ impl ActiveItem {
     }
 
     pub(crate) fn push_reasoning(&mut self, delta: &str) {
-        if let Some(Writing::Reasoning { raw, .. }) = &mut self.state {
+        if let Self::Other(item) = self
+            && let Some(Writing::Reasoning { raw, .. }) = &mut item.state
+        {
             raw.push_str(delta);
         }
     }
 
     /// The item is complete, and this is what it is.
-    pub(crate) fn complete(mut self, item: &ResponseItem) {
-        let id = self.id().to_owned();
-        if let Some(item) = turn_item(item, id) {
-            self.state = None;
-            self.voice.item_completed(item, self.raw_reasoning);
+    pub(crate) fn complete(self, item: &ResponseItem) {
+        match (self, item) {
+            (Self::Message(message), ResponseItem::Message { content, .. }) => {
+                message.complete(&assistant_text(content));
+            }
+            (Self::Other(mut other), item) => {
+                if let Some(item) = turn_item(item, other.id().to_owned()) {
+                    other.state = None;
+                    other.voice.item_completed(item, other.raw_reasoning);
+                }
+            }
+            (Self::Message(_), _) => {}
         }
     }
 }
 
-impl Drop for ActiveItem {
+/// Reasoning, a search or an image.
+#[derive(Debug)]
+pub(crate) struct OtherItem {
+    voice: Voice,
+    raw_reasoning: bool,
+    state: Option<Writing>,
+}
+
+#[derive(Debug)]
+enum Writing {
+    Reasoning {
+        id: String,
+        summary: Vec<String>,
+        raw: String,
+    },
+    Whole(TurnItem),
+}
+
+impl OtherItem {
+    fn id(&self) -> &str {
+        match &self.state {
+            Some(Writing::Reasoning { id, .. }) => id,
+            Some(Writing::Whole(item)) => item.id().unwrap_or_default(),
+            None => "",
+        }
+    }
+}
+
+impl Drop for OtherItem {
     fn drop(&mut self) {
         if let Some(state) = self.state.take() {
             self.voice
@@ -139,37 +147,19 @@ impl Drop for ActiveItem {
 impl Writing {
     fn so_far(&self) -> TurnItem {
         match self {
-            Self::Message {
-                id, text, phase, ..
-            } => agent_message(id.clone(), text.clone(), *phase),
             Self::Reasoning { id, summary, raw } => TurnItem::Reasoning(ReasoningItem {
                 id: id.clone(),
                 summary_text: summary.clone(),
                 raw_content: (!raw.is_empty()).then(|| raw.clone()).into_iter().collect(),
             }),
-            Self::Other(item) => item.clone(),
+            Self::Whole(item) => item.clone(),
         }
     }
 }
 
-fn agent_message(id: String, text: String, phase: Option<MessagePhase>) -> TurnItem {
-    TurnItem::AgentMessage(AgentMessageItem {
-        id,
-        content: vec![AgentMessageContent::Text { text }],
-        phase,
-        memory_citation: None,
-    })
-}
-
-/// What people are shown of an item of the model.
+/// What people are shown of an item of the model that is no message.
 fn turn_item(item: &ResponseItem, id: String) -> Option<TurnItem> {
     Some(match item {
-        ResponseItem::Message {
-            role,
-            content,
-            phase,
-            ..
-        } if role == "assistant" => agent_message(id, visible(&assistant_text(content)), *phase),
         ResponseItem::Reasoning {
             summary, content, ..
         } => TurnItem::Reasoning(ReasoningItem {

@@ -5,9 +5,12 @@
 //! conversation is handed back whatever happens, and the guard says the end.
 
 mod calls;
+mod diff;
 mod guard;
 mod inbox;
 mod items;
+mod message;
+mod plan_text;
 mod response;
 mod retry;
 mod sampling;
@@ -31,6 +34,7 @@ use crate::ports::ModelError;
 use crate::session::Services;
 
 pub(crate) use calls::{Call, Payload};
+pub(crate) use diff::DiffOfTurn;
 pub(crate) use guard::TurnGuard;
 pub(crate) use inbox::{Inbox, Input, Stop};
 pub(crate) use items::assistant_text;
@@ -48,6 +52,7 @@ pub(crate) struct TurnScope {
     pub(crate) services: Arc<Services>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) stop: Stop,
+    pub(crate) diff: DiffOfTurn,
 }
 
 impl TurnScope {

@@ -1,13 +1,14 @@
 //! From the events of one response to items, deltas and calls.
 
 use codex_protocol::{
-    AgentReasoningSectionBreakEvent, EventMsg, ItemDeltaEvent, ModelRerouteEvent,
+    AgentReasoningSectionBreakEvent, EventMsg, ItemDeltaEvent, ModeKind, ModelRerouteEvent,
     ModelRerouteReason, ReasoningContentDeltaEvent, ReasoningRawContentDeltaEvent, ResponseItem,
     WarningEvent,
 };
 
 use super::calls::Calls;
-use super::items::{ActiveItem, assistant_text};
+use super::items::{ActiveItem, Telling, assistant_text};
+use super::plan_text::split;
 use super::text_filter::visible;
 use super::{Completed, Turn};
 use crate::context;
@@ -85,20 +86,23 @@ impl Turn<'_> {
         None
     }
 
+    fn in_plan_mode(&self) -> bool {
+        self.scope.settings.mode.mode == ModeKind::Plan
+    }
+
     fn start_item(&self, item: &ResponseItem) -> Option<ActiveItem> {
         let services = &self.scope.services;
-        let raw = services.config.show_raw_reasoning;
-        ActiveItem::start(self.voice, item, || services.ids.item(), raw)
+        let telling = Telling {
+            raw_reasoning: services.config.show_raw_reasoning,
+            plan_mode: self.in_plan_mode(),
+        };
+        ActiveItem::start(self.voice, item, || services.ids.item(), telling)
     }
 
     fn text_delta(&self, response: &mut Response, delta: String) {
-        let Some(active) = &mut response.active else {
-            tracing::debug!("text without a message");
-            return;
-        };
-        let shown = active.push_text(delta);
-        if let Some(event) = response.delta(self, shown) {
-            self.voice.say(EventMsg::AgentMessageContentDelta(event));
+        match &mut response.active {
+            Some(active) => active.push_text(delta),
+            None => tracing::debug!("text without a message"),
         }
     }
 
@@ -168,20 +172,16 @@ impl Turn<'_> {
             return;
         }
         let active = response.active.take().or_else(|| self.start_item(&item));
-        if let Some(mut active) = active {
-            let rest = active.finish_text();
-            response.active = Some(active);
-            if let Some(event) = response.delta(self, rest) {
-                self.voice.say(EventMsg::AgentMessageContentDelta(event));
-            }
-            if let Some(active) = response.active.take() {
-                active.complete(&item);
-            }
+        if let Some(active) = active {
+            active.complete(&item);
         }
         if let ResponseItem::Message { role, content, .. } = &item
             && role == "assistant"
         {
-            let text = visible(&assistant_text(content));
+            let mut text = visible(&assistant_text(content));
+            if self.in_plan_mode() {
+                text = split(&text).0;
+            }
             response.last_message = (!text.trim().is_empty()).then_some(text);
         }
         self.record(item);

@@ -84,6 +84,7 @@ impl Turn<'_> {
         for output in calls.finish().await {
             self.record(output);
         }
+        self.scope.diff.tell(self.voice).await;
         let completed = read?;
         if self.scope.stop.is_stopped() {
             return Err(Halt::Stopped);

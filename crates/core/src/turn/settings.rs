@@ -41,6 +41,9 @@ pub(crate) struct TurnSettings {
 impl TurnSettings {
     /// A path as the model means it.
     pub(crate) fn resolve(&self, path: &str) -> PathBuf {
-        self.cwd.join(path)
+        match path {
+            "" => self.cwd.clone(),
+            path => self.cwd.join(path),
+        }
     }
 }

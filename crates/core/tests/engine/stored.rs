@@ -136,3 +136,38 @@ async fn a_torn_file_loads_and_its_open_call_is_closed() {
     let input = next_input(&driver, started).await;
     assert_eq!(outputs(&input), ["aborted"]);
 }
+
+#[tokio::test]
+async fn a_name_stays_with_the_thread() {
+    let mut driver = three_turns().await;
+    driver
+        .submit(Op::SetThreadName {
+            name: " ".to_owned(),
+        })
+        .await;
+    driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
+    driver
+        .submit(Op::SetThreadName {
+            name: " mine ".to_owned(),
+        })
+        .await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ThreadNameUpdated(_)))
+        .await;
+    let path = driver.thread.rollout_path().unwrap().to_owned();
+    driver.manager.close(driver.thread.id()).await;
+    let mut started = driver
+        .manager
+        .resume(&path, config(&driver.home), None)
+        .unwrap();
+    let configured = started.events.next().await.unwrap();
+    let EventMsg::SessionConfigured(configured) = configured.msg else {
+        panic!("{configured:?}")
+    };
+    assert_eq!(configured.thread_name.as_deref(), Some("mine"));
+    assert!(
+        configured
+            .initial_messages
+            .is_some_and(|events| !events.is_empty())
+    );
+}

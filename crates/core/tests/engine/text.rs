@@ -158,3 +158,62 @@ async fn what_is_not_there_is_an_error_and_the_thread_goes_on() {
     driver.turn_over().await;
     driver.assert_ends();
 }
+
+#[tokio::test]
+async fn a_plan_is_an_item_of_its_own() {
+    let mut driver = Driver::new().await;
+    let settings = Settings {
+        model: "mock-model".to_owned(),
+        reasoning_effort: None,
+        developer_instructions: None,
+    };
+    let change = OverrideTurnContext {
+        collaboration_mode: Some(CollaborationMode {
+            mode: ModeKind::Plan,
+            settings,
+        }),
+        ..OverrideTurnContext::default()
+    };
+    driver
+        .submit(Op::OverrideTurnContext(Box::new(change)))
+        .await;
+    let text = "Here:\n<proposed_plan>\n1. look\n</proposed_plan>\n";
+    let deltas = [
+        "He",
+        "re:\n<prop",
+        "osed_plan>\n1. lo",
+        "ok\n</proposed_plan>",
+        "\n",
+    ];
+    driver.model.push(Reply::Events(says(text, &deltas)));
+    let turn = driver.say("plan").await;
+    let over = driver.turn_over().await;
+    let EventMsg::TurnComplete(complete) = over.msg else {
+        panic!("{over:?}")
+    };
+    assert_eq!(complete.last_agent_message.as_deref(), Some("Here:\n"));
+    driver.assert_ends();
+    let plan = driver.seen.iter().find_map(|event| match &event.msg {
+        EventMsg::ItemCompleted(event) => match &event.item {
+            TurnItem::Plan(plan) => Some(plan.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    assert_eq!(
+        plan,
+        Some(PlanItem {
+            id: format!("{turn}-plan"),
+            text: "1. look\n".to_owned()
+        })
+    );
+    let streamed: String = driver
+        .seen
+        .iter()
+        .filter_map(|event| match &event.msg {
+            EventMsg::PlanDelta(delta) => Some(delta.delta.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(streamed, "1. look\n");
+}

@@ -312,6 +312,11 @@ async fn a_patch_is_applied_inside_and_asked_about_outside() {
     );
     let made = driver.home.path().join("work/a.txt");
     assert_eq!(std::fs::read_to_string(made).unwrap(), "hi\n");
+    let diff = driver.seen.iter().find_map(|event| match &event.msg {
+        EventMsg::TurnDiff(diff) => Some(diff.unified_diff.clone()),
+        _ => None,
+    });
+    assert!(diff.unwrap().contains("+++ b"));
     let outside = script(
         &format!("apply_patch <<'EOF'\n{}\nEOF", patch("../b.txt")),
         "b",
@@ -477,4 +482,24 @@ async fn a_command_that_goes_on_outlives_the_turn_and_ends_with_the_thread() {
         .until(|msg| matches!(msg, EventMsg::ShutdownComplete))
         .await;
     assert_eq!(ends(&driver), [ExecCommandStatus::Failed]);
+}
+
+#[tokio::test]
+async fn what_a_person_types_is_run_and_told() {
+    let mut driver = Driver::new().await;
+    driver
+        .submit(Op::RunUserShellCommand {
+            command: "print hi".to_owned(),
+        })
+        .await;
+    driver.turn_over().await;
+    assert_eq!(ends(&driver), [ExecCommandStatus::Completed]);
+    driver.model.push(Reply::Events(says("done", &[])));
+    driver.say("what did I do?").await;
+    driver.turn_over().await;
+    let told = texts(&driver.model.inputs().pop().unwrap(), "user");
+    let expected = "<user_shell_command>\n<command>\nprint hi\n</command>\n<result>\nExit code: 0\n\
+                    Duration: 0.0000 seconds\nOutput:\nhi\n</result>\n</user_shell_command>";
+    assert!(told.contains(&expected.to_owned()), "{told:?}");
+    driver.assert_ends();
 }

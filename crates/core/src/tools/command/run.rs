@@ -159,7 +159,7 @@ async fn again(
 }
 
 /// Runs the command once.
-async fn attempt(
+pub(crate) async fn attempt(
     context: &ToolContext,
     request: &CommandRequest,
     pass: &Pass,

@@ -1,0 +1,51 @@
+//! Commands that a person types: beside the turn that runs, or as a task of their own.
+
+use std::sync::Arc;
+
+use super::Session;
+use super::task::TaskKind;
+use crate::conversation::Conversation;
+use crate::tools::{ToolContext, run_user_shell};
+use crate::turn::{self, Call, Completed, Halt, Input, Payload, TurnScope};
+
+impl Session {
+    pub(super) async fn user_shell(&mut self, id: String, command: String) {
+        if let Some(scope) = self.running().map(|running| running.scope(&self.services)) {
+            // The turn goes on meanwhile; it tells the model at its next request.
+            let inbox = Arc::clone(&scope.inbox);
+            tokio::spawn(async move {
+                let context = context(&scope);
+                let record = run_user_shell(&context, &command, &scope.stop).await;
+                let _ = inbox.put(Input::Silent(Box::new(record)));
+            });
+            return;
+        }
+        let settings = self.turn_settings(&id, None);
+        self.start(TaskKind::Other, settings, |scope, conversation| {
+            run(scope, conversation, command)
+        })
+        .await;
+    }
+}
+
+async fn run(scope: TurnScope, mut conversation: Conversation, command: String) -> Conversation {
+    let guard = turn::TurnGuard::start(&scope);
+    let record = run_user_shell(&context(&scope), &command, &scope.stop).await;
+    conversation.record(record, &turn::recorder(&scope));
+    scope.services.emitter.materialise();
+    let ended = match scope.stop.is_stopped() {
+        true => Err(Halt::Stopped),
+        false => Ok(Completed::default()),
+    };
+    turn::finish(&scope, &mut conversation, guard, ended).await;
+    conversation
+}
+
+fn context(scope: &TurnScope) -> ToolContext {
+    let call = Call {
+        id: scope.services.ids.item(),
+        name: "user_shell".to_owned(),
+        payload: Payload::Custom(String::new()),
+    };
+    ToolContext::new(scope, &call)
+}

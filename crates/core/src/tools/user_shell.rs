@@ -1,0 +1,76 @@
+//! Commands that a person types: in the user's own shell, without sandbox and without asking.
+
+use std::time::Duration;
+
+use codex_protocol::{ExecCommandSource, ResponseItem};
+
+use super::ToolContext;
+use super::command::{ApprovalArguments, CommandItem, CommandRequest, Layout, attempt, shell_argv};
+use crate::context::user_message;
+use crate::gate::{Confinement, Pass};
+use crate::history::truncate::formatted_cut;
+use crate::turn::Stop;
+
+const TIMEOUT: Duration = Duration::from_secs(60 * 60);
+const ABORTED: &str = "command aborted by user";
+
+/// Runs a command and answers what the model is to be told of it.
+pub(crate) async fn run_user_shell(
+    context: &ToolContext,
+    command: &str,
+    stop: &Stop,
+) -> ResponseItem {
+    let shell = context.settings.shell.display().to_string();
+    let request = CommandRequest {
+        argv: shell_argv(&shell, command, true),
+        cwd: context.settings.cwd.clone(),
+        timeout: Some(TIMEOUT),
+        approval: ApprovalArguments::default(),
+        layout: Layout::Plain,
+    };
+    let mut item = CommandItem::begin(
+        context.voice.clone(),
+        context.services.clock.clone(),
+        &context.call.id,
+        &request.argv,
+        request.cwd.display().to_string(),
+        ExecCommandSource::UserShell,
+        None,
+    );
+    item.runs();
+    let pass = Pass {
+        confinement: Confinement::None,
+        approved: true,
+    };
+    let ran = tokio::select! {
+        biased;
+        () = stop.stopped() => Err(ABORTED.to_owned()),
+        ran = attempt(context, &request, &pass, &mut item) => ran,
+    };
+    let policy = context.settings.model.truncation;
+    match ran {
+        Ok(outcome) => {
+            let end = outcome.end(policy);
+            let record = record(command, end.exit_code, end.duration, &end.formatted);
+            item.end(end);
+            record
+        }
+        Err(problem) => {
+            item.fail(&problem);
+            record(
+                command,
+                -1,
+                Duration::ZERO,
+                &formatted_cut(&problem, policy),
+            )
+        }
+    }
+}
+
+fn record(command: &str, exit_code: i32, duration: Duration, output: &str) -> ResponseItem {
+    let seconds = duration.as_secs_f64();
+    user_message([format!(
+        "<user_shell_command>\n<command>\n{command}\n</command>\n<result>\nExit code: {exit_code}\n\
+         Duration: {seconds:.4} seconds\nOutput:\n{output}\n</result>\n</user_shell_command>"
+    )])
+}

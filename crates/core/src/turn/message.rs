@@ -1,0 +1,195 @@
+//! A message while the model writes it: an agent item and, in plan mode, perhaps a plan item.
+
+use codex_protocol::{
+    AgentMessageContent, AgentMessageItem, EventMsg, ItemDeltaEvent, MessagePhase, PlanItem,
+    TurnItem,
+};
+
+use super::plan_text::{Piece, PlanSplitter, split};
+use super::text_filter::{TextFilter, visible};
+use super::voice::Voice;
+
+/// A message that is being written. Dropping it completes its items as far as they got.
+#[derive(Debug)]
+pub(crate) struct MessageWriter {
+    voice: Voice,
+    id: String,
+    phase: Option<MessagePhase>,
+    filter: TextFilter,
+    splitter: Option<PlanSplitter>,
+    /// What people were shown.
+    text: String,
+    /// Blanks that come before anything else; in plan mode there may be nothing else.
+    blanks: String,
+    started: bool,
+    /// The plan, once there is one.
+    plan: Option<String>,
+    ended: bool,
+}
+
+impl MessageWriter {
+    pub(crate) fn start(
+        voice: &Voice,
+        id: String,
+        phase: Option<MessagePhase>,
+        plan_mode: bool,
+    ) -> Self {
+        let mut writer = Self {
+            voice: voice.clone(),
+            id,
+            phase,
+            filter: TextFilter::default(),
+            splitter: plan_mode.then(PlanSplitter::default),
+            text: String::new(),
+            blanks: String::new(),
+            started: false,
+            plan: None,
+            ended: false,
+        };
+        if !plan_mode {
+            writer.start_agent_item();
+        }
+        writer
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Takes text and shows what of it may be shown.
+    pub(crate) fn push(&mut self, delta: String) {
+        let shown = self.filter.push(delta);
+        match &mut self.splitter {
+            None => self.say(shown),
+            Some(splitter) => {
+                let pieces = splitter.push(&shown);
+                self.show(pieces);
+            }
+        }
+    }
+
+    /// Shows what was held back.
+    fn finish_text(&mut self) {
+        let rest = self.filter.finish();
+        match &mut self.splitter {
+            None => self.say(rest),
+            Some(splitter) => {
+                let mut pieces = splitter.push(&rest);
+                pieces.extend(splitter.finish());
+                self.show(pieces);
+            }
+        }
+    }
+
+    /// The message is complete, and this is its whole text.
+    pub(crate) fn complete(mut self, whole: &str) {
+        self.finish_text();
+        let whole = visible(whole);
+        let (said, plan) = match self.splitter {
+            Some(_) => split(&whole),
+            None => (whole, None),
+        };
+        if plan.is_some() && self.plan.is_none() {
+            self.start_plan_item();
+        }
+        self.plan = plan.or(self.plan.take());
+        if !self.started && !said.trim().is_empty() {
+            self.start_agent_item();
+        }
+        self.text = said;
+        self.end();
+    }
+
+    fn show(&mut self, pieces: Vec<Piece>) {
+        for piece in pieces {
+            match piece {
+                Piece::Said(text) => self.say(text),
+                Piece::PlanBegins => self.start_plan_item(),
+                Piece::Plan(text) => {
+                    self.plan.get_or_insert_default().push_str(&text);
+                    let event = self.delta(self.plan_id(), text);
+                    self.voice.say(EventMsg::PlanDelta(event));
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, mut text: String) {
+        if !self.started {
+            if text.trim().is_empty() {
+                self.blanks.push_str(&text);
+                return;
+            }
+            self.start_agent_item();
+            text.insert_str(0, &std::mem::take(&mut self.blanks));
+        }
+        if !text.is_empty() {
+            self.text.push_str(&text);
+            let event = self.delta(self.id.clone(), text);
+            self.voice.say(EventMsg::AgentMessageContentDelta(event));
+        }
+    }
+
+    fn start_agent_item(&mut self) {
+        self.started = true;
+        self.voice.item_started(self.agent_item());
+    }
+
+    fn start_plan_item(&mut self) {
+        if self.plan.is_none() {
+            let item = PlanItem {
+                id: self.plan_id(),
+                text: String::new(),
+            };
+            self.voice.item_started(TurnItem::Plan(item));
+        }
+        self.plan = Some(String::new());
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        if let Some(text) = self.plan.take() {
+            let item = PlanItem {
+                id: self.plan_id(),
+                text,
+            };
+            self.voice.item_completed(TurnItem::Plan(item), false);
+        }
+        if self.started {
+            self.voice.item_completed(self.agent_item(), false);
+        }
+    }
+
+    fn agent_item(&self) -> TurnItem {
+        TurnItem::AgentMessage(AgentMessageItem {
+            id: self.id.clone(),
+            content: vec![AgentMessageContent::Text {
+                text: self.text.clone(),
+            }],
+            phase: self.phase,
+            memory_citation: None,
+        })
+    }
+
+    fn plan_id(&self) -> String {
+        format!("{}-plan", self.voice.turn())
+    }
+
+    fn delta(&self, item_id: String, delta: String) -> ItemDeltaEvent {
+        let thread_id = self.voice.emitter().thread().clone();
+        ItemDeltaEvent {
+            thread_id,
+            turn_id: self.voice.turn().to_owned(),
+            item_id,
+            delta,
+        }
+    }
+}
+
+impl Drop for MessageWriter {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.end();
+        }
+    }
+}

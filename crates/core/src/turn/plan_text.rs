@@ -1,0 +1,140 @@
+//! Splits the text of a message in plan mode into what is said and the plan that is proposed.
+//!
+//! A tag counts only alone on its line. A line is held back for as long as it may still be one.
+
+const OPEN: &str = "<proposed_plan>";
+const CLOSE: &str = "</proposed_plan>";
+
+/// A piece of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// What is said.
+    Said(String),
+    /// A plan begins.
+    PlanBegins,
+    /// Text of the plan.
+    Plan(String),
+}
+
+/// The splitter of one message.
+#[derive(Debug, Default)]
+pub(crate) struct PlanSplitter {
+    /// The line so far, if it may still be a tag.
+    held: String,
+    /// The line is known to be none.
+    plain: bool,
+    inside: bool,
+}
+
+impl PlanSplitter {
+    pub(crate) fn push(&mut self, text: &str) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for part in text.split_inclusive('\n') {
+            let ends = part.ends_with('\n');
+            if self.plain {
+                self.text(part, &mut pieces);
+            } else {
+                self.held.push_str(part);
+                self.settle(ends, &mut pieces);
+            }
+            self.plain &= !ends;
+        }
+        pieces
+    }
+
+    /// The text is over.
+    pub(crate) fn finish(&mut self) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        self.settle(true, &mut pieces);
+        (self.inside, self.plain) = (false, false);
+        pieces
+    }
+
+    /// Decides about the line that is held, if that can be.
+    fn settle(&mut self, whole: bool, pieces: &mut Vec<Piece>) {
+        let tag = if self.inside { CLOSE } else { OPEN };
+        let line = self.held.trim();
+        if whole && line == tag {
+            self.held.clear();
+            self.inside = !self.inside;
+            if self.inside {
+                pieces.push(Piece::PlanBegins);
+            }
+        } else if whole || !tag.starts_with(line) {
+            let held = std::mem::take(&mut self.held);
+            self.text(&held, pieces);
+            self.plain = !whole;
+        }
+    }
+
+    fn text(&self, text: &str, pieces: &mut Vec<Piece>) {
+        if text.is_empty() {
+            return;
+        }
+        match (pieces.last_mut(), self.inside) {
+            (Some(Piece::Said(last)), false) | (Some(Piece::Plan(last)), true) => {
+                last.push_str(text);
+            }
+            (_, false) => pieces.push(Piece::Said(text.to_owned())),
+            (_, true) => pieces.push(Piece::Plan(text.to_owned())),
+        }
+    }
+}
+
+/// What is said in a whole text, and the last plan in it.
+pub(crate) fn split(text: &str) -> (String, Option<String>) {
+    let mut splitter = PlanSplitter::default();
+    let mut pieces = splitter.push(text);
+    pieces.extend(splitter.finish());
+    let (mut said, mut plan) = (String::new(), None);
+    for piece in pieces {
+        match piece {
+            Piece::Said(text) => said.push_str(&text),
+            Piece::PlanBegins => plan = Some(String::new()),
+            Piece::Plan(text) => plan.get_or_insert_default().push_str(&text),
+        }
+    }
+    (said, plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_makes_no_difference_how_the_text_is_cut() {
+        let text = "So:\n <proposed_plan> \n# Do\n<proposed_plan>\n- a </proposed_plan>\n\
+                    </proposed_plan>\nWell?\n</proposed_plan>\n<prop";
+        let plan = "# Do\n<proposed_plan>\n- a </proposed_plan>\n".to_owned();
+        let said = "So:\nWell?\n</proposed_plan>\n<prop".to_owned();
+        assert_eq!(split(text), (said.clone(), Some(plan.clone())));
+        for step in 1..9 {
+            let mut splitter = PlanSplitter::default();
+            let characters: Vec<char> = text.chars().collect();
+            let chunks = characters
+                .chunks(step)
+                .map(|chunk| chunk.iter().collect::<String>());
+            let mut pieces: Vec<Piece> = chunks.flat_map(|chunk| splitter.push(&chunk)).collect();
+            pieces.extend(splitter.finish());
+            let joined = |plans: bool| -> String {
+                let text = pieces.iter().filter_map(|piece| match piece {
+                    Piece::Said(text) if !plans => Some(text.as_str()),
+                    Piece::Plan(text) if plans => Some(text.as_str()),
+                    _ => None,
+                });
+                text.collect()
+            };
+            assert_eq!(
+                (joined(false), joined(true)),
+                (said.clone(), plan.clone()),
+                "{step}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_plan_that_is_not_closed_ends_with_the_text() {
+        let (said, plan) = split("<proposed_plan>\nx");
+        assert_eq!((said.as_str(), plan.as_deref()), ("", Some("x")));
+    }
+}

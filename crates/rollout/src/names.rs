@@ -1,0 +1,66 @@
+//! The names that people gave to threads: a file of JSON lines under the home folder, appended to.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use codex_protocol::ThreadId;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+const FILE: &str = "session_index.jsonl";
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    id: ThreadId,
+    thread_name: String,
+    updated_at: String,
+}
+
+/// Gives a thread a name, in place of an older one.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn set_name(home: &Path, id: &ThreadId, name: &str, at: Timestamp) -> io::Result<()> {
+    let line = Line {
+        id: id.clone(),
+        thread_name: name.to_owned(),
+        updated_at: format!("{at:.9}"),
+    };
+    let mut text = serde_json::to_vec(&line)?;
+    text.push(b'\n');
+    // One write, so that lines of other processes stay whole.
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(home.join(FILE))?;
+    file.write_all(&text)
+}
+
+/// The name of a thread, if it has one. Lines that cannot be read are skipped.
+#[must_use]
+pub fn name_of(home: &Path, id: &ThreadId) -> Option<String> {
+    let text = fs::read_to_string(home.join(FILE)).ok()?;
+    let mut lines = text.lines().rev().filter(|line| line.contains(id.as_str()));
+    lines.find_map(|line| {
+        let line: Line = serde_json::from_str(line).ok()?;
+        (line.id == *id && !line.thread_name.trim().is_empty()).then_some(line.thread_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_name_counts() {
+        let home = tempfile::tempdir().unwrap();
+        let (one, two) = (ThreadId::new(), ThreadId::new());
+        assert_eq!(name_of(home.path(), &one), None);
+        for (id, name) in [(&one, "old"), (&two, "other"), (&one, "new")] {
+            set_name(home.path(), id, name, Timestamp::UNIX_EPOCH).unwrap();
+        }
+        assert_eq!(name_of(home.path(), &one).as_deref(), Some("new"));
+        assert_eq!(name_of(home.path(), &two).as_deref(), Some("other"));
+    }
+}
