@@ -43,7 +43,7 @@ pub fn run_program(
     let patch = match (arguments.next(), arguments.next()) {
         (None, _) => read_patch(stdin),
         (Some(argument), None) => argument.into_string().map_err(|_| {
-            ProgramOutput::failed(1, "Error: apply_patch requires a UTF-8 PATCH argument.")
+            ProgramOutput::failed(1, "Error: the patch given to apply_patch is not UTF-8.")
         }),
         (Some(_), Some(_)) => {
             let text = "Error: apply_patch accepts exactly one argument.";

@@ -274,5 +274,5 @@ fn root_markers(table: &Table) -> Result<Vec<String>, ConfigError> {
     value
         .as_array()
         .and_then(strings)
-        .ok_or_else(|| ConfigError::setting("project_root_markers must be an array of strings"))
+        .ok_or_else(|| ConfigError::setting("project_root_markers takes a list of strings"))
 }

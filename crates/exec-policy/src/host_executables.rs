@@ -16,17 +16,17 @@ impl HostExecutables {
     pub(crate) fn insert(&mut self, name: &str, paths: Vec<String>) -> Result<(), RuleProblem> {
         let problem = |text: String| Err(RuleProblem::Rule(text));
         if name.is_empty() {
-            return problem("host_executable name cannot be empty".to_owned());
+            return problem("the name of a host_executable is missing".to_owned());
         }
         if name.contains(['/', '\\']) {
             return problem(format!(
-                "host_executable name must be a bare executable name (got {name})"
+                "the name of a host_executable has no folder in it (found {name})"
             ));
         }
         for path in &paths {
             if !Path::new(path).is_absolute() {
                 return problem(format!(
-                    "host_executable paths must be absolute (got {path})"
+                    "the paths of a host_executable start at the root (found {path})"
                 ));
             }
             if base_name(path) != Some(name) {

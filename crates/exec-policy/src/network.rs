@@ -44,7 +44,7 @@ impl NetworkProtocol {
             "socks5_tcp" => Ok(Self::Socks5Tcp),
             "socks5_udp" => Ok(Self::Socks5Udp),
             other => Err(RuleProblem::Rule(format!(
-                "network_rule protocol must be one of http, https, socks5_tcp, socks5_udp (got {other})"
+                "a network_rule knows the protocols http, https, socks5_tcp and socks5_udp (found {other})"
             ))),
         }
     }
@@ -119,16 +119,16 @@ fn normal_host(host: &str) -> Result<String, RuleProblem> {
         return problem("cannot be empty");
     }
     if bare.contains('*') {
-        return problem("must be a specific host; wildcards are not allowed");
+        return problem("takes one host, not a pattern");
     }
     if bare.contains(char::is_whitespace) {
         return problem("cannot contain whitespace");
     }
     if bare.contains(['/', '@', '?', '#']) {
-        return problem("must be a hostname or IP literal (without scheme or path)");
+        return problem("takes the name or the address of a host and nothing around it");
     }
     if bare.contains(':') && bare.parse::<std::net::Ipv6Addr>().is_err() {
-        return problem("must be a hostname or IP literal (without scheme or path)");
+        return problem("takes the name or the address of a host and nothing around it");
     }
     Ok(bare.to_ascii_lowercase())
 }

@@ -63,7 +63,7 @@ impl PrefixRule {
         }
         if pattern.iter().any(|token| token.words().is_empty()) {
             return Err(RuleProblem::Pattern(
-                "pattern alternatives cannot be empty".to_owned(),
+                "a list of alternatives holds at least one".to_owned(),
             ));
         }
         check_justification(justification.as_deref())?;

@@ -197,12 +197,11 @@ fn pattern_token(value: Value) -> Result<PatternToken, String> {
     match value {
         Value::Text(word) => Ok(PatternToken::Word(word)),
         Value::List(words) => {
-            let not_text =
-                |kind| problem(format!("pattern alternative must be a string (got {kind})"));
+            let not_text = |kind| problem(format!("an alternative is a string (found {kind})"));
             texts(words, not_text).map(PatternToken::AnyOf)
         }
         other => Err(problem(format!(
-            "pattern element must be a string or list of strings (got {})",
+            "an element is a string or a list of strings (found {})",
             other.kind()
         ))),
     }
@@ -234,11 +233,13 @@ fn example_words(value: Value) -> Result<Vec<String>, RuleProblem> {
     let problem = |text: &str| RuleProblem::Example(text.to_owned());
     match value {
         Value::Text(line) => match shell_words::split(&line) {
-            None => Err(problem("example string has invalid shell syntax")),
-            Some(words) if words.is_empty() => Err(problem("example cannot be an empty string")),
+            None => Err(problem("the example is not a shell line")),
+            Some(words) if words.is_empty() => Err(problem("an example holds at least one word")),
             Some(words) => Ok(words),
         },
-        Value::List(words) if words.is_empty() => Err(problem("example cannot be an empty list")),
+        Value::List(words) if words.is_empty() => {
+            Err(problem("an example holds at least one word"))
+        }
         Value::List(words) => texts(words, |_| problem("example words must be strings")),
         _ => Err(problem("example must be a string or a list of strings")),
     }

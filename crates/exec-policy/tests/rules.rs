@@ -267,7 +267,7 @@ fn mistakes_in_rules_have_a_place() {
         ),
         (
             "pattern=['a', []]",
-            "invalid pattern element: pattern alternatives cannot be empty",
+            "invalid pattern element: a list of alternatives holds at least one",
         ),
         (
             "pattern='a'",
@@ -275,11 +275,11 @@ fn mistakes_in_rules_have_a_place() {
         ),
         (
             "pattern=['a', 1]",
-            "invalid pattern element: pattern element must be a string or list of strings (got int)",
+            "invalid pattern element: an element is a string or a list of strings (found int)",
         ),
         (
             "pattern=[[['a']]]",
-            "invalid pattern element: pattern alternative must be a string (got list)",
+            "invalid pattern element: an alternative is a string (found list)",
         ),
         ("['a'], decision='deny'", "invalid decision: deny"),
         ("['a'], decision='Allow'", "invalid decision: Allow"),
@@ -314,15 +314,15 @@ fn mistakes_in_rules_have_a_place() {
         ),
         (
             "['a'], match=['']",
-            "invalid example: example cannot be an empty string",
+            "invalid example: an example holds at least one word",
         ),
         (
             "['a'], match=[[]]",
-            "invalid example: example cannot be an empty list",
+            "invalid example: an example holds at least one word",
         ),
         (
             "['a'], match=['a \"']",
-            "invalid example: example string has invalid shell syntax",
+            "invalid example: the example is not a shell line",
         ),
         (
             "['a'], match=[1]",
@@ -344,7 +344,7 @@ fn host_executables() {
     for (arguments, expected) in [
         (
             "'git', ['git']",
-            "host_executable paths must be absolute (got git)",
+            "the paths of a host_executable start at the root (found git)",
         ),
         (
             "'git', ['/usr/bin/hg']",
@@ -352,9 +352,9 @@ fn host_executables() {
         ),
         (
             "'a/git', ['/a/git']",
-            "host_executable name must be a bare executable name (got a/git)",
+            "the name of a host_executable has no folder in it (found a/git)",
         ),
-        ("'', []", "host_executable name cannot be empty"),
+        ("'', []", "the name of a host_executable is missing"),
         (
             "'git', [1]",
             "host_executable paths must be strings (got int)",
@@ -403,8 +403,7 @@ fn network_rules() {
             ("a.b", NetworkProtocol::Https, NetworkDecision::Prompt, None),
         ]
     );
-    let bad_host =
-        "invalid rule: network_rule host must be a hostname or IP literal (without scheme or path)";
+    let bad_host = "invalid rule: network_rule host takes the name or the address of a host and nothing around it";
     for (arguments, expected) in [
         (
             "'', 'http', 'allow'",
@@ -412,7 +411,7 @@ fn network_rules() {
         ),
         (
             "'*.a.b', 'http', 'allow'",
-            "invalid rule: network_rule host must be a specific host; wildcards are not allowed",
+            "invalid rule: network_rule host takes one host, not a pattern",
         ),
         (
             "'a b', 'http', 'allow'",
@@ -423,7 +422,7 @@ fn network_rules() {
         ("'a:b', 'http', 'allow'", bad_host),
         (
             "'a', 'ftp', 'allow'",
-            "invalid rule: network_rule protocol must be one of http, https, socks5_tcp, socks5_udp (got ftp)",
+            "invalid rule: a network_rule knows the protocols http, https, socks5_tcp and socks5_udp (found ftp)",
         ),
         ("'a', 'http', 'no'", "invalid decision: no"),
         (

@@ -109,7 +109,7 @@ fn an_argument_that_is_not_text() {
     assert_eq!(output.exit_code, 1);
     assert_eq!(
         output.stderr,
-        "Error: apply_patch requires a UTF-8 PATCH argument.\n"
+        "Error: the patch given to apply_patch is not UTF-8.\n"
     );
 }
 

@@ -124,7 +124,7 @@ fn read_catalog(path: &Path) -> Result<ModelCatalog, ConfigError> {
     let json: Json = serde_json::from_str(&text).map_err(|error| {
         let path = path.display();
         ConfigError::setting(format!(
-            "failed to parse model_catalog_json path `{path}` as JSON: {error}"
+            "model_catalog_json names {path}, which is not a model catalogue: {error}"
         ))
     })?;
     let models = json.get("models").and_then(Json::as_array);

@@ -22,8 +22,8 @@ pub(crate) fn deprecation_notices(merged: &Table) -> Vec<DeprecationNotice> {
         .collect();
     if merged.contains_key("experimental_instructions_file") {
         notices.push(DeprecationNotice {
-            summary: "`experimental_instructions_file` is deprecated and ignored. Use \
-                      `model_instructions_file` instead."
+            summary: "`experimental_instructions_file` has no effect any more; \
+                      `model_instructions_file` takes its place."
                 .to_owned(),
             details: Some(
                 "Move the setting to `model_instructions_file`, whose file replaces the base \

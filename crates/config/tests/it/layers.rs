@@ -214,10 +214,7 @@ fn markers_of_the_root_come_from_the_user() {
     let root = world.stack().project().unwrap().root.clone();
     assert_eq!(world.short_path(&root), "@/repo/sub");
     let bad = World::user("project_root_markers = ['a', 1]").in_folder("repo");
-    assert_eq!(
-        bad.error(),
-        "project_root_markers must be an array of strings"
-    );
+    assert_eq!(bad.error(), "project_root_markers takes a list of strings");
 }
 
 #[test]

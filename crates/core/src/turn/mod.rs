@@ -86,8 +86,8 @@ pub(crate) async fn run_regular(
     let voice = scope.voice();
     if scope.settings.model.is_guess {
         let message = format!(
-            "Model metadata for `{}` not found. Defaulting to fallback metadata; this can degrade \
-             performance and cause issues.",
+            "The model `{}` is not in the catalogue: its context window and abilities are \
+             assumed.",
             scope.settings.model.slug
         );
         voice.say(EventMsg::Warning(WarningEvent { message }));
