@@ -4,8 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
 
 mod command_line;
+#[cfg(target_os = "linux")]
+mod escapes;
 mod generate;
 mod layers;
+#[cfg(target_os = "linux")]
+mod proto;
 mod trace_reduce;
 mod typescript;
 
