@@ -91,8 +91,10 @@ impl Outside {
 /// Lets the model make one call, and checks that nothing outside changed.
 fn attempt(unified: bool, outside: &Outside, what: &str, call: Value) {
     let settings = SETTINGS.replace("UNIFIED", if unified { "true" } else { "false" });
-    let mut proto = Proto::start(&settings, &[vec![call]], |cwd| outside.prepare(cwd));
-    proto.say("go");
+    let mut proto = Proto::start(&settings, &[sse::items(&[call])], |cwd| {
+        outside.prepare(cwd)
+    });
+    proto.say("1", "go");
     proto.wait_for("task_complete");
     proto.close();
     outside.check(&proto.cwd(), what);
@@ -113,15 +115,19 @@ fn the_tools_work_where_they_may() {
         (true, exec_call("echo x > new")),
     ] {
         let settings = SETTINGS.replace("UNIFIED", if unified { "true" } else { "false" });
-        let mut proto = Proto::start(&settings, &[vec![call]], |_| {});
-        proto.say("go");
+        let mut proto = Proto::start(&settings, &[sse::items(&[call])], |_| {});
+        proto.say("1", "go");
         proto.wait_for("task_complete");
         assert_eq!(fs::read_to_string(proto.cwd().join("new")).unwrap(), "x\n");
     }
     let patch = "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch";
     let call = sse::custom_call("c", "apply_patch", patch);
-    let mut proto = Proto::start(&SETTINGS.replace("UNIFIED", "false"), &[vec![call]], |_| {});
-    proto.say("go");
+    let mut proto = Proto::start(
+        &SETTINGS.replace("UNIFIED", "false"),
+        &[sse::items(&[call])],
+        |_| {},
+    );
+    proto.say("1", "go");
     proto.wait_for("task_complete");
     assert_eq!(fs::read_to_string(proto.cwd().join("new")).unwrap(), "x\n");
 }
@@ -196,8 +202,12 @@ fn who_leaves_the_group_does_not_survive() {
 fn a_killed_engine_leaves_nothing_running_and_a_rollout_that_loads() {
     let mark = format!("87{}", std::process::id());
     let call = shell_call(&format!("setsid sleep {mark} & echo started; sleep {mark}"));
-    let mut proto = Proto::start(&SETTINGS.replace("UNIFIED", "false"), &[vec![call]], |_| {});
-    proto.say("go");
+    let mut proto = Proto::start(
+        &SETTINGS.replace("UNIFIED", "false"),
+        &[sse::items(&[call])],
+        |_| {},
+    );
+    proto.say("1", "go");
     proto.wait_for("exec_command_output_delta");
     wait_until("the commands run", || running(&mark) == 2);
     proto.kill();

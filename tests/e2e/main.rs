@@ -10,6 +10,8 @@ mod generate;
 mod layers;
 #[cfg(target_os = "linux")]
 mod proto;
+#[cfg(target_os = "linux")]
+mod proto_forms;
 mod trace_reduce;
 mod typescript;
 

@@ -1,4 +1,4 @@
-//! Drives `codex proto` with a scripted model: what a turn of the real binary does to the machine.
+//! A driver of `codex proto`: the built binary, with a scripted model behind HTTP.
 
 use std::fs;
 use std::io::BufRead;
@@ -28,25 +28,23 @@ pub(crate) struct Proto {
     child: Child,
     events: Receiver<Value>,
     folder: TempDir,
-    _model: ModelServer,
-    _runtime: tokio::runtime::Runtime,
+    model: ModelServer,
+    /// The model lives in it.
+    runtime: tokio::runtime::Runtime,
 }
 
 impl Proto {
     /// Starts the binary in an empty folder that `prepare` may fill. Each reply of the model is a list
-    /// of output items.
+    /// of stream events; after the last one it says that it is done, as often as it is asked.
     pub(crate) fn start(
         settings: &str,
         replies: &[Vec<Value>],
         prepare: impl FnOnce(&Path),
     ) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let replies = replies
-            .iter()
-            .map(|items| HttpReply::stream(&sse::items(items)))
-            .collect::<Vec<_>>();
+        let replies: Vec<HttpReply> = replies.iter().map(HttpReply::stream).collect();
         let model = runtime.block_on(ModelServer::start(replies)).unwrap();
-        model_says_done(&model);
+        model.always(HttpReply::stream(&sse::text("done")));
         let folder = tempfile::tempdir().unwrap();
         let [home, cwd] = ["home", "work"].map(|name| folder.path().join(name));
         fs::create_dir(&home).unwrap();
@@ -80,8 +78,8 @@ impl Proto {
             child,
             events,
             folder,
-            _model: model,
-            _runtime: runtime,
+            model,
+            runtime,
         }
     }
 
@@ -107,27 +105,45 @@ impl Proto {
         found
     }
 
-    pub(crate) fn submit(&mut self, op: Value) {
-        let line = json!({ "id": "1", "op": op }).to_string() + "\n";
-        self.child
-            .stdin
-            .as_mut()
-            .unwrap()
-            .write_all(line.as_bytes())
-            .unwrap();
+    /// The address of the model's API.
+    pub(crate) fn model_url(&self) -> String {
+        self.model.base_url()
     }
 
-    pub(crate) fn say(&mut self, text: &str) {
-        self.submit(json!({ "type": "user_input", "items": [{ "type": "text", "text": text }] }));
+    /// The body of the model's request number `index`, from 0.
+    pub(crate) fn model_request(&self, index: usize) -> String {
+        let request = self.runtime.block_on(self.model.request(index));
+        String::from_utf8(request.body).unwrap()
+    }
+
+    pub(crate) fn line(&mut self, line: &str) {
+        let input = self.child.stdin.as_mut().unwrap();
+        input.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    pub(crate) fn submit(&mut self, id: &str, op: &Value) {
+        self.line(&json!({ "id": id, "op": op }).to_string());
+    }
+
+    pub(crate) fn say(&mut self, id: &str, text: &str) {
+        let items = json!([{ "type": "text", "text": text }]);
+        self.submit(id, &json!({ "type": "user_input", "items": items }));
     }
 
     /// The next event of this type; others before it are passed over.
     pub(crate) fn wait_for(&self, kind: &str) -> Value {
+        self.wait_past(kind).0
+    }
+
+    /// The next event of this type, and the types of those before it.
+    pub(crate) fn wait_past(&self, kind: &str) -> (Value, Vec<String>) {
+        let mut passed = Vec::new();
         loop {
             let event = self.events.recv_timeout(PATIENCE);
             let event = event.unwrap_or_else(|error| panic!("no {kind} came: {error}"));
-            if event["msg"]["type"] == kind {
-                return event["msg"].clone();
+            match event["msg"]["type"].as_str() {
+                Some(found) if found == kind => return (event, passed),
+                found => passed.push(found.unwrap_or_default().to_owned()),
             }
         }
     }
@@ -138,10 +154,11 @@ impl Proto {
         self.child.wait().unwrap();
     }
 
-    /// Ends the process by ending its input.
+    /// Ends the process by ending its input, as a client does.
+    #[track_caller]
     pub(crate) fn close(&mut self) {
         drop(self.child.stdin.take());
-        self.child.wait().unwrap();
+        assert!(self.child.wait().unwrap().success());
     }
 }
 
@@ -150,9 +167,4 @@ impl Drop for Proto {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// After its script the model says that it is done, as often as it is asked.
-fn model_says_done(model: &ModelServer) {
-    model.always(HttpReply::stream(&sse::text("done")));
 }

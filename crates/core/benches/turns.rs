@@ -29,6 +29,7 @@ fn main() {
         deltas().await;
         side_by_side().await;
         memory().await;
+        resume().await;
     });
 }
 
@@ -128,6 +129,29 @@ async fn memory() {
         "memory of a thread after one turn",
         each / 1024
     );
+    bench.end();
+}
+
+async fn resume() {
+    let mut bench = Bench::new();
+    let mut thread = bench.thread();
+    for _ in 0..5_000 {
+        bench.turn(&mut thread, text(1)).await;
+    }
+    let path = thread.thread.rollout_path().expect("a file").to_owned();
+    bench.manager.close(thread.thread.id()).await;
+    let cost = measure(1, async |_| {
+        let mut config = SessionConfig::new(bench.home.path(), bench.home.path(), "model");
+        config.replay_events = false;
+        thread = bench
+            .manager
+            .resume(&path, config, None)
+            .expect("a rollout");
+    })
+    .await;
+    row("resuming 5,000 turns", cost);
+    let cost = measure(1, async |_| bench.turn(&mut thread, text(1)).await).await;
+    row("a turn after that", cost);
     bench.end();
 }
 

@@ -8,6 +8,7 @@
 //! `conversation` and `history` (what is remembered), `context` (what the model is told), `tools`,
 //! `gate` (what may run), `events` (one event, three readers), `ports`.
 
+mod beginning;
 mod compact;
 mod config;
 mod context;
@@ -20,14 +21,14 @@ mod manager;
 mod older;
 mod ports;
 mod session;
+mod thread;
 mod tools;
 mod turn;
 
 pub use config::{Features, ProjectDocs, SessionConfig};
 pub use events::Events;
-pub use manager::{
-    Closed, ForkAt, Ports, StartError, Started, Thread, ThreadManager, unreadable_submission,
-};
+pub use manager::{ForkAt, Ports, StartError, Started, ThreadManager};
 pub use older::older_delta;
 pub use ports::*;
 pub use session::SteerError;
+pub use thread::{Closed, Thread, unreadable_submission};

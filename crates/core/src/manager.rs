@@ -4,19 +4,18 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use codex_protocol::{
-    BaseInstructions, CodexErrorInfo, Event, EventMsg, Op, RolloutItem, SessionMeta, Submission,
-    ThreadId, UserInput,
-};
-use codex_rollout::{LineKind, LoadError, Loaded, Log, Place, Writer, is_persisted};
-use tokio::sync::{mpsc, oneshot};
+use codex_protocol::{Op, RolloutItem, ThreadId};
+use codex_rollout::{LoadError, Log, Place, Writer};
+use tokio::sync::mpsc;
 
+use crate::beginning::{File, inherit, initial_messages, write_start};
 use crate::config::SessionConfig;
 use crate::context::{self, read_project_docs};
 use crate::conversation::Conversation;
 use crate::events::{Emitter, Events};
 use crate::ports::{Clock, Ids, Model, Observer, Processes};
-use crate::session::{MAILBOX, Mail, Services, Session, Steer, SteerError};
+use crate::session::{MAILBOX, Mail, Services, Session};
+use crate::thread::Thread;
 
 /// What the engine works with in this process.
 #[derive(Clone, Debug)]
@@ -42,9 +41,9 @@ pub enum StartError {
     /// The file cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// There is no such thread.
-    #[error("no rollout found for thread id {0}")]
-    NotFound(ThreadId),
+    /// It is loaded already; go on with that one.
+    #[error("thread {0} is already loaded")]
+    AlreadyLoaded(ThreadId),
 }
 
 /// A thread that was just started.
@@ -71,20 +70,6 @@ pub struct ThreadManager {
     ports: Ports,
     threads: Mutex<HashMap<ThreadId, Thread>>,
 }
-
-/// The handle of a thread. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Thread {
-    id: ThreadId,
-    path: Option<Arc<Path>>,
-    mailbox: mpsc::Sender<Mail>,
-    ids: Arc<dyn Ids>,
-}
-
-/// The thread is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("internal error; agent loop died unexpectedly")]
-pub struct Closed;
 
 impl ThreadManager {
     /// No threads yet.
@@ -116,10 +101,10 @@ impl ThreadManager {
         })
     }
 
-    /// Loads a thread and goes on with it in the same file.
+    /// Loads a thread and goes on with it in the same file. Reads the whole file before it returns.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// The file cannot be read, or the thread is loaded already.
     pub fn resume(
         &self,
         path: &Path,
@@ -129,6 +114,9 @@ impl ThreadManager {
         let loaded = codex_rollout::load(path)?;
         inherit(&mut config, &loaded);
         let id = loaded.meta.id.clone();
+        if self.get(&id).is_some() {
+            return Err(StartError::AlreadyLoaded(id));
+        }
         let file = File::Existing(path.to_owned());
         self.launch(Origin {
             id,
@@ -140,7 +128,7 @@ impl ThreadManager {
         })
     }
 
-    /// Starts a new thread with what another one holds.
+    /// Starts a new thread with what another one holds. Reads the whole file before it returns.
     ///
     /// # Errors
     /// The file of the other one cannot be read.
@@ -221,9 +209,9 @@ impl ThreadManager {
             write_start(&services, &id, forked_from.clone(), &lines);
         }
         let policy = services.model.info(&services.config.model).truncation;
-        let conversation = Conversation::rebuilt(&lines, policy);
+        let initial = initial_messages(&services.config, &file, forked_from.as_ref(), &lines);
+        let conversation = Conversation::rebuilt(lines, policy);
         let session = Session::new(Arc::clone(&services), mailbox, conversation);
-        let initial = initial_messages(&services.config, &file, forked_from.as_ref(), lines);
         let name = match file {
             File::Existing(_) => codex_rollout::name_of(&services.config.home, &id),
             File::New => None,
@@ -290,161 +278,4 @@ struct Origin {
     lines: Vec<RolloutItem>,
     file: File,
     forked_from: Option<ThreadId>,
-}
-
-enum File {
-    New,
-    Existing(PathBuf),
-}
-
-/// What a loaded thread brings along where the configuration says nothing.
-fn inherit(config: &mut SessionConfig, loaded: &Loaded) {
-    if config.base_instructions.is_none() {
-        let metas = loaded.items.iter().filter_map(|item| match item {
-            RolloutItem::SessionMeta(meta) => meta.base_instructions.as_ref(),
-            _ => None,
-        });
-        config.base_instructions = metas.map(|base| base.text.clone()).next();
-    }
-    if config.dynamic_tools.is_empty() {
-        config.dynamic_tools = loaded.meta.dynamic_tools.clone().unwrap_or_default();
-    }
-}
-
-/// The first lines of a new file, and those of the thread that it is forked from.
-fn write_start(
-    services: &Services,
-    id: &ThreadId,
-    forked_from: Option<ThreadId>,
-    lines: &[RolloutItem],
-) {
-    let (config, emitter) = (&services.config, &services.emitter);
-    let tools = &services.dynamic_tools;
-    let is_fork = forked_from.is_some();
-    let meta = SessionMeta {
-        id: id.clone(),
-        forked_from_id: forked_from,
-        timestamp: format!("{:.3}", services.clock.now()),
-        cwd: config.cwd.display().to_string(),
-        originator: config.originator.clone(),
-        cli_version: config.version.clone(),
-        source: config.source.clone(),
-        agent_nickname: None,
-        agent_role: None,
-        agent_path: None,
-        model_provider: Some(config.provider.clone()),
-        base_instructions: Some(BaseInstructions {
-            text: services.instructions.to_string(),
-        }),
-        dynamic_tools: (!tools.is_empty()).then(|| tools.clone()),
-        memory_mode: None,
-        git: None,
-    };
-    emitter.log(LineKind::SessionMeta, &meta);
-    for line in lines {
-        match line {
-            RolloutItem::SessionMeta(meta) => emitter.log(LineKind::SessionMeta, meta),
-            RolloutItem::ResponseItem(item) => emitter.log(LineKind::ResponseItem, item),
-            RolloutItem::EventMsg(event) => emitter.log(LineKind::EventMsg, event),
-            RolloutItem::TurnContext(context) => emitter.log(LineKind::TurnContext, context),
-            RolloutItem::Compacted(compacted) => emitter.log(LineKind::Compacted, compacted),
-            _ => {}
-        }
-    }
-    if is_fork {
-        emitter.materialise();
-    }
-}
-
-fn initial_messages(
-    config: &SessionConfig,
-    file: &File,
-    forked_from: Option<&ThreadId>,
-    lines: Vec<RolloutItem>,
-) -> Option<Vec<EventMsg>> {
-    let is_new = matches!(file, File::New) && forked_from.is_none();
-    if is_new || !config.replay_events {
-        return None;
-    }
-    let events = lines.into_iter().filter_map(|line| match line {
-        RolloutItem::EventMsg(event) if is_persisted(&event, config.detail) => Some(event),
-        _ => None,
-    });
-    Some(events.collect())
-}
-
-impl Thread {
-    /// The id.
-    #[must_use]
-    pub fn id(&self) -> &ThreadId {
-        &self.id
-    }
-
-    /// The file, whether it is there yet or not; none for threads that leave none.
-    #[must_use]
-    pub fn rollout_path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
-    /// Hands an operation in, waiting while the queue is full. Answers the id of the submission,
-    /// which is that of the turn if it starts one.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn submit(&self, op: Op) -> Result<String, Closed> {
-        let id = self.ids.submission();
-        self.submit_as(Submission {
-            id: id.clone(),
-            op,
-            trace: None,
-        })
-        .await?;
-        Ok(id)
-    }
-
-    /// Hands a submission in that has its id already.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn submit_as(&self, submission: Submission) -> Result<(), Closed> {
-        let mail = Mail::Submission(Box::new(submission));
-        self.mailbox.send(mail).await.map_err(|_| Closed)
-    }
-
-    /// Puts input into the turn that runs and answers its id.
-    ///
-    /// # Errors
-    /// It did not get in.
-    pub async fn steer(
-        &self,
-        expected: Option<String>,
-        items: Vec<UserInput>,
-    ) -> Result<String, SteerError> {
-        let (reply, answer) = oneshot::channel();
-        let mail = Mail::Steer(Steer {
-            expected,
-            items,
-            reply,
-        });
-        self.mailbox
-            .send(mail)
-            .await
-            .map_err(|_| SteerError::Closed)?;
-        answer.await.map_err(|_| SteerError::Closed)?
-    }
-}
-
-/// The event for a line that cannot be read as a submission.
-#[must_use]
-pub fn unreadable_submission(reason: &str) -> Event {
-    let message = format!("invalid submission: {reason}");
-    let codex_error_info = Some(CodexErrorInfo::BadRequest);
-    let msg = EventMsg::Error(codex_protocol::ErrorEvent {
-        message,
-        codex_error_info,
-    });
-    Event {
-        id: String::new(),
-        msg,
-    }
 }

@@ -117,7 +117,8 @@ pub(crate) fn told(turn: &TurnSettings) -> TurnContext {
         realtime_active: Some(false),
         effort: turn.mode.settings.reasoning_effort,
         summary: turn.summary,
-        user_instructions: turn.user_instructions.as_deref().map(str::to_owned),
+        // The same all along, and in the history; once a turn would be too often.
+        user_instructions: None,
         developer_instructions: turn.developer_instructions.as_deref().map(str::to_owned),
         final_output_json_schema: turn.output_schema.as_deref().cloned(),
         truncation_policy: Some(turn.model.truncation),

@@ -76,6 +76,9 @@ pub(crate) fn decide(command: &CommandEffect, posture: &Posture, memory: &Memory
 /// Rules that forbid are looked for in every command that can be found, also where the script is
 /// not understood.
 fn forbidden_by_rule(command: &CommandEffect, rules: &Policy) -> Option<String> {
+    if *rules == Policy::default() {
+        return None; // Reading the script once more would be for nothing.
+    }
     let found = all_commands(&command.argv);
     let found = found.iter().find_map(|command| rules.forbidding(command))?;
     let quoted = quote_command(&command.argv);

@@ -23,6 +23,9 @@ pub(crate) use guards::check_arguments;
 pub(crate) use memory::{CacheKey, Memory};
 pub(crate) use posture::{Posture, grants_of};
 
+#[cfg(test)]
+mod tests;
+
 /// Something that would change the world.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {

@@ -16,7 +16,7 @@ const WRAPPERS: [(&str, &str); 7] = [
     ("<hook_prompt hook_run_id=", "</hook_prompt>"),
 ];
 
-/// How the developer messages start that only tell the settings of a turn.
+/// How the developer messages start that tell the settings of a turn.
 const SETTINGS_SECTIONS: [&str; 5] = [
     "<permissions instructions>",
     "<model_switch>",
@@ -30,17 +30,13 @@ pub(crate) fn is_contextual(content: &[ContentItem]) -> bool {
     texts(content).any(is_context)
 }
 
-/// Whether a developer message tells settings, and whether it holds anything else.
-pub(crate) fn settings_sections(content: &[ContentItem]) -> (bool, bool) {
-    let is_settings = |text: &str| {
+/// Whether a developer message tells settings.
+pub(crate) fn tells_settings(content: &[ContentItem]) -> bool {
+    texts(content).any(|text| {
         SETTINGS_SECTIONS
             .iter()
             .any(|start| text.starts_with(start))
-    };
-    (
-        texts(content).any(is_settings),
-        !texts(content).all(is_settings),
-    )
+    })
 }
 
 fn texts(content: &[ContentItem]) -> impl Iterator<Item = &str> {

@@ -9,7 +9,7 @@ use codex_protocol::{
 
 use serde_json::value::RawValue;
 
-use super::contextual::{is_contextual, settings_sections};
+use super::contextual::{is_contextual, tells_settings};
 use super::truncate::tokens_of;
 
 /// What an image counts in an estimate, whatever its data weigh.
@@ -22,8 +22,8 @@ pub(crate) enum Kind {
     UserTurn,
     /// What the engine said as role `user`.
     UserContext,
-    /// A developer message; whether it tells settings, and whether it holds anything else.
-    Developer { settings: bool, other: bool },
+    /// A developer message; whether it tells settings.
+    Developer { settings: bool },
     /// What the model said.
     Assistant,
     /// What the model thought.
@@ -114,10 +114,9 @@ fn kind_of(item: &ResponseItem) -> Option<Kind> {
             "user" if is_contextual(content) => Kind::UserContext,
             "user" => Kind::UserTurn,
             "assistant" => Kind::Assistant,
-            "developer" => {
-                let (settings, other) = settings_sections(content);
-                Kind::Developer { settings, other }
-            }
+            "developer" => Kind::Developer {
+                settings: tells_settings(content),
+            },
             _ => return None,
         },
         ResponseItem::Reasoning { .. } => Kind::Reasoning,

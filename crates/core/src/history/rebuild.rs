@@ -19,31 +19,32 @@ pub(crate) struct Rebuilt {
 }
 
 /// Replays the lines in order.
-pub(crate) fn rebuild(items: &[RolloutItem], policy: TruncationPolicy) -> Rebuilt {
+pub(crate) fn rebuild(
+    lines: impl IntoIterator<Item = RolloutItem>,
+    policy: TruncationPolicy,
+) -> Rebuilt {
     let mut rebuilt = Rebuilt::default();
-    // The settings of each user turn, so that taking turns back takes them back too.
-    let mut contexts: Vec<Option<TurnContext>> = Vec::new();
-    for item in items {
-        match item {
+    for line in lines {
+        match line {
             RolloutItem::ResponseItem(item) => {
-                rebuilt.history.record(item.clone(), policy);
+                rebuilt.history.record(item, policy);
             }
             RolloutItem::TurnContext(context) => {
                 rebuilt.previous_model = Some(context.model.clone());
-                rebuilt.reference = Some((**context).clone());
+                rebuilt.reference = Some(*context);
             }
             RolloutItem::Compacted(compacted) => {
-                match &compacted.replacement_history {
-                    Some(items) => rebuilt.history.replace(items.iter().cloned()),
+                match compacted.replacement_history {
+                    Some(items) => rebuilt.history.replace(items),
                     None => summarise(&mut rebuilt.history, &compacted.message),
                 }
                 rebuilt.reference = None;
             }
-            RolloutItem::EventMsg(EventMsg::UserMessage(_)) => {
-                contexts.push(rebuilt.reference.clone());
-            }
             RolloutItem::EventMsg(EventMsg::ThreadRolledBack(back)) => {
-                roll_back(&mut rebuilt, &mut contexts, back.num_turns);
+                let turns = usize::try_from(back.num_turns).unwrap_or(usize::MAX);
+                if rebuilt.history.roll_back(turns).lost_context {
+                    rebuilt.reference = None;
+                }
             }
             RolloutItem::EventMsg(EventMsg::TokenCount(count)) => {
                 rebuilt.tokens = count.info.or(rebuilt.tokens);
@@ -53,20 +54,6 @@ pub(crate) fn rebuild(items: &[RolloutItem], policy: TruncationPolicy) -> Rebuil
     }
     rebuilt.history.close_calls();
     rebuilt
-}
-
-fn roll_back(rebuilt: &mut Rebuilt, contexts: &mut Vec<Option<TurnContext>>, turns: u32) {
-    let turns = usize::try_from(turns).unwrap_or(usize::MAX);
-    let back = rebuilt.history.roll_back(turns);
-    contexts.truncate(contexts.len().saturating_sub(turns));
-    rebuilt.reference = contexts.last().cloned().flatten();
-    if back.lost_context {
-        rebuilt.reference = None;
-    }
-    rebuilt.previous_model = rebuilt
-        .reference
-        .as_ref()
-        .map(|context| context.model.clone());
 }
 
 /// What older files leave to the reader: the history after a compaction.

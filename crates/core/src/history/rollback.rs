@@ -5,7 +5,7 @@ use super::{History, Kind};
 /// What taking turns back did besides shortening the history.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RolledBack {
-    /// A message that went also held context which the model still has to know.
+    /// Context went with the turns, so the model has to be told anew.
     pub(crate) lost_context: bool,
 }
 
@@ -27,21 +27,17 @@ impl History {
         let kept = starts.len().saturating_sub(turns);
         let mut cut = *starts.get(kept).unwrap_or(first);
         let floor = if kept == 0 { 0 } else { first + 1 };
-        let mut lost_context = false;
         while cut > floor {
             match &self.entries()[cut - 1].kind {
-                Kind::UserContext => {}
-                Kind::Developer {
-                    settings: true,
-                    other,
-                } => lost_context |= other,
+                Kind::UserContext | Kind::Developer { settings: true, .. } => cut -= 1,
                 _ => break,
             }
-            cut -= 1;
         }
+        let is_context = |kind: &Kind| matches!(kind, Kind::UserContext | Kind::Developer { .. });
+        let lost_context = self.entries()[cut..]
+            .iter()
+            .any(|entry| is_context(&entry.kind));
         self.truncate(cut);
-        RolledBack {
-            lost_context: lost_context || cut == 0,
-        }
+        RolledBack { lost_context }
     }
 }

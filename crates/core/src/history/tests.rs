@@ -121,7 +121,7 @@ fn rolling_back_takes_the_context_with_it() {
         message("user", context),
         message("user", "two"),
     ]);
-    assert!(!history.roll_back(1).lost_context);
+    assert!(history.roll_back(1).lost_context);
     assert_eq!(history.len(), 4);
     assert!(history.roll_back(9).lost_context);
     assert_eq!(history.len(), 0);

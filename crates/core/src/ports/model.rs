@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_model_client::{Encoded, ToolSpec};
+use codex_model_client::{Encoded, ToolSpec, TurnState};
 use codex_protocol::{
     CodexErrorInfo, RateLimitSnapshot, ReasoningEffort, ReasoningSummary, ResponseItem,
     ServiceTier, ThreadId, TokenUsage, TruncationMode, TruncationPolicy, Verbosity,
@@ -50,6 +50,8 @@ pub struct ModelRequest {
     pub verbosity: Option<Verbosity>,
     /// The JSON Schema of the answer.
     pub output_schema: Option<Arc<Value>>,
+    /// Where the provider wants the requests of this turn; shared by all of them.
+    pub turn_state: TurnState,
 }
 
 /// How to reason.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use codex_model_client as client;
 use codex_model_client::{
-    ApplyPatchToolType, Completion, ModelCatalog, ModelClient, RequestContext, ShellType, TurnState,
+    ApplyPatchToolType, Completion, ModelCatalog, ModelClient, RequestContext, ShellType,
 };
 use codex_protocol::{TruncationMode, TruncationPolicy};
 use futures::StreamExt;
@@ -65,7 +65,7 @@ fn request_of(request: ModelRequest) -> client::ModelRequest {
         output_schema: request.output_schema.as_deref().cloned(),
         context: RequestContext {
             thread_id: request.thread_id.0,
-            turn_state: TurnState::default(),
+            turn_state: request.turn_state,
             ..RequestContext::default()
         },
     }

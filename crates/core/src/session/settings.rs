@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use codex_model_client::TurnState;
 use codex_protocol::{
     AskForApproval, CollaborationMode, ModeKind, OverrideTurnContext, Personality,
     ReasoningSummary, SandboxPolicy, ServiceTier, Settings, UserTurn,
@@ -111,6 +112,7 @@ impl ThreadSettings {
             user_instructions: services.user_instructions.clone(),
             developer_instructions: services.developer_instructions.clone(),
             tools: tools.tools(services),
+            turn_state: TurnState::default(),
         }
     }
 }

@@ -10,8 +10,9 @@ use super::{Services, Session, State};
 use crate::conversation::Conversation;
 use crate::turn::{DiffOfTurn, Inbox, Input, Stop, TurnScope, TurnSettings};
 
-/// How long a task that was told to stop may take to do so by itself.
-const GRACE: Duration = Duration::from_millis(150);
+/// How long a task that was told to stop may take to do so. It takes milliseconds; this is for a
+/// task that hangs, whose conversation is then lost.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// What kind of task it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -69,7 +69,8 @@ impl Tool for ApplyPatchTool {
                 _ => arguments::<Arguments>(&context)?.input,
             };
             let cwd = context.settings.cwd.clone();
-            apply(&context, Intercepted { patch, cwd }, Layout::Json).await
+            let layout = context.settings.tools.layout();
+            apply(&context, Intercepted { patch, cwd }, layout).await
         })
     }
 }
@@ -82,7 +83,7 @@ pub(crate) struct Intercepted {
 }
 
 /// The patch that a shell call stands for, if it does.
-pub(crate) fn intercept(_: &ToolContext, argv: &[String], cwd: &Path) -> Option<Intercepted> {
+pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<Intercepted> {
     if let Some(call) = patch_call(argv) {
         let cwd = cwd.join(call.directory.unwrap_or_default());
         return Some(Intercepted {

@@ -8,6 +8,7 @@ use codex_protocol::DynamicToolSpec;
 
 use super::Tool;
 use super::apply_patch::ApplyPatchTool;
+use super::command::Layout;
 use super::dynamic::DynamicTool;
 use super::request_permissions::RequestPermissionsTool;
 use super::request_user_input::RequestUserInputTool;
@@ -84,6 +85,16 @@ impl ToolSet {
         self.handlers
             .get(name)
             .is_some_and(|handler| handler.offered)
+    }
+
+    /// How the outputs of shells and patches are laid out: models with the patch tool as free text
+    /// read plain text.
+    pub(crate) fn layout(&self) -> Layout {
+        let is_freeform = |spec: &ToolSpec| matches!(spec, ToolSpec::Custom { name, .. } if name == "apply_patch");
+        match self.specs.iter().any(is_freeform) {
+            true => Layout::Plain,
+            false => Layout::Json,
+        }
     }
 
     /// Whether calls by that name run beside others. Names that are not offered never do.

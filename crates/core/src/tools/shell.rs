@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::command::{ApprovalArguments, CommandRequest, Layout, approval_properties, run_command};
+use super::command::{ApprovalArguments, CommandRequest, approval_properties, run_command};
 use super::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::turn::Payload;
 
@@ -65,7 +65,7 @@ impl Tool for ShellTool {
                 argv: arguments.command,
                 timeout: arguments.timeout_ms.map(Duration::from_millis),
                 approval: arguments.approval,
-                layout: Layout::Json,
+                layout: context.settings.tools.layout(),
             };
             run_command(&context, request).await
         })

@@ -84,11 +84,11 @@ impl Turn<'_> {
         for output in calls.finish().await {
             self.record(output);
         }
-        self.scope.diff.tell(self.voice).await;
         let completed = read?;
         if self.scope.stop.is_stopped() {
             return Err(Halt::Stopped);
         }
+        self.scope.diff.tell(self.voice).await;
         if let Some(id) = &completed.response_id {
             self.conversation.mark_response(id);
             if let Some(observer) = self.scope.services.emitter.observer() {
@@ -159,6 +159,7 @@ impl Turn<'_> {
             service_tier: settings.service_tier,
             verbosity: settings.verbosity,
             output_schema: settings.output_schema.clone(),
+            turn_state: settings.turn_state.clone(),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use codex_model_client::TurnState;
 use codex_protocol::{
     AskForApproval, CollaborationMode, Personality, ReasoningSummary, SandboxPolicy, ServiceTier,
     Verbosity,
@@ -36,6 +37,8 @@ pub(crate) struct TurnSettings {
     pub(crate) user_instructions: Option<Arc<str>>,
     pub(crate) developer_instructions: Option<Arc<str>>,
     pub(crate) tools: Arc<ToolSet>,
+    /// Where the provider wants the requests of this turn.
+    pub(crate) turn_state: TurnState,
 }
 
 impl TurnSettings {

@@ -44,7 +44,7 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
     if request.argv.is_empty() {
         return Err(ToolFailure::Model("command args are empty".to_owned()));
     }
-    if let Some(patch) = apply_patch::intercept(context, &request.argv, &request.cwd) {
+    if let Some(patch) = apply_patch::intercept(&request.argv, &request.cwd) {
         return apply_patch::run_intercepted(context, patch, request.layout).await;
     }
     let effect = effect(

@@ -126,7 +126,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
     let cwd = context
         .settings
         .resolve(arguments.workdir.as_deref().unwrap_or_default());
-    if let Some(patch) = apply_patch::intercept(context, &argv, &cwd) {
+    if let Some(patch) = apply_patch::intercept(&argv, &cwd) {
         return apply_patch::run_intercepted(context, patch, Layout::Json).await;
     }
     let failed = |why: &str| {

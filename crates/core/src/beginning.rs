@@ -1,0 +1,92 @@
+//! How a thread begins: what it takes over from a stored one, and the first lines of its own file.
+
+use std::path::PathBuf;
+
+use codex_protocol::{BaseInstructions, EventMsg, RolloutItem, SessionMeta, ThreadId};
+use codex_rollout::{LineKind, Loaded, is_persisted};
+
+use crate::config::SessionConfig;
+use crate::session::Services;
+
+/// The file of a thread.
+#[derive(Debug)]
+pub(crate) enum File {
+    New,
+    Existing(PathBuf),
+}
+
+/// What a loaded thread brings along where the configuration says nothing.
+pub(crate) fn inherit(config: &mut SessionConfig, loaded: &Loaded) {
+    if config.base_instructions.is_none() {
+        let metas = loaded.items.iter().filter_map(|item| match item {
+            RolloutItem::SessionMeta(meta) => meta.base_instructions.as_ref(),
+            _ => None,
+        });
+        config.base_instructions = metas.map(|base| base.text.clone()).next();
+    }
+    if config.dynamic_tools.is_empty() {
+        config.dynamic_tools = loaded.meta.dynamic_tools.clone().unwrap_or_default();
+    }
+}
+
+/// The first lines of a new file, and those of the thread that it is forked from.
+pub(crate) fn write_start(
+    services: &Services,
+    id: &ThreadId,
+    forked_from: Option<ThreadId>,
+    lines: &[RolloutItem],
+) {
+    let (config, emitter) = (&services.config, &services.emitter);
+    let tools = &services.dynamic_tools;
+    let is_fork = forked_from.is_some();
+    let meta = SessionMeta {
+        id: id.clone(),
+        forked_from_id: forked_from,
+        timestamp: format!("{:.3}", services.clock.now()),
+        cwd: config.cwd.display().to_string(),
+        originator: config.originator.clone(),
+        cli_version: config.version.clone(),
+        source: config.source.clone(),
+        agent_nickname: None,
+        agent_role: None,
+        agent_path: None,
+        model_provider: Some(config.provider.clone()),
+        base_instructions: Some(BaseInstructions {
+            text: services.instructions.to_string(),
+        }),
+        dynamic_tools: (!tools.is_empty()).then(|| tools.clone()),
+        memory_mode: None,
+        git: None,
+    };
+    emitter.log(LineKind::SessionMeta, &meta);
+    for line in lines {
+        match line {
+            RolloutItem::SessionMeta(meta) => emitter.log(LineKind::SessionMeta, meta),
+            RolloutItem::ResponseItem(item) => emitter.log(LineKind::ResponseItem, item),
+            RolloutItem::EventMsg(event) => emitter.log(LineKind::EventMsg, event),
+            RolloutItem::TurnContext(context) => emitter.log(LineKind::TurnContext, context),
+            RolloutItem::Compacted(compacted) => emitter.log(LineKind::Compacted, compacted),
+            _ => {}
+        }
+    }
+    if is_fork {
+        emitter.materialise();
+    }
+}
+
+pub(crate) fn initial_messages(
+    config: &SessionConfig,
+    file: &File,
+    forked_from: Option<&ThreadId>,
+    lines: &[RolloutItem],
+) -> Option<Vec<EventMsg>> {
+    let is_new = matches!(file, File::New) && forked_from.is_none();
+    if is_new || !config.replay_events {
+        return None;
+    }
+    let events = lines.iter().filter_map(|line| match line {
+        RolloutItem::EventMsg(event) if is_persisted(event, config.detail) => Some(event.clone()),
+        _ => None,
+    });
+    Some(events.collect())
+}

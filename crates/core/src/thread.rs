@@ -1,0 +1,102 @@
+//! The handle of a thread: what goes in.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use codex_protocol::{
+    CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, Submission, ThreadId, UserInput,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::ports::Ids;
+use crate::session::{Mail, Steer, SteerError};
+
+/// The handle of a thread. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    pub(crate) id: ThreadId,
+    pub(crate) path: Option<Arc<Path>>,
+    pub(crate) mailbox: mpsc::Sender<Mail>,
+    pub(crate) ids: Arc<dyn Ids>,
+}
+
+/// The thread is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("internal error; agent loop died unexpectedly")]
+pub struct Closed;
+
+impl Thread {
+    /// The id.
+    #[must_use]
+    pub fn id(&self) -> &ThreadId {
+        &self.id
+    }
+
+    /// The file, whether it is there yet or not; none for threads that leave none.
+    #[must_use]
+    pub fn rollout_path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Hands an operation in, waiting while the queue is full. Answers the id of the submission,
+    /// which is that of the turn if it starts one.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn submit(&self, op: Op) -> Result<String, Closed> {
+        let id = self.ids.submission();
+        self.submit_as(Submission {
+            id: id.clone(),
+            op,
+            trace: None,
+        })
+        .await?;
+        Ok(id)
+    }
+
+    /// Hands a submission in that has its id already.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn submit_as(&self, submission: Submission) -> Result<(), Closed> {
+        let mail = Mail::Submission(Box::new(submission));
+        self.mailbox.send(mail).await.map_err(|_| Closed)
+    }
+
+    /// Puts input into the turn that runs and answers its id.
+    ///
+    /// # Errors
+    /// It did not get in.
+    pub async fn steer(
+        &self,
+        expected: Option<String>,
+        items: Vec<UserInput>,
+    ) -> Result<String, SteerError> {
+        let (reply, answer) = oneshot::channel();
+        let mail = Mail::Steer(Steer {
+            expected,
+            items,
+            reply,
+        });
+        self.mailbox
+            .send(mail)
+            .await
+            .map_err(|_| SteerError::Closed)?;
+        answer.await.map_err(|_| SteerError::Closed)?
+    }
+}
+
+/// The event for a line that cannot be read as a submission.
+#[must_use]
+pub fn unreadable_submission(reason: &str) -> Event {
+    let message = format!("invalid submission: {reason}");
+    let codex_error_info = Some(CodexErrorInfo::BadRequest);
+    let msg = EventMsg::Error(ErrorEvent {
+        message,
+        codex_error_info,
+    });
+    Event {
+        id: String::new(),
+        msg,
+    }
+}

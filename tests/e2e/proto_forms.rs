@@ -1,0 +1,82 @@
+//! `codex proto` as a client sees it, in both forms of v1.
+
+use codex_test_support::sse;
+use serde_json::json;
+
+use crate::proto::Proto;
+
+const SETTINGS: &str = r#"
+model = "mock-model"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+"#;
+
+#[test]
+fn a_line_in_an_event_out() {
+    let call = json!({ "command": "echo $((40 + 2))", "login": false });
+    let call = sse::function_call("call_1", "shell_command", &call);
+    let replies = [sse::items(&[call]), sse::text("it is 42")];
+    let mut proto = Proto::start(SETTINGS, &replies, |_| {});
+
+    let (configured, before) = proto.wait_past("session_configured");
+    assert!(before.is_empty());
+    assert_eq!(configured["msg"]["model"], "mock-model");
+
+    proto.line(r#"{"id":"x","op":{"type":"user_input","items":7}}"#);
+    let error = proto.wait_for("error");
+    assert!(
+        error["msg"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("op.items"),
+        "{error}"
+    );
+
+    proto.say("turn-1", "how much?");
+    assert_eq!(proto.wait_for("task_started")["id"], "turn-1");
+    assert_eq!(
+        proto.wait_for("exec_command_end")["msg"]["aggregated_output"],
+        "42\n"
+    );
+    let (complete, before) = proto.wait_past("task_complete");
+    assert_eq!(complete["msg"]["last_agent_message"], "it is 42");
+    assert!(complete["msg"]["response_id"].is_string());
+    assert!(before.contains(&"agent_message_delta".to_owned()));
+
+    proto.close();
+    assert_eq!(proto.rollouts().len(), 1);
+}
+
+#[test]
+fn the_first_form_configures_a_session_and_goes_back() {
+    let replies = ["one", "two", "other"].map(sse::text);
+    let mut proto = Proto::start(SETTINGS, &replies, |_| {});
+    proto.wait_for("session_configured");
+
+    let provider = json!({ "name": "Own", "base_url": proto.model_url(), "wire_api": "responses" });
+    let configure = json!({
+        "type": "configure_session",
+        "cwd": proto.cwd(),
+        "model": "older-model",
+        "provider": provider,
+    });
+    proto.submit("configure", &configure);
+    let configured = proto.wait_for("session_configured");
+    assert_eq!(configured["id"], "configure");
+    assert_eq!(configured["msg"]["model"], "older-model");
+
+    proto.say("1", "first");
+    let first = proto.wait_for("task_complete");
+    proto.say("2", "second");
+    proto.wait_for("task_complete");
+    let back = json!({
+        "type": "user_input",
+        "items": [{ "type": "text", "text": "instead" }],
+        "last_response_id": first["msg"]["response_id"],
+    });
+    proto.submit("3", &back);
+    proto.wait_for("task_complete");
+    let body = proto.model_request(2);
+    assert!(body.contains("instead") && body.contains("first") && !body.contains("second"));
+}
