@@ -5,7 +5,7 @@ export type GhostCommit = {
   /** The id of the commit. */
   id: string;
   /** The commit that was checked out, if there was one. */
-  parent?: string | null;
+  parent: string | null;
   /** Untracked files that were there already. */
   preexisting_untracked_files: Array<string>;
   /** Untracked folders that were there already. */

@@ -5,7 +5,7 @@ import type { RequestId } from "./RequestId";
 /** The reply to a request that was not carried out. */
 export type JSONRPCError = {
   /** The id of the request; null if the message could not be read at all. */
-  id: RequestId | null;
+  id?: RequestId | null;
   /** What went wrong. */
   error: JSONRPCErrorError;
 };

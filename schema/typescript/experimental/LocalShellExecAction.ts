@@ -5,11 +5,11 @@ export type LocalShellExecAction = {
   /** The program and its arguments. */
   command: Array<string>;
   /** Environment variables to set. */
-  env?: { [key in string]?: string } | null;
+  env: { [key in string]?: string } | null;
   /** After how many milliseconds to give up. */
-  timeout_ms?: number | null;
+  timeout_ms: number | null;
   /** The user to run as. */
-  user?: string | null;
+  user: string | null;
   /** The folder to run in. */
-  working_directory?: string | null;
+  working_directory: string | null;
 };

@@ -33,9 +33,9 @@ export type ReasoningResponseItem = {
   /** A summary of it, in parts. */
   summary: Array<ReasoningItemReasoningSummary>;
   /** The reasoning itself, where the model shows it. */
-  content?: Array<ReasoningItemContent> | null;
+  content: Array<ReasoningItemContent> | null;
   /** The reasoning in a form that only the model's server can read. */
-  encrypted_content?: string | null;
+  encrypted_content: string | null;
 };
 
 /** The model asks for a program to be run, by its built-in shell tool. */
@@ -43,7 +43,7 @@ export type LocalShellCallResponseItem = {
   /** Tells which variant this is. */
   type: "local_shell_call";
   /** The id that the output refers to. */
-  call_id?: string | null;
+  call_id: string | null;
   /** How far the call has come. */
   status: LocalShellStatus;
   /** What to run. */
@@ -73,7 +73,7 @@ export type ToolSearchCallResponseItem = {
   /** Tells which variant this is. */
   type: "tool_search_call";
   /** The id that the output refers to. */
-  call_id?: string | null;
+  call_id: string | null;
   /** How far the call has come. */
   status?: string | null;
   /** Who carries it out: `client` or `server`. */
@@ -127,7 +127,7 @@ export type ToolSearchOutputResponseItem = {
   /** Tells which variant this is. */
   type: "tool_search_output";
   /** The call that it answers. */
-  call_id?: string | null;
+  call_id: string | null;
   /** How the search ended. */
   status: string;
   /** Who carried it out: `client` or `server`. */

@@ -98,15 +98,15 @@ impl Catalogue {
         found
     }
 
-    /// The types that a client sends, and all that they refer to.
-    pub(super) fn sent_by_clients(&self) -> BTreeSet<String> {
+    /// The types that the server sends, and all that they refer to.
+    pub(super) fn sent_by_server(&self) -> BTreeSet<String> {
         let names: Vec<_> = self
             .methods
             .iter()
             .filter_map(|method| match method.direction {
-                Direction::ClientRequest | Direction::ClientNotification => method.params,
-                Direction::ServerRequest => method.response,
-                Direction::ServerNotification => None,
+                Direction::ServerRequest | Direction::ServerNotification => method.params,
+                Direction::ClientRequest => method.response,
+                Direction::ClientNotification => None,
             })
             .map(|ty| (ty.name)())
             .collect();

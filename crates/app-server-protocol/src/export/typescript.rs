@@ -45,12 +45,12 @@ const ALSO_IN_ROOT: [&str; 3] = [
 
 pub(super) fn files(catalogue: &Catalogue) -> Vec<GeneratedFile> {
     let layout = Layout::typescript();
-    let sent_by_clients = catalogue.sent_by_clients();
+    let sent_by_server = catalogue.sent_by_server();
     let mut files = Vec::new();
     let mut root_index = Index::default();
     let mut v2_index = Index::default();
     for name in catalogue.names() {
-        let printed = TypeFile::print(catalogue, &layout, name, sent_by_clients.contains(name));
+        let printed = TypeFile::print(catalogue, &layout, name, sent_by_server.contains(name));
         let folder = layout.folder(name);
         let index = if folder == Folder::Root {
             &mut root_index
@@ -125,10 +125,10 @@ struct TypeFile {
 }
 
 impl TypeFile {
-    fn print(catalogue: &Catalogue, layout: &Layout, name: &str, sent_by_clients: bool) -> Self {
+    fn print(catalogue: &Catalogue, layout: &Layout, name: &str, sent_by_server: bool) -> Self {
         let schema = catalogue.schema(name);
         let mut printer = Printer {
-            sent_by_clients,
+            sent_by_server,
             uses_json_value: false,
         };
         let mut declarations = String::new();
@@ -186,8 +186,8 @@ fn imports(catalogue: &Catalogue, layout: &Layout, name: &str, json_value: bool)
 
 /// Turns shapes into type expressions.
 struct Printer {
-    /// Whether clients write this type: then what may be absent is optional for them.
-    sent_by_clients: bool,
+    /// Whether clients read this type: then what we always write is there for them.
+    sent_by_server: bool,
     uses_json_value: bool,
 }
 
@@ -264,7 +264,7 @@ impl Printer {
             push_comment(&mut text, field.description.as_deref(), &indent);
             let optional = match field.presence {
                 Presence::Required => false,
-                Presence::AlwaysWritten => self.sent_by_clients,
+                Presence::AlwaysWritten => !self.sent_by_server,
                 Presence::Optional => true,
             };
             let mark = if optional { "?" } else { "" };

@@ -3,5 +3,5 @@
 /** Network access on top of a sandbox. */
 export type AdditionalNetworkPermissions = {
   /** Whether the network is opened; null means no. */
-  enabled?: boolean | null;
+  enabled: boolean | null;
 };

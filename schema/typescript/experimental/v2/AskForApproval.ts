@@ -9,9 +9,9 @@ export type GranularAskForApproval = {
     /** Whether questions that a rule calls for are asked. */
     rules: boolean;
     /** Whether questions about scripts of skills are asked; false by default. */
-    skill_approval?: boolean;
+    skill_approval: boolean;
     /** Whether the agent's requests for more access are asked; false by default. */
-    request_permissions?: boolean;
+    request_permissions: boolean;
     /** Whether questions from MCP servers are asked. */
     mcp_elicitations: boolean;
   };

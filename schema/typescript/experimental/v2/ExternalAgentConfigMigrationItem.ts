@@ -8,5 +8,5 @@ export type ExternalAgentConfigMigrationItem = {
   /** Text for the user naming source and target; ignored on import. */
   description: string;
   /** Root of the repository it is in; null means the home folder. */
-  cwd?: string | null;
+  cwd: string | null;
 };

@@ -6,9 +6,9 @@ export type RestrictedReadOnlyAccess = {
   /** Tells which variant this is. */
   type: "restricted";
   /** Whether the system's programs and libraries are readable; true by default. */
-  includePlatformDefaults?: boolean;
+  includePlatformDefaults: boolean;
   /** Absolute directories that can be read; none by default. */
-  readableRoots?: Array<AbsolutePathBuf>;
+  readableRoots: Array<AbsolutePathBuf>;
 };
 
 /** Every file that the server's user can read. */

@@ -14,9 +14,9 @@ export type ReadOnlySandboxPolicy = {
   /** Tells which variant this is. */
   type: "readOnly";
   /** Which files can be read; all by default. */
-  access?: ReadOnlyAccess;
+  access: ReadOnlyAccess;
   /** Whether the network can be used; false by default. */
-  networkAccess?: boolean;
+  networkAccess: boolean;
 };
 
 /** Everything, as the server already runs in a sandbox that others set up. */
@@ -24,7 +24,7 @@ export type ExternalSandboxSandboxPolicy = {
   /** Tells which variant this is. */
   type: "externalSandbox";
   /** What to tell the agent about the network; restricted by default. */
-  networkAccess?: NetworkAccess;
+  networkAccess: NetworkAccess;
 };
 
 /** Files can be written in some places and read elsewhere. */
@@ -32,15 +32,15 @@ export type WorkspaceWriteSandboxPolicy = {
   /** Tells which variant this is. */
   type: "workspaceWrite";
   /** Absolute directories to write in, besides the working directory; none by default. */
-  writableRoots?: Array<AbsolutePathBuf>;
+  writableRoots: Array<AbsolutePathBuf>;
   /** Which files can be read outside those places; all by default. */
-  readOnlyAccess?: ReadOnlyAccess;
+  readOnlyAccess: ReadOnlyAccess;
   /** Whether the network can be used; false by default. */
-  networkAccess?: boolean;
+  networkAccess: boolean;
   /** Whether the directory in `TMPDIR` stays closed to writing; false by default. */
-  excludeTmpdirEnvVar?: boolean;
+  excludeTmpdirEnvVar: boolean;
   /** Whether `/tmp` stays closed to writing; false by default. */
-  excludeSlashTmp?: boolean;
+  excludeSlashTmp: boolean;
 };
 
 /** What commands may touch. */

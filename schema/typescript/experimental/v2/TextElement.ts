@@ -6,5 +6,5 @@ export type TextElement = {
   /** Where the span lies in the text. */
   byteRange: ByteRange;
   /** What to show in place of the span; null shows the text itself. */
-  placeholder?: string | null;
+  placeholder: string | null;
 };

@@ -9,7 +9,7 @@ export type ThreadRealtimeAudioChunk = {
   /** Number of channels. */
   numChannels: number;
   /** Samples in this piece for each channel; null if not counted. */
-  samplesPerChannel?: number | null;
+  samplesPerChannel: number | null;
   /** Provider's item that the sound belongs to; null if unknown. */
-  itemId?: string | null;
+  itemId: string | null;
 };

@@ -4,7 +4,7 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 /** Paths opened on top of a sandbox. */
 export type AdditionalFileSystemPermissions = {
   /** Absolute paths opened for reading; null if none. */
-  read?: Array<AbsolutePathBuf> | null;
+  read: Array<AbsolutePathBuf> | null;
   /** Absolute paths opened for writing; null if none. */
-  write?: Array<AbsolutePathBuf> | null;
+  write: Array<AbsolutePathBuf> | null;
 };

@@ -6,9 +6,9 @@ import type { AdditionalNetworkPermissions } from "./AdditionalNetworkPermission
 /** Access that a command is to have on top of its sandbox. */
 export type AdditionalPermissionProfile = {
   /** Network access; null if none is added. */
-  network: AdditionalNetworkPermissions | null;
+  network?: AdditionalNetworkPermissions | null;
   /** Paths; null if none are added. */
-  fileSystem: AdditionalFileSystemPermissions | null;
+  fileSystem?: AdditionalFileSystemPermissions | null;
   /** Access to parts of macOS; null if none is added, as on every other system. */
-  macos: AdditionalMacOsPermissions | null;
+  macos?: AdditionalMacOsPermissions | null;
 };

@@ -5,15 +5,15 @@ import type { AppToolsConfig } from "./AppToolsConfig";
 /** Table `[apps.<id>]` of the configuration. */
 export type AppConfig = {
   /** Approval of tools without an entry of their own; null means `auto`. */
-  default_tools_approval_mode: AppToolApproval | null;
+  default_tools_approval_mode?: AppToolApproval | null;
   /** Whether tools without an entry may be used; null lets the two hints below decide. */
-  default_tools_enabled: boolean | null;
+  default_tools_enabled?: boolean | null;
   /** Whether tools marked destructive may be used; null takes `_default`. */
-  destructive_enabled: boolean | null;
+  destructive_enabled?: boolean | null;
   /** Whether the app may be used at all; requirements can still turn it off. */
-  enabled: boolean;
+  enabled?: boolean;
   /** Whether tools marked as reaching the open world may be used; null takes `_default`. */
-  open_world_enabled: boolean | null;
+  open_world_enabled?: boolean | null;
   /** Entries for single tools; null when there are none. */
-  tools: AppToolsConfig | null;
+  tools?: AppToolsConfig | null;
 };

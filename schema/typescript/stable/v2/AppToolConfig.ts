@@ -4,7 +4,7 @@ import type { AppToolApproval } from "./AppToolApproval";
 /** Table `[apps.<id>.tools.<tool>]` of the configuration. */
 export type AppToolConfig = {
   /** Approval of this tool; null takes the app's default. */
-  approval_mode: AppToolApproval | null;
+  approval_mode?: AppToolApproval | null;
   /** Whether this tool may be used, whatever its hints say; null takes the app's rules. */
-  enabled: boolean | null;
+  enabled?: boolean | null;
 };

@@ -5,5 +5,5 @@ import type { AppsDefaultConfig } from "./AppsDefaultConfig";
 /** Table `[apps]` of the configuration. */
 export type AppsConfig = {
   /** What holds for apps whose own table is silent; null means everything is allowed. */
-  _default: AppsDefaultConfig | null;
+  _default?: AppsDefaultConfig | null;
 } & { [key in string]?: AppConfig };

@@ -3,9 +3,9 @@
 /** Table `[apps._default]` of the configuration. */
 export type AppsDefaultConfig = {
   /** Whether apps without a table of their own may be used. */
-  enabled: boolean;
+  enabled?: boolean;
   /** Whether tools marked destructive may be used. */
-  destructive_enabled: boolean;
+  destructive_enabled?: boolean;
   /** Whether tools marked as reaching the open world may be used. */
-  open_world_enabled: boolean;
+  open_world_enabled?: boolean;
 };

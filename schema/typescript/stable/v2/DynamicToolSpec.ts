@@ -10,5 +10,5 @@ export type DynamicToolSpec = {
   /** JSON Schema of the arguments. */
   inputSchema: JsonValue;
   /** Whether the tool stays callable without being listed to the model; false by default. */
-  deferLoading: boolean;
+  deferLoading?: boolean;
 };

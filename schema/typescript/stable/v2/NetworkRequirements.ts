@@ -3,23 +3,23 @@
 /** What the proxy through which commands reach the network must do; null leaves it open. */
 export type NetworkRequirements = {
   /** Whether the proxy runs. */
-  enabled: boolean | null;
+  enabled?: boolean | null;
   /** Local port for HTTP requests. */
-  httpPort: number | null;
+  httpPort?: number | null;
   /** Local port for SOCKS connections. */
-  socksPort: number | null;
+  socksPort?: number | null;
   /** Whether it may pass traffic on to a proxy found in the environment. */
-  allowUpstreamProxy: boolean | null;
+  allowUpstreamProxy?: boolean | null;
   /** Whether it may listen on addresses that other machines can reach. */
-  dangerouslyAllowNonLoopbackProxy: boolean | null;
+  dangerouslyAllowNonLoopbackProxy?: boolean | null;
   /** Whether commands may connect to any Unix socket through it. */
-  dangerouslyAllowAllUnixSockets: boolean | null;
+  dangerouslyAllowAllUnixSockets?: boolean | null;
   /** Hosts that may be reached; the user's own entries count too where a sandbox is on. */
-  allowedDomains: Array<string> | null;
+  allowedDomains?: Array<string> | null;
   /** Hosts that may not be reached, even if they are also allowed. */
-  deniedDomains: Array<string> | null;
+  deniedDomains?: Array<string> | null;
   /** Paths of Unix sockets that commands may connect to through it. */
-  allowUnixSockets: Array<string> | null;
+  allowUnixSockets?: Array<string> | null;
   /** Whether addresses on this machine and in private networks may be reached. */
-  allowLocalBinding: boolean | null;
+  allowLocalBinding?: boolean | null;
 };

@@ -73,7 +73,7 @@ fn print<T: JsonSchema>() -> String {
         .into_root_schema_for::<T>()
         .to_value();
     let mut printer = Printer {
-        sent_by_clients: false,
+        sent_by_server: true,
         uses_json_value: false,
     };
     printer.print(&Shape::read(&schema), 0)
