@@ -223,6 +223,7 @@ impl ThreadManager {
             path,
             mailbox: sender,
             ids: Arc::clone(&self.ports.ids),
+            emitter: services.emitter.clone(),
         };
         self.lock().insert(id, thread.clone());
         Ok(Started { thread, events })

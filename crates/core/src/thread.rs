@@ -6,8 +6,10 @@ use std::sync::Arc;
 use codex_protocol::{
     CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, Submission, ThreadId, UserInput,
 };
+use codex_rollout::LogError;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::events::Emitter;
 use crate::ports::Ids;
 use crate::session::{Mail, Steer, SteerError};
 
@@ -18,6 +20,7 @@ pub struct Thread {
     pub(crate) path: Option<Arc<Path>>,
     pub(crate) mailbox: mpsc::Sender<Mail>,
     pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) emitter: Emitter,
 }
 
 /// The thread is closed.
@@ -61,6 +64,14 @@ impl Thread {
     pub async fn submit_as(&self, submission: Submission) -> Result<(), Closed> {
         let mail = Mail::Submission(Box::new(submission));
         self.mailbox.send(mail).await.map_err(|_| Closed)
+    }
+
+    /// Waits until everything that was said so far can be read from the file.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub async fn flush(&self) -> Result<(), LogError> {
+        self.emitter.flush().await
     }
 
     /// Puts input into the turn that runs and answers its id.
