@@ -3,3 +3,23 @@
 //!
 //! It owns the wire: one reply per request, one end per turn and item. It runs nothing itself; every
 //! effect is asked of the engine.
+//!
+//! Code map: `lines` and `stdio` (bytes to lines), `router` (lines to requests), `handlers` (a file a
+//! family), `thread` (the actor behind each loaded thread), `projection` (events to items and turns),
+//! `connection` and `outbox` (the way back), `host` (what the program around provides).
+
+mod connection;
+mod failure;
+mod handlers;
+mod host;
+mod lines;
+mod outbox;
+mod projection;
+mod router;
+mod server;
+mod stdio;
+mod thread;
+
+pub use host::{ClientName, Host, Identity, Prepared, ThreadSettings};
+pub use server::Server;
+pub use stdio::serve_stdio;

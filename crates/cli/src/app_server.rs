@@ -1,13 +1,26 @@
 //! `codex app-server` and the commands below it.
 
-use anyhow::bail;
+use std::sync::Arc;
+
+use anyhow::Context;
 use clap::Args;
 use clap::Subcommand;
+use codex_app_server::Server;
 
 use crate::generate;
+use crate::host::EngineHost;
+use crate::settings_flags::SettingsFlags;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
+    /// Where to listen.
+    #[arg(long, value_name = "URL", default_value = "stdio://", value_parser = listen_url)]
+    listen: Listen,
+    /// Serve standard input and output, which is the default.
+    #[arg(long, conflicts_with = "listen")]
+    stdio: bool,
+    #[command(flatten)]
+    settings: SettingsFlags,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -24,7 +37,22 @@ enum Command {
     GenerateOpenRpc(generate::Arguments),
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+#[derive(Clone, Copy, Debug)]
+enum Listen {
+    Stdio,
+}
+
+fn listen_url(url: &str) -> Result<Listen, String> {
+    match url {
+        "stdio://" => Ok(Listen::Stdio),
+        _ => Err(format!(
+            "unsupported --listen URL `{url}`; expected `stdio://`"
+        )),
+    }
+}
+
+/// `before` are the settings that stand in front of the command.
+pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<()> {
     match arguments.command {
         Some(Command::GenerateTs(arguments)) => {
             generate::run(&arguments, codex_app_server_protocol::export::typescript)
@@ -35,9 +63,37 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         Some(Command::GenerateOpenRpc(arguments)) => {
             generate::run(&arguments, codex_app_server_protocol::export::openrpc)
         }
-        None => bail!(
-            "the server itself is not part of this version yet; \
-             see `codex app-server --help` for what is"
-        ),
+        None => match arguments.listen {
+            Listen::Stdio => serve_stdio(&before.followed_by(arguments.settings)),
+        },
+    }
+}
+
+fn serve_stdio(settings: &SettingsFlags) -> anyhow::Result<()> {
+    start_log();
+    let host = EngineHost::new(settings.overrides()?)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let server = Server::new(Arc::new(host));
+    let served = runtime.block_on(codex_app_server::serve_stdio(server));
+    // A read of standard input that nobody will answer must not keep the process.
+    runtime.shutdown_background();
+    Ok(served?)
+}
+
+/// The log goes to standard error: `RUST_LOG` says how much, `LOG_FORMAT=json` in which form.
+fn start_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    if std::env::var("LOG_FORMAT").is_ok_and(|format| format == "json") {
+        log.json().init();
+    } else {
+        log.init();
     }
 }

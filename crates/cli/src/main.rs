@@ -2,7 +2,9 @@
 
 mod app_server;
 mod generate;
+mod host;
 mod proto;
+mod settings_flags;
 mod trace_reduce;
 mod wiring;
 
@@ -21,6 +23,8 @@ use clap::Subcommand;
     arg_required_else_help = true
 )]
 struct Arguments {
+    #[command(flatten)]
+    settings: settings_flags::SettingsFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -45,9 +49,12 @@ enum DebugCommand {
 fn main() -> anyhow::Result<ExitCode> {
     #[cfg(target_os = "linux")]
     codex_exec::run_helper_if_asked();
-    match Arguments::parse().command {
-        Command::AppServer(arguments) => app_server::run(arguments).map(|()| ExitCode::SUCCESS),
-        Command::Proto(arguments) => proto::run(&arguments).map(|()| ExitCode::SUCCESS),
+    let Arguments { settings, command } = Arguments::parse();
+    match command {
+        Command::AppServer(arguments) => {
+            app_server::run(arguments, settings).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Proto(arguments) => proto::run(arguments, settings).map(|()| ExitCode::SUCCESS),
         Command::Debug(DebugCommand::TraceReduce(arguments)) => trace_reduce::run(arguments),
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use codex_config::Config;
+use codex_config::{Config, RequestParams};
 use codex_core::{Events, SessionConfig, Started, Thread, ThreadManager, unreadable_submission};
 use codex_model_client::Provider;
 use codex_protocol::{
@@ -16,6 +16,7 @@ use codex_protocol::{
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
+use crate::settings_flags::SettingsFlags;
 use crate::wiring;
 
 /// A line longer than this is an error.
@@ -23,12 +24,13 @@ const LINE_LIMIT: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// A setting in place of the configured one, for example `model="gpt-5.4"`.
-    #[arg(short = 'c', long = "config", value_name = "KEY=VALUE")]
-    config: Vec<String>,
+    #[command(flatten)]
+    settings: SettingsFlags,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+/// `before` are the settings that stand in front of the command.
+pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<()> {
+    let overrides = before.followed_by(arguments.settings).overrides()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -36,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .context("cannot start the runtime")?;
     let served = runtime.block_on(async {
         let cwd = std::env::current_dir().context("cannot tell the working folder")?;
-        let config = wiring::load_config(&cwd, &arguments.config)?;
+        let config = wiring::load_config(&cwd, &overrides, &RequestParams::default())?;
         Proto::start(config, &cwd)?.serve().await
     });
     // A read of standard input that nobody will answer must not keep the process.
@@ -58,7 +60,7 @@ impl Proto {
     fn start(config: Config, cwd: &Path) -> anyhow::Result<Self> {
         let session = wiring::session_config(&config, cwd)?;
         let provider = wiring::provider(&config.model.provider)?;
-        let manager = ThreadManager::new(wiring::ports(provider)?);
+        let manager = ThreadManager::new(wiring::ports(provider, identity())?);
         let Started { thread, events } = manager.start(session.clone(), None)?;
         Ok(Self {
             config,
@@ -141,7 +143,7 @@ impl Proto {
             }
             None => wiring::provider(&self.config.model.provider)?,
         };
-        let manager = ThreadManager::new(wiring::ports(provider)?);
+        let manager = ThreadManager::new(wiring::ports(provider, identity())?);
         let Started { thread, events } = match configure.resume_path.map(PathBuf::from) {
             Some(path) => manager.resume(&path, session.clone(), None)?,
             None => manager.start(session.clone(), None)?,
@@ -169,6 +171,10 @@ impl Proto {
         self.output.write_all(&text).await?;
         Ok(self.output.flush().await?)
     }
+}
+
+fn identity() -> codex_model_client::ClientIdentity {
+    wiring::identity(wiring::ORIGINATOR, None)
 }
 
 fn read(line: &[u8]) -> Result<Submission, String> {

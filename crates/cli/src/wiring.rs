@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use codex_app_server::ClientName;
 use codex_config::{Config, Environment, Feature, LoadRequest, ModelProvider, Overrides};
 use codex_config::{RequestParams, Variables, resolve_home};
 use codex_core::{
@@ -21,42 +22,55 @@ use codex_model_client::{
 };
 use serde_json::json;
 
-const ORIGINATOR: &str = "codex_cli_rs";
+pub(crate) const ORIGINATOR: &str = "codex_cli_rs";
 
-/// Reads the configuration for a folder.
-pub(crate) fn load_config(cwd: &Path, flags: &[String]) -> anyhow::Result<Config> {
+/// The home folder of the engine.
+pub(crate) fn home() -> anyhow::Result<PathBuf> {
     let variable = |name: &str| std::env::var(name).ok();
     let user_home = variable("HOME").map(PathBuf::from);
-    let home = resolve_home(variable("CODEX_HOME").as_deref(), user_home.as_deref())?;
-    let mut env = Environment::with_home(home);
-    env.user_home = user_home;
-    env.variables = Variables::from_lookup(variable);
-    let mut overrides = Overrides::default();
-    for flag in flags {
-        overrides.add_flag(flag)?;
-    }
+    Ok(resolve_home(
+        variable("CODEX_HOME").as_deref(),
+        user_home.as_deref(),
+    )?)
+}
+
+/// Reads the configuration for a folder and what a request says.
+pub(crate) fn load_config(
+    cwd: &Path,
+    flags: &Overrides,
+    params: &RequestParams,
+) -> anyhow::Result<Config> {
+    let mut env = Environment::with_home(home()?);
+    env.user_home = std::env::var("HOME").ok().map(PathBuf::from);
+    env.variables = Variables::from_lookup(|name: &str| std::env::var(name).ok());
     let request = LoadRequest {
         env: &env,
         cwd: Some(cwd),
-        flags: &overrides,
-        params: &RequestParams::default(),
+        flags,
+        params,
         host_features: &BTreeMap::new(),
     };
     Ok(Config::load(request)?)
 }
 
-/// The ports of this machine, with the models of a provider.
-pub(crate) fn ports(provider: Provider) -> anyhow::Result<Ports> {
-    let environment = |name: &str| std::env::var(name).ok();
-    let proxies = ProxySettings::from_environment(&environment);
+/// Who this program is to a provider.
+pub(crate) fn identity(originator: &str, client: Option<&ClientName>) -> ClientIdentity {
     let platform = Platform {
         os: std::env::consts::OS,
         os_version: "unknown",
         architecture: std::env::consts::ARCH,
         terminal: "unknown",
     };
+    let client = client.map(|client| (client.name.as_str(), client.version.as_str()));
+    ClientIdentity::new(originator, env!("CARGO_PKG_VERSION"), platform, client)
+}
+
+/// The ports of this machine, with the models of a provider.
+pub(crate) fn ports(provider: Provider, identity: ClientIdentity) -> anyhow::Result<Ports> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let proxies = ProxySettings::from_environment(&environment);
     let surroundings = Surroundings {
-        identity: ClientIdentity::new(ORIGINATOR, env!("CARGO_PKG_VERSION"), platform, None),
+        identity,
         environment: Arc::new(environment),
         credentials: Arc::new(FixedCredential::default()),
         clock: Arc::new(ModelClock),

@@ -1,0 +1,177 @@
+//! One client: its handshake, what it can handle, and the way to its outbox.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
+use codex_app_server_protocol::v2::InitializeParams;
+use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::outbox::Outbox;
+
+/// Tells connections apart for as long as the process runs.
+pub(crate) type ConnectionId = u64;
+
+/// A client.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    id: ConnectionId,
+    outbox: Outbox,
+    client: OnceLock<Client>,
+}
+
+/// What a client said of itself in `initialize`.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) experimental: bool,
+    unwanted: HashSet<String>,
+}
+
+impl Connection {
+    pub(crate) fn new(id: ConnectionId) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            outbox: Outbox::default(),
+            client: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// The client, once it has said who it is.
+    pub(crate) fn client(&self) -> Option<&Client> {
+        self.client.get()
+    }
+
+    /// The handshake. False if it took place before.
+    pub(crate) fn initialize(&self, params: InitializeParams) -> bool {
+        let capabilities = params.capabilities;
+        let experimental = capabilities
+            .as_ref()
+            .is_some_and(|all| all.experimental_api);
+        let unwanted = capabilities.and_then(|all| all.opt_out_notification_methods);
+        let client = Client {
+            name: params.client_info.name,
+            version: params.client_info.version,
+            experimental,
+            unwanted: unwanted.unwrap_or_default().into_iter().collect(),
+        };
+        self.client.set(client).is_ok()
+    }
+
+    /// Whether the client is past the handshake and wants to be told of `method`.
+    pub(crate) fn wants(&self, method: &str) -> bool {
+        self.client()
+            .is_some_and(|client| !client.unwanted.contains(method))
+    }
+
+    pub(crate) fn notify(&self, notification: &ServerNotification) {
+        if self.wants(notification.method()) {
+            self.outbox.push(encode(notification));
+        }
+    }
+
+    /// Asks the client; what it is not to see of an experimental question is left out.
+    pub(crate) fn ask(&self, id: &RequestId, request: &ServerRequest) {
+        let Some(client) = self.client() else {
+            return;
+        };
+        let stable;
+        let message = match request {
+            ServerRequest::CommandExecutionRequestApproval(params) if !client.experimental => {
+                let mut params = params.clone();
+                params.additional_permissions = None;
+                params.skill_metadata = None;
+                stable = ServerRequest::CommandExecutionRequestApproval(params);
+                &stable
+            }
+            _ => request,
+        };
+        self.outbox.push(encode(&OutgoingRequest { id, message }));
+    }
+
+    pub(crate) fn refuse(&self, id: Option<RequestId>, failure: Failure) {
+        let error = failure.into_object();
+        self.outbox.push(encode(&ErrorResponse { id, error }));
+    }
+}
+
+/// A message as it is written: one line of JSON.
+pub(crate) fn encode(message: &impl Serialize) -> Bytes {
+    let mut line = Vec::new();
+    if let Err(error) = serde_json::to_writer(&mut line, message) {
+        tracing::error!(%error, "a message could not be written");
+        return Bytes::new();
+    }
+    line.push(b'\n');
+    line.into()
+}
+
+/// Owes a client the reply to one request. It is given exactly once: whoever drops this without
+/// having replied, by a panic for instance, has an error sent.
+#[derive(Debug)]
+pub(crate) struct Responder<M> {
+    connection: Arc<Connection>,
+    id: Option<RequestId>,
+    method: std::marker::PhantomData<fn() -> M>,
+}
+
+impl<M> Responder<M> {
+    pub(crate) fn new(connection: Arc<Connection>, id: RequestId) -> Self {
+        Self {
+            connection,
+            id: Some(id),
+            method: std::marker::PhantomData,
+        }
+    }
+
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
+    pub(crate) fn refuse(mut self, failure: Failure) {
+        let id = self.id.take();
+        self.connection.refuse(id, failure);
+    }
+}
+
+impl<M: RequestMethod> Responder<M> {
+    pub(crate) fn reply(self, outcome: Result<M::Response, Failure>) {
+        match outcome {
+            Ok(response) => self.accept(&response),
+            Err(failure) => self.refuse(failure),
+        }
+    }
+
+    pub(crate) fn accept(mut self, result: &M::Response) {
+        #[derive(Serialize)]
+        struct Reply<'a, R> {
+            id: &'a RequestId,
+            result: &'a R,
+        }
+        if let Some(id) = self.id.take() {
+            let reply = Reply { id: &id, result };
+            self.connection.outbox.push(encode(&reply));
+        }
+    }
+}
+
+impl<M> Drop for Responder<M> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let failure = Failure::internal("the server failed to carry out the request");
+            self.connection.refuse(Some(id), failure);
+        }
+    }
+}

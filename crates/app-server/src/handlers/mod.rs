@@ -1,0 +1,126 @@
+//! The handlers, a file a family.
+//!
+//! A handler owns the [`Responder`] of its request and uses it once. It runs in a task of its own; if
+//! it panics, the request is still replied to.
+
+mod handshake;
+mod settings;
+mod thread_control;
+mod thread_open;
+mod thread_read;
+mod turns;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_app_server_protocol::ClientRequest;
+use codex_app_server_protocol::rpc::RequestId;
+use codex_protocol::ThreadId;
+use codex_rollout::Loaded;
+
+use crate::connection::{Connection, Responder};
+use crate::failure::Failure;
+use crate::server::Server;
+use crate::thread::ThreadHandle;
+
+pub(crate) use handshake::initialize;
+
+/// The thread that a request is about, if it is one whose requests are carried out in their order.
+pub(crate) fn thread_of(request: &ClientRequest) -> Option<&str> {
+    Some(match request {
+        ClientRequest::ThreadResume(params) => &params.thread_id,
+        ClientRequest::ThreadFork(params) => &params.thread_id,
+        ClientRequest::ThreadRead(params) => &params.thread_id,
+        ClientRequest::ThreadUnsubscribe(params) => &params.thread_id,
+        ClientRequest::ThreadRollback(params) => &params.thread_id,
+        ClientRequest::ThreadCompactStart(params) => &params.thread_id,
+        ClientRequest::ThreadShellCommand(params) => &params.thread_id,
+        ClientRequest::ThreadBackgroundTerminalsClean(params) => &params.thread_id,
+        ClientRequest::TurnStart(params) => &params.thread_id,
+        ClientRequest::TurnSteer(params) => &params.thread_id,
+        ClientRequest::TurnInterrupt(params) => &params.thread_id,
+        _ => return None,
+    })
+}
+
+/// Carries a request out.
+pub(crate) async fn handle(
+    server: Arc<Server>,
+    request: ClientRequest,
+    connection: Arc<Connection>,
+    id: RequestId,
+) {
+    // Each arm names its method, which is what its responder may reply with.
+    macro_rules! reply {
+        () => {
+            Responder::new(connection, id)
+        };
+    }
+    match request {
+        ClientRequest::ThreadStart(params) => thread_open::start(server, params, reply!()).await,
+        ClientRequest::ThreadResume(params) => thread_open::resume(server, params, reply!()).await,
+        ClientRequest::ThreadFork(params) => thread_open::fork(server, params, reply!()).await,
+        ClientRequest::ThreadRead(params) => thread_read::read(&server, params, reply!()).await,
+        ClientRequest::ThreadLoadedList(params) => {
+            thread_read::loaded_list(&server, params, reply!());
+        }
+        ClientRequest::ThreadUnsubscribe(params) => {
+            thread_control::unsubscribe(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadRollback(params) => {
+            thread_control::roll_back(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadCompactStart(params) => {
+            thread_control::compact(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadShellCommand(params) => {
+            thread_control::shell_command(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadBackgroundTerminalsClean(params) => {
+            thread_control::clean_terminals(&server, params, reply!()).await;
+        }
+        ClientRequest::TurnStart(params) => turns::start(&server, params, reply!()).await,
+        ClientRequest::TurnSteer(params) => turns::steer(&server, params, reply!()).await,
+        ClientRequest::TurnInterrupt(params) => turns::interrupt(&server, params, reply!()).await,
+        ClientRequest::MockExperimentalMethod(params) => {
+            handshake::mock(params, reply!());
+        }
+        other => {
+            let message = format!("`{}` is not supported by this version", other.method());
+            connection.refuse(Some(id), Failure::internal(message));
+        }
+    }
+}
+
+/// The id of a thread, as a client wrote it.
+fn thread_id(text: &str) -> Result<ThreadId, Failure> {
+    ThreadId::parse(text).map_err(|error| Failure::invalid(error.to_string()))
+}
+
+/// A thread that has to be loaded.
+fn loaded_thread(server: &Server, id: &str) -> Result<ThreadHandle, Failure> {
+    let id = thread_id(id)?;
+    let missing = || Failure::invalid(format!("thread not found: {id}"));
+    server.thread(id.as_str()).ok_or_else(missing)
+}
+
+/// Runs what reads files where it holds nobody up.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let outcome = tokio::task::spawn_blocking(work).await;
+    outcome.unwrap_or_else(|_| Err(Failure::internal("the server failed to read its files")))
+}
+
+/// Reads the file of a thread.
+pub(crate) async fn load(path: PathBuf) -> Result<(PathBuf, Loaded), Failure> {
+    blocking(move || match codex_rollout::load(&path) {
+        Ok(loaded) => Ok((path, loaded)),
+        Err(error) => {
+            let path = path.display();
+            let message = format!("failed to load rollout `{path}`: {error}");
+            Err(Failure::invalid(message))
+        }
+    })
+    .await
+}

@@ -1,0 +1,102 @@
+//! The settings that a thread is opened with, from the params of the three requests that open one.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use codex_app_server_protocol::v2::{
+    SandboxMode, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
+};
+use codex_config::RequestParams;
+use codex_protocol::{ServiceTier, Update};
+use serde_json::{Map, Value};
+
+use crate::connection::Connection;
+use crate::host::{ClientName, ThreadSettings};
+use crate::projection::{engine_approval, engine_reviewer};
+
+pub(super) fn of_start(params: &ThreadStartParams, connection: &Connection) -> ThreadSettings {
+    let cwd = params.cwd.clone();
+    let request = RequestParams {
+        model: params.model.clone(),
+        model_provider: params.model_provider.clone(),
+        approval_policy: params.approval_policy.clone().map(engine_approval),
+        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
+        sandbox_mode: params.sandbox.map(sandbox_mode),
+        service_tier: tier(&params.service_tier),
+        personality: params.personality,
+        base_instructions: params.base_instructions.clone(),
+        developer_instructions: params.developer_instructions.clone(),
+        compact_prompt: None,
+    };
+    settings(cwd, request, &params.config, connection)
+}
+
+pub(super) fn of_resume(params: &ThreadResumeParams, connection: &Connection) -> ThreadSettings {
+    let cwd = params.cwd.clone();
+    let request = RequestParams {
+        model: params.model.clone(),
+        model_provider: params.model_provider.clone(),
+        approval_policy: params.approval_policy.clone().map(engine_approval),
+        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
+        sandbox_mode: params.sandbox.map(sandbox_mode),
+        service_tier: tier(&params.service_tier),
+        personality: params.personality,
+        base_instructions: params.base_instructions.clone(),
+        developer_instructions: params.developer_instructions.clone(),
+        compact_prompt: None,
+    };
+    settings(cwd, request, &params.config, connection)
+}
+
+pub(super) fn of_fork(params: &ThreadForkParams, connection: &Connection) -> ThreadSettings {
+    let cwd = params.cwd.clone();
+    let request = RequestParams {
+        model: params.model.clone(),
+        model_provider: params.model_provider.clone(),
+        approval_policy: params.approval_policy.clone().map(engine_approval),
+        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
+        sandbox_mode: params.sandbox.map(sandbox_mode),
+        service_tier: tier(&params.service_tier),
+        personality: None,
+        base_instructions: params.base_instructions.clone(),
+        developer_instructions: params.developer_instructions.clone(),
+        compact_prompt: None,
+    };
+    settings(cwd, request, &params.config, connection)
+}
+
+fn settings(
+    cwd: Option<String>,
+    params: RequestParams,
+    config: &Option<BTreeMap<String, Value>>,
+    connection: &Connection,
+) -> ThreadSettings {
+    let client = connection.client();
+    let name = |text: fn(&crate::connection::Client) -> &String| {
+        client.map(text).cloned().unwrap_or_default()
+    };
+    ThreadSettings {
+        cwd: cwd.map(PathBuf::from),
+        params,
+        overrides: config.clone().into_iter().flatten().collect::<Map<_, _>>(),
+        client: ClientName {
+            name: name(|client| &client.name),
+            version: name(|client| &client.version),
+        },
+    }
+}
+
+fn tier(tier: &Update<ServiceTier>) -> Option<ServiceTier> {
+    match tier {
+        Update::Set(tier) => Some(*tier),
+        Update::Leave | Update::Clear => None,
+    }
+}
+
+fn sandbox_mode(mode: SandboxMode) -> codex_config::schema::SandboxMode {
+    match mode {
+        SandboxMode::ReadOnly => codex_config::schema::SandboxMode::ReadOnly,
+        SandboxMode::WorkspaceWrite => codex_config::schema::SandboxMode::WorkspaceWrite,
+        SandboxMode::DangerFullAccess => codex_config::schema::SandboxMode::DangerFullAccess,
+    }
+}

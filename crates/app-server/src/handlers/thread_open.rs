@@ -1,0 +1,260 @@
+//! `thread/start`, `thread/resume`, `thread/fork`: a thread is loaded and its client subscribed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    DynamicToolSpec, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
+    ThreadStartedNotification, ThreadStatus, ThreadStatusChangedNotification,
+};
+use codex_core::{ForkAt, SessionConfig, StartError, Started, ThreadManager};
+use codex_protocol::EventMsg;
+use codex_rollout::{Detail, Loaded};
+
+use super::{blocking, load, settings, thread_id};
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::host::{Prepared, ThreadSettings};
+use crate::projection::preview_of;
+use crate::server::Server;
+use crate::thread::{Actor, Facts, stored_thread};
+
+pub(super) async fn start(
+    server: Arc<Server>,
+    params: ThreadStartParams,
+    reply: Responder<method::ThreadStart>,
+) {
+    let settings = settings::of_start(&params, reply.connection());
+    match open_new(&server, params, settings).await {
+        Ok((actor, facts)) => {
+            let connection = Arc::clone(reply.connection());
+            let thread = facts.thread(ThreadStatus::Idle);
+            reply.accept(&facts.started(thread.clone()));
+            let started = ThreadStartedNotification { thread };
+            server.broadcast(&ServerNotification::ThreadStarted(started));
+            actor.launch(&connection);
+        }
+        Err(failure) => reply.refuse(failure),
+    }
+}
+
+async fn open_new(
+    server: &Arc<Server>,
+    params: ThreadStartParams,
+    settings: ThreadSettings,
+) -> Result<(Actor, Facts), Failure> {
+    let tools = params.dynamic_tools.unwrap_or_default();
+    check_tools(&tools)?;
+    let Prepared {
+        manager,
+        mut config,
+    } = prepare(server, settings).await?;
+    config.ephemeral = params.ephemeral.unwrap_or_default();
+    config.raw_items = params.experimental_raw_events;
+    config.dynamic_tools = tools.into_iter().map(engine_tool).collect();
+    let started = manager.start(config.clone(), None);
+    let started = started.map_err(|error| failed("creating", &error))?;
+    opened(server, manager, started, &config, String::new()).await
+}
+
+pub(super) async fn resume(
+    server: Arc<Server>,
+    params: ThreadResumeParams,
+    reply: Responder<method::ThreadResume>,
+) {
+    if params.path.is_none()
+        && let Some(thread) = server.thread(&params.thread_id)
+    {
+        return thread.join(reply).await;
+    }
+    if params.history.is_some() {
+        let message = "`history` is not supported by this version";
+        return reply.refuse(Failure::invalid(message));
+    }
+    let settings = settings::of_resume(&params, reply.connection());
+    let source = source(
+        &server,
+        &params.thread_id,
+        params.path.as_deref(),
+        &settings,
+    )
+    .await;
+    let opened = match source {
+        Ok((path, loaded)) => match server.thread(loaded.meta.id.as_str()) {
+            // It was named by its file, and it is loaded.
+            Some(thread) => return thread.join(reply).await,
+            None => open_stored(&server, settings, path, loaded).await,
+        },
+        Err(failure) => Err(failure),
+    };
+    match opened {
+        Ok((actor, facts, path, loaded)) => {
+            let connection = Arc::clone(reply.connection());
+            let thread = stored_thread(&path, &loaded, ThreadStatus::Idle, None);
+            server.broadcast(&ServerNotification::ThreadStatusChanged(
+                ThreadStatusChangedNotification {
+                    thread_id: thread.id.clone(),
+                    status: ThreadStatus::Idle,
+                },
+            ));
+            reply.accept(&facts.resumed(thread));
+            actor.launch(&connection);
+        }
+        Err(failure) => reply.refuse(failure),
+    }
+}
+
+async fn open_stored(
+    server: &Arc<Server>,
+    mut settings: ThreadSettings,
+    path: PathBuf,
+    loaded: Loaded,
+) -> Result<(Actor, Facts, PathBuf, Loaded), Failure> {
+    let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
+    settings.cwd.get_or_insert_with(stored_cwd);
+    let Prepared { manager, config } = prepare(server, settings).await?;
+    let started = manager.resume(&path, config.clone(), None);
+    let started = started.map_err(|error| failed("resuming", &error))?;
+    let preview = preview_of(&loaded.items);
+    let (actor, facts) = opened(server, manager, started, &config, preview).await?;
+    Ok((actor, facts, path, loaded))
+}
+
+pub(super) async fn fork(
+    server: Arc<Server>,
+    params: ThreadForkParams,
+    reply: Responder<method::ThreadFork>,
+) {
+    let settings = settings::of_fork(&params, reply.connection());
+    let forked = fork_stored(&server, params, settings).await;
+    match forked {
+        Ok((actor, facts, mut thread)) => {
+            let connection = Arc::clone(reply.connection());
+            let own = facts.thread(ThreadStatus::Idle);
+            (thread.id, thread.path) = (own.id, own.path);
+            (thread.created_at, thread.updated_at) = (own.created_at, own.updated_at);
+            (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
+            (thread.model_provider, thread.source) = (own.model_provider, own.source);
+            (thread.cli_version, thread.name) = (own.cli_version, None);
+            reply.accept(&facts.forked(thread.clone()));
+            let started = ThreadStartedNotification { thread };
+            server.broadcast(&ServerNotification::ThreadStarted(started));
+            actor.launch(&connection);
+        }
+        Err(failure) => reply.refuse(failure),
+    }
+}
+
+async fn fork_stored(
+    server: &Arc<Server>,
+    params: ThreadForkParams,
+    mut settings: ThreadSettings,
+) -> Result<(Actor, Facts, codex_app_server_protocol::v2::Thread), Failure> {
+    if let Some(running) = server.thread(&params.thread_id) {
+        // What it has said so far is in its file when this returns.
+        running.describe().await;
+    }
+    let path = params.path.as_deref();
+    let (path, loaded) = source(server, &params.thread_id, path, &settings).await?;
+    let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
+    settings.cwd.get_or_insert_with(stored_cwd);
+    let Prepared {
+        manager,
+        mut config,
+    } = prepare(server, settings).await?;
+    config.ephemeral = params.ephemeral;
+    let started = manager.fork(&path, ForkAt::End, config.clone(), None);
+    let started = started.map_err(|error| failed("forking", &error))?;
+    let preview = preview_of(&loaded.items);
+    let (actor, facts) = opened(server, manager, started, &config, preview).await?;
+    let thread = stored_thread(&path, &loaded, ThreadStatus::Idle, None);
+    Ok((actor, facts, thread))
+}
+
+/// The file that a request names, by its path or by the id of its thread.
+async fn source(
+    server: &Arc<Server>,
+    id: &str,
+    path: Option<&str>,
+    settings: &ThreadSettings,
+) -> Result<(PathBuf, Loaded), Failure> {
+    if let Some(path) = path {
+        let folder = std::env::current_dir().unwrap_or_default();
+        return load(folder.join(Path::new(path))).await;
+    }
+    let id = thread_id(id)?;
+    let home = server.host().identity(&settings.client).home;
+    let found = blocking(move || {
+        let path = codex_rollout::find(&home, &id);
+        path.ok_or_else(|| Failure::invalid(format!("no rollout found for thread id {id}")))
+    });
+    load(found.await?).await
+}
+
+async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepared, Failure> {
+    let host = Arc::clone(server.host());
+    blocking(move || {
+        let mut prepared = host.prepare(&settings).map_err(|reason| {
+            Failure::invalid(format!("failed to load configuration: {reason}"))
+        })?;
+        // What is streamed is what can be read back.
+        prepared.config.detail = Detail::Extended;
+        prepared.config.replay_events = false;
+        Ok(prepared)
+    })
+    .await
+}
+
+/// The first event of a session tells what it is set to.
+async fn opened(
+    server: &Arc<Server>,
+    manager: Arc<ThreadManager>,
+    started: Started,
+    config: &SessionConfig,
+    preview: String,
+) -> Result<(Actor, Facts), Failure> {
+    let Started { thread, mut events } = started;
+    let first = events.next().await.map(|event| event.msg);
+    let Some(EventMsg::SessionConfigured(settings)) = first else {
+        return Err(Failure::internal("the thread ended before it began"));
+    };
+    let facts = Facts::new(*settings, config, preview);
+    let actor = Actor::new(Arc::clone(server), manager, thread, events, facts.clone());
+    Ok((actor, facts))
+}
+
+fn failed(doing: &str, error: &StartError) -> Failure {
+    Failure::internal(format!("error {doing} thread: {error}"))
+}
+
+fn check_tools(tools: &[DynamicToolSpec]) -> Result<(), Failure> {
+    for (position, tool) in tools.iter().enumerate() {
+        let name = tool.name.as_str();
+        let complaint = if name.trim().is_empty() {
+            "dynamic tool name must not be empty".to_owned()
+        } else if name.trim() != name {
+            format!("dynamic tool name has leading or trailing whitespace: {name}")
+        } else if name == "mcp" || name.starts_with("mcp__") {
+            format!("dynamic tool name is reserved: {name}")
+        } else if tools[..position].iter().any(|other| other.name == name) {
+            format!("duplicate dynamic tool name: {name}")
+        } else if !tool.input_schema.is_object() {
+            format!("dynamic tool input schema is not supported for {name}: not an object")
+        } else {
+            continue;
+        };
+        return Err(Failure::invalid(complaint));
+    }
+    Ok(())
+}
+
+fn engine_tool(tool: DynamicToolSpec) -> codex_protocol::DynamicToolSpec {
+    codex_protocol::DynamicToolSpec {
+        name: tool.name,
+        description: tool.description,
+        input_schema: tool.input_schema,
+        defer_loading: tool.defer_loading,
+    }
+}

@@ -1,0 +1,95 @@
+//! `thread/read` and `thread/loaded/list`: looking at threads without touching them.
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
+    ThreadStatus,
+};
+
+use super::{blocking, load, thread_id};
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::host::ClientName;
+use crate::server::Server;
+use crate::thread::stored_thread;
+
+pub(super) async fn read(
+    server: &Server,
+    params: ThreadReadParams,
+    reply: Responder<method::ThreadRead>,
+) {
+    let client = reply.connection().client();
+    let client = ClientName {
+        name: client.map(|client| client.name.clone()).unwrap_or_default(),
+        version: client
+            .map(|client| client.version.clone())
+            .unwrap_or_default(),
+    };
+    let outcome = thread(server, &params, &client).await;
+    reply.reply(outcome.map(|thread| ThreadReadResponse { thread }));
+}
+
+async fn thread(
+    server: &Server,
+    params: &ThreadReadParams,
+    client: &ClientName,
+) -> Result<Thread, Failure> {
+    let id = thread_id(&params.thread_id)?;
+    let live = match server.thread(id.as_str()) {
+        Some(thread) => thread.describe().await,
+        None => None,
+    };
+    let home = server.host().identity(client).home;
+    let searched = id.clone();
+    let found = blocking(move || Ok(codex_rollout::find(&home, &searched))).await?;
+    match (found, live) {
+        (Some(path), live) => {
+            let (path, loaded) = load(path).await?;
+            let status = live
+                .as_ref()
+                .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
+            let running = live.and_then(|live| live.running);
+            let mut thread = stored_thread(&path, &loaded, status, running);
+            if !params.include_turns {
+                thread.turns.clear();
+            }
+            Ok(thread)
+        }
+        (None, Some(live)) if !params.include_turns => Ok(live.thread),
+        (None, Some(live)) if live.thread.ephemeral => Err(Failure::invalid(
+            "ephemeral threads do not support includeTurns",
+        )),
+        (None, Some(_)) => Err(Failure::invalid(format!(
+            "thread {id} is not materialized yet; includeTurns is unavailable before first user message"
+        ))),
+        (None, None) => Err(Failure::invalid(format!("thread not loaded: {id}"))),
+    }
+}
+
+pub(super) fn loaded_list(
+    server: &Server,
+    params: ThreadLoadedListParams,
+    reply: Responder<method::ThreadLoadedList>,
+) {
+    reply.reply(page(server.thread_ids(), params));
+}
+
+fn page(
+    ids: Vec<String>,
+    params: ThreadLoadedListParams,
+) -> Result<ThreadLoadedListResponse, Failure> {
+    if let Some(cursor) = &params.cursor
+        && thread_id(cursor).is_err()
+    {
+        return Err(Failure::invalid(format!("invalid cursor: {cursor}")));
+    }
+    let is_next = |id: &String| params.cursor.as_ref().is_none_or(|cursor| id > cursor);
+    let mut data: Vec<_> = ids.into_iter().filter(is_next).collect();
+    let limit = params
+        .limit
+        .map_or(usize::MAX, |limit| limit.max(1) as usize);
+    let has_more = data.len() > limit;
+    data.truncate(limit);
+    let next_cursor = data.last().filter(|_| has_more).cloned();
+    Ok(ThreadLoadedListResponse { data, next_cursor })
+}

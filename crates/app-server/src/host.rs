@@ -1,0 +1,61 @@
+//! What the server needs of the program around it: configuration and an engine.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_config::RequestParams;
+use codex_core::{SessionConfig, ThreadManager};
+use serde_json::{Map, Value};
+
+/// The client in front of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientName {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What the server says of itself to a client.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The user agent of requests to models.
+    pub user_agent: String,
+    /// The home folder of the engine.
+    pub home: PathBuf,
+}
+
+/// What a request asks of a thread's settings, in place of what is configured.
+#[derive(Clone, Debug)]
+pub struct ThreadSettings {
+    /// The folder to work in; the server's own unless given.
+    pub cwd: Option<PathBuf>,
+    /// What the request says explicitly.
+    pub params: RequestParams,
+    /// Settings by their names.
+    pub overrides: Map<String, Value>,
+    /// The client.
+    pub client: ClientName,
+}
+
+/// What a thread is started with.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The engine that runs it.
+    pub manager: Arc<ThreadManager>,
+    /// Its settings.
+    pub config: SessionConfig,
+}
+
+/// The program around the server.
+pub trait Host: Debug + Send + Sync + 'static {
+    /// Who the server is, to this client.
+    fn identity(&self, client: &ClientName) -> Identity;
+
+    /// Works out the settings of a thread. Reads files; called where that may take its time.
+    ///
+    /// # Errors
+    /// The settings do not fit together; a sentence that says why.
+    fn prepare(&self, settings: &ThreadSettings) -> Result<Prepared, String>;
+}

@@ -1,0 +1,456 @@
+//! The fold: events in, turns and items out, and on the way the notifications that tell of them.
+//!
+//! Live and stored events go through the same code. What differs is what they hold: a live turn says
+//! its items itself and repeats them in the older events, a stored one has only those, so that its
+//! messages get numbers for ids. The fold promises that every item and every turn that it says has
+//! begun is said to have ended, once; at the latest when the turn ends.
+
+use std::collections::HashSet;
+
+use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnError, TurnStatus};
+use codex_protocol::{EventMsg, RolloutItem, TurnItem};
+
+use super::item;
+use super::turn_error::turn_error;
+
+mod live;
+
+/// Who hears the fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listener {
+    /// Clients: notifications are made, and turns are forgotten when they have ended.
+    Clients,
+    /// Nobody: only the turns count, and all of them are kept.
+    Nobody,
+}
+
+/// Turns in the making.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    thread: String,
+    listener: Listener,
+    turns: Vec<FoldedTurn>,
+    numbered: usize,
+    told: Vec<Told>,
+}
+
+#[derive(Debug)]
+struct FoldedTurn {
+    id: String,
+    status: TurnStatus,
+    error: Option<TurnError>,
+    completed: Vec<ThreadItem>,
+    running: Vec<ThreadItem>,
+    ids: HashSet<String>,
+    is_open: bool,
+    /// An event said that it starts.
+    is_explicit: bool,
+    /// It says its items itself, so that the older events only repeat them.
+    says_items: bool,
+    has_compaction: bool,
+}
+
+impl FoldedTurn {
+    fn new(id: String, is_explicit: bool) -> Self {
+        Self {
+            id,
+            status: match is_explicit {
+                true => TurnStatus::InProgress,
+                false => TurnStatus::Completed,
+            },
+            error: None,
+            completed: Vec::new(),
+            running: Vec::new(),
+            ids: HashSet::new(),
+            is_open: true,
+            is_explicit,
+            says_items: false,
+            has_compaction: false,
+        }
+    }
+
+    fn to_turn(&self) -> Turn {
+        Turn {
+            id: self.id.clone(),
+            items: self
+                .completed
+                .iter()
+                .chain(&self.running)
+                .cloned()
+                .collect(),
+            status: self.status,
+            error: self.error.clone(),
+        }
+    }
+}
+
+/// The turns of a stored thread. One that was cut off is still in progress.
+pub(crate) fn stored_turns(lines: &[RolloutItem]) -> Vec<Turn> {
+    let mut fold = Fold::new(String::new(), Listener::Nobody);
+    for line in lines {
+        match line {
+            RolloutItem::EventMsg(event) => fold.take(None, event),
+            RolloutItem::Compacted(_) => fold.open_turn().has_compaction = true,
+            _ => {}
+        }
+    }
+    fold.close_open_turn();
+    fold.turns.iter().map(FoldedTurn::to_turn).collect()
+}
+
+impl Fold {
+    pub(crate) fn new(thread: String, listener: Listener) -> Self {
+        Self {
+            thread,
+            listener,
+            turns: Vec::new(),
+            numbered: 0,
+            told: Vec::new(),
+        }
+    }
+
+    /// Takes a live event; answers what clients are told of it.
+    pub(crate) fn apply(&mut self, id: &str, event: &EventMsg) -> Vec<Told> {
+        self.take(Some(id), event);
+        self.turns
+            .retain(|turn| turn.is_open || !turn.running.is_empty());
+        std::mem::take(&mut self.told)
+    }
+
+    /// The turn that runs, as far as it got.
+    pub(crate) fn running_turn(&self) -> Option<Turn> {
+        let open = self.turns.iter().rev().find(|turn| turn.is_open);
+        open.map(FoldedTurn::to_turn)
+    }
+
+    fn take(&mut self, id: Option<&str>, event: &EventMsg) {
+        match event {
+            EventMsg::TurnStarted(started) => self.start_turn(&started.turn_id),
+            EventMsg::TurnComplete(complete) => {
+                self.end_turn(Some(&complete.turn_id), TurnStatus::Completed);
+            }
+            EventMsg::TurnAborted(aborted) => {
+                self.end_turn(aborted.turn_id.as_deref(), TurnStatus::Interrupted);
+            }
+            EventMsg::Error(error) => self.fail(id, error),
+            EventMsg::ThreadRolledBack(back) => self.roll_back(back.num_turns),
+            EventMsg::ItemStarted(started) => {
+                if let Some(turn) = self.turn_mut(&started.turn_id) {
+                    turn.says_items = true;
+                }
+                if let Some(item) = item::core_item(&started.item) {
+                    self.start(&started.turn_id, item);
+                }
+            }
+            EventMsg::ItemCompleted(completed) => {
+                if let Some(item) = item::core_item(&completed.item) {
+                    let hidden = matches!(completed.item, TurnItem::HookPrompt(_));
+                    if !hidden {
+                        self.complete(Some(&completed.turn_id), item);
+                    }
+                }
+            }
+            EventMsg::ExecCommandBegin(begin) => {
+                self.start(&begin.turn_id, item::command_begun(begin));
+            }
+            EventMsg::ExecApprovalRequest(request) if request.approval_id.is_none() => {
+                self.start(&request.turn_id, item::command_asked(request));
+            }
+            EventMsg::ExecCommandEnd(end) => {
+                self.complete(Some(&end.turn_id), item::command_ended(end));
+            }
+            EventMsg::ApplyPatchApprovalRequest(request) => {
+                let status = codex_app_server_protocol::v2::PatchApplyStatus::InProgress;
+                let item = item::patch(&request.call_id, &request.changes, status);
+                self.start(&request.turn_id, item);
+            }
+            EventMsg::PatchApplyBegin(begin) => {
+                let status = codex_app_server_protocol::v2::PatchApplyStatus::InProgress;
+                let item = item::patch(&begin.call_id, &begin.changes, status);
+                self.start(&begin.turn_id, item);
+            }
+            EventMsg::PatchApplyEnd(end) => self.end_patch(end),
+            EventMsg::DynamicToolCallRequest(request) => {
+                self.start(&request.turn_id, item::dynamic_call(request));
+            }
+            EventMsg::DynamicToolCallResponse(answer) => {
+                self.complete(Some(&answer.turn_id), item::dynamic_answer(answer));
+            }
+            EventMsg::ViewImageToolCall(view) => self.complete(
+                id,
+                ThreadItem::ImageView {
+                    id: view.call_id.clone(),
+                    path: view.path.clone(),
+                },
+            ),
+            _ => {
+                self.take_older(event);
+                if self.listener == Listener::Clients {
+                    self.tell_of(id.unwrap_or_default(), event);
+                }
+            }
+        }
+    }
+
+    /// The older events: all that is stored of messages.
+    fn take_older(&mut self, event: &EventMsg) {
+        if self
+            .turns
+            .iter()
+            .any(|turn| turn.is_open && turn.says_items)
+        {
+            return;
+        }
+        match event {
+            EventMsg::UserMessage(message) => {
+                let needs_turn =
+                    |turn: &FoldedTurn| !turn.is_explicit && !turn.completed.is_empty();
+                if self
+                    .turns
+                    .last()
+                    .is_some_and(|turn| turn.is_open && needs_turn(turn))
+                {
+                    self.close_open_turn();
+                }
+                let id = self.number();
+                let content = item::told_input(message);
+                self.complete(None, ThreadItem::UserMessage { id, content });
+            }
+            EventMsg::AgentMessage(message) if !message.message.is_empty() => {
+                let id = self.number();
+                self.complete(
+                    None,
+                    ThreadItem::AgentMessage {
+                        id,
+                        text: message.message.clone(),
+                        phase: message.phase,
+                        memory_citation: message.memory_citation.as_ref().map(item::citation),
+                    },
+                );
+            }
+            EventMsg::AgentReasoning(reasoning) => self.think(&reasoning.text, Thought::Summary),
+            EventMsg::AgentReasoningRawContent(raw) => self.think(&raw.text, Thought::Raw),
+            EventMsg::ContextCompacted => {
+                let id = self.number();
+                self.complete(None, ThreadItem::ContextCompaction { id });
+            }
+            EventMsg::WebSearchEnd(end) => {
+                self.complete(
+                    None,
+                    item::web_search(&end.call_id, &end.query, &end.action),
+                );
+            }
+            EventMsg::ImageGenerationEnd(end) => self.complete(
+                None,
+                ThreadItem::ImageGeneration {
+                    id: end.call_id.clone(),
+                    status: end.status.clone(),
+                    revised_prompt: end.revised_prompt.clone(),
+                    result: end.result.clone(),
+                    saved_path: end.saved_path.clone(),
+                },
+            ),
+            _ => {}
+        }
+    }
+
+    fn think(&mut self, text: &str, thought: Thought) {
+        let last = self.open_turn().completed.last_mut();
+        if let Some(ThreadItem::Reasoning {
+            summary, content, ..
+        }) = last
+        {
+            match thought {
+                Thought::Summary => summary.push(text.to_owned()),
+                Thought::Raw => content.push(text.to_owned()),
+            }
+            return;
+        }
+        let id = self.number();
+        let (mut summary, mut content) = (Vec::new(), Vec::new());
+        match thought {
+            Thought::Summary => summary.push(text.to_owned()),
+            Thought::Raw => content.push(text.to_owned()),
+        }
+        self.complete(
+            None,
+            ThreadItem::Reasoning {
+                id,
+                summary,
+                content,
+            },
+        );
+    }
+
+    fn number(&mut self) -> String {
+        self.numbered += 1;
+        format!("item-{}", self.numbered)
+    }
+
+    fn turn_mut(&mut self, id: &str) -> Option<&mut FoldedTurn> {
+        self.turns.iter_mut().rev().find(|turn| turn.id == id)
+    }
+
+    /// The open turn; one without a beginning is opened if there is none.
+    fn open_turn(&mut self) -> &mut FoldedTurn {
+        if !self.turns.last().is_some_and(|turn| turn.is_open) {
+            let id = uuid::Uuid::now_v7().to_string();
+            self.turns.push(FoldedTurn::new(id, false));
+        }
+        let last = self.turns.len() - 1;
+        &mut self.turns[last]
+    }
+
+    fn close_open_turn(&mut self) {
+        let Some(turn) = self.turns.last_mut().filter(|turn| turn.is_open) else {
+            return;
+        };
+        turn.is_open = false;
+        if !turn.is_explicit && turn.completed.is_empty() && !turn.has_compaction {
+            self.turns.pop();
+        }
+    }
+
+    fn start_turn(&mut self, id: &str) {
+        if self.listener == Listener::Nobody {
+            self.close_open_turn();
+        }
+        let turn = FoldedTurn::new(id.to_owned(), true);
+        self.tell_turn_started(turn.to_turn());
+        self.turns.push(turn);
+    }
+
+    fn end_turn(&mut self, id: Option<&str>, status: TurnStatus) {
+        let position = match id.filter(|id| !id.is_empty()) {
+            Some(id) => self.turns.iter().rposition(|turn| turn.id == id),
+            None => self.turns.iter().rposition(|turn| turn.is_open),
+        };
+        let Some(position) =
+            position.filter(|at| self.turns[*at].status != TurnStatus::Interrupted)
+        else {
+            return;
+        };
+        self.break_off_items(position);
+        let turn = &mut self.turns[position];
+        turn.is_open = false;
+        turn.status = match (status, &turn.error) {
+            (TurnStatus::Completed, Some(_)) => TurnStatus::Failed,
+            (TurnStatus::Interrupted, _) => {
+                turn.error = None;
+                status
+            }
+            _ => status,
+        };
+        let ended = turn.to_turn();
+        self.tell_turn_completed(ended);
+    }
+
+    /// Ends what is running in a turn that ends, terminals in the background excepted.
+    fn break_off_items(&mut self, position: usize) {
+        let turn = &mut self.turns[position];
+        let (outliving, left): (Vec<_>, Vec<_>) = std::mem::take(&mut turn.running)
+            .into_iter()
+            .partition(item::outlives_turn);
+        turn.running = outliving;
+        let id = turn.id.clone();
+        for item in left.into_iter().map(item::broken_off) {
+            self.turns[position].completed.push(item.clone());
+            self.tell_item_completed(&id, item);
+        }
+    }
+
+    fn fail(&mut self, id: Option<&str>, event: &codex_protocol::ErrorEvent) {
+        let info = event.codex_error_info.as_ref();
+        if info.is_some_and(|info| !info.fails_turn()) {
+            return;
+        }
+        let error = turn_error(&event.message, info, None);
+        let failed = self
+            .turns
+            .iter_mut()
+            .rev()
+            .find(|turn| turn.is_open && id.is_none_or(|id| turn.id == id));
+        if let Some(turn) = failed {
+            turn.error = Some(error.clone());
+        }
+        self.tell_error(id.unwrap_or_default(), error, false);
+    }
+
+    fn roll_back(&mut self, turns: u32) {
+        self.close_open_turn();
+        let dropped = usize::try_from(turns).unwrap_or(usize::MAX);
+        self.turns
+            .truncate(self.turns.len().saturating_sub(dropped));
+        let items = self.turns.iter().flat_map(|turn| &turn.completed);
+        self.numbered = items
+            .filter(|item| item::id_of(item).starts_with("item-"))
+            .count();
+    }
+
+    /// An item begins. Told once, whichever event says it first.
+    fn start(&mut self, turn_id: &str, item: ThreadItem) {
+        if self.listener == Listener::Nobody {
+            // What a stored turn did not finish is not known well enough to be shown.
+            return;
+        }
+        let Some(turn) = self.turn_mut(turn_id) else {
+            return;
+        };
+        if turn.ids.insert(item::id_of(&item).to_owned()) {
+            turn.running.push(item.clone());
+            let turn_id = turn_id.to_owned();
+            self.tell_item_started(&turn_id, item);
+        }
+    }
+
+    /// An item ends; one that was never begun begins now.
+    fn complete(&mut self, turn_id: Option<&str>, item: ThreadItem) {
+        let known = turn_id.filter(|id| !id.is_empty()).map(str::to_owned);
+        if let Some(id) = &known
+            && self.turn_mut(id).is_none()
+        {
+            return;
+        }
+        let turn_id = known.unwrap_or_else(|| self.open_turn().id.clone());
+        let nobody = self.listener == Listener::Nobody;
+        let Some(turn) = self.turn_mut(&turn_id) else {
+            return;
+        };
+        let id = item::id_of(&item).to_owned();
+        let was_running = turn
+            .running
+            .iter()
+            .position(|running| item::id_of(running) == id);
+        match was_running {
+            Some(position) => drop(turn.running.remove(position)),
+            None if turn.ids.insert(id.clone()) => self.tell_item_started(&turn_id, item.clone()),
+            None if nobody => {
+                // The last end of an item is the one that counts.
+                let twin = |other: &ThreadItem| item::id_of(other) == id;
+                if let Some(earlier) = turn.completed.iter_mut().find(|other| twin(other)) {
+                    *earlier = item;
+                }
+                return;
+            }
+            None => return,
+        }
+        if let Some(turn) = self.turn_mut(&turn_id) {
+            turn.completed.push(item.clone());
+        }
+        self.tell_item_completed(&turn_id, item);
+    }
+
+    fn end_patch(&mut self, end: &codex_protocol::PatchApplyEndEvent) {
+        if !end.stdout.is_empty() {
+            self.tell_patch_output(&end.turn_id, &end.call_id, &end.stdout);
+        }
+        self.complete(Some(&end.turn_id), item::patch_ended(end));
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Thought {
+    Summary,
+    Raw,
+}

@@ -1,0 +1,254 @@
+//! What clients are told while the fold goes on.
+
+use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::v2::*;
+use codex_protocol as v1;
+use codex_protocol::EventMsg;
+
+use super::{Fold, Listener};
+use crate::projection::item::id_of;
+use crate::projection::turn_error::turn_error;
+
+impl Fold {
+    fn tell(&mut self, notification: Told) {
+        if self.listener == Listener::Clients {
+            self.told.push(notification);
+        }
+    }
+
+    pub(super) fn tell_turn_started(&mut self, turn: Turn) {
+        let thread_id = self.thread.clone();
+        self.tell(Told::TurnStarted(TurnStartedNotification {
+            thread_id,
+            turn,
+        }));
+    }
+
+    pub(super) fn tell_turn_completed(&mut self, turn: Turn) {
+        let thread_id = self.thread.clone();
+        self.tell(Told::TurnCompleted(TurnCompletedNotification {
+            thread_id,
+            turn,
+        }));
+    }
+
+    pub(super) fn tell_item_started(&mut self, turn_id: &str, item: ThreadItem) {
+        let thread_id = self.thread.clone();
+        let turn_id = turn_id.to_owned();
+        self.tell(Told::ItemStarted(ItemStartedNotification {
+            item,
+            thread_id,
+            turn_id,
+        }));
+    }
+
+    pub(super) fn tell_item_completed(&mut self, turn_id: &str, item: ThreadItem) {
+        let thread_id = self.thread.clone();
+        let turn_id = turn_id.to_owned();
+        self.tell(Told::ItemCompleted(ItemCompletedNotification {
+            item,
+            thread_id,
+            turn_id,
+        }));
+    }
+
+    pub(super) fn tell_error(&mut self, turn_id: &str, error: TurnError, will_retry: bool) {
+        let thread_id = self.thread.clone();
+        let turn_id = turn_id.to_owned();
+        self.tell(Told::Error(ErrorNotification {
+            error,
+            will_retry,
+            thread_id,
+            turn_id,
+        }));
+    }
+
+    pub(super) fn tell_patch_output(&mut self, turn_id: &str, item_id: &str, output: &str) {
+        let thread_id = self.thread.clone();
+        self.tell(Told::FileChangeOutputDelta(
+            FileChangeOutputDeltaNotification {
+                thread_id,
+                turn_id: turn_id.to_owned(),
+                item_id: item_id.to_owned(),
+                delta: output.to_owned(),
+            },
+        ));
+    }
+
+    /// Events that make no item and no turn.
+    pub(super) fn tell_of(&mut self, id: &str, event: &EventMsg) {
+        let (thread_id, turn_id) = (self.thread.clone(), id.to_owned());
+        match event {
+            EventMsg::AgentMessageContentDelta(delta) => {
+                let v1::ItemDeltaEvent {
+                    turn_id,
+                    item_id,
+                    delta,
+                    ..
+                } = delta.clone();
+                self.tell(Told::AgentMessageDelta(AgentMessageDeltaNotification {
+                    thread_id,
+                    turn_id,
+                    item_id,
+                    delta,
+                }));
+            }
+            EventMsg::PlanDelta(delta) => {
+                let v1::ItemDeltaEvent {
+                    turn_id,
+                    item_id,
+                    delta,
+                    ..
+                } = delta.clone();
+                self.tell(Told::PlanDelta(PlanDeltaNotification {
+                    thread_id,
+                    turn_id,
+                    item_id,
+                    delta,
+                }));
+            }
+            EventMsg::ReasoningContentDelta(delta) => self.tell(Told::ReasoningSummaryTextDelta(
+                ReasoningSummaryTextDeltaNotification {
+                    thread_id,
+                    turn_id: delta.turn_id.clone(),
+                    item_id: delta.item_id.clone(),
+                    delta: delta.delta.clone(),
+                    summary_index: delta.summary_index,
+                },
+            )),
+            EventMsg::ReasoningRawContentDelta(delta) => {
+                self.tell(Told::ReasoningTextDelta(ReasoningTextDeltaNotification {
+                    thread_id,
+                    turn_id: delta.turn_id.clone(),
+                    item_id: delta.item_id.clone(),
+                    delta: delta.delta.clone(),
+                    content_index: delta.content_index,
+                }));
+            }
+            EventMsg::AgentReasoningSectionBreak(section) => self.tell(
+                Told::ReasoningSummaryPartAdded(ReasoningSummaryPartAddedNotification {
+                    thread_id,
+                    turn_id,
+                    item_id: section.item_id.clone(),
+                    summary_index: section.summary_index,
+                }),
+            ),
+            EventMsg::ExecCommandOutputDelta(delta) => self.tell_output(turn_id, delta),
+            EventMsg::TerminalInteraction(interaction) => {
+                let turn_id = self.turn_of(&interaction.call_id).unwrap_or(turn_id);
+                self.tell(Told::TerminalInteraction(TerminalInteractionNotification {
+                    thread_id,
+                    turn_id,
+                    item_id: interaction.call_id.clone(),
+                    process_id: interaction.process_id.clone(),
+                    stdin: interaction.stdin.clone(),
+                }));
+            }
+            EventMsg::StreamError(error) => {
+                let info = error.codex_error_info.as_ref();
+                let details = error.additional_details.as_deref();
+                self.tell_error(id, turn_error(&error.message, info, details), true);
+            }
+            EventMsg::TokenCount(count) => {
+                if let Some(info) = &count.info {
+                    let token_usage = usage(info);
+                    self.tell(Told::ThreadTokenUsageUpdated(
+                        ThreadTokenUsageUpdatedNotification {
+                            thread_id,
+                            turn_id,
+                            token_usage,
+                        },
+                    ));
+                }
+            }
+            EventMsg::PlanUpdate(update) => {
+                self.tell(Told::TurnPlanUpdated(plan(thread_id, turn_id, update)));
+            }
+            EventMsg::TurnDiff(diff) => {
+                let diff = diff.unified_diff.clone();
+                self.tell(Told::TurnDiffUpdated(TurnDiffUpdatedNotification {
+                    thread_id,
+                    turn_id,
+                    diff,
+                }));
+            }
+            EventMsg::ContextCompacted => {
+                self.tell(Told::ContextCompacted(ContextCompactedNotification {
+                    thread_id,
+                    turn_id,
+                }));
+            }
+            EventMsg::RawResponseItem(raw) => self.tell(Told::RawResponseItemCompleted(
+                RawResponseItemCompletedNotification {
+                    thread_id,
+                    turn_id,
+                    item: raw.item.clone(),
+                },
+            )),
+            EventMsg::DeprecationNotice(notice) => {
+                self.tell(Told::DeprecationNotice(DeprecationNoticeNotification {
+                    summary: notice.summary.clone(),
+                    details: notice.details.clone(),
+                }));
+            }
+            _ => {}
+        }
+    }
+
+    /// The turn in which an item that still runs began.
+    fn turn_of(&self, item_id: &str) -> Option<String> {
+        let mut turns = self.turns.iter();
+        let has = |item: &ThreadItem| id_of(item) == item_id;
+        let turn = turns.find(|turn| turn.running.iter().any(has))?;
+        Some(turn.id.clone())
+    }
+
+    fn tell_output(&mut self, turn_id: String, output: &v1::ExecCommandOutputDeltaEvent) {
+        let turn_id = self.turn_of(&output.call_id).unwrap_or(turn_id);
+        let delta = String::from_utf8_lossy(&output.chunk.0).into_owned();
+        self.tell(Told::CommandExecutionOutputDelta(
+            CommandExecutionOutputDeltaNotification {
+                thread_id: self.thread.clone(),
+                turn_id,
+                item_id: output.call_id.clone(),
+                delta,
+            },
+        ));
+    }
+}
+
+fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
+    let breakdown = |usage: &v1::TokenUsage| TokenUsageBreakdown {
+        total_tokens: usage.total_tokens,
+        input_tokens: usage.input_tokens,
+        cached_input_tokens: usage.cached_input_tokens,
+        output_tokens: usage.output_tokens,
+        reasoning_output_tokens: usage.reasoning_output_tokens,
+    };
+    ThreadTokenUsage {
+        total: breakdown(&info.total_token_usage),
+        last: breakdown(&info.last_token_usage),
+        model_context_window: info.model_context_window,
+    }
+}
+
+fn plan(
+    thread_id: String,
+    turn_id: String,
+    update: &v1::UpdatePlan,
+) -> TurnPlanUpdatedNotification {
+    let step = |step: &v1::PlanStep| TurnPlanStep {
+        step: step.step.clone(),
+        status: match step.status {
+            v1::StepStatus::Pending => TurnPlanStepStatus::Pending,
+            v1::StepStatus::InProgress => TurnPlanStepStatus::InProgress,
+            v1::StepStatus::Completed => TurnPlanStepStatus::Completed,
+        },
+    };
+    TurnPlanUpdatedNotification {
+        thread_id,
+        turn_id,
+        explanation: update.explanation.clone(),
+        plan: update.plan.iter().map(step).collect(),
+    }
+}

@@ -1,0 +1,386 @@
+//! Items, part by part: what the engine says, as the wire shows it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use codex_app_server_protocol::v2::{
+    ByteRange, CommandAction, CommandExecutionSource, CommandExecutionStatus,
+    DynamicToolCallOutputContentItem, DynamicToolCallStatus, FileUpdateChange, HookPromptFragment,
+    MemoryCitation, MemoryCitationEntry, PatchApplyStatus, PatchChangeKind, TextElement,
+    ThreadItem, UserInput, WebSearchAction,
+};
+use codex_protocol as v1;
+
+use super::shell_words;
+
+pub(crate) fn engine_input(input: UserInput) -> v1::UserInput {
+    match input {
+        UserInput::Text {
+            text,
+            text_elements,
+        } => v1::UserInput::Text {
+            text,
+            text_elements: text_elements.into_iter().map(engine_element).collect(),
+        },
+        UserInput::Image { url } => v1::UserInput::Image { image_url: url },
+        UserInput::LocalImage { path } => v1::UserInput::LocalImage { path },
+        UserInput::Skill { name, path } => v1::UserInput::Skill { name, path },
+        UserInput::Mention { name, path } => v1::UserInput::Mention { name, path },
+    }
+}
+
+fn engine_element(element: TextElement) -> v1::TextElement {
+    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    v1::TextElement {
+        byte_range: v1::ByteRange {
+            start: size(element.byte_range.start),
+            end: size(element.byte_range.end),
+        },
+        placeholder: element.placeholder,
+    }
+}
+
+fn wire_element(element: &v1::TextElement) -> TextElement {
+    TextElement {
+        byte_range: ByteRange {
+            start: element.byte_range.start as u64,
+            end: element.byte_range.end as u64,
+        },
+        placeholder: element.placeholder.clone(),
+    }
+}
+
+fn wire_input(input: &v1::UserInput) -> Option<UserInput> {
+    Some(match input.clone() {
+        v1::UserInput::Text {
+            text,
+            text_elements,
+        } => UserInput::Text {
+            text,
+            text_elements: text_elements.iter().map(wire_element).collect(),
+        },
+        v1::UserInput::Image { image_url } => UserInput::Image { url: image_url },
+        v1::UserInput::LocalImage { path } => UserInput::LocalImage { path },
+        v1::UserInput::Skill { name, path } => UserInput::Skill { name, path },
+        v1::UserInput::Mention { name, path } => UserInput::Mention { name, path },
+        _ => return None,
+    })
+}
+
+/// What a person said, from the older event that stored threads have.
+pub(super) fn told_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
+    let mut content = Vec::new();
+    if !event.message.trim().is_empty() {
+        content.push(UserInput::Text {
+            text: event.message.clone(),
+            text_elements: event.text_elements.iter().map(wire_element).collect(),
+        });
+    }
+    let images = event.images.iter().flatten().cloned();
+    content.extend(images.map(|url| UserInput::Image { url }));
+    let local = event.local_images.iter().cloned();
+    content.extend(local.map(|path| UserInput::LocalImage { path }));
+    content
+}
+
+/// What a list of threads shows of one: its first message.
+pub(crate) fn preview_of(lines: &[v1::RolloutItem]) -> String {
+    let messages = lines.iter().filter_map(|line| match line {
+        v1::RolloutItem::EventMsg(v1::EventMsg::UserMessage(message)) => Some(&message.message),
+        _ => None,
+    });
+    messages
+        .map(|text| text.trim().to_owned())
+        .next()
+        .unwrap_or_default()
+}
+
+/// An item that the engine knows as one.
+pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
+    Some(match item {
+        v1::TurnItem::UserMessage(item) => ThreadItem::UserMessage {
+            id: item.id.clone(),
+            content: item.content.iter().filter_map(wire_input).collect(),
+        },
+        v1::TurnItem::HookPrompt(item) => ThreadItem::HookPrompt {
+            id: item.id.clone(),
+            fragments: item.fragments.iter().map(fragment).collect(),
+        },
+        v1::TurnItem::AgentMessage(item) => ThreadItem::AgentMessage {
+            id: item.id.clone(),
+            text: item.content.iter().map(text_of).collect(),
+            phase: item.phase,
+            memory_citation: item.memory_citation.as_ref().map(citation),
+        },
+        v1::TurnItem::Plan(item) => ThreadItem::Plan {
+            id: item.id.clone(),
+            text: item.text.clone(),
+        },
+        v1::TurnItem::Reasoning(item) => ThreadItem::Reasoning {
+            id: item.id.clone(),
+            summary: item.summary_text.clone(),
+            content: item.raw_content.clone(),
+        },
+        v1::TurnItem::WebSearch(item) => web_search(&item.id, &item.query, &item.action),
+        v1::TurnItem::ImageGeneration(item) => ThreadItem::ImageGeneration {
+            id: item.id.clone(),
+            status: item.status.clone(),
+            revised_prompt: item.revised_prompt.clone(),
+            result: item.result.clone(),
+            saved_path: item.saved_path.clone(),
+        },
+        v1::TurnItem::ContextCompaction(item) => ThreadItem::ContextCompaction {
+            id: item.id.clone(),
+        },
+        _ => return None,
+    })
+}
+
+fn fragment(fragment: &v1::HookPromptFragment) -> HookPromptFragment {
+    HookPromptFragment {
+        text: fragment.text.clone(),
+        hook_run_id: fragment.hook_run_id.clone(),
+    }
+}
+
+fn text_of(v1::AgentMessageContent::Text { text }: &v1::AgentMessageContent) -> &str {
+    text
+}
+
+pub(super) fn citation(citation: &v1::MemoryCitation) -> MemoryCitation {
+    let entry = |entry: &v1::MemoryCitationEntry| MemoryCitationEntry {
+        path: entry.path.clone(),
+        line_start: entry.line_start,
+        line_end: entry.line_end,
+        note: entry.note.clone(),
+    };
+    MemoryCitation {
+        entries: citation.entries.iter().map(entry).collect(),
+        thread_ids: citation.rollout_ids.clone(),
+    }
+}
+
+pub(super) fn web_search(id: &str, query: &str, action: &v1::WebSearchAction) -> ThreadItem {
+    let action = match action.clone() {
+        v1::WebSearchAction::Search { query, queries } => {
+            WebSearchAction::Search { query, queries }
+        }
+        v1::WebSearchAction::OpenPage { url } => WebSearchAction::OpenPage { url },
+        v1::WebSearchAction::FindInPage { url, pattern } => {
+            WebSearchAction::FindInPage { url, pattern }
+        }
+        _ => WebSearchAction::Other,
+    };
+    ThreadItem::WebSearch {
+        id: id.to_owned(),
+        query: query.to_owned(),
+        action: Some(action),
+    }
+}
+
+pub(super) fn actions(parsed: &[v1::ParsedCommand]) -> Vec<CommandAction> {
+    let action = |command: &v1::ParsedCommand| match command.clone() {
+        v1::ParsedCommand::Read { cmd, name, path } => CommandAction::Read {
+            command: cmd,
+            name,
+            path,
+        },
+        v1::ParsedCommand::ListFiles { cmd, path } => {
+            CommandAction::ListFiles { command: cmd, path }
+        }
+        v1::ParsedCommand::Search { cmd, query, path } => CommandAction::Search {
+            command: cmd,
+            query,
+            path,
+        },
+        v1::ParsedCommand::Unknown { cmd } => CommandAction::Unknown { command: cmd },
+    };
+    parsed.iter().map(action).collect()
+}
+
+fn source(source: v1::ExecCommandSource) -> CommandExecutionSource {
+    match source {
+        v1::ExecCommandSource::Agent => CommandExecutionSource::Agent,
+        v1::ExecCommandSource::UserShell => CommandExecutionSource::UserShell,
+        v1::ExecCommandSource::UnifiedExecStartup => CommandExecutionSource::UnifiedExecStartup,
+        v1::ExecCommandSource::UnifiedExecInteraction => {
+            CommandExecutionSource::UnifiedExecInteraction
+        }
+    }
+}
+
+pub(super) fn command_line(words: &[String]) -> String {
+    shell_words::join(words)
+}
+
+pub(super) fn command_begun(begin: &v1::ExecCommandBeginEvent) -> ThreadItem {
+    ThreadItem::CommandExecution {
+        id: begin.call_id.clone(),
+        command: command_line(&begin.command),
+        cwd: begin.cwd.clone(),
+        process_id: begin.process_id.clone(),
+        source: source(begin.source),
+        status: CommandExecutionStatus::InProgress,
+        command_actions: actions(&begin.parsed_cmd),
+        aggregated_output: None,
+        exit_code: None,
+        duration_ms: None,
+    }
+}
+
+pub(super) fn command_asked(request: &v1::ExecApprovalRequestEvent) -> ThreadItem {
+    ThreadItem::CommandExecution {
+        id: request.call_id.clone(),
+        command: command_line(&request.command),
+        cwd: request.cwd.clone(),
+        process_id: None,
+        source: CommandExecutionSource::Agent,
+        status: CommandExecutionStatus::InProgress,
+        command_actions: actions(&request.parsed_cmd),
+        aggregated_output: None,
+        exit_code: None,
+        duration_ms: None,
+    }
+}
+
+pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
+    let status = match end.status {
+        v1::ExecCommandStatus::Completed => CommandExecutionStatus::Completed,
+        v1::ExecCommandStatus::Failed => CommandExecutionStatus::Failed,
+        v1::ExecCommandStatus::Declined => CommandExecutionStatus::Declined,
+    };
+    let output = &end.aggregated_output;
+    ThreadItem::CommandExecution {
+        id: end.call_id.clone(),
+        command: command_line(&end.command),
+        cwd: end.cwd.clone(),
+        process_id: end.process_id.clone(),
+        source: source(end.source),
+        status,
+        command_actions: actions(&end.parsed_cmd),
+        aggregated_output: (!output.is_empty()).then(|| output.clone()),
+        exit_code: Some(end.exit_code),
+        duration_ms: Some(milliseconds(end.duration)),
+    }
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+pub(super) fn patch(
+    id: &str,
+    changes: &BTreeMap<String, v1::FileChange>,
+    status: PatchApplyStatus,
+) -> ThreadItem {
+    let change = |(path, change): (&String, &v1::FileChange)| {
+        let (kind, diff) = match change.clone() {
+            v1::FileChange::Add { content } => (PatchChangeKind::Add, content),
+            v1::FileChange::Delete { content } => (PatchChangeKind::Delete, content),
+            v1::FileChange::Update {
+                mut unified_diff,
+                move_path,
+            } => {
+                if let Some(to) = &move_path {
+                    unified_diff.push_str(&format!("\n\nMoved to: {to}"));
+                }
+                (PatchChangeKind::Update { move_path }, unified_diff)
+            }
+        };
+        let path = path.clone();
+        FileUpdateChange { path, kind, diff }
+    };
+    ThreadItem::FileChange {
+        id: id.to_owned(),
+        changes: changes.iter().map(change).collect(),
+        status,
+    }
+}
+
+pub(super) fn patch_ended(end: &v1::PatchApplyEndEvent) -> ThreadItem {
+    let status = match end.status {
+        v1::PatchApplyStatus::Completed => PatchApplyStatus::Completed,
+        v1::PatchApplyStatus::Failed => PatchApplyStatus::Failed,
+        v1::PatchApplyStatus::Declined => PatchApplyStatus::Declined,
+    };
+    patch(&end.call_id, &end.changes, status)
+}
+
+pub(super) fn dynamic_call(request: &v1::DynamicToolCallRequestEvent) -> ThreadItem {
+    ThreadItem::DynamicToolCall {
+        id: request.call_id.clone(),
+        tool: request.tool.clone(),
+        arguments: request.arguments.clone(),
+        status: DynamicToolCallStatus::InProgress,
+        content_items: None,
+        success: None,
+        duration_ms: None,
+    }
+}
+
+pub(super) fn dynamic_answer(answer: &v1::DynamicToolCallResponseEvent) -> ThreadItem {
+    let content = |item: &v1::DynamicToolContentItem| match item.clone() {
+        v1::DynamicToolContentItem::InputText { text } => {
+            DynamicToolCallOutputContentItem::InputText { text }
+        }
+        v1::DynamicToolContentItem::InputImage { image_url } => {
+            DynamicToolCallOutputContentItem::InputImage { image_url }
+        }
+    };
+    ThreadItem::DynamicToolCall {
+        id: answer.call_id.clone(),
+        tool: answer.tool.clone(),
+        arguments: answer.arguments.clone(),
+        status: match answer.success {
+            true => DynamicToolCallStatus::Completed,
+            false => DynamicToolCallStatus::Failed,
+        },
+        content_items: Some(answer.content_items.iter().map(content).collect()),
+        success: Some(answer.success),
+        duration_ms: Some(milliseconds(answer.duration)),
+    }
+}
+
+/// The item as it stands when its turn ends without it having been completed.
+pub(super) fn broken_off(mut item: ThreadItem) -> ThreadItem {
+    match &mut item {
+        ThreadItem::CommandExecution { status, .. } => *status = CommandExecutionStatus::Failed,
+        ThreadItem::FileChange { status, .. } => *status = PatchApplyStatus::Failed,
+        ThreadItem::DynamicToolCall { status, .. } => *status = DynamicToolCallStatus::Failed,
+        _ => {}
+    }
+    item
+}
+
+/// Whether the item may go on when its turn has ended: a terminal in the background.
+pub(super) fn outlives_turn(item: &ThreadItem) -> bool {
+    matches!(
+        item,
+        ThreadItem::CommandExecution {
+            source: CommandExecutionSource::UnifiedExecStartup,
+            process_id: Some(_),
+            ..
+        }
+    )
+}
+
+pub(super) fn id_of(item: &ThreadItem) -> &str {
+    match item {
+        ThreadItem::UserMessage { id, .. }
+        | ThreadItem::HookPrompt { id, .. }
+        | ThreadItem::AgentMessage { id, .. }
+        | ThreadItem::Plan { id, .. }
+        | ThreadItem::Reasoning { id, .. }
+        | ThreadItem::CommandExecution { id, .. }
+        | ThreadItem::FileChange { id, .. }
+        | ThreadItem::McpToolCall { id, .. }
+        | ThreadItem::DynamicToolCall { id, .. }
+        | ThreadItem::CollabAgentToolCall { id, .. }
+        | ThreadItem::WebSearch { id, .. }
+        | ThreadItem::ImageView { id, .. }
+        | ThreadItem::ImageGeneration { id, .. }
+        | ThreadItem::EnteredReviewMode { id, .. }
+        | ThreadItem::ExitedReviewMode { id, .. }
+        | ThreadItem::ContextCompaction { id } => id,
+    }
+}

@@ -1,0 +1,19 @@
+//! From the engine's words to the wire's: events to items, turns and notifications.
+//!
+//! Pure: nothing here waits, reads or writes. [`Fold`] is the only place where turns and items are
+//! made, of live events and of stored ones.
+
+mod fold;
+mod item;
+mod policy;
+mod question;
+mod shell_words;
+mod turn_error;
+
+pub(crate) use fold::{Fold, Listener, stored_turns};
+pub(crate) use item::{engine_input, preview_of};
+pub(crate) use policy::{
+    engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,
+    wire_source,
+};
+pub(crate) use question::{Question, question};

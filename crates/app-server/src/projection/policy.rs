@@ -1,0 +1,160 @@
+//! Policies and origins, between the spelling of the engine and that of the wire.
+
+use codex_app_server_protocol::v2;
+use codex_protocol as v1;
+
+pub(crate) fn engine_approval(policy: v2::AskForApproval) -> v1::AskForApproval {
+    match policy {
+        v2::AskForApproval::Untrusted => v1::AskForApproval::UnlessTrusted,
+        v2::AskForApproval::OnFailure => v1::AskForApproval::OnFailure,
+        v2::AskForApproval::OnRequest => v1::AskForApproval::OnRequest,
+        v2::AskForApproval::Never => v1::AskForApproval::Never,
+        v2::AskForApproval::Granular {
+            sandbox_approval,
+            rules,
+            skill_approval,
+            request_permissions,
+            mcp_elicitations,
+        } => v1::AskForApproval::Granular(v1::GranularApproval {
+            sandbox_approval,
+            rules,
+            skill_approval,
+            request_permissions,
+            mcp_elicitations,
+        }),
+    }
+}
+
+pub(crate) fn wire_approval(policy: v1::AskForApproval) -> v2::AskForApproval {
+    match policy {
+        v1::AskForApproval::UnlessTrusted => v2::AskForApproval::Untrusted,
+        v1::AskForApproval::OnFailure => v2::AskForApproval::OnFailure,
+        v1::AskForApproval::OnRequest => v2::AskForApproval::OnRequest,
+        v1::AskForApproval::Never => v2::AskForApproval::Never,
+        v1::AskForApproval::Granular(granular) => v2::AskForApproval::Granular {
+            sandbox_approval: granular.sandbox_approval,
+            rules: granular.rules,
+            skill_approval: granular.skill_approval,
+            request_permissions: granular.request_permissions,
+            mcp_elicitations: granular.mcp_elicitations,
+        },
+    }
+}
+
+pub(crate) fn engine_reviewer(reviewer: v2::ApprovalsReviewer) -> v1::ApprovalsReviewer {
+    match reviewer {
+        v2::ApprovalsReviewer::User => v1::ApprovalsReviewer::User,
+        v2::ApprovalsReviewer::GuardianSubagent => v1::ApprovalsReviewer::GuardianSubagent,
+    }
+}
+
+pub(crate) fn wire_reviewer(reviewer: v1::ApprovalsReviewer) -> v2::ApprovalsReviewer {
+    match reviewer {
+        v1::ApprovalsReviewer::User => v2::ApprovalsReviewer::User,
+        v1::ApprovalsReviewer::GuardianSubagent => v2::ApprovalsReviewer::GuardianSubagent,
+    }
+}
+
+pub(crate) fn engine_sandbox(policy: v2::SandboxPolicy) -> v1::SandboxPolicy {
+    match policy {
+        v2::SandboxPolicy::DangerFullAccess => v1::SandboxPolicy::DangerFullAccess,
+        v2::SandboxPolicy::ReadOnly {
+            access,
+            network_access,
+        } => v1::SandboxPolicy::ReadOnly {
+            access: engine_access(access),
+            network_access,
+        },
+        v2::SandboxPolicy::ExternalSandbox { network_access } => {
+            let network_access = match network_access {
+                v2::NetworkAccess::Restricted => v1::NetworkAccess::Restricted,
+                v2::NetworkAccess::Enabled => v1::NetworkAccess::Enabled,
+            };
+            v1::SandboxPolicy::ExternalSandbox { network_access }
+        }
+        v2::SandboxPolicy::WorkspaceWrite {
+            writable_roots,
+            read_only_access,
+            network_access,
+            exclude_tmpdir_env_var,
+            exclude_slash_tmp,
+        } => v1::SandboxPolicy::WorkspaceWrite {
+            writable_roots,
+            read_only_access: engine_access(read_only_access),
+            network_access,
+            exclude_tmpdir_env_var,
+            exclude_slash_tmp,
+        },
+    }
+}
+
+pub(crate) fn wire_sandbox(policy: v1::SandboxPolicy) -> v2::SandboxPolicy {
+    match policy {
+        v1::SandboxPolicy::DangerFullAccess => v2::SandboxPolicy::DangerFullAccess,
+        v1::SandboxPolicy::ReadOnly {
+            access,
+            network_access,
+        } => v2::SandboxPolicy::ReadOnly {
+            access: wire_access(access),
+            network_access,
+        },
+        v1::SandboxPolicy::ExternalSandbox { network_access } => {
+            let network_access = match network_access {
+                v1::NetworkAccess::Restricted => v2::NetworkAccess::Restricted,
+                v1::NetworkAccess::Enabled => v2::NetworkAccess::Enabled,
+            };
+            v2::SandboxPolicy::ExternalSandbox { network_access }
+        }
+        v1::SandboxPolicy::WorkspaceWrite {
+            writable_roots,
+            read_only_access,
+            network_access,
+            exclude_tmpdir_env_var,
+            exclude_slash_tmp,
+        } => v2::SandboxPolicy::WorkspaceWrite {
+            writable_roots,
+            read_only_access: wire_access(read_only_access),
+            network_access,
+            exclude_tmpdir_env_var,
+            exclude_slash_tmp,
+        },
+    }
+}
+
+fn engine_access(access: v2::ReadOnlyAccess) -> v1::ReadOnlyAccess {
+    match access {
+        v2::ReadOnlyAccess::FullAccess => v1::ReadOnlyAccess::FullAccess,
+        v2::ReadOnlyAccess::Restricted {
+            include_platform_defaults,
+            readable_roots,
+        } => v1::ReadOnlyAccess::Restricted {
+            include_platform_defaults,
+            readable_roots,
+        },
+    }
+}
+
+fn wire_access(access: v1::ReadOnlyAccess) -> v2::ReadOnlyAccess {
+    match access {
+        v1::ReadOnlyAccess::FullAccess => v2::ReadOnlyAccess::FullAccess,
+        v1::ReadOnlyAccess::Restricted {
+            include_platform_defaults,
+            readable_roots,
+        } => v2::ReadOnlyAccess::Restricted {
+            include_platform_defaults,
+            readable_roots,
+        },
+    }
+}
+
+pub(crate) fn wire_source(source: v1::SessionSource) -> v2::SessionSource {
+    match source {
+        v1::SessionSource::Cli => v2::SessionSource::Cli,
+        v1::SessionSource::VSCode => v2::SessionSource::Vscode,
+        v1::SessionSource::Exec => v2::SessionSource::Exec,
+        v1::SessionSource::Mcp => v2::SessionSource::AppServer,
+        v1::SessionSource::Custom(name) => v2::SessionSource::Custom(name),
+        v1::SessionSource::SubAgent(origin) => v2::SessionSource::SubAgent(origin),
+        _ => v2::SessionSource::Unknown,
+    }
+}

@@ -1,0 +1,364 @@
+//! Questions of the engine as requests to the client, and the client's answers as operations.
+//!
+//! An answer that cannot be read counts as a refusal; it never leaves a turn hanging.
+
+use codex_app_server_protocol::ServerRequest;
+use codex_app_server_protocol::v2::*;
+use codex_protocol as v1;
+use codex_protocol::{EventMsg, Op};
+use serde::de::DeserializeOwned;
+
+use super::item;
+
+/// What is asked, with what the engine needs to be given with the answer.
+#[derive(Debug)]
+pub(crate) enum Question {
+    /// May this command run?
+    Command { approval: String, turn: String },
+    /// May this patch be applied?
+    Patch { call: String },
+    /// May these permissions be granted?
+    Permissions {
+        call: String,
+        asked: v1::RequestPermissionProfile,
+    },
+    /// The model has questions for the user.
+    UserInput { turn: String },
+    /// The client is to run a tool of its own.
+    Tool { call: String },
+}
+
+impl Question {
+    /// Whether an approval is waited for; else it is the user's input, or nothing that shows.
+    pub(crate) fn waiting_for(&self) -> Option<ThreadActiveFlag> {
+        match self {
+            Self::Command { .. } | Self::Patch { .. } | Self::Permissions { .. } => {
+                Some(ThreadActiveFlag::WaitingOnApproval)
+            }
+            Self::UserInput { .. } => Some(ThreadActiveFlag::WaitingOnUserInput),
+            Self::Tool { .. } => None,
+        }
+    }
+
+    /// Whether clients are told when the question is settled.
+    pub(crate) fn is_announced(&self) -> bool {
+        !matches!(self, Self::Tool { .. })
+    }
+
+    /// The operation for an answer; none stands for an error instead of one.
+    pub(crate) fn answered(self, answer: Option<&str>) -> Op {
+        match self {
+            Self::Command { approval, turn } => Op::ExecApproval {
+                id: approval,
+                turn_id: Some(turn),
+                decision: read(answer).map_or(v1::ReviewDecision::Denied, command_decision),
+            },
+            Self::Patch { call } => Op::PatchApproval {
+                id: call,
+                decision: read(answer).map_or(v1::ReviewDecision::Denied, patch_decision),
+            },
+            Self::Permissions { call, asked } => Op::RequestPermissionsResponse {
+                id: call,
+                response: granted(read(answer), &asked),
+            },
+            Self::UserInput { turn } => Op::UserInputAnswer {
+                id: turn,
+                response: user_input(read(answer)),
+            },
+            Self::Tool { call } => Op::DynamicToolResponse {
+                id: call,
+                response: tool_answer(answer),
+            },
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Option<&str>) -> Option<T> {
+    let outcome = serde_json::from_str(answer?);
+    outcome
+        .inspect_err(
+            |error| tracing::warn!(%error, "an answer cannot be read; it counts as a refusal"),
+        )
+        .ok()
+}
+
+fn command_decision(answer: CommandExecutionRequestApprovalResponse) -> v1::ReviewDecision {
+    use CommandExecutionApprovalDecision as Decision;
+    match answer.decision {
+        Decision::Accept => v1::ReviewDecision::Approved,
+        Decision::AcceptForSession => v1::ReviewDecision::ApprovedForSession,
+        Decision::AcceptWithExecpolicyAmendment {
+            execpolicy_amendment,
+        } => v1::ReviewDecision::ApprovedExecpolicyAmendment {
+            proposed_execpolicy_amendment: execpolicy_amendment,
+        },
+        Decision::ApplyNetworkPolicyAmendment {
+            network_policy_amendment,
+        } => v1::ReviewDecision::NetworkPolicyAmendment {
+            network_policy_amendment,
+        },
+        Decision::Decline => v1::ReviewDecision::Denied,
+        Decision::Cancel => v1::ReviewDecision::Abort,
+    }
+}
+
+fn wire_decision(decision: &v1::ReviewDecision) -> CommandExecutionApprovalDecision {
+    use CommandExecutionApprovalDecision as Decision;
+    match decision.clone() {
+        v1::ReviewDecision::Approved => Decision::Accept,
+        v1::ReviewDecision::ApprovedForSession => Decision::AcceptForSession,
+        v1::ReviewDecision::ApprovedExecpolicyAmendment {
+            proposed_execpolicy_amendment,
+        } => Decision::AcceptWithExecpolicyAmendment {
+            execpolicy_amendment: proposed_execpolicy_amendment,
+        },
+        v1::ReviewDecision::NetworkPolicyAmendment {
+            network_policy_amendment,
+        } => Decision::ApplyNetworkPolicyAmendment {
+            network_policy_amendment,
+        },
+        v1::ReviewDecision::Denied => Decision::Decline,
+        v1::ReviewDecision::Abort => Decision::Cancel,
+    }
+}
+
+fn patch_decision(answer: FileChangeRequestApprovalResponse) -> v1::ReviewDecision {
+    match answer.decision {
+        FileChangeApprovalDecision::Accept => v1::ReviewDecision::Approved,
+        FileChangeApprovalDecision::AcceptForSession => v1::ReviewDecision::ApprovedForSession,
+        FileChangeApprovalDecision::Decline => v1::ReviewDecision::Denied,
+        FileChangeApprovalDecision::Cancel => v1::ReviewDecision::Abort,
+    }
+}
+
+/// What was granted of what was asked; no more than that.
+fn granted(
+    answer: Option<PermissionsRequestApprovalResponse>,
+    asked: &v1::RequestPermissionProfile,
+) -> v1::RequestPermissionsResponse {
+    let Some(PermissionsRequestApprovalResponse { permissions, scope }) = answer else {
+        return v1::RequestPermissionsResponse::default();
+    };
+    let network = permissions.network.and_then(|granted| {
+        let wanted = asked.network.as_ref()?.enabled?;
+        (wanted && granted.enabled?).then_some(v1::NetworkPermissions {
+            enabled: Some(true),
+        })
+    });
+    let common = |granted: Option<Vec<_>>, wanted: &Option<Vec<v1::AbsolutePathBuf>>| {
+        let wanted = wanted.as_ref()?;
+        let mut both = granted?;
+        both.retain(|path| wanted.contains(path));
+        (!both.is_empty()).then_some(both)
+    };
+    let file_system = permissions.file_system.and_then(|granted| {
+        let wanted = asked.file_system.as_ref()?;
+        Some(v1::FileSystemPermissions {
+            read: common(granted.read, &wanted.read),
+            write: common(granted.write, &wanted.write),
+        })
+    });
+    v1::RequestPermissionsResponse {
+        permissions: v1::RequestPermissionProfile {
+            network,
+            file_system,
+        },
+        scope: match scope {
+            PermissionGrantScope::Turn => v1::PermissionGrantScope::Turn,
+            PermissionGrantScope::Session => v1::PermissionGrantScope::Session,
+        },
+    }
+}
+
+fn user_input(answer: Option<ToolRequestUserInputResponse>) -> v1::RequestUserInputResponse {
+    let answers = answer.map(|answer| answer.answers).unwrap_or_default();
+    let answer = |(id, answer): (String, ToolRequestUserInputAnswer)| {
+        let answers = answer.answers;
+        (id, v1::RequestUserInputAnswer { answers })
+    };
+    v1::RequestUserInputResponse {
+        answers: answers.into_iter().map(answer).collect(),
+    }
+}
+
+fn tool_answer(answer: Option<&str>) -> v1::DynamicToolResponse {
+    let failure = |text: &str| v1::DynamicToolResponse {
+        content_items: vec![v1::DynamicToolContentItem::InputText {
+            text: text.to_owned(),
+        }],
+        success: false,
+    };
+    if answer.is_none() {
+        return failure("dynamic tool request failed");
+    }
+    let Some(DynamicToolCallResponse {
+        content_items,
+        success,
+    }) = read(answer)
+    else {
+        return failure("dynamic tool response was invalid");
+    };
+    let item = |item| match item {
+        DynamicToolCallOutputContentItem::InputText { text } => {
+            v1::DynamicToolContentItem::InputText { text }
+        }
+        DynamicToolCallOutputContentItem::InputImage { image_url } => {
+            v1::DynamicToolContentItem::InputImage { image_url }
+        }
+    };
+    v1::DynamicToolResponse {
+        content_items: content_items.into_iter().map(item).collect(),
+        success,
+    }
+}
+
+/// The request that an event leads to, if it asks something.
+pub(crate) fn question(thread: &str, event: &EventMsg) -> Option<(Question, ServerRequest)> {
+    let thread_id = thread.to_owned();
+    Some(match event {
+        EventMsg::ExecApprovalRequest(event) => {
+            let approval = event
+                .approval_id
+                .clone()
+                .unwrap_or_else(|| event.call_id.clone());
+            let turn = event.turn_id.clone();
+            let params = command_params(thread_id, event);
+            let request = ServerRequest::CommandExecutionRequestApproval(params);
+            (Question::Command { approval, turn }, request)
+        }
+        EventMsg::ApplyPatchApprovalRequest(event) => {
+            let call = event.call_id.clone();
+            let request =
+                ServerRequest::FileChangeRequestApproval(FileChangeRequestApprovalParams {
+                    thread_id,
+                    turn_id: event.turn_id.clone(),
+                    item_id: event.call_id.clone(),
+                    reason: event.reason.clone(),
+                    grant_root: event.grant_root.clone(),
+                });
+            (Question::Patch { call }, request)
+        }
+        EventMsg::RequestPermissions(event) => {
+            let call = event.call_id.clone();
+            let asked = event.permissions.clone();
+            let request =
+                ServerRequest::PermissionsRequestApproval(PermissionsRequestApprovalParams {
+                    thread_id,
+                    turn_id: event.turn_id.clone(),
+                    item_id: event.call_id.clone(),
+                    reason: event.reason.clone(),
+                    permissions: RequestPermissionProfile {
+                        network: asked.network.as_ref().map(network),
+                        file_system: asked.file_system.as_ref().map(file_system),
+                    },
+                });
+            (Question::Permissions { call, asked }, request)
+        }
+        EventMsg::RequestUserInput(event) => {
+            let turn = event.turn_id.clone();
+            let request = ServerRequest::ToolRequestUserInput(ToolRequestUserInputParams {
+                thread_id,
+                turn_id: event.turn_id.clone(),
+                item_id: event.call_id.clone(),
+                questions: event.questions.iter().map(user_question).collect(),
+            });
+            (Question::UserInput { turn }, request)
+        }
+        EventMsg::DynamicToolCallRequest(event) => {
+            let call = event.call_id.clone();
+            let request = ServerRequest::DynamicToolCall(DynamicToolCallParams {
+                thread_id,
+                turn_id: event.turn_id.clone(),
+                call_id: event.call_id.clone(),
+                tool: event.tool.clone(),
+                arguments: event.arguments.clone(),
+            });
+            (Question::Tool { call }, request)
+        }
+        _ => return None,
+    })
+}
+
+fn command_params(
+    thread_id: String,
+    event: &v1::ExecApprovalRequestEvent,
+) -> CommandExecutionRequestApprovalParams {
+    let is_command = event.network_approval_context.is_none();
+    let decisions = event.available_decisions.as_ref();
+    let protocol = |protocol| match protocol {
+        v1::NetworkApprovalProtocol::Http => NetworkApprovalProtocol::Http,
+        v1::NetworkApprovalProtocol::Https => NetworkApprovalProtocol::Https,
+        v1::NetworkApprovalProtocol::Socks5Tcp => NetworkApprovalProtocol::Socks5Tcp,
+        v1::NetworkApprovalProtocol::Socks5Udp => NetworkApprovalProtocol::Socks5Udp,
+    };
+    let network_context = event.network_approval_context.as_ref();
+    CommandExecutionRequestApprovalParams {
+        thread_id,
+        turn_id: event.turn_id.clone(),
+        item_id: event.call_id.clone(),
+        approval_id: event.approval_id.clone(),
+        reason: event.reason.clone(),
+        network_approval_context: network_context.map(|context| NetworkApprovalContext {
+            host: context.host.clone(),
+            protocol: protocol(context.protocol),
+        }),
+        command: is_command.then(|| item::command_line(&event.command)),
+        cwd: is_command.then(|| event.cwd.clone()),
+        command_actions: is_command.then(|| item::actions(&event.parsed_cmd)),
+        additional_permissions: event.additional_permissions.as_ref().map(permissions),
+        skill_metadata: event.skill_metadata.as_ref().map(|skill| {
+            CommandExecutionRequestApprovalSkillMetadata {
+                path_to_skills_md: skill.path_to_skills_md.clone(),
+            }
+        }),
+        proposed_execpolicy_amendment: event.proposed_execpolicy_amendment.clone(),
+        proposed_network_policy_amendments: event.proposed_network_policy_amendments.clone(),
+        available_decisions: decisions.map(|all| all.iter().map(wire_decision).collect()),
+    }
+}
+
+fn network(permissions: &v1::NetworkPermissions) -> AdditionalNetworkPermissions {
+    AdditionalNetworkPermissions {
+        enabled: permissions.enabled,
+    }
+}
+
+fn file_system(permissions: &v1::FileSystemPermissions) -> AdditionalFileSystemPermissions {
+    AdditionalFileSystemPermissions {
+        read: permissions.read.clone(),
+        write: permissions.write.clone(),
+    }
+}
+
+fn permissions(profile: &v1::PermissionProfile) -> AdditionalPermissionProfile {
+    let macos = profile.macos.clone();
+    AdditionalPermissionProfile {
+        network: profile.network.as_ref().map(network),
+        file_system: profile.file_system.as_ref().map(file_system),
+        macos: macos.map(|macos| AdditionalMacOsPermissions {
+            preferences: macos.macos_preferences,
+            automations: macos.macos_automation,
+            launch_services: macos.macos_launch_services,
+            accessibility: macos.macos_accessibility,
+            calendar: macos.macos_calendar,
+            reminders: macos.macos_reminders,
+            contacts: macos.macos_contacts,
+        }),
+    }
+}
+
+fn user_question(question: &v1::RequestUserInputQuestion) -> ToolRequestUserInputQuestion {
+    let option = |option: &v1::RequestUserInputOption| ToolRequestUserInputOption {
+        label: option.label.clone(),
+        description: option.description.clone(),
+    };
+    let options = question.options.as_ref();
+    ToolRequestUserInputQuestion {
+        id: question.id.clone(),
+        header: question.header.clone(),
+        question: question.question.clone(),
+        is_other: question.is_other,
+        is_secret: question.is_secret,
+        options: options.map(|all| all.iter().map(option).collect()),
+    }
+}

@@ -1,0 +1,181 @@
+//! From a line to its handler.
+//!
+//! Every request gets exactly one reply, on every path: what cannot be dispatched is refused here, and
+//! a handler is given a [`Responder`] that replies when it is dropped. A slow request delays no other
+//! one: each runs in a task of its own, except that requests of one connection about the same thread
+//! wait for each other.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use codex_app_server_protocol::rpc::{self, Message, RequestId};
+use codex_app_server_protocol::{ClientRequest, ReadError};
+use codex_protocol::Experimental;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use crate::connection::{Connection, Responder};
+use crate::failure::Failure;
+use crate::handlers;
+use crate::lines::Line;
+use crate::server::Server;
+
+/// How many requests of a connection may be under way.
+const IN_FLIGHT: usize = 256;
+
+/// Reads what one client says.
+#[derive(Debug)]
+pub(crate) struct Router {
+    server: Arc<Server>,
+    connection: Arc<Connection>,
+    permits: Arc<Semaphore>,
+    lanes: Lanes,
+}
+
+impl Router {
+    pub(crate) fn new(server: Arc<Server>, connection: Arc<Connection>) -> Self {
+        Self {
+            server,
+            connection,
+            permits: Arc::new(Semaphore::new(IN_FLIGHT)),
+            lanes: Lanes::default(),
+        }
+    }
+
+    pub(crate) async fn take(&mut self, line: Line) {
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::TooLong => {
+                let failure = Failure::unreadable("the line is too long");
+                return self.connection.refuse(None, failure);
+            }
+        };
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        match serde_json::from_slice::<Message<'_>>(&line) {
+            Ok(Message::Request(request)) => self.request(request),
+            Ok(Message::Notification(notification)) => {
+                tracing::debug!(method = %notification.method, "the client tells something");
+            }
+            Ok(Message::Response(response)) => {
+                self.answer(&response.id, Some(response.result.get())).await;
+            }
+            Ok(Message::Error(error)) => {
+                if let Some(id) = error.id {
+                    self.answer(&id, None).await;
+                }
+            }
+            Err(error) => self.refuse_unreadable(&line, &error),
+        }
+    }
+
+    /// What is no message is refused; where an id can be made out, under that id.
+    fn refuse_unreadable(&self, line: &[u8], error: &serde_json::Error) {
+        let json = serde_json::from_slice::<serde_json::Value>(line);
+        let failure = match &json {
+            Ok(_) => Failure::invalid(format!("Invalid request: {error}")),
+            Err(error) => Failure::unreadable(format!("Parse error: {error}")),
+        };
+        let id = json.ok().and_then(|json| {
+            let id = json.get("id")?.clone();
+            serde_json::from_value::<RequestId>(id).ok()
+        });
+        self.connection.refuse(id, failure);
+    }
+
+    async fn answer(&self, id: &RequestId, answer: Option<&str>) {
+        let RequestId::Integer(number) = *id else {
+            return tracing::warn!(%id, "an answer to a question that was never asked");
+        };
+        match self.server.close_question(number) {
+            Some(thread) => thread.answer(number, answer.map(str::to_owned)).await,
+            None => tracing::debug!(number, "an answer that nobody waits for"),
+        }
+    }
+
+    fn request(&mut self, request: rpc::Request<'_>) {
+        let id = request.id.clone();
+        match self.admit(request) {
+            Ok(Admitted { request, permit }) => self.dispatch(id, request, permit),
+            Err(failure) => self.connection.refuse(Some(id), failure),
+        }
+    }
+
+    /// Everything that is checked before a handler sees a request.
+    fn admit(&self, request: rpc::Request<'_>) -> Result<Admitted, Failure> {
+        let read = ClientRequest::read(&request.method, request.params);
+        let request = read.map_err(|error| match error {
+            ReadError::UnknownMethod { method } => Failure::unknown_method(&method),
+            ReadError::WrongShape(error) => Failure::invalid(format!("Invalid request: {error}")),
+        })?;
+        let is_handshake = matches!(request, ClientRequest::Initialize(_));
+        match self.connection.client() {
+            None if !is_handshake => return Err(Failure::invalid("Not initialized")),
+            Some(_) if is_handshake => return Err(Failure::invalid("Already initialized")),
+            Some(client) if !client.experimental => {
+                if let Some(what) = request.experimental_use() {
+                    let message = format!("{what} requires experimentalApi capability");
+                    return Err(Failure::invalid(message));
+                }
+            }
+            _ => {}
+        }
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit = permit.map_err(|_| Failure::overloaded())?;
+        Ok(Admitted { request, permit })
+    }
+
+    fn dispatch(&mut self, id: RequestId, request: ClientRequest, permit: OwnedSemaphorePermit) {
+        let server = Arc::clone(&self.server);
+        let connection = Arc::clone(&self.connection);
+        if let ClientRequest::Initialize(params) = request {
+            // At once: what follows on the connection depends on it.
+            return handlers::initialize(&server, params, Responder::new(connection, id));
+        }
+        let turn = handlers::thread_of(&request).map(|thread| self.lanes.enter(thread));
+        tokio::spawn(async move {
+            let _permit = permit;
+            let _place = match turn {
+                Some(turn) => Some(turn.await_own().await),
+                None => None,
+            };
+            handlers::handle(server, request, connection, id).await;
+        });
+    }
+}
+
+struct Admitted {
+    request: ClientRequest,
+    permit: OwnedSemaphorePermit,
+}
+
+/// The order of requests about the same thread.
+#[derive(Debug, Default)]
+struct Lanes(HashMap<String, oneshot::Receiver<()>>);
+
+/// A place in a lane.
+#[derive(Debug)]
+struct Place {
+    before: Option<oneshot::Receiver<()>>,
+    /// Dropped when the request is done, which lets the next one begin.
+    done: oneshot::Sender<()>,
+}
+
+impl Lanes {
+    fn enter(&mut self, thread: &str) -> Place {
+        self.0
+            .retain(|_, last| matches!(last.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
+        let (done, next) = oneshot::channel();
+        let before = self.0.insert(thread.to_owned(), next);
+        Place { before, done }
+    }
+}
+
+impl Place {
+    async fn await_own(self) -> oneshot::Sender<()> {
+        if let Some(before) = self.before {
+            let _ = before.await;
+        }
+        self.done
+    }
+}

@@ -1,0 +1,116 @@
+//! What all connections share: the clients, the loaded threads, the questions that are open.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use codex_app_server_protocol::ServerNotification;
+
+use crate::connection::{Connection, ConnectionId};
+use crate::host::Host;
+use crate::thread::ThreadHandle;
+
+/// The server, apart from its transports.
+#[derive(Debug)]
+pub struct Server {
+    host: Arc<dyn Host>,
+    clients: Mutex<BTreeMap<ConnectionId, Arc<Connection>>>,
+    threads: Mutex<HashMap<String, ThreadHandle>>,
+    questions: Mutex<HashMap<i64, ThreadHandle>>,
+    next_question: AtomicI64,
+    next_connection: AtomicU64,
+}
+
+impl Server {
+    /// A server without clients and threads.
+    #[must_use]
+    pub fn new(host: Arc<dyn Host>) -> Arc<Self> {
+        Arc::new(Self {
+            host,
+            clients: Mutex::default(),
+            threads: Mutex::default(),
+            questions: Mutex::default(),
+            next_question: AtomicI64::new(0),
+            next_connection: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn host(&self) -> &Arc<dyn Host> {
+        &self.host
+    }
+
+    pub(crate) fn connect(&self) -> Arc<Connection> {
+        let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
+        let connection = Connection::new(id);
+        lock(&self.clients).insert(id, Arc::clone(&connection));
+        connection
+    }
+
+    /// A client is gone: its threads go on without it, and unload when nobody else is there.
+    pub(crate) async fn disconnect(&self, connection: &Connection) {
+        connection.outbox().close();
+        lock(&self.clients).remove(&connection.id());
+        for thread in self.threads() {
+            thread.leave(connection.id()).await;
+        }
+    }
+
+    /// Tells every client that is past its handshake.
+    pub(crate) fn broadcast(&self, notification: &ServerNotification) {
+        let clients: Vec<_> = lock(&self.clients).values().cloned().collect();
+        for client in clients {
+            client.notify(notification);
+        }
+    }
+
+    pub(crate) fn thread(&self, id: &str) -> Option<ThreadHandle> {
+        lock(&self.threads).get(id).cloned()
+    }
+
+    pub(crate) fn threads(&self) -> Vec<ThreadHandle> {
+        lock(&self.threads).values().cloned().collect()
+    }
+
+    pub(crate) fn thread_ids(&self) -> Vec<String> {
+        let mut ids: Vec<_> = lock(&self.threads).keys().cloned().collect();
+        ids.sort();
+        ids
+    }
+
+    pub(crate) fn add_thread(&self, id: String, thread: ThreadHandle) {
+        lock(&self.threads).insert(id, thread);
+    }
+
+    pub(crate) fn remove_thread(&self, id: &str) {
+        lock(&self.threads).remove(id);
+    }
+
+    /// A number for a question, the same for all who are asked.
+    pub(crate) fn open_question(&self, thread: ThreadHandle) -> i64 {
+        let id = self.next_question.fetch_add(1, Ordering::Relaxed);
+        lock(&self.questions).insert(id, thread);
+        id
+    }
+
+    /// Who waits for the answer; only the first who asks is told.
+    pub(crate) fn close_question(&self, id: i64) -> Option<ThreadHandle> {
+        lock(&self.questions).remove(&id)
+    }
+
+    /// Ends every thread: turns are interrupted, logs written, processes stopped.
+    pub(crate) async fn shut_down(&self) {
+        let closing: Vec<_> = self
+            .threads()
+            .into_iter()
+            .map(|thread| tokio::spawn(async move { thread.close().await }))
+            .collect();
+        for thread in closing {
+            let _ = thread.await;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Every change is a single insertion or removal: a panic leaves nothing half-done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

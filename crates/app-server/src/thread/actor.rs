@@ -1,0 +1,198 @@
+//! The loop: events of the engine on one side, requests of clients on the other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ThreadClosedNotification, ThreadStatus, ThreadStatusChangedNotification, TurnInterruptResponse,
+};
+use codex_core::{Events, ThreadManager};
+use codex_protocol::{Event, EventMsg};
+use tokio::sync::mpsc;
+
+use super::questions::Pending;
+use super::status::Activity;
+use super::{Command, Facts, Subscribers, ThreadHandle};
+use crate::connection::{Connection, Responder, encode};
+use crate::projection::{Fold, Listener};
+use crate::server::Server;
+
+/// A loaded thread.
+#[derive(Debug)]
+pub(crate) struct Actor {
+    pub(super) server: Arc<Server>,
+    pub(super) manager: Arc<ThreadManager>,
+    pub(super) thread: codex_core::Thread,
+    pub(super) handle: ThreadHandle,
+    pub(super) facts: Facts,
+    pub(super) fold: Fold,
+    pub(super) subscribers: Subscribers,
+    pub(super) pending: BTreeMap<i64, Pending>,
+    pub(super) interrupts: Vec<Responder<method::TurnInterrupt>>,
+    pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
+    /// The turn that runs or is about to.
+    pub(super) turn: Option<String>,
+    pub(super) is_closing: bool,
+    activity: Activity,
+    status: ThreadStatus,
+    events: Events,
+    mailbox: mpsc::Receiver<Command>,
+}
+
+impl Actor {
+    pub(crate) fn new(
+        server: Arc<Server>,
+        manager: Arc<ThreadManager>,
+        thread: codex_core::Thread,
+        events: Events,
+        facts: Facts,
+    ) -> Self {
+        let (handle, mailbox) = ThreadHandle::new();
+        let id = thread.id().to_string();
+        Self {
+            server,
+            manager,
+            thread,
+            handle,
+            facts,
+            fold: Fold::new(id, Listener::Clients),
+            subscribers: Subscribers::new(),
+            pending: BTreeMap::new(),
+            interrupts: Vec::new(),
+            rollback: None,
+            turn: None,
+            is_closing: false,
+            activity: Activity::default(),
+            status: ThreadStatus::Idle,
+            events,
+            mailbox,
+        }
+    }
+
+    /// Makes the thread known and lets it run, with its first subscriber.
+    pub(crate) fn launch(mut self, subscriber: &Arc<Connection>) {
+        self.subscribe(subscriber);
+        let id = self.thread.id().to_string();
+        self.server.add_thread(id, self.handle.clone());
+        tokio::spawn(self.run());
+    }
+
+    pub(super) fn subscribe(&mut self, connection: &Arc<Connection>) {
+        let connection = Arc::clone(connection);
+        self.subscribers.insert(connection.id(), connection);
+    }
+
+    async fn run(mut self) {
+        let mut batch = Vec::new();
+        let mut is_open = true;
+        while is_open {
+            tokio::select! {
+                open = self.events.next_batch(&mut batch) => {
+                    is_open = open;
+                    for event in batch.drain(..) {
+                        self.hear(&event).await;
+                    }
+                }
+                Some(command) = self.mailbox.recv() => self.carry_out(command).await,
+            }
+        }
+        self.end();
+    }
+
+    /// The engine is done with the thread.
+    fn end(mut self) {
+        self.settle_questions();
+        let thread_id = self.thread.id().to_string();
+        self.server.remove_thread(&thread_id);
+        let status = ThreadStatus::NotLoaded;
+        self.server.broadcast(&Told::ThreadStatusChanged(
+            ThreadStatusChangedNotification {
+                thread_id: thread_id.clone(),
+                status,
+            },
+        ));
+        self.server
+            .broadcast(&Told::ThreadClosed(ThreadClosedNotification { thread_id }));
+    }
+
+    async fn hear(&mut self, event: &Event) {
+        self.activity.take(&event.msg);
+        if let EventMsg::UserMessage(message) = &event.msg
+            && self.facts.preview.is_empty()
+        {
+            self.facts.preview = message.message.trim().to_owned();
+        }
+        let told = self.fold.apply(&event.id, &event.msg);
+        match &event.msg {
+            EventMsg::TurnStarted(started) => self.turn = Some(started.turn_id.clone()),
+            EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_) => self.turn_ended(),
+            EventMsg::Error(error) => self.rollback_refused(&event.id, &error.message),
+            _ => {}
+        }
+        self.tell_status();
+        for notification in &told {
+            self.tell(notification);
+        }
+        self.ask(&event.msg);
+        if let EventMsg::ThreadRolledBack(_) = event.msg {
+            self.rolled_back(&event.id).await;
+        }
+        if self.turn.is_none() {
+            self.close_if_alone();
+        }
+    }
+
+    fn turn_ended(&mut self) {
+        self.turn = None;
+        self.settle_questions();
+        for interrupt in self.interrupts.drain(..) {
+            interrupt.accept(&TurnInterruptResponse {});
+        }
+    }
+
+    pub(super) fn status(&self) -> ThreadStatus {
+        let waiting = self.pending.values().filter_map(Pending::waiting_for);
+        self.activity.status(waiting)
+    }
+
+    /// Tells everybody if the status is another one now.
+    pub(super) fn tell_status(&mut self) {
+        let status = self.status();
+        if status != self.status {
+            self.status = status.clone();
+            let thread_id = self.thread.id().to_string();
+            let changed = ThreadStatusChangedNotification { thread_id, status };
+            self.server.broadcast(&Told::ThreadStatusChanged(changed));
+        }
+    }
+
+    /// Tells the subscribers. Written down once, however many they are.
+    pub(super) fn tell(&self, notification: &Told) {
+        let method = notification.method();
+        let mut line = None;
+        for subscriber in self.subscribers.values() {
+            if subscriber.wants(method) {
+                let line = line.get_or_insert_with(|| encode(notification));
+                subscriber.outbox().push(line.clone());
+            }
+        }
+    }
+
+    /// A thread that nobody hears and that does nothing is unloaded.
+    pub(super) fn close_if_alone(&mut self) {
+        if self.subscribers.is_empty() && self.turn.is_none() {
+            self.close();
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        if std::mem::replace(&mut self.is_closing, true) {
+            return;
+        }
+        let (manager, id) = (Arc::clone(&self.manager), self.thread.id().clone());
+        // Its last events are still heard meanwhile; they end when it is closed.
+        tokio::spawn(async move { manager.close(&id).await });
+    }
+}

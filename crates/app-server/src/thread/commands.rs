@@ -1,0 +1,226 @@
+//! What a loaded thread does for each request.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ThreadRollbackResponse, ThreadUnsubscribeStatus, Turn, TurnInterruptParams, TurnStartParams,
+    TurnStartResponse, TurnStatus, TurnSteerParams, TurnSteerResponse,
+};
+use codex_core::SteerError;
+use codex_protocol::{Op, OverrideTurnContext, Submission, Update, UserInputOp};
+use codex_rollout::Loaded;
+
+use super::{Actor, Command, Snapshot, stored_thread};
+use crate::connection::{ConnectionId, Responder};
+use crate::failure::Failure;
+use crate::projection::{engine_approval, engine_input, engine_reviewer, engine_sandbox};
+
+impl Actor {
+    pub(super) async fn carry_out(&mut self, command: Command) {
+        match command {
+            Command::Start(params, reply) => self.start_turn(*params, reply).await,
+            Command::Steer(params, reply) => self.steer(params, reply).await,
+            Command::Interrupt(params, reply) => self.interrupt(&params, reply).await,
+            Command::Rollback(turns, reply) => self.roll_back(turns, reply).await,
+            Command::Submit(op, done) => {
+                if self.thread.submit(op).await.is_ok() {
+                    let _ = done.send(());
+                }
+            }
+            Command::Join(reply) => self.join(reply).await,
+            Command::Describe(reply) => {
+                let _ = self.thread.flush().await;
+                let thread = self.facts.thread(self.status());
+                let running = self.fold.running_turn();
+                let _ = reply.send(Snapshot { thread, running });
+            }
+            Command::Leave(connection, reply) => {
+                let _ = reply.send(self.leave(connection));
+                self.close_if_alone();
+            }
+            Command::Answer { question, answer } => self.answer(question, answer.as_deref()).await,
+            Command::Close => self.close(),
+        }
+    }
+
+    async fn start_turn(&mut self, params: TurnStartParams, reply: Responder<method::TurnStart>) {
+        let submission = uuid::Uuid::now_v7().to_string();
+        match self.submit_turn(&submission, params).await {
+            Ok(()) => reply.accept(&TurnStartResponse {
+                turn: Turn {
+                    id: submission,
+                    items: Vec::new(),
+                    status: TurnStatus::InProgress,
+                    error: None,
+                },
+            }),
+            Err(failure) => reply.refuse(failure),
+        }
+    }
+
+    async fn submit_turn(&mut self, id: &str, params: TurnStartParams) -> Result<(), Failure> {
+        if let Some(change) = change_of_settings(&params) {
+            self.note(&change);
+            let op = Op::OverrideTurnContext(Box::new(change));
+            self.thread.submit(op).await.map_err(closed)?;
+        }
+        let op = Op::UserInput(UserInputOp {
+            items: params.input.into_iter().map(engine_input).collect(),
+            final_output_json_schema: params.output_schema,
+            last_response_id: None,
+        });
+        let submission = Submission {
+            id: id.to_owned(),
+            op,
+            trace: None,
+        };
+        self.thread.submit_as(submission).await.map_err(closed)?;
+        self.turn.get_or_insert_with(|| id.to_owned());
+        Ok(())
+    }
+
+    /// Keeps what is shown of the thread in step with what it is set to.
+    fn note(&mut self, change: &OverrideTurnContext) {
+        let settings = &mut self.facts.settings;
+        if let Some(cwd) = &change.cwd {
+            settings.cwd.clone_from(cwd);
+        }
+        if let Some(model) = &change.model {
+            settings.model.clone_from(model);
+        }
+        if let Some(policy) = change.approval_policy {
+            settings.approval_policy = policy;
+        }
+        if let Some(reviewer) = change.approvals_reviewer {
+            settings.approvals_reviewer = reviewer;
+        }
+        if let Some(policy) = &change.sandbox_policy {
+            settings.sandbox_policy.clone_from(policy);
+        }
+        change.effort.apply(&mut settings.reasoning_effort);
+        change.service_tier.apply(&mut settings.service_tier);
+    }
+
+    async fn steer(&mut self, params: TurnSteerParams, reply: Responder<method::TurnSteer>) {
+        let input = params.input.into_iter().map(engine_input).collect();
+        let steered = self
+            .thread
+            .steer(Some(params.expected_turn_id), input)
+            .await;
+        let outcome = steered.map_err(|error| match error {
+            SteerError::Closed => Failure::internal(error.to_string()),
+            _ => Failure::invalid(error.to_string()),
+        });
+        reply.reply(outcome.map(|turn_id| TurnSteerResponse { turn_id }));
+    }
+
+    async fn interrupt(
+        &mut self,
+        params: &TurnInterruptParams,
+        reply: Responder<method::TurnInterrupt>,
+    ) {
+        match &self.turn {
+            None => reply.refuse(Failure::invalid("no active turn to interrupt")),
+            Some(active) if *active != params.turn_id => {
+                let expected = &params.turn_id;
+                let message = format!("expected active turn id `{expected}` but found `{active}`");
+                reply.refuse(Failure::invalid(message));
+            }
+            Some(_) => {
+                if self.thread.submit(Op::Interrupt).await.is_ok() {
+                    self.interrupts.push(reply);
+                }
+            }
+        }
+    }
+
+    async fn roll_back(&mut self, num_turns: u32, reply: Responder<method::ThreadRollback>) {
+        if self.rollback.is_some() {
+            let message = "rollback already in progress for this thread";
+            return reply.refuse(Failure::invalid(message));
+        }
+        match self.thread.submit(Op::ThreadRollback { num_turns }).await {
+            Ok(id) => self.rollback = Some((id, reply)),
+            Err(error) => reply.refuse(closed(error)),
+        }
+    }
+
+    /// An error that names the rollback means that there is none.
+    pub(super) fn rollback_refused(&mut self, id: &str, message: &str) {
+        if let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) {
+            reply.refuse(Failure::invalid(message));
+        }
+    }
+
+    pub(super) async fn rolled_back(&mut self, id: &str) {
+        let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) else {
+            return;
+        };
+        let outcome = self.read_file().await.map(|(path, loaded)| {
+            let thread = stored_thread(&path, &loaded, self.status(), None);
+            ThreadRollbackResponse { thread }
+        });
+        reply.reply(outcome);
+    }
+
+    /// The file of the thread, with everything that was told so far.
+    async fn read_file(&self) -> Result<(std::path::PathBuf, Loaded), Failure> {
+        let id = self.thread.id();
+        let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
+        let path = self.facts.path.clone().filter(|path| path.exists());
+        let path = path.ok_or_else(missing)?;
+        let _ = self.thread.flush().await;
+        crate::handlers::load(path).await
+    }
+
+    /// A client resumes the thread although it is loaded.
+    async fn join(&mut self, reply: Responder<method::ThreadResume>) {
+        let id = self.thread.id();
+        if self.is_closing {
+            let message =
+                format!("thread {id} is closing; retry thread/resume after the thread is closed");
+            return reply.refuse(Failure::invalid(message));
+        }
+        match self.read_file().await {
+            Ok((path, loaded)) => {
+                let running = self.fold.running_turn();
+                let thread = stored_thread(&path, &loaded, self.status(), running);
+                let connection = Arc::clone(reply.connection());
+                reply.accept(&self.facts.resumed(thread));
+                self.subscribe(&connection);
+                self.ask_again(&connection);
+            }
+            Err(failure) => reply.refuse(failure),
+        }
+    }
+
+    fn leave(&mut self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
+        match self.subscribers.remove(&connection) {
+            Some(_) => ThreadUnsubscribeStatus::Unsubscribed,
+            None => ThreadUnsubscribeStatus::NotSubscribed,
+        }
+    }
+}
+
+fn closed(error: codex_core::Closed) -> Failure {
+    Failure::internal(error.to_string())
+}
+
+/// What a turn changes for itself and those after it; none if it changes nothing.
+fn change_of_settings(params: &TurnStartParams) -> Option<OverrideTurnContext> {
+    let change = OverrideTurnContext {
+        cwd: params.cwd.clone(),
+        approval_policy: params.approval_policy.clone().map(engine_approval),
+        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
+        sandbox_policy: params.sandbox_policy.clone().map(engine_sandbox),
+        windows_sandbox_level: None,
+        model: params.model.clone(),
+        effort: params.effort.map_or(Update::Leave, Update::Set),
+        summary: params.summary,
+        service_tier: params.service_tier,
+        collaboration_mode: params.collaboration_mode.clone(),
+        personality: params.personality,
+    };
+    (change != OverrideTurnContext::default()).then_some(change)
+}

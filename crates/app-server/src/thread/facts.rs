@@ -1,0 +1,171 @@
+//! What is known of a thread, live or stored, and the objects that the wire shows of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use codex_app_server_protocol::v2::{
+    GitInfo, Thread, ThreadForkResponse, ThreadResumeResponse, ThreadStartResponse, ThreadStatus,
+    Turn, TurnStatus,
+};
+use codex_core::SessionConfig;
+use codex_protocol::SessionConfiguredEvent;
+use codex_rollout::Loaded;
+use jiff::Timestamp;
+
+use crate::projection::{
+    preview_of, stored_turns, wire_approval, wire_reviewer, wire_sandbox, wire_source,
+};
+
+/// A loaded thread: where it is and what it is set to.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub(crate) settings: SessionConfiguredEvent,
+    pub(crate) preview: String,
+    pub(crate) path: Option<PathBuf>,
+    created_at: i64,
+    cli_version: String,
+    source: codex_protocol::SessionSource,
+}
+
+impl Facts {
+    pub(crate) fn new(
+        settings: SessionConfiguredEvent,
+        config: &SessionConfig,
+        preview: String,
+    ) -> Self {
+        Self {
+            preview,
+            path: settings.rollout_path.clone().map(PathBuf::from),
+            created_at: Timestamp::now().as_second(),
+            cli_version: config.version.clone(),
+            source: config.source.clone(),
+            settings,
+        }
+    }
+
+    /// The thread of a live session, without turns.
+    pub(crate) fn thread(&self, status: ThreadStatus) -> Thread {
+        let path = self.path.as_deref();
+        Thread {
+            id: self.settings.session_id.to_string(),
+            preview: self.preview.clone(),
+            ephemeral: path.is_none(),
+            model_provider: self.settings.model_provider_id.clone(),
+            created_at: self.created_at,
+            updated_at: path.and_then(modified).unwrap_or(self.created_at),
+            status,
+            path: path.map(|path| path.display().to_string()),
+            cwd: self.settings.cwd.clone(),
+            cli_version: self.cli_version.clone(),
+            source: wire_source(self.source.clone()),
+            agent_nickname: None,
+            agent_role: None,
+            git_info: None,
+            name: None,
+            turns: Vec::new(),
+        }
+    }
+
+    /// The reply to `thread/start`.
+    pub(crate) fn started(&self, thread: Thread) -> ThreadStartResponse {
+        let settings = &self.settings;
+        ThreadStartResponse {
+            thread,
+            model: settings.model.clone(),
+            model_provider: settings.model_provider_id.clone(),
+            service_tier: settings.service_tier,
+            cwd: settings.cwd.clone(),
+            approval_policy: wire_approval(settings.approval_policy),
+            approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
+            sandbox: wire_sandbox(settings.sandbox_policy.clone()),
+            reasoning_effort: settings.reasoning_effort,
+        }
+    }
+
+    pub(crate) fn resumed(&self, thread: Thread) -> ThreadResumeResponse {
+        let started = self.started(thread);
+        ThreadResumeResponse {
+            thread: started.thread,
+            model: started.model,
+            model_provider: started.model_provider,
+            service_tier: started.service_tier,
+            cwd: started.cwd,
+            approval_policy: started.approval_policy,
+            approvals_reviewer: started.approvals_reviewer,
+            sandbox: started.sandbox,
+            reasoning_effort: started.reasoning_effort,
+        }
+    }
+
+    pub(crate) fn forked(&self, thread: Thread) -> ThreadForkResponse {
+        let started = self.started(thread);
+        ThreadForkResponse {
+            thread: started.thread,
+            model: started.model,
+            model_provider: started.model_provider,
+            service_tier: started.service_tier,
+            cwd: started.cwd,
+            approval_policy: started.approval_policy,
+            approvals_reviewer: started.approvals_reviewer,
+            sandbox: started.sandbox,
+            reasoning_effort: started.reasoning_effort,
+        }
+    }
+}
+
+/// The thread of a file, with its turns. A turn that was cut off is interrupted, unless it is the
+/// one that runs now, in which case it is as live events made it.
+pub(crate) fn stored_thread(
+    path: &Path,
+    loaded: &Loaded,
+    status: ThreadStatus,
+    running: Option<Turn>,
+) -> Thread {
+    let meta = &loaded.meta;
+    let created: Option<Timestamp> = meta.timestamp.parse().ok();
+    let created_at = created.map_or(0, Timestamp::as_second);
+    let git = meta.git.as_ref().map(|git| GitInfo {
+        sha: git.commit_hash.clone(),
+        branch: git.branch.clone(),
+        origin_url: git.repository_url.clone(),
+    });
+    Thread {
+        id: meta.id.to_string(),
+        preview: preview_of(&loaded.items),
+        ephemeral: false,
+        model_provider: meta.model_provider.clone().unwrap_or_default(),
+        created_at,
+        updated_at: modified(path).unwrap_or(created_at),
+        status,
+        path: Some(path.display().to_string()),
+        cwd: meta.cwd.clone(),
+        cli_version: meta.cli_version.clone(),
+        source: wire_source(meta.source.clone()),
+        agent_nickname: meta.agent_nickname.clone(),
+        agent_role: meta.agent_role.clone(),
+        git_info: git,
+        name: None,
+        turns: turns_of(loaded, running),
+    }
+}
+
+fn turns_of(loaded: &Loaded, running: Option<Turn>) -> Vec<Turn> {
+    let mut turns = stored_turns(&loaded.items);
+    for turn in &mut turns {
+        if turn.status == TurnStatus::InProgress {
+            turn.status = TurnStatus::Interrupted;
+        }
+    }
+    if let Some(running) = running {
+        turns.retain(|turn| turn.id != running.id);
+        turns.push(running);
+    }
+    turns
+}
+
+fn modified(path: &Path) -> Option<i64> {
+    let modified = fs::metadata(path).ok()?.modified().ok()?;
+    let since = modified.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
+}

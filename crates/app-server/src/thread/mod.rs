@@ -1,0 +1,132 @@
+//! The actor behind each loaded thread.
+//!
+//! It takes the engine's events in their order and tells the thread's subscribers, and it takes what
+//! clients ask of the thread. One after the other: a reply about the thread is exact with regard to
+//! the notifications around it.
+
+mod actor;
+mod commands;
+mod facts;
+mod questions;
+mod status;
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    Thread, ThreadUnsubscribeStatus, Turn, TurnInterruptParams, TurnStartParams, TurnSteerParams,
+};
+use codex_protocol::Op;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::connection::{Connection, ConnectionId, Responder};
+
+pub(crate) use actor::Actor;
+pub(crate) use facts::{Facts, stored_thread};
+
+/// How many requests may wait for a thread.
+const MAILBOX: usize = 128;
+
+/// Reaches a loaded thread. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadHandle(mpsc::Sender<Command>);
+
+/// What clients ask of a loaded thread.
+#[derive(Debug)]
+enum Command {
+    Start(Box<TurnStartParams>, Responder<method::TurnStart>),
+    Steer(TurnSteerParams, Responder<method::TurnSteer>),
+    Interrupt(TurnInterruptParams, Responder<method::TurnInterrupt>),
+    Rollback(u32, Responder<method::ThreadRollback>),
+    Submit(Op, oneshot::Sender<()>),
+    Join(Responder<method::ThreadResume>),
+    Describe(oneshot::Sender<Snapshot>),
+    Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
+    Answer {
+        question: i64,
+        answer: Option<String>,
+    },
+    Close,
+}
+
+/// A loaded thread at one moment; everything told before can be read from its file.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// Without turns.
+    pub(crate) thread: Thread,
+    /// The turn that runs.
+    pub(crate) running: Option<Turn>,
+}
+
+impl ThreadHandle {
+    fn new() -> (Self, mpsc::Receiver<Command>) {
+        let (sender, receiver) = mpsc::channel(MAILBOX);
+        (Self(sender), receiver)
+    }
+
+    /// A command that cannot be handed over is dropped, which replies to its request.
+    async fn send(&self, command: Command) {
+        let _ = self.0.send(command).await;
+    }
+
+    pub(crate) async fn start_turn(
+        &self,
+        params: TurnStartParams,
+        reply: Responder<method::TurnStart>,
+    ) {
+        self.send(Command::Start(Box::new(params), reply)).await;
+    }
+
+    pub(crate) async fn steer(&self, params: TurnSteerParams, reply: Responder<method::TurnSteer>) {
+        self.send(Command::Steer(params, reply)).await;
+    }
+
+    pub(crate) async fn interrupt(
+        &self,
+        params: TurnInterruptParams,
+        reply: Responder<method::TurnInterrupt>,
+    ) {
+        self.send(Command::Interrupt(params, reply)).await;
+    }
+
+    pub(crate) async fn roll_back(&self, turns: u32, reply: Responder<method::ThreadRollback>) {
+        self.send(Command::Rollback(turns, reply)).await;
+    }
+
+    /// Hands an operation to the engine. False if the thread is closed.
+    pub(crate) async fn submit(&self, op: Op) -> bool {
+        let (done, submitted) = oneshot::channel();
+        self.send(Command::Submit(op, done)).await;
+        submitted.await.is_ok()
+    }
+
+    pub(crate) async fn join(&self, reply: Responder<method::ThreadResume>) {
+        self.send(Command::Join(reply)).await;
+    }
+
+    /// What the thread is like now; none if it is closed.
+    pub(crate) async fn describe(&self) -> Option<Snapshot> {
+        let (reply, snapshot) = oneshot::channel();
+        self.send(Command::Describe(reply)).await;
+        snapshot.await.ok()
+    }
+
+    pub(crate) async fn leave(&self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
+        let (reply, status) = oneshot::channel();
+        self.send(Command::Leave(connection, reply)).await;
+        status.await.unwrap_or(ThreadUnsubscribeStatus::NotLoaded)
+    }
+
+    pub(crate) async fn answer(&self, question: i64, answer: Option<String>) {
+        self.send(Command::Answer { question, answer }).await;
+    }
+
+    /// Ends the thread and waits until it has ended.
+    pub(crate) async fn close(&self) {
+        self.send(Command::Close).await;
+        self.0.closed().await;
+    }
+}
+
+/// Whom a thread is told to.
+type Subscribers = std::collections::BTreeMap<ConnectionId, Arc<Connection>>;

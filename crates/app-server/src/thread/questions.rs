@@ -1,0 +1,79 @@
+//! Questions to the clients of a thread. All are asked under one number, and the first answer counts.
+
+use codex_app_server_protocol::rpc::RequestId;
+use codex_app_server_protocol::v2::{ServerRequestResolvedNotification, ThreadActiveFlag};
+use codex_app_server_protocol::{ServerNotification as Told, ServerRequest};
+use codex_protocol::EventMsg;
+
+use super::Actor;
+use crate::connection::Connection;
+use crate::projection::{self, Question};
+
+/// A question without an answer yet.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    question: Question,
+    request: ServerRequest,
+}
+
+impl Pending {
+    pub(super) fn waiting_for(&self) -> Option<ThreadActiveFlag> {
+        self.question.waiting_for()
+    }
+}
+
+impl Actor {
+    /// Puts the question of an event, if it has one, to everybody who hears the thread.
+    pub(super) fn ask(&mut self, event: &EventMsg) {
+        let id = self.thread.id().as_str();
+        let Some((question, request)) = projection::question(id, event) else {
+            return;
+        };
+        let number = self.server.open_question(self.handle.clone());
+        self.pending.insert(number, Pending { question, request });
+        self.tell_status();
+        for subscriber in self.subscribers.values() {
+            self.ask_one(number, subscriber);
+        }
+    }
+
+    fn ask_one(&self, number: i64, subscriber: &Connection) {
+        if let Some(pending) = self.pending.get(&number) {
+            subscriber.ask(&RequestId::Integer(number), &pending.request);
+        }
+    }
+
+    /// Everything that is open, for a client who joins.
+    pub(super) fn ask_again(&self, subscriber: &Connection) {
+        for number in self.pending.keys() {
+            self.ask_one(*number, subscriber);
+        }
+    }
+
+    pub(super) async fn answer(&mut self, number: i64, answer: Option<&str>) {
+        let Some(pending) = self.pending.remove(&number) else {
+            return;
+        };
+        self.tell_resolved(number, &pending);
+        let _ = self.thread.submit(pending.question.answered(answer)).await;
+        self.tell_status();
+    }
+
+    /// The turn is over: no answer is waited for any more.
+    pub(super) fn settle_questions(&mut self) {
+        for (number, pending) in std::mem::take(&mut self.pending) {
+            self.server.close_question(number);
+            self.tell_resolved(number, &pending);
+        }
+    }
+
+    fn tell_resolved(&self, number: i64, pending: &Pending) {
+        if pending.question.is_announced() {
+            let resolved = ServerRequestResolvedNotification {
+                thread_id: self.thread.id().to_string(),
+                request_id: RequestId::Integer(number),
+            };
+            self.tell(&Told::ServerRequestResolved(resolved));
+        }
+    }
+}

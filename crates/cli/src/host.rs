@@ -1,0 +1,85 @@
+//! The engine as the app-server wants it: settings by thread, an engine by provider.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use codex_app_server::{ClientName, Host, Identity, Prepared, ThreadSettings};
+use codex_config::{Config, Overrides};
+use codex_core::ThreadManager;
+
+use crate::wiring;
+
+/// Loads configuration and keeps an engine for each provider and client that was asked for.
+#[derive(Debug)]
+pub(crate) struct EngineHost {
+    flags: Overrides,
+    home: PathBuf,
+    cwd: PathBuf,
+    engines: Mutex<HashMap<String, Arc<ThreadManager>>>,
+}
+
+impl EngineHost {
+    pub(crate) fn new(flags: Overrides) -> anyhow::Result<Self> {
+        Ok(Self {
+            flags,
+            home: wiring::home()?,
+            cwd: std::env::current_dir().context("cannot tell the working folder")?,
+            engines: Mutex::default(),
+        })
+    }
+
+    fn try_prepare(&self, settings: &ThreadSettings) -> anyhow::Result<Prepared> {
+        let cwd = settings.cwd.as_ref();
+        let cwd = cwd.map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
+        let mut overrides = self.flags.clone();
+        overrides.add_json(&settings.overrides)?;
+        let config = wiring::load_config(&cwd, &overrides, &settings.params)?;
+        let mut session = wiring::session_config(&config, &cwd);
+        session.originator = originator(&settings.client);
+        let manager = self.engine(&config, &settings.client)?;
+        Ok(Prepared {
+            manager,
+            config: session,
+        })
+    }
+
+    fn engine(&self, config: &Config, client: &ClientName) -> anyhow::Result<Arc<ThreadManager>> {
+        let provider = wiring::provider(&config.model.provider)?;
+        let key = format!("{client:?} {provider:?}");
+        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = engines.get(&key) {
+            return Ok(Arc::clone(engine));
+        }
+        let identity = wiring::identity(&originator(client), Some(client));
+        let ports = wiring::ports(provider, identity)?;
+        let engine = Arc::new(ThreadManager::new(ports));
+        engines.insert(key, Arc::clone(&engine));
+        Ok(engine)
+    }
+}
+
+impl Host for EngineHost {
+    fn identity(&self, client: &ClientName) -> Identity {
+        let identity = wiring::identity(&originator(client), Some(client));
+        Identity {
+            user_agent: identity.user_agent,
+            home: self.home.clone(),
+        }
+    }
+
+    fn prepare(&self, settings: &ThreadSettings) -> Result<Prepared, String> {
+        self.try_prepare(settings)
+            .map_err(|error| format!("{error:#}"))
+    }
+}
+
+/// What a client calls itself, unless the environment says otherwise.
+fn originator(client: &ClientName) -> String {
+    let set = std::env::var("CODEX_INTERNAL_ORIGINATOR_OVERRIDE").ok();
+    set.unwrap_or_else(|| match client.name.as_str() {
+        "codex-tui" | "" => wiring::ORIGINATOR.to_owned(),
+        name => name.to_owned(),
+    })
+}
