@@ -36,7 +36,7 @@ impl EngineHost {
         let mut overrides = self.flags.clone();
         overrides.add_json(&settings.overrides)?;
         let config = wiring::load_config(&cwd, &overrides, &settings.params)?;
-        let mut session = wiring::session_config(&config, &cwd);
+        let mut session = wiring::session_config(&config, &cwd)?;
         session.originator = originator(&settings.client);
         let manager = self.engine(&config, &settings.client)?;
         Ok(Prepared {
