@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
 
+#[cfg(target_os = "linux")]
+mod app_server;
 mod command_line;
 #[cfg(target_os = "linux")]
 mod escapes;
@@ -13,6 +15,7 @@ mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;
 mod trace_reduce;
+mod trace_view;
 mod typescript;
 
 use std::path::Path;

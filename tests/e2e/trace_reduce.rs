@@ -10,7 +10,7 @@ use crate::repository;
 use crate::stdout_of;
 
 /// Unpacks a bundle: one line for each file, `["PATH","TEXT"]`.
-fn unpack(folder: &Path) -> PathBuf {
+pub(crate) fn unpack(folder: &Path) -> PathBuf {
     let pack = repository().join("crates/rollout-trace/tests/bundles/one_turn.jsonl");
     for line in fs::read_to_string(pack).unwrap().lines() {
         let (path, text): (String, String) = serde_json::from_str(line).unwrap();

@@ -179,3 +179,7 @@ impl Place {
         self.done
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

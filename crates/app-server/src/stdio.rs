@@ -16,6 +16,9 @@ use crate::server::Server;
 /// How long threads may take to end.
 const GRACE: Duration = Duration::from_millis(1500);
 
+/// How long a client may take to read the last of it. Both together stay below two seconds.
+const LAST_WORDS: Duration = Duration::from_millis(400);
+
 /// Serves standard input and output until the client goes away or a signal comes.
 ///
 /// # Errors
@@ -57,7 +60,7 @@ async fn serve(
         tracing::warn!("some threads did not end in time");
     }
     server.disconnect(&connection).await;
-    let _ = tokio::time::timeout(GRACE, writer).await;
+    let _ = tokio::time::timeout(LAST_WORDS, writer).await;
     outcome
 }
 

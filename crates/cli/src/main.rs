@@ -3,9 +3,14 @@
 mod app_server;
 mod generate;
 mod host;
+mod output;
 mod proto;
 mod settings_flags;
+mod trace_diff;
+mod trace_export;
+mod trace_redact;
 mod trace_reduce;
+mod trace_view;
 mod wiring;
 
 use std::process::ExitCode;
@@ -43,7 +48,20 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum DebugCommand {
     /// Reduce the trace bundle of a session to the graph of what happened in it.
-    TraceReduce(trace_reduce::Arguments),
+    #[command(name = "trace-reduce")]
+    Reduce(trace_reduce::Arguments),
+    /// Write a page that shows a trace bundle: one file, which loads nothing.
+    #[command(name = "trace-view")]
+    View(trace_view::Arguments),
+    /// Write a trace bundle in the format of another program.
+    #[command(name = "trace-export")]
+    Export(trace_export::Arguments),
+    /// Copy a trace bundle without its secrets, or without all text.
+    #[command(name = "trace-redact")]
+    Redact(trace_redact::Arguments),
+    /// Say where the runs of two trace bundles parted.
+    #[command(name = "trace-diff")]
+    Diff(trace_diff::Arguments),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -55,6 +73,16 @@ fn main() -> anyhow::Result<ExitCode> {
             app_server::run(arguments, settings).map(|()| ExitCode::SUCCESS)
         }
         Command::Proto(arguments) => proto::run(arguments, settings).map(|()| ExitCode::SUCCESS),
-        Command::Debug(DebugCommand::TraceReduce(arguments)) => trace_reduce::run(arguments),
+        Command::Debug(command) => debug(command),
+    }
+}
+
+fn debug(command: DebugCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        DebugCommand::Reduce(arguments) => trace_reduce::run(arguments),
+        DebugCommand::View(arguments) => trace_view::run(arguments),
+        DebugCommand::Export(arguments) => trace_export::run(arguments),
+        DebugCommand::Redact(arguments) => trace_redact::run(arguments),
+        DebugCommand::Diff(arguments) => Ok(trace_diff::run(&arguments)),
     }
 }

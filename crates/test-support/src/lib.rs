@@ -1,19 +1,23 @@
 //! Layer: tests. What end-to-end tests share: a scripted model, in memory and behind HTTP, temporary
 //! homes, a JSON-RPC driver, the protocol observer.
 
+mod app_server;
 mod gate;
 mod http_reply;
 mod http_request;
 mod model_server;
+mod protocol_observer;
 pub mod reply;
 mod scripted_clock;
 mod scripted_model;
 pub mod sse;
 
+pub use app_server::AppServer;
 pub use gate::Gate;
 pub use http_reply::HttpReply;
 pub use http_request::ReceivedRequest;
 pub use model_server::ModelServer;
+pub use protocol_observer::ProtocolObserver;
 pub use scripted_clock::ScriptedClock;
 pub use scripted_model::Reply;
 pub use scripted_model::ScriptedModel;

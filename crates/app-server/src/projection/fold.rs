@@ -118,10 +118,13 @@ impl Fold {
         std::mem::take(&mut self.told)
     }
 
-    /// The turn that runs, as far as it got.
+    /// The turn that runs, with only those of its items that have not ended: the others are stored.
     pub(crate) fn running_turn(&self) -> Option<Turn> {
-        let open = self.turns.iter().rev().find(|turn| turn.is_open);
-        open.map(FoldedTurn::to_turn)
+        let open = self.turns.iter().rev().find(|turn| turn.is_open)?;
+        Some(Turn {
+            items: open.running.clone(),
+            ..open.to_turn()
+        })
     }
 
     fn take(&mut self, id: Option<&str>, event: &EventMsg) {

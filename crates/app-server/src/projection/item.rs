@@ -249,6 +249,8 @@ pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
         v1::ExecCommandStatus::Failed => CommandExecutionStatus::Failed,
         v1::ExecCommandStatus::Declined => CommandExecutionStatus::Declined,
     };
+    // What was declined never ran: it has no output, no exit code and took no time.
+    let has_run = status != CommandExecutionStatus::Declined;
     let output = &end.aggregated_output;
     ThreadItem::CommandExecution {
         id: end.call_id.clone(),
@@ -258,9 +260,9 @@ pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
         source: source(end.source),
         status,
         command_actions: actions(&end.parsed_cmd),
-        aggregated_output: (!output.is_empty()).then(|| output.clone()),
-        exit_code: Some(end.exit_code),
-        duration_ms: Some(milliseconds(end.duration)),
+        aggregated_output: (has_run && !output.is_empty()).then(|| output.clone()),
+        exit_code: has_run.then_some(end.exit_code),
+        duration_ms: has_run.then(|| milliseconds(end.duration)),
     }
 }
 

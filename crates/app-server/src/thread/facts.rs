@@ -115,7 +115,7 @@ impl Facts {
 }
 
 /// The thread of a file, with its turns. A turn that was cut off is interrupted, unless it is the
-/// one that runs now, in which case it is as live events made it.
+/// one that runs now, which has its unfinished items too.
 pub(crate) fn stored_thread(
     path: &Path,
     loaded: &Loaded,
@@ -158,8 +158,13 @@ fn turns_of(loaded: &Loaded, running: Option<Turn>) -> Vec<Turn> {
         }
     }
     if let Some(running) = running {
-        turns.retain(|turn| turn.id != running.id);
-        turns.push(running);
+        match turns.iter_mut().find(|turn| turn.id == running.id) {
+            Some(stored) => {
+                stored.status = running.status;
+                stored.items.extend(running.items);
+            }
+            None => turns.push(running),
+        }
     }
     turns
 }

@@ -54,7 +54,7 @@ enum Command {
 pub(crate) struct Snapshot {
     /// Without turns.
     pub(crate) thread: Thread,
-    /// The turn that runs.
+    /// The turn that runs, with what is unfinished in it.
     pub(crate) running: Option<Turn>,
 }
 

@@ -1,0 +1,127 @@
+//! Lines that nobody would send: whatever comes, nothing panics, and what carries an id is replied to
+//! once.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::*;
+use crate::host::{ClientName, Host, Identity, Prepared, ThreadSettings};
+use crate::lines::Lines;
+
+const LINES: u32 = 100_000;
+
+const HANDSHAKE: &str =
+    r#"{"id":-1,"method":"initialize","params":{"clientInfo":{"name":"x","version":"1"}}}"#;
+
+const SEEDS: [&str; 8] = [
+    HANDSHAKE,
+    r#"{"id":1,"method":"thread/start","params":{"cwd":"/tmp","config":{"model":"x"}}}"#,
+    r#"{"id":"b","method":"turn/start","params":{"threadId":"0195f0a0-7b1c-7000-8000-0000000000ab","input":[{"type":"text","text":"hi"}]}}"#,
+    r#"{"id":3,"method":"thread/read","params":{"threadId":"x","includeTurns":true}}"#,
+    r#"{"id":4,"method":"thread/loaded/list","params":{"limit":1}}"#,
+    r#"{"id":5,"method":"model/list","params":{},"trace":{"traceparent":"00-1"}}"#,
+    r#"{"id":0,"result":{"decision":"accept"}}"#,
+    r#"{"method":"initialized"}"#,
+];
+
+/// Can start nothing.
+#[derive(Debug)]
+struct NoEngine;
+
+impl Host for NoEngine {
+    fn identity(&self, client: &ClientName) -> Identity {
+        Identity {
+            user_agent: client.name.clone(),
+            home: PathBuf::from("/nowhere"),
+        }
+    }
+
+    fn prepare(&self, _: &ThreadSettings) -> Result<Prepared, String> {
+        Err("there is no engine".to_owned())
+    }
+}
+
+/// Numbers without a pattern, the same in every run.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % end.max(1) as u64).unwrap_or_default()
+    }
+
+    fn mutated(&mut self, seed: &str) -> Vec<u8> {
+        let mut line = seed.as_bytes().to_vec();
+        for _ in 0..self.below(4) {
+            let at = self.below(line.len());
+            match self.below(4) {
+                0 => line.truncate(at),
+                1 if !line.is_empty() => line[at] = b"\"{}[]:,0x\xff "[self.below(11)],
+                2 if !line.is_empty() => drop(line.remove(at)),
+                _ => line.insert(at, b"\"{}[]:,0x\xc3 "[self.below(11)]),
+            }
+        }
+        line.retain(|byte| *byte != b'\n');
+        line
+    }
+}
+
+/// The id under which a line has to be replied to.
+fn id_of(line: &[u8]) -> Option<String> {
+    match serde_json::from_slice(line) {
+        Ok(Message::Request(request)) => Some(request.id.to_string()),
+        Ok(_) => None,
+        // No message; it may still be an object that has one.
+        Err(_) => {
+            let message: Value = serde_json::from_slice(line).ok()?;
+            let id = message.get("id")?.clone();
+            serde_json::from_value::<RequestId>(id)
+                .ok()
+                .map(|id| id.to_string())
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_comes_is_replied_to_once() {
+    let server = Server::new(Arc::new(NoEngine));
+    let connection = server.connect();
+    let mut router = Router::new(server, Arc::clone(&connection));
+    let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
+    let mut expected: HashMap<String, i64> = HashMap::new();
+    let mut input = format!("{HANDSHAKE}\n").into_bytes();
+    for _ in 0..LINES {
+        let seed = SEEDS[noise.below(SEEDS.len())];
+        input.extend(noise.mutated(seed));
+        input.push(b'\n');
+    }
+    let mut lines = Lines::new(input.as_slice(), 1024);
+    while let Some(line) = lines.next().await.unwrap() {
+        if let Line::Whole(line) = &line
+            && let Some(id) = id_of(line)
+        {
+            *expected.entry(id).or_default() += 1;
+        }
+        router.take(line).await;
+    }
+    let all = u32::try_from(IN_FLIGHT).unwrap();
+    let _done = router.permits.acquire_many(all).await.unwrap();
+    connection.outbox().close();
+    let mut output = Vec::new();
+    connection.outbox().write_to(&mut output).await.unwrap();
+    for line in output
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        let reply: Value = serde_json::from_slice(line).unwrap();
+        if let Ok(id) = serde_json::from_value::<RequestId>(reply["id"].clone()) {
+            *expected.entry(id.to_string()).or_default() -= 1;
+        }
+    }
+    expected.retain(|_, missing| *missing != 0);
+    assert_eq!(expected, HashMap::new());
+}

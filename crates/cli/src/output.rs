@@ -1,0 +1,33 @@
+//! The file that a command writes, readable by its owner only, and the line that says where it is.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::Context;
+
+/// Writes a file and prints its path.
+pub(crate) fn write_output(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let written = private_file(path).and_then(|file| {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        write(&mut out)?;
+        out.flush()
+    });
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    #[allow(clippy::print_stdout)] // What the command answers.
+    {
+        println!("{}", path.display());
+    }
+    Ok(())
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

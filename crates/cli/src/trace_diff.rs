@@ -1,0 +1,46 @@
+//! `codex debug trace-diff`: two bundles in, the first difference of their runs out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use codex_rollout_trace::replay_bundle;
+use codex_trace_view::diff_traces;
+
+/// The exit status of two runs that parted.
+const DIFFERENT: u8 = 1;
+/// The exit status when there is nothing to say, because a bundle cannot be read.
+const TROUBLE: u8 = 2;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit status: 0 the same, 1 different, 2 a bundle cannot be read.")]
+pub(crate) struct Arguments {
+    /// The folder of the one bundle.
+    a: PathBuf,
+    /// The folder of the other.
+    b: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let reductions = [&arguments.a, &arguments.b].map(replay_bundle);
+    let [Ok(left), Ok(right)] = &reductions else {
+        for error in reductions
+            .iter()
+            .filter_map(|reduction| reduction.as_ref().err())
+        {
+            #[allow(clippy::print_stderr)] // For people: there is no answer.
+            {
+                eprintln!("Error: {error}");
+            }
+        }
+        return ExitCode::from(TROUBLE);
+    };
+    let Some(parting) = diff_traces(&left.trace, &right.trace) else {
+        return ExitCode::SUCCESS;
+    };
+    #[allow(clippy::print_stdout)] // What the command answers.
+    {
+        println!("{parting}");
+    }
+    ExitCode::from(DIFFERENT)
+}

@@ -1,0 +1,44 @@
+//! `codex debug trace-redact`: a bundle in, a copy that can be shown out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use codex_trace_view::{Person, Text, redact_bundle};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The folder of the bundle.
+    bundle: PathBuf,
+    /// The folder of the copy: a new or an empty one.
+    out: PathBuf,
+    /// Replace all text by markers of the same length.
+    #[arg(long)]
+    text: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let text = if arguments.text {
+        Text::Mark
+    } else {
+        Text::Keep
+    };
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let person = Person {
+        home: variable("HOME").or_else(|| variable("USERPROFILE")),
+        user: variable("USER").or_else(|| variable("USERNAME")),
+    };
+    let done = redact_bundle(&arguments.bundle, &arguments.out, text, &person)?;
+    #[allow(clippy::print_stderr)] // For people, beside what the command answers.
+    {
+        eprintln!(
+            "{} files copied, {} different secrets replaced; read the copy before you pass it on",
+            done.files, done.secrets
+        );
+    }
+    #[allow(clippy::print_stdout)] // What the command answers.
+    {
+        println!("{}", arguments.out.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}

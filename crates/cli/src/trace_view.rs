@@ -1,0 +1,31 @@
+//! `codex debug trace-view`: a bundle in, a page to look at it out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use codex_rollout_trace::replay_bundle;
+use codex_trace_view::{Budget, write_view};
+
+use crate::output::write_output;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The folder of the bundle.
+    bundle: PathBuf,
+    /// The file to write; `view.html` in the bundle unless given.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let Arguments { bundle, output } = arguments;
+    let reduction = replay_bundle(&bundle)?;
+    let output = output.unwrap_or_else(|| bundle.join("view.html"));
+    write_output(&output, |out| {
+        write_view(&reduction, &bundle, Budget::default(), out)
+    })?;
+    // The process ends here; taking the graph apart piece by piece would only cost time.
+    std::mem::forget(reduction);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,122 @@
+//! A client that starts an app-server and talks to it, with the protocol observer listening.
+
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::ProtocolObserver;
+
+/// A message that has not come by then never comes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server process and the conversation with it. The process ends when this is dropped.
+#[derive(Debug)]
+pub struct AppServer {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Lines<BufReader<ChildStdout>>,
+    observer: ProtocolObserver,
+    next_id: i64,
+    /// Everything that came besides replies, in its order, that nobody has waited for yet.
+    unread: Vec<Value>,
+}
+
+impl AppServer {
+    /// Starts `program app-server` with this home folder.
+    pub fn start(program: &str, home: &Path) -> io::Result<Self> {
+        let mut child = Command::new(program)
+            .arg("app-server")
+            .env("CODEX_HOME", home)
+            .current_dir(home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(Self {
+            child,
+            input,
+            output: BufReader::new(output).lines(),
+            observer: ProtocolObserver::default(),
+            next_id: 0,
+            unread: Vec::new(),
+        })
+    }
+
+    /// Sends a line as it is.
+    pub async fn send_line(&mut self, line: &str) -> io::Result<()> {
+        let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        input.write_all(line.as_bytes()).await?;
+        input.write_all(b"\n").await?;
+        input.flush().await
+    }
+
+    /// Sends a message.
+    pub async fn send(&mut self, message: &Value) -> io::Result<()> {
+        self.observer.sent(message);
+        self.send_line(&message.to_string()).await
+    }
+
+    /// The next message, whatever it is.
+    pub async fn receive(&mut self) -> io::Result<Value> {
+        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await??;
+        let line = line.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let message: Value = serde_json::from_str(&line)?;
+        self.observer.received(&message);
+        Ok(message)
+    }
+
+    /// Sends a request and waits for its reply.
+    pub async fn call(&mut self, method: &str, params: Value) -> io::Result<Value> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let request = json!({ "id": id, "method": method, "params": params });
+        self.send(&request).await?;
+        loop {
+            let message = self.receive().await?;
+            if message["id"] == id && message.get("method").is_none() {
+                return Ok(message);
+            }
+            self.unread.push(message);
+        }
+    }
+
+    /// Waits for a notification or a request of the server. Those before it are passed over.
+    pub async fn wait_for(&mut self, method: &str) -> io::Result<Value> {
+        let is_it = |message: &Value| message["method"] == method;
+        if let Some(position) = self.unread.iter().position(is_it) {
+            return Ok(self
+                .unread
+                .drain(..=position)
+                .next_back()
+                .unwrap_or_default());
+        }
+        self.unread.clear();
+        loop {
+            let message = self.receive().await?;
+            if is_it(&message) {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// Ends the input, waits for the process to end, and checks what was promised.
+    pub async fn finish(mut self) -> io::Result<()> {
+        drop(self.input.take());
+        while let Ok(Some(line)) = self.output.next_line().await {
+            self.observer.received(&serde_json::from_str(&line)?);
+        }
+        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await??;
+        if !status.success() {
+            return Err(io::Error::other(format!("the server ended with {status}")));
+        }
+        self.observer.finish();
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! A copy of a bundle that can be shown: without secrets, and if asked without text.
+//!
+//! Strings are replaced where they stand in the JSON and everything else is copied byte by byte, so a damaged line
+//! stays as damaged as it was and numbers keep their digits. Equal strings become equal strings, so that the copy
+//! reduces to a graph of the same shape. Only the manifest, the log and the payload files are copied.
+
+mod json;
+mod secrets;
+mod text;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use codex_rollout_trace::{ReplayError, read_manifest};
+use thiserror::Error;
+
+use secrets::Secrets;
+use text::Markers;
+
+/// Whether free text stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Text {
+    #[default]
+    Keep,
+    /// Replace it by markers of the same length.
+    Mark,
+}
+
+/// Whose name does not leave the machine, beside those that stand in the bundle's own paths.
+#[derive(Debug, Clone, Default)]
+pub struct Person {
+    pub home: Option<String>,
+    pub user: Option<String>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Redaction {
+    pub files: usize,
+    /// Different secrets, however often they occurred.
+    pub secrets: usize,
+}
+
+/// Why there is no copy, or only a part of one.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RedactError {
+    #[error(transparent)]
+    Bundle(#[from] ReplayError),
+    #[error("{0} is there already and not an empty folder")]
+    Occupied(PathBuf),
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: io::Error },
+}
+
+const LOG: &str = "trace.jsonl";
+const MANIFEST: &str = "manifest.json";
+const PAYLOADS: &str = "payloads";
+
+/// Writes a copy of a bundle into a new or empty folder.
+pub fn redact_bundle(
+    bundle: &Path,
+    copy: &Path,
+    text: Text,
+    person: &Person,
+) -> Result<Redaction, RedactError> {
+    read_manifest(bundle)?;
+    let files = files(bundle)?;
+    make_folder(copy)?;
+    make_folder(&copy.join(PAYLOADS))?;
+    let mut secrets = Secrets::new(person);
+    for file in &files {
+        let path = bundle.join(file);
+        each_line(&path, |line| {
+            secrets.learn_names(line);
+            Ok(())
+        })
+        .map_err(|source| RedactError::File { path, source })?;
+    }
+    let mut redactor = Redactor {
+        secrets,
+        markers: (text == Text::Mark).then(Markers::default),
+    };
+    for file in &files {
+        redactor.copy(&bundle.join(file), &copy.join(file))?;
+    }
+    Ok(Redaction {
+        files: files.len(),
+        secrets: redactor.secrets.found(),
+    })
+}
+
+struct Redactor {
+    secrets: Secrets,
+    markers: Option<Markers>,
+}
+
+impl Redactor {
+    fn copy(&mut self, from: &Path, to: &Path) -> Result<(), RedactError> {
+        let failed = |source| RedactError::File {
+            path: to.to_owned(),
+            source,
+        };
+        let mut out = BufWriter::new(private_file(to).map_err(failed)?);
+        let is_log = to.ends_with(LOG);
+        if is_log {
+            each_line(from, |line| {
+                out.write_all(self.redact(line, text::Place::Log).as_bytes())
+            })
+        } else {
+            let place = match to.ends_with(MANIFEST) {
+                true => text::Place::Log,
+                false => text::Place::Payload,
+            };
+            let whole = fs::read(from).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            whole.and_then(|whole| out.write_all(self.redact(&whole, place).as_bytes()))
+        }
+        .and_then(|()| out.flush())
+        .map_err(|source| RedactError::File {
+            path: from.to_owned(),
+            source,
+        })
+    }
+
+    fn redact(&mut self, json: &str, place: text::Place) -> String {
+        let Self { secrets, markers } = self;
+        json::map_strings(json, &mut |key, string| {
+            let clean = secrets.clean(key, string);
+            match (markers.as_mut(), key) {
+                (Some(markers), json::Key::Of(key)) if place.is_text(key, string) => {
+                    markers.mark(&clean)
+                }
+                _ => clean,
+            }
+        })
+    }
+}
+
+/// The files of a bundle that are its own, in an order that does not depend on the folder's.
+fn files(bundle: &Path) -> Result<Vec<PathBuf>, RedactError> {
+    let mut files = vec![PathBuf::from(MANIFEST), PathBuf::from(LOG)];
+    let folder = bundle.join(PAYLOADS);
+    let entries = fs::read_dir(&folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+    let entries = match entries {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(source) => {
+            let path = folder;
+            return Err(RedactError::File { path, source });
+        }
+        Ok(entries) => entries,
+    };
+    // No links: what they lead to is not the bundle's.
+    let own = |entry: &fs::DirEntry| {
+        entry.file_type().is_ok_and(|kind| kind.is_file())
+            && Path::new(&entry.file_name())
+                .extension()
+                .is_some_and(|end| end == "json")
+    };
+    let mut names: Vec<PathBuf> = entries
+        .iter()
+        .filter(|entry| own(entry))
+        .map(|entry| entry.file_name().into())
+        .collect();
+    names.sort_by_key(|name| (name.as_os_str().len(), name.clone()));
+    files.extend(names.iter().map(|name| Path::new(PAYLOADS).join(name)));
+    Ok(files)
+}
+
+/// Reads a file line by line, the line end included. What is not UTF-8 is replaced.
+fn each_line(path: &Path, mut act: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    const LONGEST: u64 = 1 << 30;
+    let mut file = BufReader::new(File::open(path)?);
+    let mut line = Vec::new();
+    while file.by_ref().take(LONGEST).read_until(b'\n', &mut line)? > 0 {
+        act(&String::from_utf8_lossy(&line))?;
+        line.clear();
+    }
+    Ok(())
+}
+
+fn make_folder(path: &Path) -> Result<(), RedactError> {
+    if let Ok(mut entries) = fs::read_dir(path) {
+        return match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(RedactError::Occupied(path.to_owned())),
+        };
+    }
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|source| RedactError::File {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

@@ -1,0 +1,113 @@
+//! Fitting texts into a budget, and reading payload files as far as they fit.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path};
+
+/// The longest that one text may be, so that all of these lengths together fit the budget: the largest give first.
+pub(super) fn fair_limit(lengths: impl Iterator<Item = u64>, budget: u64) -> u64 {
+    let mut lengths: Vec<u64> = lengths.collect();
+    lengths.sort_unstable();
+    let (mut left, mut waiting) = (budget, lengths.len() as u64);
+    for length in lengths {
+        let share = left / waiting;
+        if length > share {
+            return share;
+        }
+        left -= length;
+        waiting -= 1;
+    }
+    u64::MAX
+}
+
+/// As much of a text as the limit lets through.
+pub(super) fn cut(text: &str, limit: u64) -> &str {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    if text.len() <= limit {
+        return text;
+    }
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// Reads a payload file up to the limit, without the blanks of its layout. Whether it was cut comes with it.
+pub(super) fn read_body(bundle: &Path, path: &str, limit: u64) -> io::Result<(String, bool)> {
+    if !is_inside(path) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    File::open(bundle.join(path))?
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    let whole = bytes.len() as u64 <= limit;
+    if !whole {
+        bytes.pop();
+    }
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    without_layout(&mut text);
+    Ok((text, !whole))
+}
+
+/// The size of a payload file, if it is one.
+pub(super) fn size(bundle: &Path, path: &str) -> Option<u64> {
+    let found = std::fs::metadata(is_inside(path).then(|| bundle.join(path))?).ok()?;
+    found.is_file().then_some(found.len())
+}
+
+fn is_inside(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// Removes blanks between the tokens of a JSON text.
+fn without_layout(text: &mut String) {
+    let (mut in_string, mut is_escaped) = (false, false);
+    text.retain(|char| {
+        if in_string {
+            match char {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                '"' => in_string = false,
+                _ => {}
+            }
+            return true;
+        }
+        in_string = char == '"';
+        !char.is_ascii_whitespace()
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_give_first() {
+        let limit = |lengths: &[u64], budget| fair_limit(lengths.iter().copied(), budget);
+        assert_eq!(limit(&[1, 2, 3], 6), u64::MAX);
+        assert_eq!(limit(&[1, 2, 100], 13), 10);
+        assert_eq!(limit(&[50, 2, 100], 22), 10);
+        assert_eq!(limit(&[5, 5], 0), 0);
+        assert_eq!(limit(&[], 0), u64::MAX);
+    }
+
+    #[test]
+    fn a_cut_keeps_whole_characters() {
+        assert_eq!(cut("aé", 2), "a");
+        assert_eq!(cut("aé", 3), "aé");
+    }
+
+    #[test]
+    fn layout_goes_and_strings_stay() {
+        let mut text = "{\n  \"a b\": \"c \\\" d\",\n  \"e\": [ 1 ]\n}".to_owned();
+        without_layout(&mut text);
+        assert_eq!(text, r#"{"a b":"c \" d","e":[1]}"#);
+    }
+
+    #[test]
+    fn nothing_outside_the_bundle_is_read() {
+        for path in ["../secret", "/etc/passwd", "payloads/../../x"] {
+            assert!(read_body(Path::new("."), path, 10).is_err());
+            assert_eq!(size(Path::new("."), path), None);
+        }
+    }
+}

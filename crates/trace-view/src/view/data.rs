@@ -1,0 +1,422 @@
+//! The data of the page: spans, items, edges and payloads, referring to each other by their places in the lists.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use codex_rollout_trace::ids::{ItemId, PayloadId};
+use codex_rollout_trace::model::{
+    ConversationItem, Part, RolloutTrace, TerminalRequest, ThreadOrigin, ToolRequester,
+};
+use codex_rollout_trace::{Reduction, Severity};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::Budget;
+use super::bodies::{cut, fair_limit, read_body, size};
+use super::prompts::Prompt;
+use crate::timeline::{Edge, Span, SpanKind, Subject, Timeline};
+
+#[derive(Debug, Serialize)]
+pub(super) struct Data {
+    trace: Value,
+    start: i64,
+    end: i64,
+    totals: Totals,
+    problems: Vec<Value>,
+    spans: Vec<SpanData>,
+    items: Vec<ItemData>,
+    edges: Vec<Value>,
+    payloads: Vec<PayloadData>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Totals {
+    threads: usize,
+    turns: usize,
+    inferences: usize,
+    tools: usize,
+    commands: usize,
+    failed: usize,
+    input_tokens: u64,
+    cached_tokens: u64,
+    output_tokens: u64,
+    reasoning_tokens: u64,
+    /// Added up over all, so that parallel work counts twice.
+    inference_ms: i64,
+    tool_ms: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct SpanData {
+    kind: SpanKind,
+    id: String,
+    name: String,
+    thread: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<usize>,
+    lane: usize,
+    start: i64,
+    end: i64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    open: bool,
+    status: codex_rollout_trace::format::ExecutionStatus,
+    seq: (u64, Option<u64>),
+    /// Name and value of what is worth knowing beyond the above.
+    facts: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<Prompt>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    response: Vec<u32>,
+    /// Long texts: commands, output, code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    texts: Vec<(&'static str, String)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    payloads: Vec<(&'static str, u32)>,
+}
+
+#[derive(Debug, Serialize)]
+struct ItemData {
+    id: String,
+    thread: String,
+    role: Value,
+    kind: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    channel: Value,
+    at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mail: Option<(String, String)>,
+    parts: Vec<PartData>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct PartData {
+    kind: &'static str,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<u32>,
+    /// How many bytes are not in the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct PayloadData {
+    id: String,
+    kind: codex_rollout_trace::format::PayloadKind,
+    path: String,
+    bytes: Option<u64>,
+    body: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
+}
+
+impl Data {
+    pub(super) fn new(reduction: &Reduction, bundle: &Path, budget: Budget) -> Self {
+        let trace = &reduction.trace;
+        let timeline = Timeline::new(trace);
+        let builder = Builder::new(trace, budget);
+        let problems = reduction.problems.listed().iter();
+        Self {
+            trace: json!({
+                "trace_id": trace.trace_id,
+                "rollout_id": trace.rollout_id,
+                "status": trace.status,
+                "damaged": reduction.problems.is_damaged(),
+            }),
+            start: timeline.start_ms,
+            end: timeline.end_ms,
+            totals: totals(trace, &timeline),
+            problems: problems
+                .map(|problem| {
+                    let damage = problem.fault.severity() != Severity::Notice;
+                    json!({ "line": problem.line, "damage": damage, "text": problem.fault.to_string() })
+                })
+                .collect(),
+            spans: builder.spans(&timeline),
+            items: builder.items(),
+            edges: timeline.edges.iter().map(|edge| builder.edge(edge)).collect(),
+            payloads: payloads(trace, bundle, budget.payloads),
+        }
+    }
+}
+
+/// Knows the places of items and payloads in the lists, and how long a text may be.
+struct Builder<'t> {
+    trace: &'t RolloutTrace,
+    items: HashMap<ItemId, u32>,
+    payloads: HashMap<&'t PayloadId, u32>,
+    text_limit: u64,
+}
+
+impl<'t> Builder<'t> {
+    fn new(trace: &'t RolloutTrace, budget: Budget) -> Self {
+        let items = trace.conversation_items.keys().copied();
+        let items: HashMap<ItemId, u32> = items.zip(0..).collect();
+        let payloads = trace.raw_payloads.keys().zip(0..).collect();
+        let parts = trace.conversation_items.values();
+        let parts = parts.flat_map(|item| item.body.parts.iter().map(|part| text_of(part).len()));
+        let outputs = trace.terminal_operations.values().flat_map(|operation| {
+            let result = operation.result.as_ref();
+            result.map_or([0, 0], |result| [result.stdout.len(), result.stderr.len()])
+        });
+        let code = trace.code_cells.values().map(|cell| cell.source_js.len());
+        let lengths = parts.chain(outputs).chain(code).map(|length| length as u64);
+        Self {
+            trace,
+            items,
+            payloads,
+            text_limit: fair_limit(lengths, budget.texts),
+        }
+    }
+
+    fn places(&self, items: &[ItemId]) -> Vec<u32> {
+        let places = items.iter().filter_map(|item| self.items.get(item));
+        places.copied().collect()
+    }
+
+    fn payload(&self, id: &PayloadId) -> Option<u32> {
+        self.payloads.get(id).copied()
+    }
+
+    fn spans(&self, timeline: &Timeline<'_>) -> Vec<SpanData> {
+        let mut latest: HashMap<&str, (usize, Vec<u32>)> = HashMap::new();
+        let spans = timeline.spans.iter().enumerate();
+        spans
+            .map(|(at, span)| {
+                let mut data = self.span(timeline, span);
+                if let Subject::Inference(call) = span.subject {
+                    let items = self.places(&call.request_item_ids);
+                    let before = latest.get(call.thread_id.as_str());
+                    let before = before.map(|(at, items)| (*at, items.as_slice()));
+                    data.prompt = Some(Prompt::after(before, &items));
+                    data.response = self.places(&call.response_item_ids);
+                    latest.insert(call.thread_id.as_str(), (at, items));
+                }
+                data
+            })
+            .collect()
+    }
+
+    fn span(&self, timeline: &Timeline<'_>, span: &Span<'_>) -> SpanData {
+        let payloads = span.payloads().into_iter();
+        SpanData {
+            kind: span.kind,
+            id: span.id.clone(),
+            name: cut(&span.name, 400).to_owned(),
+            thread: span.thread,
+            parent: span.parent,
+            lane: span.lane,
+            start: span.window.started_at_unix_ms,
+            end: timeline.end_of(span),
+            open: span.window.ended_at_unix_ms.is_none(),
+            status: span.window.status,
+            seq: (span.window.started_seq, span.window.ended_seq),
+            facts: self.facts(span.subject),
+            prompt: None,
+            response: Vec::new(),
+            texts: self.texts(span.subject),
+            payloads: payloads
+                .filter_map(|(label, id)| Some((label, self.payload(id)?)))
+                .collect(),
+        }
+    }
+
+    fn facts(&self, subject: Subject<'_>) -> Map<String, Value> {
+        let facts = match subject {
+            Subject::Thread(thread) => {
+                let (task, role) = match &thread.origin {
+                    ThreadOrigin::Root => (None, None),
+                    ThreadOrigin::Spawned {
+                        task_name,
+                        agent_role,
+                        ..
+                    } => (Some(task_name), Some(agent_role)),
+                };
+                json!({
+                    "nickname": thread.nickname, "model": thread.default_model, "task": task,
+                    "role": role, "items": thread.conversation_item_ids.len(),
+                })
+            }
+            Subject::Turn(_) => json!({}),
+            Subject::Inference(call) => json!({
+                "model": call.model, "provider": call.provider_name, "response": call.response_id,
+                "upstream_request": call.upstream_request_id, "usage": call.usage,
+            }),
+            Subject::Compaction(call) => json!({
+                "model": call.model, "provider": call.provider_name,
+                "compaction": call.compaction_id,
+            }),
+            Subject::Cell(cell) => json!({ "status": cell.runtime_status }),
+            Subject::Tool(call) => json!({
+                "summary": call.summary, "call": call.model_visible_call_id,
+                "mcp_call": call.mcp_call_id,
+                "requester": match &call.requester {
+                    ToolRequester::Model => "model",
+                    ToolRequester::CodeCell { .. } => "code cell",
+                },
+            }),
+            Subject::Command(operation) => {
+                let cwd = match &operation.request {
+                    TerminalRequest::ExecCommand { cwd, .. } => Some(cwd),
+                    TerminalRequest::WriteStdin { .. } => None,
+                };
+                let exit_code = operation.result.as_ref().map(|result| result.exit_code);
+                json!({ "terminal": operation.terminal_id, "cwd": cwd, "exit_code": exit_code })
+            }
+            Subject::Terminal(terminal) => json!({ "operations": terminal.operation_ids.len() }),
+        };
+        match facts {
+            Value::Object(facts) => facts.into_iter().filter(|(_, v)| !v.is_null()).collect(),
+            _ => Map::new(),
+        }
+    }
+
+    fn texts(&self, subject: Subject<'_>) -> Vec<(&'static str, String)> {
+        let mut texts = Vec::new();
+        let mut add = |label, text: &str| {
+            let shown = cut(text, self.text_limit);
+            let rest = text.len() - shown.len();
+            match rest {
+                _ if text.is_empty() => {}
+                0 => texts.push((label, shown.to_owned())),
+                _ => texts.push((
+                    label,
+                    format!("{shown}\n[{rest} more bytes not in this page]"),
+                )),
+            }
+        };
+        match subject {
+            Subject::Cell(cell) => add("source", &cell.source_js),
+            Subject::Command(operation) => {
+                match &operation.request {
+                    TerminalRequest::ExecCommand {
+                        display_command, ..
+                    } => add("command", display_command),
+                    TerminalRequest::WriteStdin { stdin, .. } => add("stdin", stdin),
+                }
+                if let Some(result) = &operation.result {
+                    add("stdout", &result.stdout);
+                    add("stderr", &result.stderr);
+                }
+            }
+            _ => {}
+        }
+        texts
+    }
+
+    fn items(&self) -> Vec<ItemData> {
+        let items = self.trace.conversation_items.values();
+        items.map(|item| self.item(item)).collect()
+    }
+
+    fn item(&self, item: &ConversationItem) -> ItemData {
+        let mail = item.agent_message.as_ref();
+        ItemData {
+            id: item.item_id.to_string(),
+            thread: item.thread_id.to_string(),
+            role: json!(item.role),
+            kind: json!(item.kind),
+            channel: json!(item.channel),
+            at: item.first_seen_at_unix_ms,
+            call: item.call_id.as_ref().map(ToString::to_string),
+            mail: mail.map(|mail| (mail.author.clone(), mail.recipient.clone())),
+            parts: item.body.parts.iter().map(|part| self.part(part)).collect(),
+        }
+    }
+
+    fn part(&self, part: &Part) -> PartData {
+        let (kind, payload) = match part {
+            Part::Text { .. } => ("text", None),
+            Part::Summary { .. } => ("summary", None),
+            Part::Encoded { .. } => ("encoded", None),
+            Part::Code { .. } => ("code", None),
+            Part::Json { raw_payload_id, .. } => ("json", Some(raw_payload_id)),
+            Part::PayloadRef { raw_payload_id, .. } => ("payload", Some(raw_payload_id)),
+        };
+        let text = text_of(part);
+        let shown = cut(text, self.text_limit);
+        PartData {
+            kind,
+            text: shown.to_owned(),
+            payload: payload.and_then(|id| self.payload(id)),
+            cut: (shown.len() < text.len()).then(|| text.len() - shown.len()),
+        }
+    }
+
+    fn edge(&self, edge: &Edge<'_>) -> Value {
+        let carried = edge.edge.carried_raw_payload_ids.iter();
+        let payloads: Vec<u32> = carried.filter_map(|id| self.payload(id)).collect();
+        json!({
+            "kind": edge.edge.kind,
+            "source": edge.source,
+            "target": edge.target,
+            "start": edge.edge.started_at_unix_ms,
+            "end": edge.edge.ended_at_unix_ms,
+            "items": self.places(&edge.edge.carried_item_ids),
+            "payloads": payloads,
+        })
+    }
+}
+
+fn text_of(part: &Part) -> &str {
+    match part {
+        Part::Text { text } | Part::Summary { text } => text,
+        Part::Encoded { value, .. } => value,
+        Part::Json { summary, .. } => summary,
+        Part::Code { source, .. } => source,
+        Part::PayloadRef { label, .. } => label,
+    }
+}
+
+fn totals(trace: &RolloutTrace, timeline: &Timeline<'_>) -> Totals {
+    let mut totals = Totals {
+        threads: trace.threads.len(),
+        turns: trace.codex_turns.len(),
+        inferences: trace.inference_calls.len(),
+        tools: trace.tool_calls.len(),
+        commands: trace.terminal_operations.len(),
+        ..Totals::default()
+    };
+    for usage in trace.inference_calls.values().filter_map(|call| call.usage) {
+        totals.input_tokens += usage.input_tokens;
+        totals.cached_tokens += usage.cached_input_tokens;
+        totals.output_tokens += usage.output_tokens;
+        totals.reasoning_tokens += usage.reasoning_output_tokens;
+    }
+    for span in &timeline.spans {
+        let taken = timeline.end_of(span) - span.window.started_at_unix_ms;
+        match span.kind {
+            SpanKind::Inference => totals.inference_ms += taken,
+            SpanKind::Tool => totals.tool_ms += taken,
+            _ => {}
+        }
+        totals.failed += usize::from(span.has_failed());
+    }
+    totals
+}
+
+fn payloads(trace: &RolloutTrace, bundle: &Path, budget: u64) -> Vec<PayloadData> {
+    let sizes: Vec<Option<u64>> = trace
+        .raw_payloads
+        .values()
+        .map(|payload| size(bundle, &payload.path))
+        .collect();
+    let limit = fair_limit(sizes.iter().copied().flatten(), budget);
+    let payloads = trace.raw_payloads.values().zip(sizes);
+    payloads
+        .map(|(payload, bytes)| {
+            let read = bytes.and_then(|_| read_body(bundle, &payload.path, limit).ok());
+            let (body, cut) = read.map_or((None, false), |(body, cut)| (Some(body), cut));
+            PayloadData {
+                id: payload.raw_payload_id.to_string(),
+                kind: payload.kind,
+                path: payload.path.clone(),
+                bytes,
+                body,
+                cut,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,202 @@
+// The page: totals, filters, search, keys, and what is selected. The selection stands in the address.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+
+const KEYS = [
+  ["/", "search"], ["n  N", "next, previous match"], ["Esc", "leave the search, or go to the overview"],
+  ["j  k", "next, previous span"], ["u", "what the span ran inside"], ["z", "zoom to the span"],
+  ["+  -  0", "zoom in, out, show everything"], ["← → ↑ ↓", "move the timeline"],
+  ["o", "overview"], ["t", "light or dark"], ["?", "this list"],
+  ["wheel", "scroll or zoom; with ctrl zoom, with shift pan"],
+];
+
+class Viewer {
+  constructor() {
+    this.selected = null;
+    this.matches = null;
+    this.order = data.spans.map((_, at) => at).sort((a, b) =>
+      data.spans[a].start - data.spans[b].start || data.spans[a].seq[0] - data.spans[b].seq[0]);
+    this.details = new Details(byId("details"), data, (at) => this.select(at));
+    this.timeline = new Timeline(byId("timeline"), data, (at) => this.select(at));
+    this.timeline.dimmed = (at) => this.isDimmed(at);
+    this.showHead();
+    this.showKinds();
+    this.listen();
+    this.fromAddress();
+  }
+
+  showHead() {
+    const { trace, totals } = data;
+    byId("about").textContent = `${trace.rollout_id} · ${new Date(data.start).toISOString()} · ${trace.status}`;
+    const total = (number, name, isBad) => byId("totals").append(
+      element("div", isBad ? "total bad" : "total", element("b", "", number), element("span", "", name)));
+    total(duration(data.end - data.start), "in all");
+    total(count(totals.threads), totals.threads === 1 ? "agent" : "agents");
+    total(count(totals.turns), "turns");
+    total(count(totals.inferences), `inferences, ${duration(totals.inference_ms)}`);
+    total(count(totals.tools), `tool calls, ${duration(totals.tool_ms)}`);
+    total(count(totals.input_tokens), `tokens in, ${count(totals.cached_tokens)} cached`);
+    total(count(totals.output_tokens), `tokens out, ${count(totals.reasoning_tokens)} reasoning`);
+    if (totals.failed > 0) total(count(totals.failed), "not completed", true);
+    if (trace.damaged) total(count(data.problems.length), "problems", true);
+  }
+
+  showKinds() {
+    for (const kind of KINDS) {
+      const number = data.spans.filter((span) => span.kind === kind).length;
+      if (number === 0) continue;
+      const chip = button(`${kind} ${count(number)}`, () => {
+        const on = chip.getAttribute("aria-pressed") !== "true";
+        chip.setAttribute("aria-pressed", String(on));
+        const shown = new Set(this.timeline.shown);
+        if (on) shown.add(kind);
+        else shown.delete(kind);
+        this.timeline.setKinds(shown);
+      }, "chip");
+      chip.setAttribute("aria-pressed", "true");
+      chip.style.setProperty("--swatch", `var(--${kind})`);
+      byId("kinds").append(chip);
+    }
+  }
+
+  listen() {
+    const { timeline } = this;
+    byId("search").addEventListener("input", () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.search(), 150);
+    });
+    byId("failed").addEventListener("change", () => timeline.draw());
+    byId("zoom-in").addEventListener("click", () => timeline.zoom(1.6));
+    byId("zoom-out").addEventListener("click", () => timeline.zoom(1 / 1.6));
+    byId("fit").addEventListener("click", () => timeline.fit());
+    byId("theme").addEventListener("click", () => this.changeTheme());
+    byId("help").addEventListener("click", () => byId("keys").showModal());
+    for (const [key, what] of KEYS) byId("key-list").append(element("dt", "", key), element("dd", "", what));
+    byId("split").addEventListener("pointerdown", (event) => this.resize(event));
+    addEventListener("keydown", (event) => this.onKey(event));
+    addEventListener("hashchange", () => this.fromAddress());
+  }
+
+  /** What the address names: a span by its number. */
+  fromAddress() {
+    const number = /^#(\d+)$/.exec(location.hash);
+    const at = number && Number(number[1]) < data.spans.length ? Number(number[1]) : null;
+    if (at !== this.selected || !this.isShown) this.show(at);
+  }
+
+  select(at) {
+    const wanted = at === null ? "" : `#${at}`;
+    if (location.hash !== wanted) history.pushState(null, "", wanted || "#");
+    this.show(at);
+  }
+
+  show(at) {
+    this.isShown = true;
+    this.selected = this.timeline.selected = at;
+    this.details.show(at, this.words ?? "");
+    if (at !== null) this.timeline.reveal(at);
+    else this.timeline.draw();
+  }
+
+  isDimmed(at) {
+    const span = data.spans[at];
+    if (byId("failed").checked && ["completed", "running"].includes(span.status)) return true;
+    return this.matches !== null && !this.matches.has(at);
+  }
+
+  search() {
+    const words = byId("search").value.trim().toLowerCase();
+    this.words = words;
+    this.matches = words === "" ? null : new Set(this.order.filter((at) => this.hasWords(at, words)));
+    byId("matches").textContent = this.matches === null ? "" : `${count(this.matches.size)} found`;
+    this.timeline.draw();
+    this.details.show(this.selected, words);
+  }
+
+  /** Whether the words are in what a span is, says, or adds to the conversation, or in its payloads. */
+  hasWords(at, words) {
+    const span = data.spans[at];
+    const holds = (text) => text.toLowerCase().includes(words);
+    if (holds(span.name) || holds(span.id) || holds(span.kind)) return true;
+    if (holds(Object.values(span.facts).map((fact) => JSON.stringify(fact)).join(" "))) return true;
+    if ((span.texts ?? []).some(([, text]) => holds(text))) return true;
+    const items = [...(span.prompt?.add ?? []), ...(span.response ?? [])];
+    if (items.some((item) => data.items[item].parts.some((part) => holds(part.text)))) return true;
+    // A request holds the whole history; what it added has been looked at.
+    const payloads = (span.payloads ?? []).filter(([label]) => label !== "request");
+    return payloads.some(([, place]) => holds(data.payloads[place].body ?? ""));
+  }
+
+  /** The next span in time, among the matches when there is a search. */
+  step(by, among) {
+    const list = this.order.filter((at) => (among === null || among.has(at)) && this.timeline.rowOf.has(at));
+    if (list.length === 0) return;
+    const rank = new Map(this.order.map((at, place) => [at, place]));
+    const here = this.selected === null ? -1 : rank.get(this.selected);
+    const after = by > 0 ? list.find((at) => rank.get(at) > here) : list.findLast((at) => rank.get(at) < here);
+    this.select(after ?? (by > 0 ? list[0] : list[list.length - 1]));
+  }
+
+  changeTheme() {
+    document.documentElement.classList.toggle("light");
+    this.timeline.draw();
+  }
+
+  resize(event) {
+    event.preventDefault();
+    const timeline = byId("timeline");
+    const [y, height] = [event.clientY, timeline.clientHeight];
+    const move = (now) => { timeline.style.height = `${Math.max(90, height + now.clientY - y)}px`; };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", () => removeEventListener("pointermove", move), { once: true });
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
+    if (event.target === byId("search")) {
+      if (event.key === "Escape") this.leaveSearch();
+      if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1, this.matches);
+      return;
+    }
+    // Arrows scroll the details when those have the focus.
+    const arrows = event.key.startsWith("Arrow") && byId("details").contains(document.activeElement);
+    const action = arrows ? null : this.actions()[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  actions() {
+    const { timeline } = this;
+    return {
+      "/": () => byId("search").select(),
+      n: () => this.step(1, this.matches),
+      N: () => this.step(-1, this.matches),
+      Escape: () => (this.matches === null ? this.select(null) : this.leaveSearch()),
+      j: () => this.step(1, null),
+      k: () => this.step(-1, null),
+      u: () => this.selected !== null && this.select(data.spans[this.selected].parent ?? null),
+      z: () => this.selected !== null && timeline.zoomTo(this.selected),
+      "+": () => timeline.zoom(1.6),
+      "=": () => timeline.zoom(1.6),
+      "-": () => timeline.zoom(1 / 1.6),
+      0: () => timeline.fit(),
+      ArrowLeft: () => timeline.pan(-0.15),
+      ArrowRight: () => timeline.pan(0.15),
+      ArrowUp: () => timeline.scroll(-ROW * 2),
+      ArrowDown: () => timeline.scroll(ROW * 2),
+      o: () => this.select(null),
+      t: () => this.changeTheme(),
+      "?": () => byId("keys").showModal(),
+    };
+  }
+
+  leaveSearch() {
+    byId("search").value = "";
+    byId("search").blur();
+    this.search();
+  }
+}
+
+new Viewer();

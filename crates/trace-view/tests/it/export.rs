@@ -1,0 +1,104 @@
+//! The exporters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use codex_trace_view::{SEMANTIC_CONVENTIONS, write_otlp, write_perfetto};
+use serde_json::Value;
+
+use crate::support::{Bundle, NAMES};
+
+fn perfetto(bundle: &Bundle) -> String {
+    let mut out = Vec::new();
+    write_perfetto(&bundle.reduce(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn otlp(bundle: &Bundle) -> String {
+    let mut out = Vec::new();
+    write_otlp(&bundle.reduce(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn spans(otlp: &str) -> Vec<Value> {
+    let request: Value = serde_json::from_str(otlp).unwrap();
+    let spans = &request["resourceSpans"][0]["scopeSpans"][0]["spans"];
+    spans.as_array().unwrap().clone()
+}
+
+#[test]
+fn one_turn_for_perfetto() {
+    insta::assert_snapshot!(perfetto(&Bundle::unpack("one_turn")));
+}
+
+#[test]
+fn one_turn_for_opentelemetry() {
+    insta::assert_snapshot!(otlp(&Bundle::unpack("one_turn")));
+}
+
+/// On one track slices do not cross, and every flow has two ends inside a slice.
+#[test]
+fn perfetto_can_draw_every_event() {
+    for name in NAMES {
+        let bundle = Bundle::unpack(name);
+        let trace: Value = serde_json::from_str(&perfetto(&bundle)).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let mut tracks: BTreeMap<(u64, u64), Vec<(i64, i64)>> = BTreeMap::new();
+        let track = |event: &Value| {
+            (
+                event["pid"].as_u64().unwrap(),
+                event["tid"].as_u64().unwrap(),
+            )
+        };
+        for event in events.iter().filter(|event| event["ph"] == "X") {
+            let start = event["ts"].as_i64().unwrap();
+            let end = start + event["dur"].as_i64().unwrap();
+            tracks.entry(track(event)).or_default().push((start, end));
+        }
+        for slices in tracks.values_mut() {
+            slices.sort_unstable();
+            // A slice of no length is drawn with one microsecond.
+            let apart = |pair: &[(i64, i64)]| pair[0].1 <= pair[1].0 + 1;
+            assert!(slices.windows(2).all(apart), "{name}: {slices:?}");
+        }
+        let mut flows: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
+        for event in events.iter().filter(|event| event["bp"] == "e") {
+            let at = event["ts"].as_i64().unwrap();
+            let inside = |(start, end): &(i64, i64)| (*start..=*end).contains(&at);
+            assert!(tracks[&track(event)].iter().any(inside), "{name}: {event}");
+            let ends = flows.entry(event["id"].as_u64().unwrap()).or_default();
+            ends.insert(event["ph"].as_str().unwrap());
+        }
+        assert_eq!(
+            flows.len(),
+            bundle.reduce().trace.interaction_edges.len(),
+            "{name}"
+        );
+        assert!(flows.values().all(|ends| ends.len() == 2), "{name}");
+    }
+}
+
+/// Ids have their lengths and are unique, parents and links lead somewhere, and all is the same the next time.
+#[test]
+fn opentelemetry_spans_hold_together() {
+    for name in NAMES {
+        let bundle = Bundle::unpack(name);
+        let text = otlp(&bundle);
+        assert_eq!(text, otlp(&bundle), "{name}");
+        assert!(text.contains(&format!("/schemas/{SEMANTIC_CONVENTIONS}")));
+        let spans = spans(&text);
+        let id = |span: &Value| span["spanId"].as_str().unwrap().to_owned();
+        let ids: BTreeSet<String> = spans.iter().map(id).collect();
+        assert_eq!(ids.len(), spans.len(), "{name}");
+        assert!(ids.iter().all(|id| id.len() == 16));
+        for span in &spans {
+            assert_eq!(span["traceId"].as_str().unwrap().len(), 32);
+            let parent = span["parentSpanId"].as_str().unwrap();
+            assert!(parent.is_empty() || ids.contains(parent), "{name}: {span}");
+            for link in span["links"].as_array().unwrap() {
+                assert!(ids.contains(&id(link)), "{name}: {span}");
+            }
+        }
+        let roots = spans.iter().filter(|span| span["parentSpanId"] == "");
+        assert_eq!(roots.count(), 1, "{name}");
+    }
+}

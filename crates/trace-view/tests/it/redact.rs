@@ -1,0 +1,157 @@
+//! Copies without secrets, and without text.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use codex_rollout_trace::model::RolloutTrace;
+use codex_rollout_trace::replay_bundle;
+use codex_trace_view::{Person, RedactError, Redaction, Text, redact_bundle};
+use tempfile::TempDir;
+
+use crate::support::{Bundle, NAMES, files};
+
+struct Copy {
+    folder: TempDir,
+    done: Redaction,
+}
+
+impl Copy {
+    fn of(bundle: &Bundle, text: Text) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let person = Person {
+            home: Some("/srv/people/ada".to_owned()),
+            user: Some("ada".to_owned()),
+        };
+        let done = redact_bundle(bundle.path(), &folder.path().join("copy"), text, &person);
+        let done = done.unwrap();
+        Self { folder, done }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("copy")
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        files(&self.path())
+            .iter()
+            .any(|(_, content)| content.contains(text))
+    }
+}
+
+fn shape(trace: &RolloutTrace) -> [usize; 9] {
+    [
+        trace.threads.len(),
+        trace.codex_turns.len(),
+        trace.inference_calls.len(),
+        trace.conversation_items.len(),
+        trace.code_cells.len(),
+        trace.tool_calls.len(),
+        trace.terminal_operations.len(),
+        trace.compactions.len(),
+        trace.raw_payloads.len(),
+    ]
+}
+
+const PLANTED: [&str; 8] = [
+    "sk-proj-Zq81kdPPaw0283hdkQ",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "AKIAIOSFODNN7EXAMPLE",
+    "xoxb-2211098877-abcdefGHIJ",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ0ZXN0In0.c2lnbmF0dXJl",
+    "f9Kx02mmQpZ71vTe",
+    "hunter2hunter2",
+    "grace.hopper",
+];
+
+/// One text with every planted secret, as it may stand in a command or its output.
+fn planted() -> String {
+    let [openai, github, amazon, slack, web, named, password, person] = PLANTED;
+    format!(
+        "curl -H 'Authorization: Bearer {openai}' {github} {amazon} {slack} {web} \
+         CLIENT_SECRET={named} password: {password} /home/{person}/work C:\\Users\\{person}\\x"
+    )
+}
+
+#[test]
+fn planted_secrets_are_gone_and_the_copy_reduces() {
+    let bundle = Bundle::unpack("tools_and_terminals");
+    let escaped = serde_json::to_string(&planted()).unwrap();
+    bundle.set_model(escaped.trim_matches('"'));
+    let copy = Copy::of(&bundle, Text::Keep);
+    for secret in PLANTED {
+        assert!(!copy.holds(secret), "{secret}");
+    }
+    assert!(copy.done.secrets >= 7, "{:?}", copy.done);
+    let reduction = replay_bundle(copy.path()).unwrap();
+    assert_eq!(shape(&reduction.trace), shape(&bundle.reduce().trace));
+}
+
+#[test]
+fn secrets_in_keys_arguments_and_torn_lines_are_gone_too() {
+    let bundle = Bundle::unpack("one_turn");
+    let payload = r#"{"client_secret":"f9Kx02mmQpZ71vTe","/home/grace.hopper/x":1,
+        "arguments":"{\"api_key\":\"f9Kx02mmQpZ71vTf\",\"cwd\":\"/home/grace.hopper\"}","n":1.50}"#;
+    fs::write(bundle.path().join("payloads/99.json"), payload).unwrap();
+    let log = bundle.path().join("trace.jsonl");
+    let torn = fs::read_to_string(&log).unwrap()
+        + r#"{"seq":99,"payload":{"error":"sk-proj-Zq81kdPPaw0283hdkQ"#;
+    fs::write(&log, torn).unwrap();
+    let copy = Copy::of(&bundle, Text::Keep);
+    for secret in ["f9Kx02mm", "grace", "sk-proj"] {
+        assert!(!copy.holds(secret), "{secret}");
+    }
+    assert!(copy.holds("\"n\":1.50"), "numbers keep their digits");
+}
+
+#[test]
+fn a_bundle_without_secrets_is_copied_as_it_is() {
+    for name in NAMES {
+        let bundle = Bundle::unpack(name);
+        let copy = Copy::of(&bundle, Text::Keep);
+        let reduction = replay_bundle(copy.path()).unwrap();
+        assert_eq!(
+            shape(&reduction.trace),
+            shape(&bundle.reduce().trace),
+            "{name}"
+        );
+        assert_eq!(copy.done.files, bundle.files().len(), "{name}");
+    }
+}
+
+#[test]
+fn without_text_the_shape_stays_and_the_words_go() {
+    for name in NAMES {
+        let bundle = Bundle::unpack(name);
+        let original = bundle.reduce().trace;
+        let copy = Copy::of(&bundle, Text::Mark);
+        let marked = replay_bundle(copy.path()).unwrap().trace;
+        assert_eq!(shape(&marked), shape(&original), "{name}");
+        for item in original.conversation_items.values() {
+            for part in &item.body.parts {
+                if let codex_rollout_trace::model::Part::Text { text } = part
+                    && text.len() > 12
+                    && text.contains(' ')
+                {
+                    assert!(!copy.holds(text), "{name}: {text}");
+                }
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_copy_is_for_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let copy = Copy::of(&Bundle::unpack("one_turn"), Text::Keep);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&copy.path()), 0o700);
+    assert_eq!(mode(&copy.path().join("trace.jsonl")), 0o600);
+}
+
+#[test]
+fn nothing_is_written_over() {
+    let bundle = Bundle::unpack("one_turn");
+    let again = redact_bundle(bundle.path(), bundle.path(), Text::Keep, &Person::default());
+    assert!(matches!(again, Err(RedactError::Occupied(_))));
+}
