@@ -102,7 +102,7 @@ impl TurnDiff {
             .as_deref()
             .and_then(|root| path.strip_prefix(root).ok());
         let path = below.unwrap_or(path).to_string_lossy();
-        path.trim_start_matches('/').replace('\\', "/")
+        path.replace('\\', "/")
     }
 
     fn file_diff(&self, file: &Tracked) -> String {

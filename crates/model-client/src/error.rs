@@ -157,7 +157,6 @@ impl ModelError {
             Self::ServerOverloaded => CodexErrorInfo::ServerOverloaded,
             Self::ContextWindowExceeded => CodexErrorInfo::ContextWindowExceeded,
             Self::LoginRefused(_) => CodexErrorInfo::Unauthorized,
-            Self::UnexpectedStatus(status) if status.status == 401 => CodexErrorInfo::Unauthorized,
             Self::UnexpectedStatus(_)
             | Self::InvalidRequest(_)
             | Self::Disconnected { .. }
@@ -307,7 +306,7 @@ mod tests {
         for code in [301, 502, 504] {
             assert!(status(code).is_retryable(), "{code}");
         }
-        assert_eq!(status(401).codex_error_info(), CodexErrorInfo::Unauthorized);
+        assert_eq!(status(401).codex_error_info(), CodexErrorInfo::Other);
         assert_eq!(status(502).codex_error_info(), CodexErrorInfo::Other);
     }
 }

@@ -246,7 +246,7 @@ mod tests {
             ),
             "unexpected status 401 Unauthorized: no key, url: http://x/r, cf-ray: ray, \
              request id: r2, auth error: expired, auth error code: token_expired",
-            CodexErrorInfo::Unauthorized,
+            CodexErrorInfo::Other,
             false,
         );
         check(

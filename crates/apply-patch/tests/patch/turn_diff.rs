@@ -133,6 +133,6 @@ fn without_a_repository_paths_are_whole() {
     let path = folder.path().join("a").display().to_string();
     assert!(
         diff.text()
-            .starts_with(&format!("diff --git a{path} b{path}\n"))
+            .starts_with(&format!("diff --git a/{path} b/{path}\n"))
     );
 }
