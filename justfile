@@ -12,6 +12,10 @@ test:
 write-app-server-schema:
     cargo run --quiet -p codex-app-server-protocol --example write_schema
 
+# Write schema/scenario.json again after a change of the scenario format.
+write-scenario-schema:
+    cargo run --quiet -p codex-scenario --example write_schema
+
 # The time to read and to write the largest and the most frequent message.
 bench-messages:
     cargo bench --quiet -p codex-app-server-protocol --bench messages

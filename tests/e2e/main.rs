@@ -14,6 +14,8 @@ mod layers;
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;
+#[cfg(target_os = "linux")]
+mod scenarios;
 mod trace_reduce;
 mod trace_view;
 mod typescript;

@@ -1,14 +1,17 @@
 //! `codex app-server` and the commands below it.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
 use clap::Subcommand;
 use codex_app_server::Server;
+use codex_scenario::Scenario;
 
 use crate::generate;
 use crate::host::EngineHost;
+use crate::scripted_model::ScriptedModel;
 use crate::settings_flags::SettingsFlags;
 
 #[derive(Debug, Args)]
@@ -19,6 +22,9 @@ pub(crate) struct Arguments {
     /// Serve standard input and output, which is the default.
     #[arg(long, conflicts_with = "listen")]
     stdio: bool,
+    /// Play the model's part from a scenario file: no key, no network, no cost.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
     #[command(flatten)]
     settings: SettingsFlags,
     #[command(subcommand)]
@@ -64,24 +70,36 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
             generate::run(&arguments, codex_app_server_protocol::export::openrpc)
         }
         None => match arguments.listen {
-            Listen::Stdio => serve_stdio(&before.followed_by(arguments.settings)),
+            Listen::Stdio => {
+                let settings = before.followed_by(arguments.settings);
+                serve_stdio(&settings, arguments.scenario.as_deref())
+            }
         },
     }
 }
 
-fn serve_stdio(settings: &SettingsFlags) -> anyhow::Result<()> {
+fn serve_stdio(settings: &SettingsFlags, scenario: Option<&Path>) -> anyhow::Result<()> {
     start_log();
-    let host = EngineHost::new(settings.overrides()?)?;
+    let scenario = scenario.map(Scenario::load).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let server = Server::new(Arc::new(host));
-    let served = runtime.block_on(codex_app_server::serve_stdio(server));
+    let served = runtime.block_on(async {
+        let host = match scenario {
+            None => EngineHost::new(settings.overrides()?, None)?,
+            Some(scenario) => {
+                let (below, model) = ScriptedModel::start(scenario).await?;
+                EngineHost::new(settings.over(below)?, Some(model))?
+            }
+        };
+        let server = Server::new(Arc::new(host));
+        Ok(codex_app_server::serve_stdio(server).await?)
+    });
     // A read of standard input that nobody will answer must not keep the process.
     runtime.shutdown_background();
-    Ok(served?)
+    served
 }
 
 /// The log goes to standard error: `RUST_LOG` says how much, `LOG_FORMAT=json` in which form.

@@ -9,6 +9,7 @@ use codex_app_server::{ClientName, Host, Identity, Prepared, ThreadSettings};
 use codex_config::{Config, Overrides};
 use codex_core::ThreadManager;
 
+use crate::scripted_model::ScriptedModel;
 use crate::wiring;
 
 /// Loads configuration and keeps an engine for each provider and client that was asked for.
@@ -17,13 +18,16 @@ pub(crate) struct EngineHost {
     flags: Overrides,
     home: PathBuf,
     cwd: PathBuf,
+    scripted: Option<ScriptedModel>,
     engines: Mutex<HashMap<String, Arc<ThreadManager>>>,
 }
 
 impl EngineHost {
-    pub(crate) fn new(flags: Overrides) -> anyhow::Result<Self> {
+    /// With a scripted model, no request ever goes to another one, whatever is configured.
+    pub(crate) fn new(flags: Overrides, scripted: Option<ScriptedModel>) -> anyhow::Result<Self> {
         Ok(Self {
             flags,
+            scripted,
             home: wiring::home()?,
             cwd: std::env::current_dir().context("cannot tell the working folder")?,
             engines: Mutex::default(),
@@ -46,7 +50,10 @@ impl EngineHost {
     }
 
     fn engine(&self, config: &Config, client: &ClientName) -> anyhow::Result<Arc<ThreadManager>> {
-        let provider = wiring::provider(&config.model.provider)?;
+        let provider = match &self.scripted {
+            Some(model) => wiring::provider(&model.in_place_of(&config.model.provider))?,
+            None => wiring::provider(&config.model.provider)?,
+        };
         let key = format!("{client:?} {provider:?}");
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = engines.get(&key) {

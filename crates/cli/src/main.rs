@@ -5,6 +5,7 @@ mod generate;
 mod host;
 mod output;
 mod proto;
+mod scripted_model;
 mod settings_flags;
 mod trace_diff;
 mod trace_export;

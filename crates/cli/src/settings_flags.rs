@@ -26,7 +26,11 @@ impl SettingsFlags {
     }
 
     pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
-        let mut overrides = Overrides::default();
+        self.over(Overrides::default())
+    }
+
+    /// These on top of others.
+    pub(crate) fn over(&self, mut overrides: Overrides) -> anyhow::Result<Overrides> {
         for flag in &self.config {
             overrides.add_flag(flag)?;
         }

@@ -68,7 +68,12 @@ pub(crate) fn identity(originator: &str, client: Option<&ClientName>) -> ClientI
 /// The ports of this machine, with the models of a provider.
 pub(crate) fn ports(provider: Provider, identity: ClientIdentity) -> anyhow::Result<Ports> {
     let environment = |name: &str| std::env::var(name).ok();
-    let proxies = ProxySettings::from_environment(&environment);
+    // A proxy cannot reach what listens on this machine only.
+    let proxies = if is_local(&provider) {
+        ProxySettings::default()
+    } else {
+        ProxySettings::from_environment(&environment)
+    };
     let surroundings = Surroundings {
         identity,
         environment: Arc::new(environment),
@@ -88,6 +93,13 @@ pub(crate) fn ports(provider: Provider, identity: ClientIdentity) -> anyhow::Res
         processes: Arc::new(SystemProcesses::new(Launcher::of_this_program())),
         writer: codex_rollout::Writer::start().context("cannot start the rollout writer")?,
     })
+}
+
+fn is_local(provider: &Provider) -> bool {
+    let url = provider.base_url.as_deref().unwrap_or_default();
+    ["http://127.0.0.1:", "http://[::1]:", "http://localhost:"]
+        .iter()
+        .any(|local| url.starts_with(local))
 }
 
 /// The provider of a configuration, as the model client wants it.

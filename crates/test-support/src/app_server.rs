@@ -29,8 +29,14 @@ pub struct AppServer {
 impl AppServer {
     /// Starts `program app-server` with this home folder.
     pub fn start(program: &str, home: &Path) -> io::Result<Self> {
+        Self::start_with(program, home, &[])
+    }
+
+    /// Starts it with these further arguments.
+    pub fn start_with(program: &str, home: &Path, arguments: &[&str]) -> io::Result<Self> {
         let mut child = Command::new(program)
             .arg("app-server")
+            .args(arguments)
             .env("CODEX_HOME", home)
             .current_dir(home)
             .stdin(Stdio::piped())

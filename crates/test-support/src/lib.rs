@@ -2,20 +2,17 @@
 //! homes, a JSON-RPC driver, the protocol observer.
 
 mod app_server;
-mod gate;
-mod http_reply;
-mod http_request;
 mod model_server;
 mod protocol_observer;
 pub mod reply;
 mod scripted_clock;
 mod scripted_model;
-pub mod sse;
 
 pub use app_server::AppServer;
-pub use gate::Gate;
-pub use http_reply::HttpReply;
-pub use http_request::ReceivedRequest;
+pub use codex_scenario::Gate;
+pub use codex_scenario::HttpReply;
+pub use codex_scenario::ReceivedRequest;
+pub use codex_scenario::sse;
 pub use model_server::ModelServer;
 pub use protocol_observer::ProtocolObserver;
 pub use scripted_clock::ScriptedClock;

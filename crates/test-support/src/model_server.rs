@@ -3,28 +3,22 @@
 use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpListener;
-use tokio::net::TcpStream;
+use codex_scenario::HttpServer;
+use codex_scenario::Responder;
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
-use tokio::task::JoinSet;
 
 use crate::HttpReply;
 use crate::ReceivedRequest;
-use crate::http_reply::Connection;
 use crate::lock;
 
 /// The server. It ends, and closes its connections, when it is dropped.
 #[derive(Debug)]
 pub struct ModelServer {
-    address: SocketAddr,
+    server: HttpServer,
     state: Arc<State>,
-    task: AbortHandle,
 }
 
 #[derive(Debug)]
@@ -49,8 +43,6 @@ struct Connections {
 impl ModelServer {
     /// A server that answers with these replies, and then always with status 501.
     pub async fn start(replies: impl IntoIterator<Item = HttpReply>) -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-        let address = listener.local_addr()?;
         let state = Arc::new(State {
             replies: Mutex::default(),
             others: Mutex::new(replies.into_iter().collect()),
@@ -58,17 +50,13 @@ impl ModelServer {
             requests: watch::Sender::new(Vec::new()),
             connections: watch::Sender::default(),
         });
-        let task = tokio::spawn(accept(listener, Arc::clone(&state))).abort_handle();
-        Ok(Self {
-            address,
-            state,
-            task,
-        })
+        let server = HttpServer::start(Arc::clone(&state)).await?;
+        Ok(Self { server, state })
     }
 
     /// The address of the API, for a provider.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("http://{}/v1", self.server.address())
     }
 
     /// Adds a reply for any request.
@@ -119,61 +107,27 @@ impl ModelServer {
     }
 }
 
-impl Drop for ModelServer {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl State {
-    fn reply(&self, request: &ReceivedRequest) -> HttpReply {
+impl Responder for State {
+    fn reply(&self, request: ReceivedRequest) -> HttpReply {
         let for_path = lock(&self.replies)
             .get_mut(&request.path)
             .and_then(VecDeque::pop_front);
-        for_path
+        let reply = for_path
             .or_else(|| lock(&self.others).pop_front())
-            .unwrap_or_else(|| lock(&self.fallback).clone())
+            .unwrap_or_else(|| lock(&self.fallback).clone());
+        self.requests.send_modify(|requests| requests.push(request));
+        reply
     }
-}
 
-async fn accept(listener: TcpListener, state: Arc<State>) {
-    // Dropped with this task, and the connections with it.
-    let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        state.connections.send_modify(|connections| {
+    fn opened(&self) {
+        self.connections.send_modify(|connections| {
             connections.made += 1;
             connections.open += 1;
         });
-        let state = Arc::clone(&state);
-        connections.spawn(async move {
-            // A client that goes away in the middle is what some tests are about.
-            let _ = serve(stream, &state).await;
-            state
-                .connections
-                .send_modify(|connections| connections.open -= 1);
-        });
     }
-}
 
-async fn serve(stream: TcpStream, state: &State) -> io::Result<()> {
-    let (mut reader, mut writer) = stream.into_split();
-    let mut buffer = Vec::new();
-    while let Some(request) = ReceivedRequest::read(&mut reader, &mut buffer).await? {
-        let reply = state.reply(&request);
-        state
-            .requests
-            .send_modify(|requests| requests.push(request));
-        // Also while the reply stalls it must be noticed that nobody listens any more.
-        let connection = tokio::select! {
-            sent = reply.send(&mut writer) => sent?,
-            more = reader.read_buf(&mut buffer) => match more? {
-                0 => return Ok(()),
-                _ => return Err(io::ErrorKind::InvalidData.into()),
-            },
-        };
-        if connection == Connection::Close {
-            return Ok(());
-        }
+    fn closed(&self) {
+        self.connections
+            .send_modify(|connections| connections.open -= 1);
     }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::future::pending;
 use std::io;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::AsyncWrite;
@@ -23,6 +24,7 @@ pub struct HttpReply {
 enum Part {
     Bytes(Vec<u8>),
     Wait(Gate),
+    Pause(Duration),
     Stall,
     HangUp,
 }
@@ -85,6 +87,12 @@ impl HttpReply {
         self
     }
 
+    /// Stops for a while.
+    pub fn pause(mut self, duration: Duration) -> Self {
+        self.parts.push(Part::Pause(duration));
+        self
+    }
+
     /// Sends nothing any more, and keeps the connection open.
     pub fn stall(mut self) -> Self {
         self.parts.push(Part::Stall);
@@ -118,6 +126,10 @@ impl HttpReply {
                     stream.flush().await?;
                     gate.pass().await;
                 }
+                Part::Pause(duration) => {
+                    stream.flush().await?;
+                    tokio::time::sleep(*duration).await;
+                }
                 Part::Stall => {
                     stream.flush().await?;
                     pending::<()>().await;
@@ -136,5 +148,18 @@ impl HttpReply {
         }
         head.push_str("transfer-encoding: chunked\r\n\r\n");
         head
+    }
+}
+
+impl std::fmt::Display for HttpReply {
+    /// What is sent, without the framing of its pieces and without what happens between them.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.head())?;
+        for part in &self.parts {
+            if let Part::Bytes(bytes) = part {
+                formatter.write_str(&String::from_utf8_lossy(bytes))?;
+            }
+        }
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use tokio::io::AsyncRead;
 use tokio::io::AsyncReadExt;
 
 const MAX_HEAD_BYTES: usize = 64 * 1024;
+const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
 /// A request that a server received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +54,11 @@ impl ReceivedRequest {
         };
         let mut request = Self::parse_head(&buffer[..head_end]);
         let length = request.header("content-length").unwrap_or("0");
-        let end = head_end + 4 + length.parse::<usize>().unwrap_or(0);
+        let length = length.parse::<usize>().unwrap_or(0);
+        if length > MAX_BODY_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let end = head_end + 4 + length;
         while buffer.len() < end {
             if stream.read_buf(buffer).await? == 0 {
                 return Ok(None);

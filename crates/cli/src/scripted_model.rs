@@ -1,0 +1,69 @@
+//! The model of a scenario, as the engine reaches it.
+
+use anyhow::Context;
+use codex_config::schema::WireApi;
+use codex_config::{ModelProvider, Overrides};
+use codex_scenario::{Scenario, ScenarioServer};
+use serde_json::{Map, Value, json};
+
+/// The provider that stands for the script.
+const PROVIDER: &str = "scenario";
+
+/// A model that plays a scenario for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct ScriptedModel {
+    server: ScenarioServer,
+}
+
+impl ScriptedModel {
+    /// Starts the model. Beside it, the settings that a server of it starts with.
+    pub(crate) async fn start(scenario: Scenario) -> anyhow::Result<(Overrides, Self)> {
+        let mut settings = settings(&scenario);
+        let server = ScenarioServer::start(scenario).await;
+        let server = server.context("cannot start the scripted model")?;
+        let base_url = format!("model_providers.{PROVIDER}.base_url");
+        settings.insert(base_url, json!(server.base_url()));
+        let mut overrides = Overrides::default();
+        overrides.add_json(&settings)?;
+        Ok((overrides, Self { server }))
+    }
+
+    /// What takes the place of a provider that somebody configured: nothing goes there.
+    pub(crate) fn in_place_of(&self, configured: &ModelProvider) -> ModelProvider {
+        ModelProvider {
+            base_url: Some(self.server.base_url()),
+            wire_api: WireApi::Responses,
+            env_key: None,
+            bearer_token: None,
+            query_params: Default::default(),
+            http_headers: Default::default(),
+            env_http_headers: Default::default(),
+            requires_openai_auth: false,
+            supports_websockets: false,
+            ..configured.clone()
+        }
+    }
+}
+
+/// What a scenario sets, with the provider that stands for it.
+fn settings(scenario: &Scenario) -> Map<String, Value> {
+    let mut settings = scenario.settings.clone();
+    let retries = scenario.retries;
+    let given = [
+        ("name", Some(json!("Scenario"))),
+        ("wire_api", Some(json!("responses"))),
+        ("request_max_retries", retries.requests.map(Value::from)),
+        ("stream_max_retries", retries.streams.map(Value::from)),
+        (
+            "stream_idle_timeout_ms",
+            retries.idle_timeout_ms.map(Value::from),
+        ),
+    ];
+    for (name, value) in given {
+        if let Some(value) = value {
+            settings.insert(format!("model_providers.{PROVIDER}.{name}"), value);
+        }
+    }
+    settings.insert("model_provider".to_owned(), json!(PROVIDER));
+    settings
+}

@@ -1,0 +1,90 @@
+//! A small HTTP server on the loopback interface that hands every request to a [`Responder`].
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::http_reply::{Connection, HttpReply};
+use crate::http_request::ReceivedRequest;
+
+/// Says what is answered.
+pub trait Responder: Send + Sync + 'static {
+    /// The reply to a request.
+    fn reply(&self, request: ReceivedRequest) -> HttpReply;
+
+    /// A connection was made.
+    fn opened(&self) {}
+
+    /// A connection has ended.
+    fn closed(&self) {}
+}
+
+/// The server. It ends, and closes its connections, when it is dropped.
+#[derive(Debug)]
+pub struct HttpServer {
+    address: SocketAddr,
+    task: AbortHandle,
+}
+
+impl HttpServer {
+    /// Starts on a free port.
+    ///
+    /// # Errors
+    /// The system has no port to give.
+    pub async fn start(responder: Arc<impl Responder>) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let task = tokio::spawn(accept(listener, responder)).abort_handle();
+        Ok(Self { address, task })
+    }
+
+    /// Where the server listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, responder: Arc<impl Responder>) {
+    // Dropped with this task, and the connections with it.
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        responder.opened();
+        let responder = Arc::clone(&responder);
+        connections.spawn(async move {
+            // A client may go away in the middle; that is its right.
+            let _ = serve(stream, &*responder).await;
+            responder.closed();
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(stream: TcpStream, responder: &impl Responder) -> io::Result<()> {
+    let (mut reader, mut writer) = stream.into_split();
+    let mut buffer = Vec::new();
+    while let Some(request) = ReceivedRequest::read(&mut reader, &mut buffer).await? {
+        let reply = responder.reply(request);
+        // Also while the reply stalls it must be noticed that nobody listens any more.
+        let connection = tokio::select! {
+            sent = reply.send(&mut writer) => sent?,
+            more = reader.read_buf(&mut buffer) => match more? {
+                0 => return Ok(()),
+                _ => return Err(io::ErrorKind::InvalidData.into()),
+            },
+        };
+        if connection == Connection::Close {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

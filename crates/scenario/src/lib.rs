@@ -1,0 +1,46 @@
+//! Layer: capability. A model that follows a script, behind HTTP on this machine.
+//!
+//! A [`Scenario`] is a file that says what a model answers, request by request, faults included. The
+//! [`ScenarioServer`] speaks the Responses API on the loopback interface and answers so: whoever talks
+//! to it does everything that it does with a real model, over a real connection. It reads the file and
+//! its requests, and touches nothing else.
+//!
+//! [`HttpServer`] below it sends any [`HttpReply`]; tests use that directly.
+
+mod check;
+mod format;
+mod gate;
+mod http_reply;
+mod http_request;
+mod http_server;
+mod load;
+mod player;
+mod server;
+mod speech;
+pub mod sse;
+
+pub use check::Misfit;
+pub use format::Answer;
+pub use format::CustomToolCall;
+pub use format::Failure;
+pub use format::Pace;
+pub use format::PlanStatus;
+pub use format::PlanStep;
+pub use format::Refusal;
+pub use format::Reply;
+pub use format::Retries;
+pub use format::Scenario;
+pub use format::Session;
+pub use format::Step;
+pub use format::ToolCall;
+pub use format::Usage;
+pub use format::When;
+pub use format::schema;
+pub use gate::Gate;
+pub use http_reply::HttpReply;
+pub use http_request::ReceivedRequest;
+pub use http_server::HttpServer;
+pub use http_server::Responder;
+pub use load::LoadError;
+pub use player::Player;
+pub use server::ScenarioServer;

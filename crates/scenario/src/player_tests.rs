@@ -1,0 +1,86 @@
+use super::*;
+
+fn player(replies: &str) -> Player {
+    let text = format!("description = \"a test\"\n{replies}");
+    Player::new(Scenario::from_toml("test", &text).unwrap())
+}
+
+/// What a request of a thread is answered: the reply as it would be sent.
+fn ask(player: &mut Player, thread: &str, input: Value) -> String {
+    let tools = json!([{"type": "function", "name": "shell_command"}]);
+    let request = json!({"model": "m", "prompt_cache_key": thread, "input": input, "tools": tools});
+    player.reply(request.to_string().as_bytes()).to_string()
+}
+
+const TWO: &str = "[[replies]]\nsteps = [{ message = \"one\" }]\n\
+                   [[replies]]\nsteps = [{ command = \"two\" }]\n";
+
+#[test]
+fn each_thread_plays_the_script_from_its_beginning() {
+    let mut player = player(TWO);
+    for thread in ["a", "b"] {
+        assert!(ask(&mut player, thread, json!([])).contains("\"delta\":\"one\""));
+    }
+    for thread in ["b", "a"] {
+        let reply = ask(&mut player, thread, json!([]));
+        assert!(reply.contains(r#""name":"shell_command""#), "{reply}");
+    }
+    let over = ask(&mut player, "a", json!([]));
+    assert!(over.starts_with("HTTP/1.1 400"), "{over}");
+    assert!(over.contains("no reply left"), "{over}");
+}
+
+#[test]
+fn a_script_that_restarts_has_no_end() {
+    let mut player = player(&format!("restart = true\n{TWO}"));
+    for expected in ["one", "two", "one", "two"] {
+        assert!(ask(&mut player, "a", json!([])).contains(expected));
+    }
+}
+
+#[test]
+fn a_reply_can_wait_for_what_is_said() {
+    let mut player = player(
+        "[[replies]]\nwhen = { user = \"weather\" }\nrepeat = true\nsteps = [{ message = \"sunny\" }]\n\
+         [[replies]]\nwhen = { output = \"denied\" }\nsteps = [{ message = \"a pity\" }]\n\
+         [[replies]]\nsteps = [{ message = \"hello\" }]\n",
+    );
+    let says = |text: &str| {
+        json!([{"type": "message", "role": "user",
+                "content": [{"type": "input_text", "text": text}]}])
+    };
+    assert!(ask(&mut player, "a", says("hi")).contains("hello"));
+    for _ in 0..2 {
+        assert!(ask(&mut player, "a", says("the weather?")).contains("sunny"));
+    }
+    let output =
+        json!([{"type": "function_call_output", "call_id": "c", "output": "it was denied"}]);
+    assert!(ask(&mut player, "a", output).contains("a pity"));
+}
+
+#[test]
+fn text_comes_in_pieces_that_never_split_a_character() {
+    let mut player =
+        player("[pace]\ncharacters = 2\n[[replies]]\nsteps = [{ message = \"aéöz!\" }]\n");
+    let reply = ask(&mut player, "a", json!([]));
+    for piece in ["\"delta\":\"aé\"", "\"delta\":\"öz\"", "\"delta\":\"!\""] {
+        assert!(reply.contains(piece), "{piece} is not in: {reply}");
+    }
+}
+
+#[test]
+fn a_refusal_has_its_status_and_headers() {
+    let mut player = player("[[replies]]\nrefuse = { status = 429, retry_after = 3 }\n");
+    let reply = ask(&mut player, "a", json!([]));
+    assert!(reply.starts_with("HTTP/1.1 429"), "{reply}");
+    assert!(reply.contains("retry-after: 3\r\n"), "{reply}");
+}
+
+#[test]
+fn usage_is_what_the_script_says() {
+    let mut player =
+        player("[[replies]]\nusage = { input = 7, output = 2 }\nsteps = [{ message = \"a\" }]\n");
+    let reply = ask(&mut player, "a", json!([]));
+    assert!(reply.contains(r#""input_tokens":7"#), "{reply}");
+    assert!(reply.contains(r#""total_tokens":9"#), "{reply}");
+}

@@ -1,0 +1,270 @@
+//! From the steps of a reply to a stream of the Responses API.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::format::{Failure, Pace, PlanStep, Step, Usage};
+use crate::http_reply::HttpReply;
+use crate::sse;
+
+/// The tools that a request offers: their kinds and names, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Tools(Vec<(String, String)>);
+
+impl Tools {
+    pub(crate) fn of(request: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let tools = request["tools"].as_array().into_iter().flatten();
+        Self(
+            tools
+                .map(|tool| (text(&tool["type"]), text(&tool["name"])))
+                .collect(),
+        )
+    }
+
+    fn offers(&self, kind: &str, name: &str) -> bool {
+        self.0.iter().any(|(k, n)| k == kind && n == name)
+    }
+}
+
+/// Makes the stream of one reply.
+#[derive(Debug)]
+pub(crate) struct Speech<'a> {
+    reply: HttpReply,
+    tools: &'a Tools,
+    pace: Pace,
+    /// Tells the items of this reply from those of all others.
+    number: u64,
+    items: usize,
+    /// Bytes of what was said, and of that which was reasoning.
+    said: usize,
+    reasoned: usize,
+    over: bool,
+}
+
+impl<'a> Speech<'a> {
+    pub(crate) fn new(number: u64, tools: &'a Tools, pace: Pace) -> Self {
+        let reply = HttpReply::status(200).header("content-type", "text/event-stream");
+        let mut speech = Self {
+            reply,
+            tools,
+            pace,
+            number,
+            items: 0,
+            said: 0,
+            reasoned: 0,
+            over: false,
+        };
+        speech.event(&sse::created(&format!("resp_{number}")));
+        speech
+    }
+
+    /// The reply. `input` is the usage of the request, which ours is added to.
+    pub(crate) fn finish(mut self, usage: Option<Usage>, input: Usage) -> HttpReply {
+        if !self.over {
+            let usage = usage.unwrap_or_else(|| Usage {
+                output: tokens(self.said + self.reasoned),
+                reasoning: tokens(self.reasoned),
+                ..input
+            });
+            let id = format!("resp_{}", self.number);
+            self.event(
+                &json!({"type": "response.completed", "response": {"id": id, "usage": {
+                    "input_tokens": usage.input,
+                    "input_tokens_details": {"cached_tokens": usage.cached},
+                    "output_tokens": usage.output,
+                    "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+                    "total_tokens": usage.input + usage.output,
+                }}}),
+            );
+        }
+        self.reply
+    }
+
+    pub(crate) fn step(&mut self, step: &Step) {
+        match step {
+            Step::Message(text) => self.message(text, true),
+            Step::Unfinished(text) => self.message(text, false),
+            Step::Reasoning(text) => self.reasoning(text),
+            Step::RawReasoning(text) => self.raw_reasoning(text),
+            Step::Command(script) => self.command(script),
+            Step::Patch(patch) => self.patch(patch),
+            Step::Plan(plan) => self.function("update_plan", &json!({"plan": plan_of(plan)})),
+            Step::Tool(call) => self.function(&call.name, &Value::Object(call.arguments.clone())),
+            Step::CustomTool(call) => self.custom(&call.name, &call.input),
+            Step::Item(item) => self.item(&Value::Object(item.clone())),
+            Step::Event(event) => self.event(&Value::Object(event.clone())),
+            Step::WaitMs(millis) => self.pause(*millis),
+            Step::Raw(bytes) => self.change(|reply| reply.body(bytes.as_bytes())),
+            Step::Fail(failure) => self.fail(failure),
+            Step::Cut => self.end(HttpReply::cut),
+            Step::Stall => self.end(HttpReply::stall),
+        }
+    }
+
+    fn message(&mut self, text: &str, complete: bool) {
+        let id = self.next_id("msg");
+        let item = |text: &str| {
+            json!({"type": "message", "role": "assistant", "id": id,
+                   "content": [{"type": "output_text", "text": text, "annotations": []}]})
+        };
+        self.event(&sse::added(&item("")));
+        self.stream(text, |piece| {
+            json!({"type": "response.output_text.delta", "item_id": id, "output_index": 0,
+                   "content_index": 0, "delta": piece})
+        });
+        if complete {
+            self.event(&sse::done(&item(text)));
+        }
+        self.said += text.len();
+    }
+
+    fn reasoning(&mut self, text: &str) {
+        let id = self.next_id("rs");
+        let parts: Vec<&str> = text.split("\n\n").collect();
+        let item = |parts: &[&str]| {
+            let summary: Vec<_> = parts
+                .iter()
+                .map(|text| json!({"type": "summary_text", "text": text}))
+                .collect();
+            json!({"type": "reasoning", "id": id, "summary": summary, "encrypted_content": null})
+        };
+        self.event(&sse::added(&item(&[])));
+        for (index, part) in parts.iter().enumerate() {
+            self.event(
+                &json!({"type": "response.reasoning_summary_part.added", "item_id": id,
+                        "output_index": 0, "summary_index": index,
+                        "part": {"type": "summary_text", "text": ""}}),
+            );
+            self.stream(part, |piece| {
+                json!({"type": "response.reasoning_summary_text.delta", "item_id": id,
+                       "output_index": 0, "summary_index": index, "delta": piece})
+            });
+        }
+        self.event(&sse::done(&item(&parts)));
+        self.reasoned += text.len();
+    }
+
+    fn raw_reasoning(&mut self, text: &str) {
+        let id = self.next_id("rs");
+        let item = |content: &Value| {
+            json!({"type": "reasoning", "id": id, "summary": [], "content": content,
+                   "encrypted_content": null})
+        };
+        self.event(&sse::added(&item(&json!([]))));
+        self.stream(text, |piece| {
+            json!({"type": "response.reasoning_text.delta", "item_id": id, "output_index": 0,
+                   "content_index": 0, "delta": piece})
+        });
+        let content = json!([{"type": "reasoning_text", "text": text}]);
+        self.event(&sse::done(&item(&content)));
+        self.reasoned += text.len();
+    }
+
+    fn command(&mut self, script: &str) {
+        let argv = json!(["bash", "-lc", script]);
+        if self.tools.offers("function", "exec_command") {
+            self.function("exec_command", &json!({ "cmd": script }));
+        } else if self.tools.offers("function", "shell") {
+            self.function("shell", &json!({ "command": argv }));
+        } else if self.tools.0.iter().any(|(kind, _)| kind == "local_shell") {
+            let call_id = self.next_id("call");
+            self.item(&json!({"type": "local_shell_call", "call_id": call_id,
+                              "status": "completed",
+                              "action": {"type": "exec", "command": argv}}));
+        } else {
+            self.function("shell_command", &json!({ "command": script }));
+        }
+        self.said += script.len();
+    }
+
+    fn patch(&mut self, patch: &str) {
+        if self.tools.offers("function", "apply_patch") {
+            self.function("apply_patch", &json!({ "input": patch }));
+        } else {
+            self.custom("apply_patch", patch);
+        }
+    }
+
+    fn function(&mut self, name: &str, arguments: &Value) {
+        let (id, call_id) = (self.next_id("fc"), self.next_id("call"));
+        let arguments = arguments.to_string();
+        self.said += arguments.len();
+        self.item(
+            &json!({"type": "function_call", "id": id, "call_id": call_id, "name": name,
+                          "arguments": arguments}),
+        );
+    }
+
+    fn custom(&mut self, name: &str, input: &str) {
+        let (id, call_id) = (self.next_id("ctc"), self.next_id("call"));
+        self.said += input.len();
+        self.item(
+            &json!({"type": "custom_tool_call", "id": id, "call_id": call_id, "name": name,
+                          "input": input, "status": "completed"}),
+        );
+    }
+
+    fn item(&mut self, item: &Value) {
+        self.event(&sse::added(item));
+        self.event(&sse::done(item));
+    }
+
+    fn fail(&mut self, failure: &Failure) {
+        let Failure { code, message } = failure;
+        self.event(&sse::failed(code, message));
+        self.over = true;
+    }
+
+    fn end(&mut self, fault: impl FnOnce(HttpReply) -> HttpReply) {
+        self.change(fault);
+        self.over = true;
+    }
+
+    /// Text, piece by piece.
+    fn stream(&mut self, text: &str, event: impl Fn(&str) -> Value) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = rest.char_indices().nth(self.pace.characters);
+            let (piece, left) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+            self.event(&event(piece));
+            self.pause(self.pace.every_ms);
+            rest = left;
+        }
+    }
+
+    fn event(&mut self, event: &Value) {
+        self.change(|reply| reply.body(sse::frame(event)));
+    }
+
+    fn pause(&mut self, millis: u64) {
+        if millis > 0 {
+            self.change(|reply| reply.pause(Duration::from_millis(millis)));
+        }
+    }
+
+    fn change(&mut self, change: impl FnOnce(HttpReply) -> HttpReply) {
+        self.reply = change(std::mem::take(&mut self.reply));
+    }
+
+    fn next_id(&mut self, kind: &str) -> String {
+        self.items += 1;
+        format!("{kind}_{}_{}", self.number, self.items)
+    }
+}
+
+/// About how many tokens a text comes to.
+pub(crate) fn tokens(bytes: usize) -> i64 {
+    i64::try_from(bytes.div_ceil(4)).unwrap_or(i64::MAX)
+}
+
+fn plan_of(plan: &[PlanStep]) -> Vec<Map<String, Value>> {
+    let step = |step: &PlanStep| {
+        let mut fields = Map::new();
+        fields.insert("step".to_owned(), json!(step.step));
+        fields.insert("status".to_owned(), json!(step.status));
+        fields
+    };
+    plan.iter().map(step).collect()
+}
