@@ -16,6 +16,8 @@ mod proto;
 mod proto_forms;
 #[cfg(target_os = "linux")]
 mod scenarios;
+#[cfg(target_os = "linux")]
+mod trace_record;
 mod trace_reduce;
 mod trace_view;
 mod typescript;

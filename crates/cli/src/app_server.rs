@@ -13,6 +13,7 @@ use crate::generate;
 use crate::host::EngineHost;
 use crate::scripted_model::ScriptedModel;
 use crate::settings_flags::SettingsFlags;
+use crate::wiring::Tracing;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -81,6 +82,7 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
 fn serve_stdio(settings: &SettingsFlags, scenario: Option<&Path>) -> anyhow::Result<()> {
     start_log();
     let scenario = scenario.map(Scenario::load).transpose()?;
+    let tracing = Tracing::from_environment();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -88,10 +90,10 @@ fn serve_stdio(settings: &SettingsFlags, scenario: Option<&Path>) -> anyhow::Res
         .context("cannot start the runtime")?;
     let served = runtime.block_on(async {
         let host = match scenario {
-            None => EngineHost::new(settings.overrides()?, None)?,
+            None => EngineHost::new(settings.overrides()?, None, tracing.clone())?,
             Some(scenario) => {
                 let (below, model) = ScriptedModel::start(scenario).await?;
-                EngineHost::new(settings.over(below)?, Some(model))?
+                EngineHost::new(settings.over(below)?, Some(model), tracing.clone())?
             }
         };
         let server = Server::new(Arc::new(host));
@@ -99,6 +101,7 @@ fn serve_stdio(settings: &SettingsFlags, scenario: Option<&Path>) -> anyhow::Res
     });
     // A read of standard input that nobody will answer must not keep the process.
     runtime.shutdown_background();
+    tracing.finish();
     served
 }
 

@@ -10,7 +10,7 @@ use codex_config::{Config, Overrides};
 use codex_core::ThreadManager;
 
 use crate::scripted_model::ScriptedModel;
-use crate::wiring;
+use crate::wiring::{self, Tracing};
 
 /// Loads configuration and keeps an engine for each provider and client that was asked for.
 #[derive(Debug)]
@@ -20,17 +20,23 @@ pub(crate) struct EngineHost {
     cwd: PathBuf,
     scripted: Option<ScriptedModel>,
     engines: Mutex<HashMap<String, Arc<ThreadManager>>>,
+    tracing: Tracing,
 }
 
 impl EngineHost {
     /// With a scripted model, no request ever goes to another one, whatever is configured.
-    pub(crate) fn new(flags: Overrides, scripted: Option<ScriptedModel>) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        flags: Overrides,
+        scripted: Option<ScriptedModel>,
+        tracing: Tracing,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
             flags,
             scripted,
             home: wiring::home()?,
             cwd: std::env::current_dir().context("cannot tell the working folder")?,
             engines: Mutex::default(),
+            tracing,
         })
     }
 
@@ -61,7 +67,7 @@ impl EngineHost {
         }
         let identity = wiring::identity(&originator(client), Some(client));
         let ports = wiring::ports(provider, identity)?;
-        let engine = Arc::new(ThreadManager::new(ports));
+        let engine = Arc::new(self.tracing.engine(ports));
         engines.insert(key, Arc::clone(&engine));
         Ok(engine)
     }

@@ -17,7 +17,7 @@ use codex_protocol::{
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
 use crate::settings_flags::SettingsFlags;
-use crate::wiring;
+use crate::wiring::{self, Tracing};
 
 /// A line longer than this is an error.
 const LINE_LIMIT: usize = 64 * 1024 * 1024;
@@ -36,13 +36,15 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
+    let tracing = Tracing::from_environment();
     let served = runtime.block_on(async {
         let cwd = std::env::current_dir().context("cannot tell the working folder")?;
         let config = wiring::load_config(&cwd, &overrides, &RequestParams::default())?;
-        Proto::start(config, &cwd)?.serve().await
+        Proto::start(config, &cwd, tracing.clone())?.serve().await
     });
     // A read of standard input that nobody will answer must not keep the process.
     runtime.shutdown_background();
+    tracing.finish();
     served
 }
 
@@ -50,6 +52,7 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
 struct Proto {
     config: Config,
     session: SessionConfig,
+    tracing: Tracing,
     manager: ThreadManager,
     thread: Thread,
     events: Events,
@@ -57,14 +60,15 @@ struct Proto {
 }
 
 impl Proto {
-    fn start(config: Config, cwd: &Path) -> anyhow::Result<Self> {
+    fn start(config: Config, cwd: &Path, tracing: Tracing) -> anyhow::Result<Self> {
         let session = wiring::session_config(&config, cwd)?;
         let provider = wiring::provider(&config.model.provider)?;
-        let manager = ThreadManager::new(wiring::ports(provider, identity())?);
-        let Started { thread, events } = manager.start(session.clone(), None)?;
+        let manager = tracing.engine(wiring::ports(provider, identity())?);
+        let Started { thread, events } = manager.start(session.clone())?;
         Ok(Self {
             config,
             session,
+            tracing,
             manager,
             thread,
             events,
@@ -143,10 +147,10 @@ impl Proto {
             }
             None => wiring::provider(&self.config.model.provider)?,
         };
-        let manager = ThreadManager::new(wiring::ports(provider, identity())?);
+        let manager = self.tracing.engine(wiring::ports(provider, identity())?);
         let Started { thread, events } = match configure.resume_path.map(PathBuf::from) {
-            Some(path) => manager.resume(&path, session.clone(), None)?,
-            None => manager.start(session.clone(), None)?,
+            Some(path) => manager.resume(&path, session.clone())?,
+            None => manager.start(session.clone())?,
         };
         self.manager.close(self.thread.id()).await;
         (self.session, self.manager) = (session, manager);

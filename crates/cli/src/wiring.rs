@@ -6,20 +6,23 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use codex_app_server::ClientName;
 use codex_config::{Config, Environment, Feature, LoadRequest, ModelProvider, Overrides};
 use codex_config::{RequestParams, Variables, resolve_home};
 use codex_core::{
-    Features, Ports, ProjectDocs, ProviderModel, RandomIds, SessionConfig, SystemClock,
-    SystemProcesses,
+    Features, Observers, Ports, ProjectDocs, ProviderModel, RandomIds, SessionConfig, SystemClock,
+    SystemProcesses, ThreadManager,
 };
 use codex_exec::Launcher;
 use codex_model_client::{
     ClientIdentity, FixedCredential, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
     Platform, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
 };
+use codex_rollout_trace::format::ROOT_VARIABLE;
+use codex_session_trace::Traces;
 use serde_json::json;
 
 pub(crate) const ORIGINATOR: &str = "codex_cli_rs";
@@ -63,6 +66,35 @@ pub(crate) fn identity(originator: &str, client: Option<&ClientName>) -> ClientI
     };
     let client = client.map(|client| (client.name.as_str(), client.version.as_str()));
     ClientIdentity::new(originator, env!("CARGO_PKG_VERSION"), platform, client)
+}
+
+/// How long the end of the process waits for the disk to take what was traced.
+const TRACE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The traces of this process, if they are asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tracing(Option<Arc<Traces>>);
+
+impl Tracing {
+    pub(crate) fn from_environment() -> Self {
+        let root = std::env::var_os(ROOT_VARIABLE).filter(|root| !root.is_empty());
+        Self(root.map(|root| Arc::new(Traces::below(root))))
+    }
+
+    /// An engine whose threads are traced.
+    pub(crate) fn engine(&self, ports: Ports) -> ThreadManager {
+        let traces = self.0.clone();
+        ThreadManager::new(ports).observed_by(traces.map(|traces| traces as Arc<dyn Observers>))
+    }
+
+    /// Waits until everything is written, but not for long.
+    pub(crate) fn finish(&self) {
+        if let Some(traces) = &self.0
+            && !traces.flush(TRACE_PATIENCE)
+        {
+            tracing::warn!("the end of a trace is not written");
+        }
+    }
 }
 
 /// The ports of this machine, with the models of a provider.

@@ -143,10 +143,7 @@ async fn resume() {
     let cost = measure(1, async |_| {
         let mut config = SessionConfig::new(bench.home.path(), bench.home.path(), "model");
         config.replay_events = false;
-        thread = bench
-            .manager
-            .resume(&path, config, None)
-            .expect("a rollout");
+        thread = bench.manager.resume(&path, config).expect("a rollout");
     })
     .await;
     row("resuming 5,000 turns", cost);
@@ -228,7 +225,7 @@ impl Bench {
         let mut config = SessionConfig::new(self.home.path(), self.home.path(), "model");
         config.approval_policy = AskForApproval::Never;
         config.sandbox_policy = SandboxPolicy::DangerFullAccess;
-        self.manager.start(config, None).expect("a thread")
+        self.manager.start(config).expect("a thread")
     }
 
     /// One turn, up to the event that ends it.

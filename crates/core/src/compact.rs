@@ -62,6 +62,10 @@ impl<'a> CompactionItem<'a> {
         voice.item_started(item.clone());
         Self { voice, item }
     }
+
+    fn id(&self) -> &str {
+        self.item.id().unwrap_or_default()
+    }
 }
 
 impl Drop for CompactionItem<'_> {
@@ -98,7 +102,7 @@ impl Turn<'_> {
 
     pub(crate) async fn compact(&mut self, phase: Phase) -> Result<(), Halt> {
         let item = CompactionItem::start(self.voice, self.scope.services.ids.item());
-        let summary = self.summary().await?;
+        let summary = self.summary(item.id()).await?;
         let texts = user_texts(&self.conversation.history);
         let mut items = compacted_history(&texts, &summary);
         self.conversation.told = None;
@@ -108,7 +112,7 @@ impl Turn<'_> {
             items.splice(at..at, told);
             self.conversation.told = Some(context::told(&self.scope.settings));
         }
-        self.replace_history(items, summary);
+        self.replace_history(items, summary, item.id());
         drop(item);
         let message = "Long threads and repeated compaction make the model less accurate. Start a \
                        new thread when you can."
@@ -117,7 +121,12 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn replace_history(&mut self, mut items: Vec<ResponseItem>, message: String) {
+    fn replace_history(&mut self, mut items: Vec<ResponseItem>, message: String, id: &str) {
+        if let Some(observer) = self.scope.services.emitter.observer() {
+            let images = self.scope.settings.model.images;
+            let before = self.conversation.history.prompt(images);
+            observer.compacted(self.voice.turn(), id, before, &items);
+        }
         let old = self.conversation.history.entries();
         let ghosts = old.iter().filter(|entry| entry.kind == Kind::Ghost);
         items.extend(ghosts.map(|entry| entry.item().clone()));
@@ -141,7 +150,7 @@ impl Turn<'_> {
     }
 
     /// Lets the model write a summary. When even that is too much the oldest items go.
-    async fn summary(&mut self) -> Result<String, Halt> {
+    async fn summary(&mut self, id: &str) -> Result<String, Halt> {
         let mut input = self
             .conversation
             .history
@@ -153,7 +162,7 @@ impl Turn<'_> {
         let most = self.scope.services.config.stream_max_retries;
         let mut repeats = 0;
         loop {
-            let error = match self.summary_attempt(input.clone()).await {
+            let error = match self.summary_attempt(input.clone(), id).await {
                 Ok(text) => return Ok(text),
                 Err(Halt::Stopped) => return Err(Halt::Stopped),
                 Err(Halt::Failed(error)) => error,
@@ -173,13 +182,17 @@ impl Turn<'_> {
         }
     }
 
-    async fn summary_attempt(&mut self, input: Vec<Encoded<ResponseItem>>) -> Result<String, Halt> {
+    async fn summary_attempt(
+        &mut self,
+        input: Vec<Encoded<ResponseItem>>,
+        id: &str,
+    ) -> Result<String, Halt> {
         let request = ModelRequest {
             input,
             tools: crate::tools::no_tools(),
             parallel_tool_calls: false,
             output_schema: None,
-            ..self.request()
+            ..self.request(Some(id))
         };
         let stop = &self.scope.stop;
         let mut stream = tokio::select! {

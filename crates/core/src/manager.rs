@@ -13,7 +13,7 @@ use crate::config::SessionConfig;
 use crate::context::{self, read_project_docs};
 use crate::conversation::Conversation;
 use crate::events::{Emitter, Events};
-use crate::ports::{Clock, Ids, Model, Observer, Processes};
+use crate::ports::{Beginning, Clock, Ids, Model, Observers, Processes};
 use crate::session::{MAILBOX, Mail, Services, Session};
 use crate::thread::Thread;
 
@@ -68,6 +68,7 @@ pub enum ForkAt {
 #[derive(Debug)]
 pub struct ThreadManager {
     ports: Ports,
+    observers: Option<Arc<dyn Observers>>,
     threads: Mutex<HashMap<ThreadId, Thread>>,
 }
 
@@ -77,24 +78,26 @@ impl ThreadManager {
     pub fn new(ports: Ports) -> Self {
         Self {
             ports,
+            observers: None,
             threads: Mutex::default(),
         }
+    }
+
+    /// The same, with every thread shown to those who may want to watch it.
+    #[must_use]
+    pub fn observed_by(self, observers: Option<Arc<dyn Observers>>) -> Self {
+        Self { observers, ..self }
     }
 
     /// Starts a new thread.
     ///
     /// # Errors
     /// The configuration is not usable.
-    pub fn start(
-        &self,
-        config: SessionConfig,
-        observer: Option<Arc<dyn Observer>>,
-    ) -> Result<Started, StartError> {
+    pub fn start(&self, config: SessionConfig) -> Result<Started, StartError> {
         let id = self.ports.ids.thread();
         self.launch(Origin {
             id,
             config,
-            observer,
             lines: Vec::new(),
             file: File::New,
             forked_from: None,
@@ -105,12 +108,7 @@ impl ThreadManager {
     ///
     /// # Errors
     /// The file cannot be read, or the thread is loaded already.
-    pub fn resume(
-        &self,
-        path: &Path,
-        mut config: SessionConfig,
-        observer: Option<Arc<dyn Observer>>,
-    ) -> Result<Started, StartError> {
+    pub fn resume(&self, path: &Path, mut config: SessionConfig) -> Result<Started, StartError> {
         let loaded = codex_rollout::load(path)?;
         inherit(&mut config, &loaded);
         let id = loaded.meta.id.clone();
@@ -121,7 +119,6 @@ impl ThreadManager {
         self.launch(Origin {
             id,
             config,
-            observer,
             lines: loaded.items,
             file,
             forked_from: None,
@@ -137,7 +134,6 @@ impl ThreadManager {
         source: &Path,
         at: ForkAt,
         mut config: SessionConfig,
-        observer: Option<Arc<dyn Observer>>,
     ) -> Result<Started, StartError> {
         let loaded = codex_rollout::load(source)?;
         inherit(&mut config, &loaded);
@@ -147,7 +143,6 @@ impl ThreadManager {
         self.launch(Origin {
             id,
             config,
-            observer,
             lines,
             file: File::New,
             forked_from,
@@ -194,13 +189,20 @@ impl ThreadManager {
         let Origin {
             id,
             config,
-            observer,
             lines,
             file,
             forked_from,
         } = origin;
         let log = self.log(&id, &config, &file);
         let path = log.as_ref().map(|log| Arc::from(log.path()));
+        let observer = self.observers.as_ref().and_then(|observers| {
+            observers.observe(&Beginning {
+                thread: &id,
+                config: &config,
+                rollout_path: path.as_deref(),
+                is_resumed: matches!(file, File::Existing(_)),
+            })
+        });
         let clock = Arc::clone(&self.ports.clock);
         let (emitter, events) = Emitter::new(id.clone(), log, config.detail, clock, observer);
         let (sender, mailbox) = mpsc::channel(MAILBOX);
@@ -275,7 +277,6 @@ impl ThreadManager {
 struct Origin {
     id: ThreadId,
     config: SessionConfig,
-    observer: Option<Arc<dyn Observer>>,
     lines: Vec<RolloutItem>,
     file: File,
     forked_from: Option<ThreadId>,

@@ -35,11 +35,13 @@ pub(crate) struct Call<'a> {
     pub(crate) path: &'a str,
     pub(crate) query: &'a [(&'a str, &'a str)],
     pub(crate) body: Option<Bytes>,
+    /// The body for those who watch, if they are to hear of the call.
+    pub(crate) shown: Option<Bytes>,
     pub(crate) context: &'a RequestContext,
     pub(crate) purpose: Purpose,
 }
 
-/// What a call is for, which decides on its headers and on who hears of it.
+/// What a call is for, which decides on its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Turn,
@@ -100,14 +102,13 @@ impl HttpModelClient {
         call: &Call<'_>,
         authorization: &Authorization,
     ) -> Result<Response, ModelError> {
-        let observer = call.context.observer.as_ref();
-        let observer = observer.filter(|_| call.purpose == Purpose::Turn);
-        let body = call.body.as_deref().unwrap_or_default();
-        let attempt_id = observer.and_then(|observer| observer.started(body));
+        let watched = call.context.observer.as_ref().zip(call.shown.as_ref());
+        let attempt_id =
+            watched.and_then(|(observer, body)| observer.started(&self.provider, body));
         let outgoing = self.outgoing(call, authorization, attempt_id);
         let sent = self.send_with_retries(&outgoing).await;
         sent.map_err(|Failure { error, request_id }| {
-            if let Some(observer) = observer {
+            if let Some((observer, _)) = watched {
                 observer.failed(request_id.as_deref(), &error);
             }
             error

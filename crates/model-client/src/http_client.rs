@@ -10,6 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use codex_protocol::ResponseItem;
+use futures::StreamExt;
 use reqwest::Method;
 use reqwest::Response;
 use serde::Deserialize;
@@ -24,6 +25,7 @@ use crate::credential::CredentialSource;
 use crate::environment::Environment;
 use crate::error::ModelError;
 use crate::error_reply::request_id;
+use crate::event::Completion;
 use crate::exchange::Call;
 use crate::exchange::Purpose;
 use crate::exchange::read_body;
@@ -40,6 +42,7 @@ use crate::responses;
 use crate::responses::ResponsesDecoder;
 use crate::stream::EventReader;
 use crate::stream::ModelStream;
+use crate::watch::Watch;
 
 const MODELS_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest reply that is not a stream.
@@ -89,15 +92,22 @@ impl HttpModelClient {
 
     async fn stream_responses(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
         let body = responses::stream_body(request, &self.provider).map_err(unencodable)?;
-        let response = self.post_turn("responses", body, &request.context).await?;
+        let body = Bytes::from(body);
+        let shown = Some(body.clone());
+        let response = self.post_turn("responses", body, shown, request).await?;
         let decoder = ResponsesDecoder::new(server_model(response.headers()));
         Ok(self.read(response, decoder, &request.context))
     }
 
     async fn stream_chat(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
-        let body = chat::body(request).map_err(unencodable)?;
+        let body = Bytes::from(chat::body(request).map_err(unencodable)?);
         let path = "chat/completions";
-        let response = self.post_turn(path, body, &request.context).await?;
+        let shown = match request.context.observer {
+            None => None,
+            Some(_) => responses::stream_body(request, &self.provider).ok(),
+        };
+        let shown = shown.map(Bytes::from);
+        let response = self.post_turn(path, body, shown, request).await?;
         let decoder = chat::ChatDecoder::new(&request.tools);
         Ok(self.read(response, decoder, &request.context))
     }
@@ -105,15 +115,17 @@ impl HttpModelClient {
     async fn post_turn(
         &self,
         path: &str,
-        body: Vec<u8>,
-        context: &RequestContext,
+        body: Bytes,
+        shown: Option<Bytes>,
+        request: &ModelRequest,
     ) -> Result<Response, ModelError> {
         self.exchange(&Call {
             method: Method::POST,
             path,
             query: &[],
-            body: Some(Bytes::from(body)),
-            context,
+            body: Some(body),
+            shown,
+            context: &request.context,
             purpose: Purpose::Turn,
         })
         .await
@@ -129,7 +141,14 @@ impl HttpModelClient {
         let request_id = request_id(response.headers());
         let idle_timeout = self.provider.stream_idle_timeout();
         let reader = EventReader::new(response.into(), decoder, first, idle_timeout);
-        ModelStream::new(reader).with_request_id(request_id)
+        let stream = match &context.observer {
+            None => ModelStream::new(reader),
+            Some(observer) => {
+                let mut watch = Watch::new(Arc::clone(observer), request_id.clone());
+                ModelStream::new(reader.inspect(move |event| watch.see(event)))
+            }
+        };
+        stream.with_request_id(request_id)
     }
 
     async fn fetch_models(&self) -> Result<ModelList, ModelError> {
@@ -139,6 +158,7 @@ impl HttpModelClient {
                 path: "models",
                 query: &[("client_version", self.surroundings.identity.short_version())],
                 body: None,
+                shown: None,
                 context: &RequestContext::default(),
                 purpose: Purpose::Models,
             })
@@ -168,20 +188,32 @@ impl ModelClient for HttpModelClient {
             return Ok(Vec::new());
         }
         let body = responses::compact_body(request, &self.provider).map_err(unencodable)?;
+        let body = Bytes::from(body);
         let response = self
             .exchange(&Call {
                 method: Method::POST,
                 path: "responses/compact",
                 query: &[],
-                body: Some(Bytes::from(body)),
+                shown: Some(body.clone()),
+                body: Some(body),
                 context: &request.context,
                 purpose: Purpose::Compaction,
             })
             .await?;
-        let body = read_body(response, MAX_REPLY_BYTES).await?;
-        let reply: CompactReply = serde_json::from_slice(&body)
-            .map_err(|error| ModelError::disconnected(format!("unreadable reply: {error}")))?;
-        Ok(reply.output)
+        let observer = request.context.observer.as_ref();
+        let request_id = request_id(response.headers());
+        let mut watch = observer.map(|observer| Watch::new(Arc::clone(observer), request_id));
+        let reply = read_compacted(response).await;
+        if let Some(watch) = &mut watch {
+            match &reply {
+                Ok(items) => {
+                    items.iter().for_each(|item| watch.item(item));
+                    watch.complete(&Completion::default());
+                }
+                Err(error) => watch.fail(error),
+            }
+        }
+        reply
     }
 
     async fn models(&self) -> Result<ModelList, ModelError> {
@@ -195,6 +227,13 @@ impl ModelClient for HttpModelClient {
     fn provider(&self) -> &Provider {
         &self.provider
     }
+}
+
+async fn read_compacted(response: Response) -> Result<Vec<ResponseItem>, ModelError> {
+    let body = read_body(response, MAX_REPLY_BYTES).await?;
+    let reply: CompactReply = serde_json::from_slice(&body)
+        .map_err(|error| ModelError::disconnected(format!("unreadable reply: {error}")))?;
+    Ok(reply.output)
 }
 
 #[derive(Deserialize)]

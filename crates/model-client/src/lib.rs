@@ -31,6 +31,7 @@ mod sse;
 mod stream;
 mod tool_spec;
 mod usage_limit;
+mod watch;
 
 pub use catalog::*;
 pub use client::ModelClient;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
+use bytes::Bytes;
 use codex_protocol::ReasoningEffort;
 use codex_protocol::ReasoningSummary;
 use codex_protocol::ResponseItem;
@@ -14,6 +15,8 @@ use serde_json::Value;
 
 use crate::encoded::Encoded;
 use crate::error::ModelError;
+use crate::event::Completion;
+use crate::provider::Provider;
 use crate::tool_spec::ToolSpec;
 
 /// One request to a model.
@@ -96,14 +99,25 @@ impl TurnState {
     }
 }
 
-/// Watches a request being sent, for evidence. What it does must be quick and cannot fail.
+/// Watches a request and its response, for evidence. What it does must be quick and cannot fail.
 ///
 /// One request can take several attempts, when a login is renewed in between. Silent repeats of the
-/// first retry layer are not attempts of their own.
+/// first retry layer are not attempts of their own. An attempt that begins has one end at most, and
+/// none if it is given up before the server replies.
 pub trait AttemptObserver: Send + Sync + fmt::Debug {
-    /// An attempt begins, with this body. The answer goes out as the attempt's id.
-    fn started(&self, body: &[u8]) -> Option<String>;
+    /// An attempt begins, with this body in the form of the Responses API. The answer goes out as the
+    /// attempt's id.
+    fn started(&self, provider: &Provider, body: &Bytes) -> Option<String>;
 
-    /// The attempt that began last got no stream.
+    /// An item of the response is complete.
+    fn item(&self, item: &ResponseItem);
+
+    /// The response is complete.
+    fn completed(&self, request_id: Option<&str>, completion: &Completion);
+
+    /// The attempt got no response, or only a part of one.
     fn failed(&self, request_id: Option<&str>, error: &ModelError);
+
+    /// Nobody wants the rest of the response.
+    fn dropped(&self, request_id: Option<&str>);
 }

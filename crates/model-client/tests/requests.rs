@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use codex_model_client::AttemptObserver;
+use codex_model_client::Completion;
 use codex_model_client::Credential;
 use codex_model_client::CredentialError;
 use codex_model_client::CredentialSource;
@@ -16,9 +18,11 @@ use codex_model_client::FixedCredential;
 use codex_model_client::ModelClient;
 use codex_model_client::ModelError;
 use codex_model_client::ModelEvent;
+use codex_model_client::Provider;
 use codex_model_client::Recovery;
 use codex_model_client::Secret;
 use codex_protocol::CodexErrorInfo;
+use codex_protocol::ResponseItem;
 use codex_test_support::HttpReply;
 use codex_test_support::sse;
 use serde_json::json;
@@ -244,17 +248,38 @@ async fn a_login_that_cannot_be_renewed_is_an_error() {
 #[derive(Debug, Default)]
 struct Evidence(Mutex<Vec<String>>);
 
+impl Evidence {
+    fn note(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+}
+
 impl AttemptObserver for Evidence {
-    fn started(&self, body: &[u8]) -> Option<String> {
+    fn started(&self, provider: &Provider, body: &Bytes) -> Option<String> {
         let mut lines = self.0.lock().unwrap();
-        lines.push(format!("started {}", &String::from_utf8_lossy(body)[..12]));
+        let body = String::from_utf8_lossy(body);
+        lines.push(format!("started {} {}", provider.name, &body[..12]));
         Some(format!("attempt-{}", lines.len()))
+    }
+
+    fn item(&self, item: &ResponseItem) {
+        self.note(format!("item {:?}", item.id()));
+    }
+
+    fn completed(&self, request_id: Option<&str>, completion: &Completion) {
+        self.note(format!(
+            "completed {request_id:?} {}",
+            completion.response_id
+        ));
     }
 
     fn failed(&self, request_id: Option<&str>, error: &ModelError) {
         let status = error.http_status();
-        let line = format!("failed {request_id:?} {status:?}");
-        self.0.lock().unwrap().push(line);
+        self.note(format!("failed {request_id:?} {status:?}"));
+    }
+
+    fn dropped(&self, request_id: Option<&str>) {
+        self.note(format!("dropped {request_id:?}"));
     }
 }
 
@@ -265,10 +290,13 @@ async fn attempts_are_observed_and_silent_repeats_are_not() {
     let mut request = request();
     request.context.observer = Some(Arc::<Evidence>::clone(&evidence));
     assert_eq!(setup.ask(&request).await.1, None);
+    let name = &setup.provider.name;
     let expected = [
-        "started {\"model\":\"m\"",
-        "failed Some(\"r\") Some(401)",
-        "started {\"model\":\"m\"",
+        format!("started {name} {{\"model\":\"m\""),
+        "failed Some(\"r\") Some(401)".to_owned(),
+        format!("started {name} {{\"model\":\"m\""),
+        "item Some(\"msg\")".to_owned(),
+        "completed None resp".to_owned(),
     ];
     assert_eq!(*evidence.0.lock().unwrap(), expected);
     let ids: Vec<_> = setup
@@ -281,6 +309,22 @@ async fn attempts_are_observed_and_silent_repeats_are_not() {
         ids,
         ["attempt-1", "attempt-3"].map(|id| Some(id.to_owned()))
     );
+}
+
+#[tokio::test]
+async fn a_response_that_is_cut_off_or_given_up_is_observed() {
+    let evidence = Arc::new(Evidence::default());
+    let mut request = request();
+    request.context.observer = Some(Arc::<Evidence>::clone(&evidence));
+    let events = sse::text("hello");
+    let cut = HttpReply::stream(&events[..events.len() - 1]).header("x-request-id", "r1");
+    let setup = Setup::new([cut, hello().header("x-request-id", "r2")]).await;
+    assert!(setup.ask(&request).await.1.is_some());
+    drop(setup.stream(&request).await.unwrap());
+    let lines = evidence.0.lock().unwrap().clone();
+    assert_eq!(lines[2], "failed Some(\"r1\") None");
+    assert_eq!(lines[4], "dropped Some(\"r2\")");
+    assert_eq!(lines.len(), 5);
 }
 
 #[tokio::test]

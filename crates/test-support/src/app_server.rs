@@ -34,10 +34,25 @@ impl AppServer {
 
     /// Starts it with these further arguments.
     pub fn start_with(program: &str, home: &Path, arguments: &[&str]) -> io::Result<Self> {
+        Self::spawn(program, home, arguments, &[])
+    }
+
+    /// Starts it with these environment variables.
+    pub fn start_in(program: &str, home: &Path, variables: &[(&str, &Path)]) -> io::Result<Self> {
+        Self::spawn(program, home, &[], variables)
+    }
+
+    fn spawn(
+        program: &str,
+        home: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &Path)],
+    ) -> io::Result<Self> {
         let mut child = Command::new(program)
             .arg("app-server")
             .args(arguments)
             .env("CODEX_HOME", home)
+            .envs(variables.iter().copied())
             .current_dir(home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -54,7 +54,7 @@ async fn open_new(
     config.ephemeral = params.ephemeral.unwrap_or_default();
     config.raw_items = params.experimental_raw_events;
     config.dynamic_tools = tools.into_iter().map(engine_tool).collect();
-    let started = manager.start(config.clone(), None);
+    let started = manager.start(config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;
     opened(server, manager, started, &config, String::new()).await
 }
@@ -115,7 +115,7 @@ async fn open_stored(
     let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
     settings.cwd.get_or_insert_with(stored_cwd);
     let Prepared { manager, config } = prepare(server, settings).await?;
-    let started = manager.resume(&path, config.clone(), None);
+    let started = manager.resume(&path, config.clone());
     let started = started.map_err(|error| failed("resuming", &error))?;
     let preview = preview_of(&loaded.items);
     let (actor, facts) = opened(server, manager, started, &config, preview).await?;
@@ -165,7 +165,7 @@ async fn fork_stored(
         mut config,
     } = prepare(server, settings).await?;
     config.ephemeral = params.ephemeral;
-    let started = manager.fork(&path, ForkAt::End, config.clone(), None);
+    let started = manager.fork(&path, ForkAt::End, config.clone());
     let started = started.map_err(|error| failed("forking", &error))?;
     let preview = preview_of(&loaded.items);
     let (actor, facts) = opened(server, manager, started, &config, preview).await?;

@@ -16,6 +16,6 @@ pub use model::{
     Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,
     ReasoningRequest, Retry, ShellKind,
 };
-pub use observer::Observer;
+pub use observer::{Asked, Beginning, Observer, Observers};
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;

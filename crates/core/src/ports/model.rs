@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_model_client::{Encoded, ToolSpec, TurnState};
+use codex_model_client::{AttemptObserver, Encoded, ToolSpec, TurnState};
 use codex_protocol::{
     CodexErrorInfo, RateLimitSnapshot, ReasoningEffort, ReasoningSummary, ResponseItem,
     ServiceTier, ThreadId, TokenUsage, TruncationMode, TruncationPolicy, Verbosity,
@@ -52,6 +52,8 @@ pub struct ModelRequest {
     pub output_schema: Option<Arc<Value>>,
     /// Where the provider wants the requests of this turn; shared by all of them.
     pub turn_state: TurnState,
+    /// Who wants to know of each time the request is sent.
+    pub observer: Option<Arc<dyn AttemptObserver>>,
 }
 
 /// How to reason.

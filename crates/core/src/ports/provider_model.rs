@@ -66,6 +66,7 @@ fn request_of(request: ModelRequest) -> client::ModelRequest {
         context: RequestContext {
             thread_id: request.thread_id.0,
             turn_state: request.turn_state,
+            observer: request.observer,
             ..RequestContext::default()
         },
     }

@@ -136,15 +136,7 @@ impl Calls {
     pub(crate) fn start(&mut self, scope: &TurnScope, call: Call, item: ResponseItem) {
         let (scope, turnstile) = (scope.clone(), Arc::clone(&self.turnstile));
         self.running.push_back(Box::pin(async move {
-            if let Some(observer) = scope.services.emitter.observer() {
-                observer.tool_dispatched(&scope.settings.id, &item);
-            }
-            let output = run(&scope, &call, &turnstile).await;
-            let output = call.answer(output);
-            if let Some(observer) = scope.services.emitter.observer() {
-                observer.tool_answered(&scope.settings.id, &output);
-            }
-            output
+            run(&scope, &call, item, &turnstile).await
         }));
     }
 
@@ -166,32 +158,49 @@ impl Calls {
 }
 
 /// Runs one call. Whatever happens the model gets an output.
-async fn run(scope: &TurnScope, call: &Call, turnstile: &RwLock<()>) -> FunctionCallOutputBody {
+async fn run(
+    scope: &TurnScope,
+    call: &Call,
+    item: ResponseItem,
+    turnstile: &RwLock<()>,
+) -> ResponseItem {
     let started = scope.services.clock.elapsed();
     let ran = tokio::select! {
         biased;
         () = scope.stop.stopped() => Err(ToolFailure::Aborted),
-        ran = AssertUnwindSafe(dispatch(scope, call, turnstile)).catch_unwind() => {
+        ran = AssertUnwindSafe(dispatch(scope, call, item, turnstile)).catch_unwind() => {
             ran.unwrap_or_else(|_| Err(ToolFailure::Model(format!("tool {} crashed", call.name))))
         }
     };
-    match ran {
-        Ok(output) => output,
-        Err(ToolFailure::Model(text)) => FunctionCallOutputBody::Text(text),
+    let (output, error) = match ran {
+        Ok(output) => (output, None),
+        Err(ToolFailure::Model(text)) => (FunctionCallOutputBody::Text(text.clone()), Some(text)),
         Err(ToolFailure::Aborted) => {
             scope.stop.stop(TurnAbortReason::Interrupted);
             let after = scope.services.clock.elapsed().saturating_sub(started);
-            FunctionCallOutputBody::Text(call.aborted(after))
+            return call.answer(FunctionCallOutputBody::Text(call.aborted(after)));
         }
+    };
+    let output = call.answer(output);
+    if let Some(observer) = scope.services.emitter.observer() {
+        observer.tool_ended(&scope.settings.id, &output, error.as_deref());
     }
+    output
 }
 
 async fn dispatch(
     scope: &TurnScope,
     call: &Call,
+    item: ResponseItem,
     turnstile: &RwLock<()>,
 ) -> Result<FunctionCallOutputBody, ToolFailure> {
+    let tells = || {
+        if let Some(observer) = scope.services.emitter.observer() {
+            observer.tool_dispatched(&scope.settings.id, &item);
+        }
+    };
     let Some(tool) = scope.settings.tools.find(call) else {
+        tells();
         let kind = match call.payload {
             Payload::Custom(_) => "unsupported custom tool call",
             _ => "unsupported call",
@@ -201,9 +210,11 @@ async fn dispatch(
     let context = ToolContext::new(scope, call);
     if scope.settings.tools.is_parallel(&call.name) {
         let _shared = turnstile.read().await;
+        tells();
         tool.call(context).await
     } else {
         let _alone = turnstile.write().await;
+        tells();
         tool.call(context).await
     }
 }

@@ -10,7 +10,7 @@ use futures::StreamExt;
 use super::calls::Calls;
 use super::response::Response;
 use super::{Completed, Halt, Turn, retry};
-use crate::ports::{ModelError, ModelRequest, ModelStream, ReasoningRequest, Retry};
+use crate::ports::{Asked, ModelError, ModelRequest, ModelStream, ReasoningRequest, Retry};
 
 /// What a response came to.
 #[derive(Debug)]
@@ -34,9 +34,6 @@ impl Turn<'_> {
                 Err(Halt::Stopped) => return Err(Halt::Stopped),
                 Err(Halt::Failed(error)) => error,
             };
-            if let Some(observer) = self.scope.services.emitter.observer() {
-                observer.response_failed(self.voice.turn(), &error);
-            }
             if error.invalid_image {
                 self.repair_image()?;
                 continue;
@@ -71,10 +68,7 @@ impl Turn<'_> {
     }
 
     async fn attempt(&mut self) -> Result<Sampled, Halt> {
-        let request = self.request();
-        if let Some(observer) = self.scope.services.emitter.observer() {
-            observer.request_sent(self.voice.turn(), &request);
-        }
+        let request = self.request(None);
         let mut calls = Calls::default();
         let mut response = Response::default();
         let read = self.read_response(request, &mut response, &mut calls).await;
@@ -91,9 +85,6 @@ impl Turn<'_> {
         self.scope.diff.tell(self.voice).await;
         if let Some(id) = &completed.response_id {
             self.conversation.mark_response(id);
-            if let Some(observer) = self.scope.services.emitter.observer() {
-                observer.response_completed(self.voice.turn(), id);
-            }
         }
         let follow_up = had_calls || !self.scope.inbox.is_empty();
         Ok(Sampled {
@@ -136,7 +127,8 @@ impl Turn<'_> {
         }
     }
 
-    pub(crate) fn request(&mut self) -> ModelRequest {
+    /// `compaction` is the id of the compaction that the request is for, if it is for one.
+    pub(crate) fn request(&mut self, compaction: Option<&str>) -> ModelRequest {
         let settings = &self.scope.settings;
         let model = &settings.model;
         let effort = settings
@@ -160,6 +152,13 @@ impl Turn<'_> {
             verbosity: settings.verbosity,
             output_schema: settings.output_schema.clone(),
             turn_state: settings.turn_state.clone(),
+            observer: self.scope.services.emitter.observer().and_then(|observer| {
+                observer.model_asked(&Asked {
+                    turn: &settings.id,
+                    model: &model.slug,
+                    compaction,
+                })
+            }),
         }
     }
 

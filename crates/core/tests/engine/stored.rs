@@ -43,10 +43,7 @@ async fn a_resumed_thread_goes_on_as_if_it_had_never_stopped() {
     driver
         .until(|msg| matches!(msg, EventMsg::ShutdownComplete))
         .await;
-    let started = driver
-        .manager
-        .resume(&path, config(&driver.home), None)
-        .unwrap();
+    let started = driver.manager.resume(&path, config(&driver.home)).unwrap();
     assert_eq!(started.thread.id(), &id);
     let after = next_input(&driver, started).await;
     let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());
@@ -61,7 +58,7 @@ async fn a_fork_takes_along_what_it_should() {
     let fork = |at| {
         driver
             .manager
-            .fork(&path, at, config(&driver.home), None)
+            .fork(&path, at, config(&driver.home))
             .unwrap()
     };
     let all = next_input(&driver, fork(ForkAt::End)).await;
@@ -85,10 +82,7 @@ async fn turns_that_were_taken_back_stay_so() {
     let path = driver.thread.rollout_path().unwrap().to_owned();
     let id = driver.thread.id().clone();
     driver.manager.close(&id).await;
-    let started = driver
-        .manager
-        .resume(&path, config(&driver.home), None)
-        .unwrap();
+    let started = driver.manager.resume(&path, config(&driver.home)).unwrap();
     let input = next_input(&driver, started).await;
     assert_eq!(texts(&input, "assistant"), ["one"]);
     assert_eq!(texts(&input, "user")[1..], ["say one", "more?"]);
@@ -105,10 +99,7 @@ async fn a_compacted_thread_holds_words_and_summary() {
     let path = driver.thread.rollout_path().unwrap().to_owned();
     let id = driver.thread.id().clone();
     driver.manager.close(&id).await;
-    let started = driver
-        .manager
-        .resume(&path, config(&driver.home), None)
-        .unwrap();
+    let started = driver.manager.resume(&path, config(&driver.home)).unwrap();
     let input = next_input(&driver, started).await;
     let said = texts(&input, "user");
     assert_eq!(said[..3], ["say one", "say two", "say three"]);
@@ -129,10 +120,7 @@ async fn a_torn_file_loads_and_its_open_call_is_closed() {
         "{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{call}}}\n{{\"timest"
     ));
     std::fs::write(&path, text).unwrap();
-    let started = driver
-        .manager
-        .resume(&path, config(&driver.home), None)
-        .unwrap();
+    let started = driver.manager.resume(&path, config(&driver.home)).unwrap();
     let input = next_input(&driver, started).await;
     assert_eq!(outputs(&input), ["aborted"]);
 }
@@ -156,10 +144,7 @@ async fn a_name_stays_with_the_thread() {
         .await;
     let path = driver.thread.rollout_path().unwrap().to_owned();
     driver.manager.close(driver.thread.id()).await;
-    let mut started = driver
-        .manager
-        .resume(&path, config(&driver.home), None)
-        .unwrap();
+    let mut started = driver.manager.resume(&path, config(&driver.home)).unwrap();
     let configured = started.events.next().await.unwrap();
     let EventMsg::SessionConfigured(configured) = configured.msg else {
         panic!("{configured:?}")

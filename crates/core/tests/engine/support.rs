@@ -264,7 +264,7 @@ impl Driver {
         });
         let mut config = config(&home);
         change(&mut config);
-        let Started { thread, events } = manager.start(config, None).unwrap();
+        let Started { thread, events } = manager.start(config).unwrap();
         let seen = Vec::new();
         let mut driver = Self {
             model,

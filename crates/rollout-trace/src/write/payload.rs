@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 
 use crate::format::{PayloadKind, PayloadRef};
+use crate::json::pretty;
 
 /// Turns what was captured into the text of the file, on the writing thread.
 type Render = Box<dyn FnOnce() -> io::Result<Vec<u8>> + Send>;
@@ -49,12 +50,28 @@ impl<'n> Payloads<'n> {
         weight: usize,
         value: impl Serialize + Send + 'static,
     ) -> PayloadRef {
+        let render = move || Ok(serde_json::to_vec_pretty(&value)?);
+        self.add_rendered(kind, weight, Box::new(render))
+    }
+
+    /// Adds JSON text, which must be valid and is only laid out anew.
+    pub fn add_json(
+        &mut self,
+        kind: PayloadKind,
+        json: impl AsRef<[u8]> + Send + 'static,
+    ) -> PayloadRef {
+        let weight = json.as_ref().len();
+        let render = move || Ok(pretty(json.as_ref()));
+        self.add_rendered(kind, weight, Box::new(render))
+    }
+
+    fn add_rendered(&mut self, kind: PayloadKind, weight: usize, render: Render) -> PayloadRef {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
         let reference = PayloadRef::numbered(number, kind);
         self.weight = self.weight.saturating_add(weight);
         self.pending.push(PendingPayload {
             reference: reference.clone(),
-            render: Box::new(move || Ok(serde_json::to_vec_pretty(&value)?)),
+            render,
         });
         reference
     }

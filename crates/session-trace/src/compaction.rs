@@ -1,0 +1,136 @@
+//! The model was asked for a summary, and the summary took the place of the history.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use codex_model_client::{AttemptObserver, Completion, Encoded, ModelError, Provider};
+use codex_protocol::ResponseItem;
+use codex_rollout_trace::format::{Event, PayloadKind};
+use codex_rollout_trace::ids::{CompactionId, CompactionRequestId};
+use codex_rollout_trace::{Payloads, Recorder, Scope};
+
+use crate::payloads::{Checkpoint, CompactionResponse, weight_of};
+use crate::traces::{Office, lock};
+
+/// Writes down every attempt at one request for a summary.
+#[derive(Debug)]
+pub(crate) struct CompactionTrace {
+    recorder: Recorder,
+    scope: Scope,
+    model: String,
+    compaction: CompactionId,
+    office: Arc<Office>,
+    attempt: Mutex<Option<Attempt>>,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    id: CompactionRequestId,
+    items: Vec<ResponseItem>,
+}
+
+impl CompactionTrace {
+    pub(crate) fn new(
+        recorder: Recorder,
+        scope: Scope,
+        model: &str,
+        compaction: &str,
+        office: Arc<Office>,
+    ) -> Self {
+        Self {
+            recorder,
+            scope,
+            model: model.to_owned(),
+            compaction: compaction.into(),
+            office,
+            attempt: Mutex::default(),
+        }
+    }
+
+    fn fail(&self, error: String) {
+        if let Some(attempt) = lock(&self.attempt).take() {
+            self.recorder
+                .record(Some(&self.scope), |_| Event::CompactionRequestFailed {
+                    compaction_id: self.compaction.clone(),
+                    compaction_request_id: attempt.id,
+                    error,
+                });
+        }
+    }
+}
+
+impl AttemptObserver for CompactionTrace {
+    /// The request goes out without the id of an inference, because it is none.
+    fn started(&self, provider: &Provider, body: &Bytes) -> Option<String> {
+        let number = self.office.next_compaction();
+        let id = CompactionRequestId::from(format!("compaction_request:{number}"));
+        *lock(&self.attempt) = Some(Attempt {
+            id: id.clone(),
+            items: Vec::new(),
+        });
+        self.recorder.record(Some(&self.scope), |payloads| {
+            Event::CompactionRequestStarted {
+                compaction_id: self.compaction.clone(),
+                compaction_request_id: id,
+                thread_id: self.scope.thread_id.clone(),
+                codex_turn_id: self.scope.codex_turn_id.clone(),
+                model: self.model.clone(),
+                provider_name: provider.name.clone(),
+                request_payload: payloads.add_json(PayloadKind::CompactionRequest, body.clone()),
+            }
+        });
+        None
+    }
+
+    fn item(&self, item: &ResponseItem) {
+        if let Some(attempt) = &mut *lock(&self.attempt) {
+            attempt.items.push(item.clone());
+        }
+    }
+
+    fn completed(&self, _request_id: Option<&str>, _completion: &Completion) {
+        if let Some(attempt) = lock(&self.attempt).take() {
+            let output_items = attempt.items;
+            let weight = output_items.iter().map(weight_of).sum();
+            self.recorder.record(Some(&self.scope), |payloads| {
+                let response = CompactionResponse { output_items };
+                Event::CompactionRequestCompleted {
+                    compaction_id: self.compaction.clone(),
+                    compaction_request_id: attempt.id,
+                    response_payload: payloads.add(
+                        PayloadKind::CompactionResponse,
+                        weight,
+                        response,
+                    ),
+                }
+            });
+        }
+    }
+
+    fn failed(&self, _request_id: Option<&str>, error: &ModelError) {
+        self.fail(error.to_string());
+    }
+
+    fn dropped(&self, _request_id: Option<&str>) {
+        self.fail("the session gave the summary up".to_owned());
+    }
+}
+
+/// One history takes the place of another.
+pub(crate) fn installed(
+    payloads: &mut Payloads<'_>,
+    compaction: &str,
+    before: Vec<Encoded<ResponseItem>>,
+    after: &[ResponseItem],
+) -> Event {
+    let weight = before.iter().map(|item| weight_of(item)).sum::<usize>()
+        + after.iter().map(weight_of).sum::<usize>();
+    let checkpoint = Checkpoint {
+        input_history: before,
+        replacement_history: after.to_vec(),
+    };
+    Event::CompactionInstalled {
+        compaction_id: compaction.into(),
+        checkpoint_payload: payloads.add(PayloadKind::CompactionCheckpoint, weight, checkpoint),
+    }
+}

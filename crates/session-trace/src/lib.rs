@@ -1,0 +1,19 @@
+//! Layer: engine. Trace bundles of sessions: the observer that writes down what the engine does.
+//!
+//! [`Traces`] begins a bundle for every root session and lets its agents share it. What it is told by
+//! the engine it turns into events and payloads of the bundle format, and hands them to a recorder,
+//! which writes them elsewhere. So nothing here waits for a disk, except that a bundle is begun while
+//! its session starts, and nothing here can fail a session.
+//!
+//! Code map: `traces` (which session has which bundle), `session` (events), `tools` (calls and
+//! commands), `inference` and `compaction` (what the model was asked and answered), `payloads` (the
+//! shapes of the payload files).
+
+mod compaction;
+mod inference;
+mod payloads;
+mod session;
+mod tools;
+mod traces;
+
+pub use traces::Traces;

@@ -1,0 +1,235 @@
+//! The shapes of the payload files that are not values of the engine as they are.
+
+use std::time::Duration;
+
+use codex_core::Beginning;
+use codex_protocol::{
+    AskForApproval, ContentItem, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandSource,
+    ExecCommandStatus, FunctionCallOutputBody, ParsedCommand, ResponseItem, SessionSource,
+    SubAgentSource, TokenUsage,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+/// `session_metadata`.
+#[derive(Debug, Serialize)]
+pub(crate) struct SessionMetadata {
+    pub(crate) thread_id: String,
+    pub(crate) agent_path: String,
+    task_name: Option<String>,
+    nickname: Option<String>,
+    agent_role: Option<String>,
+    session_source: SessionSource,
+    cwd: String,
+    rollout_path: Option<String>,
+    model: String,
+    provider_name: String,
+    approval_policy: AskForApproval,
+    sandbox_policy: String,
+}
+
+const ROOT: &str = "/root";
+
+impl SessionMetadata {
+    pub(crate) fn of(thread: &Beginning<'_>) -> Self {
+        let config = thread.config;
+        let (path, nickname, agent_role) = match &config.source {
+            SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
+                agent_path,
+                agent_nickname,
+                agent_role,
+                ..
+            }) => (
+                agent_path.as_ref().map(|path| path.0.clone()),
+                agent_nickname.clone(),
+                agent_role.clone(),
+            ),
+            _ => (None, None, None),
+        };
+        let agent_path = path.unwrap_or_else(|| ROOT.to_owned());
+        let own_name = agent_path.rsplit('/').next().filter(|_| agent_path != ROOT);
+        Self {
+            thread_id: thread.thread.to_string(),
+            task_name: own_name.map(str::to_owned),
+            agent_path,
+            nickname,
+            agent_role,
+            session_source: config.source.clone(),
+            cwd: config.cwd.display().to_string(),
+            rollout_path: thread.rollout_path.map(|path| path.display().to_string()),
+            model: config.model.clone(),
+            provider_name: config.provider.clone(),
+            approval_policy: config.approval_policy,
+            sandbox_policy: format!("{:?}", config.sandbox_policy),
+        }
+    }
+}
+
+/// `inference_response`, complete or as far as it came.
+#[derive(Debug, Serialize)]
+pub(crate) struct InferenceResponse {
+    pub(crate) response_id: Option<String>,
+    pub(crate) upstream_request_id: Option<String>,
+    pub(crate) token_usage: Option<TokenUsage>,
+    pub(crate) output_items: Vec<ResponseItem>,
+}
+
+/// `compaction_response`.
+#[derive(Debug, Serialize)]
+pub(crate) struct CompactionResponse {
+    pub(crate) output_items: Vec<ResponseItem>,
+}
+
+/// `compaction_checkpoint`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Checkpoint<I> {
+    pub(crate) input_history: I,
+    pub(crate) replacement_history: Vec<ResponseItem>,
+}
+
+/// `tool_invocation`: the call as the model made it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Invocation {
+    pub(crate) tool_name: String,
+    pub(crate) tool_namespace: Option<String>,
+    pub(crate) payload: Input,
+}
+
+/// What a tool is called with.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Input {
+    Function {
+        arguments: String,
+    },
+    Custom {
+        input: String,
+    },
+    ToolSearch {
+        arguments: Value,
+    },
+    LocalShell {
+        command: Vec<String>,
+        workdir: Option<String>,
+        timeout_ms: Option<u64>,
+    },
+}
+
+/// `tool_result` of a call.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum ToolResult {
+    DirectResponse { response_item: ResponseItem },
+    Error { error: String },
+}
+
+/// A command began. The newer form of the event, which has a time.
+#[derive(Debug, Serialize)]
+pub(crate) struct CommandBegan {
+    call_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    process_id: Option<String>,
+    turn_id: String,
+    started_at_ms: i64,
+    command: Vec<String>,
+    cwd: String,
+    parsed_cmd: Vec<ParsedCommand>,
+    source: ExecCommandSource,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interaction_input: Option<String>,
+}
+
+impl CommandBegan {
+    pub(crate) fn of(event: &ExecCommandBeginEvent, started_at_ms: i64) -> Self {
+        let event = event.clone();
+        Self {
+            call_id: event.call_id,
+            process_id: event.process_id,
+            turn_id: event.turn_id,
+            started_at_ms,
+            command: event.command,
+            cwd: event.cwd,
+            parsed_cmd: event.parsed_cmd,
+            source: event.source,
+            interaction_input: event.interaction_input,
+        }
+    }
+}
+
+/// A command ended, likewise.
+#[derive(Debug, Serialize)]
+pub(crate) struct CommandEnded {
+    call_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    process_id: Option<String>,
+    turn_id: String,
+    completed_at_ms: i64,
+    command: Vec<String>,
+    cwd: String,
+    parsed_cmd: Vec<ParsedCommand>,
+    source: ExecCommandSource,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interaction_input: Option<String>,
+    stdout: String,
+    stderr: String,
+    aggregated_output: String,
+    exit_code: i32,
+    duration: Duration,
+    formatted_output: String,
+    status: ExecCommandStatus,
+}
+
+impl CommandEnded {
+    pub(crate) fn of(event: &ExecCommandEndEvent, completed_at_ms: i64) -> Self {
+        let event = event.clone();
+        Self {
+            call_id: event.call_id,
+            process_id: event.process_id,
+            turn_id: event.turn_id,
+            completed_at_ms,
+            command: event.command,
+            cwd: event.cwd,
+            parsed_cmd: event.parsed_cmd,
+            source: event.source,
+            interaction_input: event.interaction_input,
+            stdout: event.stdout,
+            stderr: event.stderr,
+            aggregated_output: event.aggregated_output,
+            exit_code: event.exit_code,
+            duration: event.duration,
+            formatted_output: event.formatted_output,
+            status: event.status,
+        }
+    }
+}
+
+/// About how much memory an item takes.
+pub(crate) fn weight_of(item: &ResponseItem) -> usize {
+    /// What stands around the text.
+    const FRAME: usize = 256;
+    /// Several parts, of which some are images.
+    const PARTS: usize = 1 << 20;
+    let text = match item {
+        ResponseItem::Message { content, .. } => content.iter().map(length_of).sum(),
+        ResponseItem::Reasoning {
+            encrypted_content, ..
+        } => encrypted_content.as_ref().map_or(0, String::len),
+        ResponseItem::FunctionCall { arguments, .. } => arguments.len(),
+        ResponseItem::CustomToolCall { input, .. } => input.len(),
+        ResponseItem::ImageGenerationCall { result, .. } => result.len(),
+        ResponseItem::FunctionCallOutput { output, .. }
+        | ResponseItem::CustomToolCallOutput { output, .. } => match output {
+            FunctionCallOutputBody::Text(text) => text.len(),
+            FunctionCallOutputBody::Content(_) => PARTS,
+        },
+        _ => 0,
+    };
+    FRAME + text
+}
+
+fn length_of(part: &ContentItem) -> usize {
+    let (ContentItem::InputText { text }
+    | ContentItem::OutputText { text }
+    | ContentItem::InputImage { image_url: text }) = part;
+    text.len()
+}

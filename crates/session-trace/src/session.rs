@@ -1,0 +1,191 @@
+//! One thread under observation: its events, and the evidence that the engine gives besides.
+
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use codex_core::{Asked, Observer};
+use codex_model_client::{AttemptObserver, Encoded};
+use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
+use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
+use codex_rollout_trace::ids::ThreadId;
+use codex_rollout_trace::{Payloads, Recorder, Scope};
+
+use crate::compaction::{CompactionTrace, installed};
+use crate::inference::InferenceTrace;
+use crate::payloads::SessionMetadata;
+use crate::tools::Calls;
+use crate::traces::{Office, lock};
+
+/// What the payload of an ordinary event weighs.
+const EVENT_WEIGHT: usize = 1024;
+
+/// Writes down one thread.
+#[derive(Debug)]
+pub(crate) struct SessionTrace {
+    recorder: Recorder,
+    thread: ThreadId,
+    /// Whether the bundle ends with this thread.
+    is_root: bool,
+    calls: Mutex<Calls>,
+    office: Arc<Office>,
+}
+
+impl SessionTrace {
+    pub(crate) fn begin(
+        recorder: Recorder,
+        is_root: bool,
+        metadata: SessionMetadata,
+        office: Arc<Office>,
+    ) -> Self {
+        let thread = ThreadId::from(metadata.thread_id.as_str());
+        let agent_path = metadata.agent_path.clone();
+        recorder.record(None, |payloads| Event::ThreadStarted {
+            thread_id: thread.clone(),
+            agent_path,
+            metadata_payload: Some(payloads.add(
+                PayloadKind::SessionMetadata,
+                EVENT_WEIGHT,
+                metadata,
+            )),
+        });
+        Self {
+            recorder,
+            thread,
+            is_root,
+            calls: Mutex::default(),
+            office,
+        }
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    fn scope(&self, turn: &str) -> Scope {
+        Scope {
+            thread_id: self.thread.clone(),
+            codex_turn_id: turn.into(),
+        }
+    }
+
+    /// Records what happened in a turn.
+    pub(crate) fn record(&self, turn: &str, event: impl FnOnce(&mut Payloads<'_>) -> Event) {
+        self.recorder.record(Some(&self.scope(turn)), event);
+    }
+
+    fn turn_started(&self, turn: &str) {
+        self.record(turn, |_| Event::CodexTurnStarted {
+            codex_turn_id: turn.into(),
+            thread_id: self.thread.clone(),
+        });
+    }
+
+    fn turn_ended(&self, turn: &str, status: ExecutionStatus) {
+        lock(&self.calls).end_turn();
+        self.record(turn, |_| Event::CodexTurnEnded {
+            codex_turn_id: turn.into(),
+            status,
+        });
+    }
+
+    /// Some events stand in the bundle as they are.
+    fn wrap(&self, msg: &EventMsg) {
+        let Some(event_type) = wrapped(msg) else {
+            return;
+        };
+        let msg = msg.clone();
+        self.recorder
+            .record(None, |payloads| Event::ProtocolEventObserved {
+                event_type: event_type.to_owned(),
+                event_payload: payloads.add(PayloadKind::ProtocolEvent, EVENT_WEIGHT, msg),
+            });
+    }
+
+    fn ended(&self) {
+        let status = RolloutStatus::Completed;
+        let thread_id = self.thread.clone();
+        self.recorder
+            .record(None, |_| Event::ThreadEnded { thread_id, status });
+        if self.is_root {
+            self.recorder
+                .record(None, |_| Event::RolloutEnded { status });
+        }
+    }
+}
+
+impl Observer for SessionTrace {
+    fn event(&self, event: &EngineEvent) {
+        let turn = event.id.as_str();
+        match &event.msg {
+            EventMsg::TurnStarted(_) => self.turn_started(turn),
+            EventMsg::TurnComplete(_) => self.turn_ended(turn, ExecutionStatus::Completed),
+            EventMsg::TurnAborted(_) => self.turn_ended(turn, ExecutionStatus::Cancelled),
+            msg => lock(&self.calls).event(self, turn, msg),
+        }
+        self.wrap(&event.msg);
+        if let EventMsg::ShutdownComplete = event.msg {
+            self.ended();
+        }
+    }
+
+    fn model_asked(&self, question: &Asked<'_>) -> Option<Arc<dyn AttemptObserver>> {
+        let (recorder, scope) = (self.recorder.clone(), self.scope(question.turn));
+        Some(match question.compaction {
+            None => Arc::new(InferenceTrace::new(recorder, scope, question.model)),
+            Some(id) => Arc::new(CompactionTrace::new(
+                recorder,
+                scope,
+                question.model,
+                id,
+                Arc::clone(&self.office),
+            )),
+        })
+    }
+
+    fn tool_dispatched(&self, turn: &str, call: &ResponseItem) {
+        lock(&self.calls).dispatched(self, turn, call);
+    }
+
+    fn tool_ended(&self, turn: &str, output: &ResponseItem, error: Option<&str>) {
+        lock(&self.calls).ended(self, turn, output, error);
+    }
+
+    fn compacted(
+        &self,
+        turn: &str,
+        item: &str,
+        before: Vec<Encoded<ResponseItem>>,
+        after: &[ResponseItem],
+    ) {
+        self.record(turn, |payloads| installed(payloads, item, before, after));
+    }
+}
+
+impl Drop for SessionTrace {
+    fn drop(&mut self) {
+        self.office.close(&self.recorder);
+    }
+}
+
+/// The name under which an event stands in the bundle, if it does.
+fn wrapped(msg: &EventMsg) -> Option<&'static str> {
+    Some(match msg {
+        EventMsg::SessionConfigured(_) => "session_configured",
+        EventMsg::TurnStarted(_) => "turn_started",
+        EventMsg::TurnComplete(_) => "turn_complete",
+        EventMsg::TurnAborted(_) => "turn_aborted",
+        EventMsg::ThreadRolledBack(_) => "thread_rolled_back",
+        EventMsg::Error(_) => "error",
+        EventMsg::Warning(_) => "warning",
+        EventMsg::ShutdownComplete => "shutdown_complete",
+        _ => return None,
+    })
+}
+
+/// The time of day.
+pub(crate) fn now_unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}

@@ -1,0 +1,389 @@
+//! The calls of a thread: what was dispatched, what ran, how it ended.
+//!
+//! A reader rejects the end of what never began, and a second beginning. So this keeps the calls that
+//! are open, and records about a call only what fits what was recorded of it before.
+
+use std::collections::HashMap;
+
+use codex_protocol::{
+    EventMsg, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandSource, ExecCommandStatus,
+    FunctionCallOutputBody, LocalShellAction, PatchApplyStatus, ResponseItem,
+};
+use codex_rollout_trace::format::{
+    Event, ExecutionStatus, PayloadKind, Requester, Summary, ToolKind,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::payloads::{CommandBegan, CommandEnded, Input, Invocation, ToolResult, weight_of};
+use crate::session::{SessionTrace, now_unix_ms};
+
+/// The calls that are open, by their ids.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(HashMap<String, OpenCall>);
+
+#[derive(Debug)]
+struct OpenCall {
+    kind: ToolKind,
+    /// What it started, if it has.
+    runtime: Runtime,
+    /// The tool has answered, or never will.
+    is_answered: bool,
+    verdict: Verdict,
+}
+
+/// The command or patch of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runtime {
+    None,
+    Running,
+    Ended,
+}
+
+/// What the events of a call say about its success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Success,
+    /// The tool answered that it failed.
+    Unsuccessful,
+    /// What the tool answers is an error text.
+    Error,
+}
+
+impl Calls {
+    pub(crate) fn dispatched(&mut self, trace: &SessionTrace, turn: &str, item: &ResponseItem) {
+        let Some(call) = Dispatch::of(item) else {
+            return;
+        };
+        let kind = call.kind();
+        let (id, name) = (call.id, call.name);
+        let open = OpenCall {
+            kind: kind.clone(),
+            runtime: Runtime::None,
+            is_answered: false,
+            verdict: Verdict::Success,
+        };
+        self.0.insert(id.to_owned(), open);
+        trace.record(turn, |payloads| {
+            let preview = call.input.text();
+            let summary = Summary::of_call(call.namespace, name, &preview);
+            let invocation = Invocation {
+                tool_name: name.to_owned(),
+                tool_namespace: call.namespace.map(str::to_owned),
+                payload: call.input,
+            };
+            let weight = weight_of(item);
+            Event::ToolCallStarted {
+                tool_call_id: id.into(),
+                model_visible_call_id: Some(id.into()),
+                code_mode_runtime_tool_id: None,
+                requester: Requester::Model,
+                kind,
+                summary,
+                invocation_payload: Some(payloads.add(
+                    PayloadKind::ToolInvocation,
+                    weight,
+                    invocation,
+                )),
+            }
+        });
+    }
+
+    pub(crate) fn event(&mut self, trace: &SessionTrace, turn: &str, msg: &EventMsg) {
+        match msg {
+            EventMsg::ExecCommandBegin(begin) => self.command_began(trace, turn, begin),
+            EventMsg::ExecCommandEnd(end) => self.command_ended(trace, turn, end),
+            EventMsg::PatchApplyBegin(begin) => {
+                let (id, weight) = (&begin.call_id, weight_of_changes(begin.changes.len()));
+                self.began(trace, turn, id, &ToolKind::ApplyPatch, weight, || {
+                    begin.clone()
+                });
+            }
+            EventMsg::PatchApplyEnd(end) => {
+                let status = match end.status {
+                    PatchApplyStatus::Completed => ExecutionStatus::Completed,
+                    PatchApplyStatus::Failed => ExecutionStatus::Failed,
+                    PatchApplyStatus::Declined => ExecutionStatus::Cancelled,
+                };
+                if status != ExecutionStatus::Completed {
+                    self.judge(&end.call_id, Verdict::Error);
+                }
+                let (id, weight) = (&end.call_id, weight_of_changes(end.changes.len()));
+                self.runtime_ended(trace, turn, id, status, weight, || end.clone());
+            }
+            EventMsg::DynamicToolCallResponse(response) if !response.success => {
+                self.judge(&response.call_id, Verdict::Unsuccessful);
+            }
+            _ => {}
+        }
+    }
+
+    fn command_began(&mut self, trace: &SessionTrace, turn: &str, begin: &ExecCommandBeginEvent) {
+        if begin.source != ExecCommandSource::UserShell {
+            let (id, kind) = (&begin.call_id, ToolKind::ExecCommand);
+            let weight = begin.command.iter().map(String::len).sum();
+            self.began(trace, turn, id, &kind, weight, || {
+                CommandBegan::of(begin, now_unix_ms())
+            });
+        }
+    }
+
+    fn command_ended(&mut self, trace: &SessionTrace, turn: &str, end: &ExecCommandEndEvent) {
+        let status = match end.status {
+            ExecCommandStatus::Completed => ExecutionStatus::Completed,
+            ExecCommandStatus::Failed => ExecutionStatus::Failed,
+            ExecCommandStatus::Declined => ExecutionStatus::Cancelled,
+        };
+        // A terminal that goes on answers how its command ended; the other tools answer an error.
+        if status != ExecutionStatus::Completed && end.source == ExecCommandSource::Agent {
+            self.judge(&end.call_id, Verdict::Error);
+        }
+        let text = [&end.stdout, &end.stderr, &end.aggregated_output];
+        let weight = text.into_iter().map(String::len).sum::<usize>() + end.formatted_output.len();
+        self.runtime_ended(trace, turn, &end.call_id, status, weight, || {
+            CommandEnded::of(end, now_unix_ms())
+        });
+    }
+
+    fn judge(&mut self, id: &str, verdict: Verdict) {
+        if let Some(call) = self.0.get_mut(id) {
+            call.verdict = verdict;
+        }
+    }
+
+    /// What a call of this kind runs has begun. A patch inside a shell command is not told of: its
+    /// call is one that runs a command.
+    fn began<P: Serialize + Send + 'static>(
+        &mut self,
+        trace: &SessionTrace,
+        turn: &str,
+        id: &str,
+        kind: &ToolKind,
+        weight: usize,
+        payload: impl FnOnce() -> P,
+    ) {
+        let call = self.0.get_mut(id);
+        let Some(call) = call.filter(|call| call.kind == *kind && call.runtime == Runtime::None)
+        else {
+            return;
+        };
+        call.runtime = Runtime::Running;
+        trace.record(turn, |payloads| Event::ToolCallRuntimeStarted {
+            tool_call_id: id.into(),
+            runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, weight, payload()),
+        });
+    }
+
+    fn runtime_ended<P: Serialize + Send + 'static>(
+        &mut self,
+        trace: &SessionTrace,
+        turn: &str,
+        id: &str,
+        status: ExecutionStatus,
+        weight: usize,
+        payload: impl FnOnce() -> P,
+    ) {
+        let call = self.0.get_mut(id);
+        let Some(call) = call.filter(|call| call.runtime == Runtime::Running) else {
+            return;
+        };
+        call.runtime = Runtime::Ended;
+        if call.is_answered {
+            self.0.remove(id);
+        }
+        trace.record(turn, |payloads| Event::ToolCallRuntimeEnded {
+            tool_call_id: id.into(),
+            status,
+            runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, weight, payload()),
+        });
+    }
+
+    pub(crate) fn ended(
+        &mut self,
+        trace: &SessionTrace,
+        turn: &str,
+        output: &ResponseItem,
+        error: Option<&str>,
+    ) {
+        let Some(id) = call_id(output) else {
+            return;
+        };
+        let Some(call) = self.0.get_mut(id) else {
+            return;
+        };
+        call.is_answered = true;
+        let verdict = match error {
+            Some(_) => Verdict::Error,
+            None => call.verdict,
+        };
+        if call.runtime != Runtime::Running {
+            self.0.remove(id);
+        }
+        let (status, result) = match verdict {
+            Verdict::Success => (ExecutionStatus::Completed, direct(output)),
+            Verdict::Unsuccessful => (ExecutionStatus::Failed, direct(output)),
+            Verdict::Error => {
+                let error = error.unwrap_or_else(|| text_of(output)).to_owned();
+                (ExecutionStatus::Failed, ToolResult::Error { error })
+            }
+        };
+        let weight = weight_of(output);
+        trace.record(turn, |payloads| Event::ToolCallEnded {
+            tool_call_id: id.into(),
+            status,
+            result_payload: Some(payloads.add(PayloadKind::ToolResult, weight, result)),
+        });
+    }
+
+    /// Calls of the turn that have no answer by now get none. What runs on may still end.
+    pub(crate) fn end_turn(&mut self) {
+        self.0.retain(|_, call| call.runtime == Runtime::Running);
+        self.0.values_mut().for_each(|call| call.is_answered = true);
+    }
+}
+
+/// A call as the model made it.
+struct Dispatch<'a> {
+    id: &'a str,
+    name: &'a str,
+    namespace: Option<&'a str>,
+    input: Input,
+}
+
+impl<'a> Dispatch<'a> {
+    fn of(item: &'a ResponseItem) -> Option<Self> {
+        Some(match item {
+            ResponseItem::FunctionCall {
+                name,
+                namespace,
+                arguments,
+                call_id,
+                ..
+            } => Self {
+                id: call_id,
+                name,
+                namespace: namespace.as_deref(),
+                input: Input::Function {
+                    arguments: arguments.clone(),
+                },
+            },
+            ResponseItem::CustomToolCall {
+                call_id,
+                name,
+                input,
+                ..
+            } => Self {
+                id: call_id,
+                name,
+                namespace: None,
+                input: Input::Custom {
+                    input: input.clone(),
+                },
+            },
+            ResponseItem::LocalShellCall {
+                call_id,
+                action: LocalShellAction::Exec(action),
+                id,
+                ..
+            } => Self {
+                id: call_id.as_ref().or(id.as_ref()).map_or("", String::as_str),
+                name: "local_shell",
+                namespace: None,
+                input: Input::LocalShell {
+                    command: action.command.clone(),
+                    workdir: action.working_directory.clone(),
+                    timeout_ms: action.timeout_ms,
+                },
+            },
+            ResponseItem::ToolSearchCall {
+                call_id, arguments, ..
+            } => Self {
+                id: call_id.as_deref()?,
+                name: "tool_search",
+                namespace: None,
+                input: Input::ToolSearch {
+                    arguments: arguments.clone(),
+                },
+            },
+            _ => return None,
+        })
+    }
+
+    /// A reader takes a call that types into a terminal apart, and fails where that cannot be done.
+    fn kind(&self) -> ToolKind {
+        match (ToolKind::of_tool(self.name), &self.input) {
+            (ToolKind::WriteStdin, Input::Function { arguments }) if types(arguments) => {
+                ToolKind::WriteStdin
+            }
+            (ToolKind::WriteStdin, _) => ToolKind::Other {
+                name: self.name.to_owned(),
+            },
+            (kind, _) => kind,
+        }
+    }
+}
+
+impl Input {
+    /// The text that a preview is cut from.
+    fn text(&self) -> String {
+        match self {
+            Self::Function { arguments } => arguments.clone(),
+            Self::Custom { input } => input.clone(),
+            Self::LocalShell { command, .. } => command.join(" "),
+            Self::ToolSearch { arguments } => match arguments.get("query") {
+                Some(Value::String(query)) => query.clone(),
+                _ => arguments.to_string(),
+            },
+        }
+    }
+}
+
+/// Whether these are the arguments of a call that types into a terminal.
+fn types(arguments: &str) -> bool {
+    let Ok(arguments) = serde_json::from_str::<Value>(arguments) else {
+        return false;
+    };
+    let session = match &arguments["session_id"] {
+        Value::String(id) => !id.is_empty(),
+        id => id.is_number(),
+    };
+    let chars = &arguments["chars"];
+    let counts = [&arguments["yield_time_ms"], &arguments["max_output_tokens"]];
+    session
+        && (chars.is_string() || arguments.get("chars").is_none())
+        && counts.iter().all(|count| count.is_null() || count.is_u64())
+}
+
+fn direct(output: &ResponseItem) -> ToolResult {
+    ToolResult::DirectResponse {
+        response_item: output.clone(),
+    }
+}
+
+fn call_id(output: &ResponseItem) -> Option<&str> {
+    match output {
+        ResponseItem::FunctionCallOutput { call_id, .. }
+        | ResponseItem::CustomToolCallOutput { call_id, .. } => Some(call_id),
+        ResponseItem::ToolSearchOutput { call_id, .. } => call_id.as_deref(),
+        _ => None,
+    }
+}
+
+fn text_of(output: &ResponseItem) -> &str {
+    match output {
+        ResponseItem::FunctionCallOutput {
+            output: FunctionCallOutputBody::Text(text),
+            ..
+        }
+        | ResponseItem::CustomToolCallOutput {
+            output: FunctionCallOutputBody::Text(text),
+            ..
+        } => text,
+        _ => "",
+    }
+}
+
+/// What the changes of a patch weigh, more or less: their texts are not added up while a turn waits.
+fn weight_of_changes(files: usize) -> usize {
+    files * 4096
+}
