@@ -143,9 +143,9 @@ impl Turn<'_> {
         if let Some(told) = &self.conversation.told {
             emitter.log(LineKind::TurnContext, told);
         }
-        let tokens = self.conversation.history.tokens();
         let window = self.scope.settings.model.effective_window();
-        self.conversation.usage.estimate(tokens, window);
+        let instructions = &self.scope.settings.instructions;
+        self.conversation.estimate(instructions, window);
         self.voice.say(self.conversation.usage.event());
     }
 
@@ -215,6 +215,10 @@ impl Turn<'_> {
                     if role == "assistant" =>
                 {
                     text = turn::assistant_text(&content);
+                }
+                ModelEvent::RateLimits(limits) => {
+                    self.conversation.usage.limit(limits);
+                    self.voice.say(self.conversation.usage.event());
                 }
                 ModelEvent::Completed { usage, .. } => {
                     if let Some(usage) = usage {

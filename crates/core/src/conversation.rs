@@ -10,6 +10,7 @@ use codex_protocol::{
 use codex_rollout::LineKind;
 
 use crate::events::Emitter;
+use crate::history::truncate::tokens_of;
 use crate::history::{History, rebuild};
 
 /// How many responses a client can go back to.
@@ -57,6 +58,13 @@ impl Conversation {
                 EventMsg::RawResponseItem(RawResponseItemEvent { item }),
             );
         }
+    }
+
+    /// The context is what the history and these instructions come to: an estimate takes the place
+    /// of what the last response used.
+    pub(crate) fn estimate(&mut self, instructions: &str, window: Option<i64>) {
+        let tokens = tokens_of(instructions.len()) + self.history.tokens();
+        self.usage.estimate(tokens, window);
     }
 
     /// Remembers where a response ended.
@@ -107,7 +115,7 @@ impl Usage {
     }
 
     /// The context is as large as an estimate says.
-    pub(crate) fn estimate(&mut self, tokens: usize, window: Option<i64>) {
+    fn estimate(&mut self, tokens: usize, window: Option<i64>) {
         let info = self.info.get_or_insert_with(TokenUsageInfo::default);
         let total_tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
         info.last_token_usage = TokenUsage {

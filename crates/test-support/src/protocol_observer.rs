@@ -1,5 +1,9 @@
 //! Watches a conversation with an app-server and holds it to what the protocol promises: one reply for
 //! each request; one end for each turn and each item, after its beginning.
+//!
+//! Two exceptions are part of the promise, and only these: a command or file change that was declined
+//! may end a second time, and a message, plan or reasoning that was still being written when its turn
+//! was interrupted ends with the turn, whose items have it.
 
 use std::collections::HashMap;
 
@@ -10,7 +14,16 @@ use serde_json::Value;
 pub struct ProtocolObserver {
     requests: HashMap<String, bool>,
     turns: HashMap<String, bool>,
-    items: HashMap<String, bool>,
+    items: HashMap<String, Item>,
+}
+
+/// What is known of an item.
+#[derive(Debug, Default)]
+struct Item {
+    turn: String,
+    kind: String,
+    ends: u32,
+    declined: bool,
 }
 
 impl ProtocolObserver {
@@ -41,10 +54,50 @@ impl ProtocolObserver {
         let item = format!("{thread} {}", params["item"]["id"]);
         match method {
             "turn/started" => begin(&mut self.turns, "turn", &turn),
-            "turn/completed" => end(&mut self.turns, "turn", &turn),
-            "item/started" => begin(&mut self.items, "item", &item),
-            "item/completed" => end(&mut self.items, "item", &item),
+            "turn/completed" => {
+                end(&mut self.turns, "turn", &turn);
+                self.end_what_was_written(&turn, &params["turn"]);
+            }
+            "item/started" => self.item_begins(item, params),
+            "item/completed" => self.item_ends(&item, &params["item"]),
             _ => {}
+        }
+    }
+
+    fn item_begins(&mut self, id: String, params: &Value) {
+        let begun = Item {
+            turn: format!("{} {}", params["threadId"], params["turnId"]),
+            kind: text(&params["item"]["type"]),
+            ..Item::default()
+        };
+        let before = self.items.insert(id.clone(), begun);
+        assert!(before.is_none(), "item {id} begins twice");
+    }
+
+    fn item_ends(&mut self, id: &str, value: &Value) {
+        let Some(item) = self.items.get_mut(id) else {
+            panic!("item {id} ends without having begun");
+        };
+        let was_declined = std::mem::replace(&mut item.declined, value["status"] == "declined");
+        let again = was_declined && item.declined && item.ends == 1;
+        assert!(item.ends == 0 || again, "item {id} ends twice");
+        item.ends += 1;
+    }
+
+    /// The end of an interrupted turn is the end of what the model was writing in it.
+    fn end_what_was_written(&mut self, turn: &str, value: &Value) {
+        if value["status"] != "interrupted" {
+            return;
+        }
+        let written = ["agentMessage", "plan", "reasoning"];
+        let open = |item: &Item| item.turn == turn && item.ends == 0;
+        for (id, item) in self.items.iter_mut().filter(|(_, item)| open(item)) {
+            let items = value["items"].as_array();
+            let is_it = |other: &Value| id.ends_with(&format!(" {}", other["id"]));
+            let is_there = items.is_some_and(|items| items.iter().any(is_it));
+            if written.contains(&item.kind.as_str()) && is_there {
+                item.ends = 1;
+            }
         }
     }
 
@@ -53,15 +106,17 @@ impl ProtocolObserver {
     /// # Panics
     /// Something was begun and not ended.
     pub fn finish(&self) {
-        for (kind, all) in [
-            ("request", &self.requests),
-            ("turn", &self.turns),
-            ("item", &self.items),
-        ] {
+        for (kind, all) in [("request", &self.requests), ("turn", &self.turns)] {
             let open: Vec<_> = all.iter().filter(|(_, ended)| !**ended).collect();
             assert!(open.is_empty(), "{kind} without an end: {open:?}");
         }
+        let open: Vec<_> = self.items.iter().filter(|item| item.1.ends == 0).collect();
+        assert!(open.is_empty(), "item without an end: {open:?}");
     }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 fn begin(all: &mut HashMap<String, bool>, kind: &str, id: &str) {
@@ -92,6 +147,56 @@ mod tests {
             let params = json!({ "threadId": "t", "turn": { "id": "u" } });
             observer.received(&json!({ "method": method, "params": params }));
         }
+        observer.finish();
+    }
+
+    fn item(method: &str, item: &Value) -> Value {
+        let params = json!({ "threadId": "t", "turnId": "u", "item": item });
+        json!({ "method": method, "params": params })
+    }
+
+    #[test]
+    fn what_was_declined_may_end_twice_and_what_was_written_with_its_turn() {
+        let mut observer = ProtocolObserver::default();
+        let declined = json!({ "id": "c", "type": "commandExecution", "status": "declined" });
+        let written = json!({ "id": "m", "type": "agentMessage" });
+        let turn = json!({ "id": "u", "status": "interrupted", "items": [declined, written] });
+        let turn =
+            |method: &str| json!({ "method": method, "params": { "threadId": "t", "turn": turn } });
+        for message in [
+            turn("turn/started"),
+            item("item/started", &declined),
+            item("item/completed", &declined),
+            item("item/completed", &declined),
+            item("item/started", &written),
+            turn("turn/completed"),
+        ] {
+            observer.received(&message);
+        }
+        observer.finish();
+    }
+
+    #[test]
+    #[should_panic(expected = "item \"t\" \"c\" ends twice")]
+    fn a_third_end_is_noticed() {
+        let mut observer = ProtocolObserver::default();
+        let declined = json!({ "id": "c", "type": "fileChange", "status": "declined" });
+        observer.received(&item("item/started", &declined));
+        for _ in 0..3 {
+            observer.received(&item("item/completed", &declined));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "item without an end")]
+    fn a_command_does_not_end_with_its_turn() {
+        let mut observer = ProtocolObserver::default();
+        let command = json!({ "id": "c", "type": "commandExecution" });
+        let turn = json!({ "id": "u", "status": "interrupted", "items": [command] });
+        observer.received(&item("item/started", &command));
+        let params = json!({ "threadId": "t", "turn": turn });
+        observer.received(&json!({ "method": "turn/started", "params": params }));
+        observer.received(&json!({ "method": "turn/completed", "params": params }));
         observer.finish();
     }
 

@@ -14,6 +14,7 @@ use codex_protocol::{EventMsg, RolloutItem, TurnItem};
 use super::item;
 use super::turn_error::turn_error;
 
+mod concessions;
 mod live;
 
 /// Who hears the fold.
@@ -49,6 +50,7 @@ struct FoldedTurn {
     /// It says its items itself, so that the older events only repeat them.
     says_items: bool,
     has_compaction: bool,
+    concessions: concessions::Concessions,
 }
 
 impl FoldedTurn {
@@ -67,6 +69,7 @@ impl FoldedTurn {
             is_explicit,
             says_items: false,
             has_compaction: false,
+            concessions: concessions::Concessions::default(),
         }
     }
 
@@ -159,14 +162,24 @@ impl Fold {
             }
             EventMsg::ExecApprovalRequest(request) if request.approval_id.is_none() => {
                 self.start(&request.turn_id, item::command_asked(request));
+                self.asked_about(&request.turn_id, &request.call_id);
             }
             EventMsg::ExecCommandEnd(end) => {
-                self.complete(Some(&end.turn_id), item::command_ended(end));
+                let item = item::command_ended(end);
+                match end.status {
+                    codex_protocol::ExecCommandStatus::Declined
+                        if !end.aggregated_output.is_empty() =>
+                    {
+                        self.complete_declined(&end.turn_id, item);
+                    }
+                    _ => self.complete(Some(&end.turn_id), item),
+                }
             }
             EventMsg::ApplyPatchApprovalRequest(request) => {
                 let status = codex_app_server_protocol::v2::PatchApplyStatus::InProgress;
                 let item = item::patch(&request.call_id, &request.changes, status);
                 self.start(&request.turn_id, item);
+                self.asked_about(&request.turn_id, &request.call_id);
             }
             EventMsg::PatchApplyBegin(begin) => {
                 let status = codex_app_server_protocol::v2::PatchApplyStatus::InProgress;
@@ -334,7 +347,8 @@ impl Fold {
         else {
             return;
         };
-        self.break_off_items(position);
+        self.break_off_items(position, status);
+        self.let_go_of_held(position, status);
         let turn = &mut self.turns[position];
         turn.is_open = false;
         turn.status = match (status, &turn.error) {
@@ -350,7 +364,7 @@ impl Fold {
     }
 
     /// Ends what is running in a turn that ends, terminals in the background excepted.
-    fn break_off_items(&mut self, position: usize) {
+    fn break_off_items(&mut self, position: usize, status: TurnStatus) {
         let turn = &mut self.turns[position];
         let (outliving, left): (Vec<_>, Vec<_>) = std::mem::take(&mut turn.running)
             .into_iter()
@@ -359,7 +373,9 @@ impl Fold {
         let id = turn.id.clone();
         for item in left.into_iter().map(item::broken_off) {
             self.turns[position].completed.push(item.clone());
-            self.tell_item_completed(&id, item);
+            if !concessions::ends_with_turn(&item, status) {
+                self.tell_item_completed(&id, item);
+            }
         }
     }
 
@@ -440,6 +456,9 @@ impl Fold {
         }
         if let Some(turn) = self.turn_mut(&turn_id) {
             turn.completed.push(item.clone());
+            if turn.concessions.hold(&item) {
+                return;
+            }
         }
         self.tell_item_completed(&turn_id, item);
     }
@@ -448,7 +467,13 @@ impl Fold {
         if !end.stdout.is_empty() {
             self.tell_patch_output(&end.turn_id, &end.call_id, &end.stdout);
         }
-        self.complete(Some(&end.turn_id), item::patch_ended(end));
+        let item = item::patch_ended(end);
+        match end.status {
+            codex_protocol::PatchApplyStatus::Declined if !end.stderr.is_empty() => {
+                self.complete_declined(&end.turn_id, item);
+            }
+            _ => self.complete(Some(&end.turn_id), item),
+        }
     }
 }
 

@@ -249,9 +249,9 @@ pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
         v1::ExecCommandStatus::Failed => CommandExecutionStatus::Failed,
         v1::ExecCommandStatus::Declined => CommandExecutionStatus::Declined,
     };
-    // What was declined never ran: it has no output, no exit code and took no time.
-    let has_run = status != CommandExecutionStatus::Declined;
     let output = &end.aggregated_output;
+    // What was cancelled never ran, and the model is told nothing of it either.
+    let has_run = status != CommandExecutionStatus::Declined || !output.is_empty();
     ThreadItem::CommandExecution {
         id: end.call_id.clone(),
         command: command_line(&end.command),
@@ -341,6 +341,20 @@ pub(super) fn dynamic_answer(answer: &v1::DynamicToolCallResponseEvent) -> Threa
         success: Some(answer.success),
         duration_ms: Some(milliseconds(answer.duration)),
     }
+}
+
+/// A declined item as it stands before the model was told why.
+pub(super) fn bare(mut item: ThreadItem) -> ThreadItem {
+    if let ThreadItem::CommandExecution {
+        aggregated_output,
+        exit_code,
+        duration_ms,
+        ..
+    } = &mut item
+    {
+        (*aggregated_output, *exit_code, *duration_ms) = (None, None, None);
+    }
+    item
 }
 
 /// The item as it stands when its turn ends without it having been completed.

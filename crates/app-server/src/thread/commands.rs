@@ -128,6 +128,7 @@ impl Actor {
                 reply.refuse(Failure::invalid(message));
             }
             Some(_) => {
+                self.fold.stopping(&params.turn_id);
                 if self.thread.submit(Op::Interrupt).await.is_ok() {
                     self.interrupts.push(reply);
                 }

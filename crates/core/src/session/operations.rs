@@ -229,6 +229,7 @@ impl Session {
         if self.services.emitter.log_path().is_none() {
             return refuse(self, "thread rollback requires a persisted rollout path");
         }
+        let instructions = Arc::clone(&self.services.instructions);
         let Some(conversation) = self.idle() else {
             return refuse(self, "Cannot rollback while a turn is in progress.");
         };
@@ -236,12 +237,11 @@ impl Session {
         if conversation.history.roll_back(turns).lost_context {
             conversation.told = None;
         }
-        let tokens = conversation.history.tokens();
         let window = conversation
             .usage
             .info
             .and_then(|info| info.model_context_window);
-        conversation.usage.estimate(tokens, window);
+        conversation.estimate(&instructions, window);
         let usage = conversation.usage.event();
         let emitter = &self.services.emitter;
         emitter.emit(id, usage);

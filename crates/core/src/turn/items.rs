@@ -38,6 +38,7 @@ impl ActiveItem {
                 return Some(Self::Message(writer));
             }
             ResponseItem::Reasoning { .. } => Writing::Reasoning {
+                begun: turn_item(item, id.clone())?,
                 id,
                 summary: Vec::new(),
                 raw: String::new(),
@@ -119,6 +120,8 @@ pub(crate) struct OtherItem {
 enum Writing {
     Reasoning {
         id: String,
+        /// What it held from the start; deltas say all of it again.
+        begun: TurnItem,
         summary: Vec<String>,
         raw: String,
     },
@@ -147,7 +150,15 @@ impl Drop for OtherItem {
 impl Writing {
     fn so_far(&self) -> TurnItem {
         match self {
-            Self::Reasoning { id, summary, raw } => TurnItem::Reasoning(ReasoningItem {
+            Self::Reasoning {
+                begun,
+                summary,
+                raw,
+                ..
+            } if summary.is_empty() && raw.is_empty() => begun.clone(),
+            Self::Reasoning {
+                id, summary, raw, ..
+            } => TurnItem::Reasoning(ReasoningItem {
                 id: id.clone(),
                 summary_text: summary.clone(),
                 raw_content: (!raw.is_empty()).then(|| raw.clone()).into_iter().collect(),

@@ -1,0 +1,97 @@
+//! Where what clients of 0.117 were shown wins over "one end for each item". Two cases, and no others:
+//!
+//! - A command or file change that was asked about and declined ends twice: at once, and again with
+//!   the text that the model was given.
+//! - A message, plan or reasoning that is still being written when its turn is interrupted has no end
+//!   of its own: the end of the turn is its end, and has it as far as it got.
+//!
+//! The turns that come out of the fold are the same with and without them, so that stored turns equal
+//! those that were streamed.
+
+use std::collections::HashSet;
+
+use codex_app_server_protocol::v2::{ThreadItem, TurnStatus};
+
+use super::{Fold, item};
+
+/// What one turn needs to know for them.
+#[derive(Debug, Default)]
+pub(super) struct Concessions {
+    /// The items that a client was asked about.
+    asked: HashSet<String>,
+    /// A client wants the turn to stop.
+    stopping: bool,
+    /// What was written to its end since then; whether that counts, the end of the turn tells.
+    held: Vec<ThreadItem>,
+}
+
+impl Concessions {
+    /// Keeps back the end of what was being written, once the turn is to stop.
+    pub(super) fn hold(&mut self, item: &ThreadItem) -> bool {
+        let holds = self.stopping && is_written(item);
+        if holds {
+            self.held.push(item.clone());
+        }
+        holds
+    }
+}
+
+/// Whether the end of the turn stands for the end of the item.
+pub(super) fn ends_with_turn(item: &ThreadItem, status: TurnStatus) -> bool {
+    status == TurnStatus::Interrupted && is_written(item)
+}
+
+/// Whether the model writes it bit by bit.
+fn is_written(item: &ThreadItem) -> bool {
+    matches!(
+        item,
+        ThreadItem::AgentMessage { .. } | ThreadItem::Plan { .. } | ThreadItem::Reasoning { .. }
+    )
+}
+
+impl Fold {
+    /// A client wants this turn to stop.
+    pub(crate) fn stopping(&mut self, turn_id: &str) {
+        if let Some(turn) = self.turn_mut(turn_id) {
+            turn.concessions.stopping = true;
+        }
+    }
+
+    /// Clients are asked whether the item may go ahead.
+    pub(super) fn asked_about(&mut self, turn_id: &str, item_id: &str) {
+        if let Some(turn) = self.turn_mut(turn_id) {
+            turn.concessions.asked.insert(item_id.to_owned());
+        }
+    }
+
+    /// Ends an item that was declined, with what the model was told.
+    pub(super) fn complete_declined(&mut self, turn_id: &str, item: ThreadItem) {
+        let id = item::id_of(&item).to_owned();
+        let was_asked = self
+            .turn_mut(turn_id)
+            .is_some_and(|turn| turn.concessions.asked.remove(&id));
+        if !was_asked {
+            return self.complete(Some(turn_id), item);
+        }
+        self.complete(Some(turn_id), item::bare(item.clone()));
+        let Some(turn) = self.turn_mut(turn_id) else {
+            return;
+        };
+        let is_it = |other: &&mut ThreadItem| item::id_of(other) == id;
+        if let Some(ended) = turn.completed.iter_mut().rev().find(is_it) {
+            ended.clone_from(&item);
+            self.tell_item_completed(turn_id, item);
+        }
+    }
+
+    /// The turn ends: tells the ends that were kept back, unless it stands for them.
+    pub(super) fn let_go_of_held(&mut self, position: usize, status: TurnStatus) {
+        let turn = &mut self.turns[position];
+        let turn_id = turn.id.clone();
+        for item in std::mem::take(&mut turn.concessions.held) {
+            if !ends_with_turn(&item, status) {
+                self.tell_item_completed(&turn_id, item);
+            }
+        }
+    }
+}
