@@ -24,3 +24,43 @@ fn help_names_the_commands() {
 fn an_unknown_command_is_a_usage_error() {
     assert_eq!(codex(&["no-such-command"]).status.code(), Some(2));
 }
+
+#[test]
+fn every_command_has_help_that_says_what_it_does() {
+    for command in [
+        &["demo"][..],
+        &["exec"],
+        &["exec", "resume"],
+        &["app-server"],
+        &["proto"],
+        &["completion"],
+        &["debug"],
+        &["debug", "app-server", "send"],
+    ] {
+        let help = stdout_of(&codex(&[command, &["--help"]].concat()));
+        let first = help.lines().next().unwrap();
+        assert!(
+            first.len() > 20 && !first.starts_with("Usage"),
+            "{command:?}: {help}"
+        );
+    }
+}
+
+#[test]
+fn completion_knows_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = stdout_of(&codex(&["completion", shell]));
+        for word in ["app-server", "exec", "demo"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+    }
+}
+
+#[test]
+fn an_error_says_what_failed_and_why() {
+    let output = codex(&["debug", "trace-reduce", "/no/such/bundle"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.starts_with("error: "), "{message}");
+    assert!(message.contains("/no/such/bundle"), "{message}");
+}

@@ -7,7 +7,13 @@
 mod app_server;
 mod command_line;
 #[cfg(target_os = "linux")]
+mod debug_send;
+#[cfg(target_os = "linux")]
+mod demo;
+#[cfg(target_os = "linux")]
 mod escapes;
+#[cfg(target_os = "linux")]
+mod exec;
 mod generate;
 mod layers;
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ mod connection;
 mod failure;
 mod handlers;
 mod host;
+mod in_memory;
 mod lines;
 mod outbox;
 mod projection;
@@ -21,5 +22,6 @@ mod stdio;
 mod thread;
 
 pub use host::{ClientName, Host, Identity, Prepared, ThreadSettings};
+pub use in_memory::{InMemory, serve_in_memory};
 pub use server::Server;
 pub use stdio::serve_stdio;

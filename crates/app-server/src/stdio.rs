@@ -29,7 +29,8 @@ pub async fn serve_stdio(server: Arc<Server>) -> io::Result<()> {
     serve(server, input, tokio::io::stdout(), signals.first()).await
 }
 
-async fn serve(
+/// Serves one client over any pair of streams, until it goes away or `stop` is done.
+pub(crate) async fn serve(
     server: Arc<Server>,
     input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin + Send + 'static,

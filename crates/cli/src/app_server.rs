@@ -89,14 +89,7 @@ fn serve_stdio(settings: &SettingsFlags, scenario: Option<&Path>) -> anyhow::Res
         .build()
         .context("cannot start the runtime")?;
     let served = runtime.block_on(async {
-        let host = match scenario {
-            None => EngineHost::new(settings.overrides()?, None, tracing.clone())?,
-            Some(scenario) => {
-                let (below, model) = ScriptedModel::start(scenario).await?;
-                EngineHost::new(settings.over(below)?, Some(model), tracing.clone())?
-            }
-        };
-        let server = Server::new(Arc::new(host));
+        let server = server(settings, scenario, tracing.clone()).await?;
         Ok(codex_app_server::serve_stdio(server).await?)
     });
     // A read of standard input that nobody will answer must not keep the process.
@@ -105,8 +98,24 @@ fn serve_stdio(settings: &SettingsFlags, scenario: Option<&Path>) -> anyhow::Res
     served
 }
 
+/// The server with the engine of this machine, or with a scripted model.
+pub(crate) async fn server(
+    settings: &SettingsFlags,
+    scenario: Option<Scenario>,
+    tracing: Tracing,
+) -> anyhow::Result<Arc<Server>> {
+    let host = match scenario {
+        None => EngineHost::new(settings.overrides()?, None, tracing)?,
+        Some(scenario) => {
+            let (below, model) = ScriptedModel::start(scenario).await?;
+            EngineHost::new(settings.over(below)?, Some(model), tracing)?
+        }
+    };
+    Ok(Server::new(Arc::new(host)))
+}
+
 /// The log goes to standard error: `RUST_LOG` says how much, `LOG_FORMAT=json` in which form.
-fn start_log() {
+pub(crate) fn start_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
     let log = tracing_subscriber::fmt()

@@ -1,12 +1,18 @@
 //! Layer: surface. The `codex` binary: argument parsing and wiring, no behaviour of its own.
 
 mod app_server;
+mod completion;
+mod debug_app_server;
+mod demo;
+mod exec;
 mod generate;
 mod host;
 mod output;
 mod proto;
 mod scripted_model;
+mod server_process;
 mod settings_flags;
+mod terminal;
 mod trace_diff;
 mod trace_export;
 mod trace_redact;
@@ -16,17 +22,24 @@ mod wiring;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use clap::Parser;
 use clap::Subcommand;
 
-/// The local engine behind AI coding assistants in IDEs.
+use crate::debug_app_server::AppServerCommand;
+
+/// The local engine behind AI coding assistants.
+///
+/// An IDE starts `codex app-server` and talks to it over JSON-RPC. From a terminal, `codex demo` shows
+/// a whole session without a key, and `codex exec` runs one turn for a script.
 #[derive(Debug, Parser)]
 #[command(
     name = "codex",
     display_name = "codex-cli",
     version,
     subcommand_required = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = AFTER_HELP
 )]
 struct Arguments {
     #[command(flatten)]
@@ -35,8 +48,23 @@ struct Arguments {
     command: Command,
 }
 
+const AFTER_HELP: &str = "\
+Settings are read from ~/.codex/config.toml, or from the folder that CODEX_HOME names; `-c` wins over \
+both. RUST_LOG sets how much is logged to standard error, NO_COLOR switches colours off.
+
+Examples:
+  codex demo                                          a session to watch, no key needed
+  codex app-server --scenario scenarios/hello.toml    a server with a scripted model
+  codex exec \"Explain this repository.\"             one turn, the answer on standard output
+
+Exit status: 0 success, 1 failure, 2 wrong usage; commands that have more say so in their help.";
+
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show a whole session with a scripted model: no key, no network, no cost.
+    Demo(demo::Arguments),
+    /// Run one turn without a UI: the last message on standard output, progress on standard error.
+    Exec(exec::Arguments),
     /// Serve IDE extensions over JSON-RPC, or describe what is served.
     AppServer(app_server::Arguments),
     /// Speak the queue protocol over standard input and output, a line a message.
@@ -44,10 +72,15 @@ enum Command {
     /// Tools for who needs to know what happened.
     #[command(subcommand)]
     Debug(DebugCommand),
+    /// Print a script that completes commands and flags in a shell.
+    Completion(completion::Arguments),
 }
 
 #[derive(Debug, Subcommand)]
 enum DebugCommand {
+    /// Drive an app-server by hand.
+    #[command(subcommand)]
+    AppServer(debug_app_server::AppServerCommand),
     /// Reduce the trace bundle of a session to the graph of what happened in it.
     #[command(name = "trace-reduce")]
     Reduce(trace_reduce::Arguments),
@@ -65,25 +98,53 @@ enum DebugCommand {
     Diff(trace_diff::Arguments),
 }
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     codex_exec::run_helper_if_asked();
-    let Arguments { settings, command } = Arguments::parse();
-    match command {
-        Command::AppServer(arguments) => {
-            app_server::run(arguments, settings).map(|()| ExitCode::SUCCESS)
+    match run(Arguments::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            report(&error);
+            ExitCode::FAILURE
         }
-        Command::Proto(arguments) => proto::run(arguments, settings).map(|()| ExitCode::SUCCESS),
-        Command::Debug(command) => debug(command),
     }
 }
 
-fn debug(command: DebugCommand) -> anyhow::Result<ExitCode> {
+fn run(Arguments { settings, command }: Arguments) -> anyhow::Result<ExitCode> {
+    let success = |()| ExitCode::SUCCESS;
     match command {
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::Exec(arguments) => exec::run(arguments, settings),
+        Command::AppServer(arguments) => app_server::run(arguments, settings).map(success),
+        Command::Proto(arguments) => proto::run(arguments, settings).map(success),
+        Command::Debug(command) => debug(command, settings),
+        Command::Completion(arguments) => {
+            completion::run(&arguments, Arguments::command());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn debug(
+    command: DebugCommand,
+    settings: settings_flags::SettingsFlags,
+) -> anyhow::Result<ExitCode> {
+    match command {
+        DebugCommand::AppServer(AppServerCommand::Send(arguments)) => {
+            debug_app_server::run(arguments, settings)
+        }
         DebugCommand::Reduce(arguments) => trace_reduce::run(arguments),
         DebugCommand::View(arguments) => trace_view::run(arguments),
         DebugCommand::Export(arguments) => trace_export::run(arguments),
         DebugCommand::Redact(arguments) => trace_redact::run(arguments),
         DebugCommand::Diff(arguments) => Ok(trace_diff::run(&arguments)),
+    }
+}
+
+/// An error in a line: what failed, and why.
+fn report(error: &anyhow::Error) {
+    #[allow(clippy::print_stderr)] // What the program says when it fails.
+    {
+        eprintln!("error: {error:#}");
     }
 }

@@ -29,6 +29,24 @@ impl SettingsFlags {
         self.over(Overrides::default())
     }
 
+    /// Adds one, whose value is TOML.
+    pub(crate) fn set(&mut self, key: &str, value: &str) {
+        self.config.push(format!("{key}={value}"));
+    }
+
+    /// Adds them to the arguments of another process.
+    pub(crate) fn pass_on(&self, command: &mut tokio::process::Command) {
+        for (flag, values) in [
+            ("--config", &self.config),
+            ("--enable", &self.enable),
+            ("--disable", &self.disable),
+        ] {
+            for value in values {
+                command.arg(flag).arg(value);
+            }
+        }
+    }
+
     /// These on top of others.
     pub(crate) fn over(&self, mut overrides: Overrides) -> anyhow::Result<Overrides> {
         for flag in &self.config {

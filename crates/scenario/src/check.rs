@@ -51,10 +51,11 @@ fn check_reply(place: &str, reply: &Reply) -> Result<(), Misfit> {
         Some(When {
             user: None,
             output: None,
+            exit_code: None,
             model: None,
         }) => misfit(
             format!("{place}.when"),
-            "needs `user`, `output` or `model`; leave it out for any request",
+            "needs `user`, `output`, `exit_code` or `model`; leave it out for any request",
         ),
         _ => Ok(()),
     }

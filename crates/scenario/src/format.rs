@@ -119,6 +119,9 @@ pub struct When {
     pub user: Option<String>,
     /// A part of the output of the tool that was called last, after the person spoke.
     pub output: Option<String>,
+    /// The exit code of the command that was run last, after the person spoke. A command that was
+    /// declined has none.
+    pub exit_code: Option<i64>,
     /// The name of the model that is asked for.
     pub model: Option<String>,
 }

@@ -101,6 +101,7 @@ fn fits(when: Option<&When>, request: &Value) -> bool {
     let Some(When {
         user,
         output,
+        exit_code,
         model,
     }) = when
     else {
@@ -111,6 +112,7 @@ fn fits(when: Option<&When>, request: &Value) -> bool {
     };
     within(user, &|| last_of_user(request))
         && within(output, &|| last_output(request))
+        && exit_code.is_none_or(|code| exit_code_of(&last_output(request)) == Some(code))
         && model.as_ref().is_none_or(|name| request["model"] == **name)
 }
 
@@ -137,6 +139,17 @@ fn last_output(request: &Value) -> String {
         Some(other) => other.to_string(),
         None => String::new(),
     }
+}
+
+/// The exit code in an output, in whichever of its forms the tools report it.
+fn exit_code_of(output: &str) -> Option<i64> {
+    ["Exit code: ", "exited with code ", "\"exit_code\":"]
+        .iter()
+        .find_map(|form| {
+            let rest = output.split_once(form)?.1.trim_start();
+            let end = rest.find(|character: char| !character.is_ascii_digit() && character != '-');
+            rest[..end.unwrap_or(rest.len())].parse().ok()
+        })
 }
 
 fn refuse(refusal: &Refusal) -> HttpReply {

@@ -59,6 +59,21 @@ fn a_reply_can_wait_for_what_is_said() {
 }
 
 #[test]
+fn the_exit_code_is_found_in_all_forms() {
+    for (output, expected) in [
+        ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\n", Some(0)),
+        (
+            r#"{"output":"x","metadata":{"exit_code":127,"duration_seconds":0.1}}"#,
+            Some(127),
+        ),
+        ("Process exited with code -1\n", Some(-1)),
+        ("not run", None),
+    ] {
+        assert_eq!(exit_code_of(output), expected, "{output}");
+    }
+}
+
+#[test]
 fn text_comes_in_pieces_that_never_split_a_character() {
     let mut player =
         player("[pace]\ncharacters = 2\n[[replies]]\nsteps = [{ message = \"aéöz!\" }]\n");

@@ -1,0 +1,21 @@
+//! `codex completion`: a script that teaches a shell the commands.
+
+use std::io;
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:\n  codex completion bash > ~/.local/share/bash-completion/completions/codex\n  \
+codex completion zsh > ~/.zfunc/_codex\n  \
+codex completion fish > ~/.config/fish/completions/codex.fish")]
+pub(crate) struct Arguments {
+    /// The shell.
+    #[arg(value_enum, default_value = "bash")]
+    shell: Shell,
+}
+
+pub(crate) fn run(arguments: &Arguments, mut command: Command) {
+    clap_complete::generate(arguments.shell, &mut command, "codex", &mut io::stdout());
+}

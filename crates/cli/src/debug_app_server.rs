@@ -1,0 +1,175 @@
+//! `codex debug app-server`: a client that shows what goes over the wire.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Subcommand, ValueEnum};
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::TurnStatus;
+use codex_client::{ClientError, Decision, Listener, Question, Session, Style, Transcript, Wire};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::server_process::{ServerProcess, own_server};
+use crate::settings_flags::SettingsFlags;
+use crate::terminal::{self, Answers, Colours, Person};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AppServerCommand {
+    /// Start a server, say something to it, and print every message until the turn is over.
+    #[command(alias = "send-message-v2")]
+    Send(Arguments),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:\n  codex debug app-server send --scenario scenarios/hello.toml \"hi\"\n  \
+codex debug app-server send --raw \"hi\" | grep turn/\n  \
+codex debug app-server send --bin /path/to/another/codex \"hi\"\n\n\
+Exit status: 0 the turn was completed, 1 it was not.")]
+pub(crate) struct Arguments {
+    /// What to say.
+    text: String,
+    /// The program to start as `PROGRAM app-server`; this one unless given.
+    #[arg(long, value_name = "PROGRAM")]
+    bin: Option<OsString>,
+    /// Print the lines as they are on the wire, and nothing else.
+    #[arg(long)]
+    raw: bool,
+    /// What to answer to approvals; `ask` asks you.
+    #[arg(long, value_enum, default_value = "decline", value_name = "ANSWER")]
+    approve: Approve,
+    /// The folder to work in.
+    #[arg(short = 'C', long = "cd", value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Have the server play the model's part from a scenario file.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingsFlags,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Approve {
+    Accept,
+    AcceptForSession,
+    Decline,
+    Cancel,
+    Ask,
+}
+
+/// `before` are the settings that stand in front of the command.
+pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let sent = runtime.block_on(send(arguments, before));
+    runtime.shutdown_background();
+    sent
+}
+
+async fn send(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+    let mut command = match &arguments.bin {
+        Some(program) => {
+            let mut command = Command::new(program);
+            command.arg("app-server");
+            command
+        }
+        None => own_server()?,
+    };
+    before
+        .followed_by(arguments.settings.clone())
+        .pass_on(&mut command);
+    if let Some(scenario) = &arguments.scenario {
+        command.arg("--scenario").arg(scenario);
+    }
+    let (server, client) = ServerProcess::start(command)?;
+    let style = terminal::style(&io::stdout(), Colours::Auto);
+    let raw = arguments.raw;
+    let mut client = client.tapped(move |wire, line| {
+        // Who closes the output early has seen enough; the turn goes on to its end.
+        let _ = print(wire, line, raw, style);
+    });
+    client
+        .initialize("codex_debug", env!("CARGO_PKG_VERSION"))
+        .await?;
+    let cwd = arguments.cwd.map(std::path::absolute).transpose()?;
+    let params = cwd.map_or_else(|| json!({}), |cwd| json!({ "cwd": cwd }));
+    let mut session = Session::start(client, &params).await?;
+    let mut listener = Wiretap(Person::new(
+        Transcript::new(io::stderr(), style, terminal::width()),
+        answers(arguments.approve),
+    ));
+    let input = json!([{ "type": "text", "text": arguments.text }]);
+    let outcome = session.turn(input, json!({}), &mut listener).await?;
+    session.finish().await;
+    server.finish().await?;
+    Ok(match outcome.status {
+        TurnStatus::Completed => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+fn answers(approve: Approve) -> Answers {
+    match approve {
+        Approve::Accept => Answers::always(Decision::Accept),
+        Approve::AcceptForSession => Answers::always(Decision::AcceptForSession),
+        Approve::Decline => Answers::always(Decision::Decline),
+        Approve::Cancel => Answers::always(Decision::Cancel),
+        Approve::Ask => Answers::of_person(),
+    }
+}
+
+/// Decides like a person, and leaves the printing to the wire.
+struct Wiretap(Person<io::Stderr>);
+
+impl Listener for Wiretap {
+    fn hear(&mut self, _: &ServerNotification) -> Result<(), ClientError> {
+        Ok(())
+    }
+
+    async fn decide(&mut self, question: Question<'_>) -> Result<Decision, ClientError> {
+        match &mut self.0.answers {
+            Answers::Asked(_) => self.0.decide(question).await,
+            Answers::Given(decisions, last) => Ok(decisions.next().unwrap_or(*last)),
+        }
+    }
+}
+
+fn print(wire: Wire, line: &str, raw: bool, style: Style) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let sign = match wire {
+        Wire::Sent => '>',
+        Wire::Received => '<',
+    };
+    if raw {
+        return writeln!(out, "{sign} {line}");
+    }
+    let message: Value = serde_json::from_str(line).unwrap_or_default();
+    let text = serde_json::to_string_pretty(&message)?;
+    let (bold, reset) = match style {
+        Style::Colour => ("\x1b[1;36m", "\x1b[0m"),
+        Style::Plain => ("", ""),
+    };
+    writeln!(out, "{bold}{sign} {}{reset}", title(&message))?;
+    for line in codex_client::harmless(&text).lines() {
+        writeln!(out, "  {line}")?;
+    }
+    Ok(())
+}
+
+/// A message in a few words.
+fn title(message: &Value) -> String {
+    let id = &message["id"];
+    match (message["method"].as_str(), id.is_null()) {
+        (Some(method), true) => method.to_owned(),
+        (Some(method), false) => format!("{method} (request {id})"),
+        (None, _) if message.get("error").is_some() => format!("error (to request {id})"),
+        (None, _) => format!("reply (to request {id})"),
+    }
+}

@@ -1,0 +1,208 @@
+//! `codex exec`: a turn without a UI, for scripts. It is a client of the app-server, in this process.
+
+mod arguments;
+mod follow;
+
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use codex_app_server::{InMemory, serve_in_memory};
+use codex_app_server_protocol::v2::TurnStatus;
+use codex_client::{Client, Session};
+use codex_scenario::Scenario;
+use serde_json::{Value, json};
+
+pub(crate) use arguments::Arguments;
+use arguments::{Command, Options, Resume};
+use follow::Follower;
+
+use crate::app_server;
+use crate::settings_flags::SettingsFlags;
+use crate::wiring::Tracing;
+
+/// The exit status of a turn that the person interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// `before` are the settings that stand in front of the command.
+pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+    app_server::start_log();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let tracing = Tracing::from_environment();
+    let done = runtime.block_on(exec(arguments, before, tracing.clone()));
+    runtime.shutdown_background();
+    tracing.finish();
+    done
+}
+
+async fn exec(
+    arguments: Arguments,
+    before: SettingsFlags,
+    tracing: Tracing,
+) -> anyhow::Result<ExitCode> {
+    let Arguments {
+        options,
+        prompt,
+        command,
+    } = arguments;
+    let (resume, prompt) = match command {
+        Some(Command::Resume(resume)) => {
+            let (resume, prompt) = resume.split();
+            (Some(resume), prompt)
+        }
+        None => (None, prompt),
+    };
+    let prompt = read_prompt(prompt)?;
+    let cwd = working_folder(&options)?;
+    let schema = options
+        .output_schema
+        .as_deref()
+        .map(read_schema)
+        .transpose()?;
+    let scenario = options
+        .scenario
+        .as_deref()
+        .map(Scenario::load)
+        .transpose()?;
+    let settings = options.settings(before)?;
+    let server = app_server::server(&settings, scenario, tracing).await?;
+    let InMemory {
+        input,
+        output,
+        served,
+    } = serve_in_memory(server);
+    let mut client = Client::new(output, input);
+    client
+        .initialize("codex_exec", env!("CARGO_PKG_VERSION"))
+        .await?;
+    let mut session = open(client, &options, &cwd, resume).await?;
+    let mut follower = Follower::new(&options, session.id(), &cwd)?;
+    follower.prompt(&prompt)?;
+    let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
+    let outcome = session
+        .turn(input_of(&prompt, &options), more, &mut follower)
+        .await?;
+    session.finish().await;
+    served.await.context("the server failed")??;
+    follower.finish(&outcome)?;
+    if let Some(path) = &options.output_last_message {
+        let message = follower.last_message().unwrap_or_default();
+        fs::write(path, message).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(match outcome.status {
+        TurnStatus::Completed => ExitCode::SUCCESS,
+        TurnStatus::Interrupted => ExitCode::from(INTERRUPTED),
+        TurnStatus::Failed | TurnStatus::InProgress => ExitCode::FAILURE,
+    })
+}
+
+async fn open(
+    mut client: Client,
+    options: &Options,
+    cwd: &Path,
+    resume: Option<Resume>,
+) -> anyhow::Result<Session> {
+    let mut params = json!({ "cwd": cwd, "approvalPolicy": "never" });
+    if let Some(model) = &options.model {
+        params["model"] = json!(model);
+    }
+    if let Some(mode) = options.sandbox_mode() {
+        params["sandbox"] = json!(mode);
+    }
+    let Some(resume) = resume else {
+        if options.ephemeral {
+            params["ephemeral"] = json!(true);
+        }
+        return Ok(Session::start(client, &params).await?);
+    };
+    let id = match resume {
+        Resume::Thread(id) => id,
+        Resume::Last { anywhere } => last_thread(&mut client, cwd, anywhere).await?,
+    };
+    params["threadId"] = json!(id);
+    Ok(Session::resume(client, &params).await?)
+}
+
+async fn last_thread(client: &mut Client, cwd: &Path, anywhere: bool) -> anyhow::Result<String> {
+    let mut params =
+        json!({ "limit": 1, "sortKey": "updated_at", "sourceKinds": [], "modelProviders": [] });
+    if !anywhere {
+        params["cwd"] = json!(cwd);
+    }
+    let threads = client.call("thread/list", &params).await?;
+    match threads["data"][0]["id"].as_str() {
+        Some(id) => Ok(id.to_owned()),
+        None if anywhere => bail!("there is no thread to resume yet"),
+        None => bail!(
+            "no thread was started in {}; --all looks everywhere",
+            cwd.display()
+        ),
+    }
+}
+
+fn input_of(prompt: &str, options: &Options) -> Value {
+    let images = options.images.iter().map(|path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        json!({ "type": "localImage", "path": path })
+    });
+    images
+        .chain([json!({ "type": "text", "text": prompt })])
+        .collect()
+}
+
+/// What is given, or else what stands on standard input.
+fn read_prompt(given: Option<String>) -> anyhow::Result<String> {
+    match given {
+        Some(prompt) if prompt != "-" => return Ok(prompt),
+        None if io::stdin().is_terminal() => {
+            bail!("there is no prompt; give one as an argument, or pipe it in")
+        }
+        _ => {}
+    }
+    let mut prompt = String::new();
+    io::stdin()
+        .read_to_string(&mut prompt)
+        .context("cannot read the prompt from standard input")?;
+    if prompt.trim().is_empty() {
+        bail!("the prompt on standard input is empty");
+    }
+    Ok(prompt)
+}
+
+fn read_schema(path: &Path) -> anyhow::Result<Value> {
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("cannot read the output schema {}", path.display()))?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("the output schema {} is not JSON", path.display()))
+}
+
+/// The folder to work in. Outside a repository a mistake cannot be taken back, so that must be asked
+/// for.
+fn working_folder(options: &Options) -> anyhow::Result<PathBuf> {
+    let cwd = match &options.cwd {
+        Some(cwd) => {
+            fs::canonicalize(cwd).with_context(|| format!("cannot work in {}", cwd.display()))?
+        }
+        None => std::env::current_dir().context("cannot tell the working folder")?,
+    };
+    let in_repository = cwd.ancestors().any(|folder| folder.join(".git").exists());
+    if !in_repository && !options.skip_git_repo_check && !options.bypass {
+        bail!(
+            "{} is not inside a Git repository, where changes could be taken back; \
+             --skip-git-repo-check goes on all the same",
+            cwd.display()
+        );
+    }
+    Ok(cwd)
+}
+
+fn print_line(out: &mut impl Write, line: &str) -> io::Result<()> {
+    writeln!(out, "{line}")?;
+    out.flush()
+}

@@ -1,0 +1,124 @@
+//! Who follows the turn of `codex exec`: prints it for people or for programs, and keeps the last
+//! message.
+
+use std::io::{self, IsTerminal, Stderr};
+use std::path::Path;
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::{ThreadItem, TokenUsageBreakdown, TurnStatus};
+use codex_client::{ClientError, Decision, ExecEvents, Listener, Outcome, Question, Transcript};
+
+use super::arguments::Options;
+use super::print_line;
+use crate::terminal::{self, usage_line};
+
+/// What is printed of the turn.
+enum View {
+    /// Progress on standard error.
+    Progress(Box<Transcript<Stderr>>),
+    /// Events on standard output.
+    Events(ExecEvents),
+}
+
+pub(super) struct Follower {
+    view: View,
+    last_message: Option<String>,
+    usage: Option<TokenUsageBreakdown>,
+    /// Interrupts were asked for, and heard.
+    interrupted: bool,
+}
+
+impl Follower {
+    pub(super) fn new(options: &Options, thread: &str, cwd: &Path) -> io::Result<Self> {
+        let view = if options.json {
+            let event = ExecEvents::thread_started(thread);
+            print_line(&mut io::stdout().lock(), &event.to_string())?;
+            View::Events(ExecEvents::default())
+        } else {
+            let style = terminal::style(&io::stderr(), options.color);
+            let transcript = Transcript::new(io::stderr(), style, terminal::width());
+            let mut transcript = transcript.seen_from(cwd);
+            let thread = thread.to_owned();
+            let lines = [("thread", thread), ("folder", cwd.display().to_string())];
+            transcript.list("codex exec", &lines)?;
+            View::Progress(Box::new(transcript))
+        };
+        Ok(Self {
+            view,
+            last_message: None,
+            usage: None,
+            interrupted: false,
+        })
+    }
+
+    pub(super) fn prompt(&mut self, prompt: &str) -> io::Result<()> {
+        match &mut self.view {
+            View::Progress(transcript) => transcript.prompt(prompt),
+            View::Events(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn last_message(&self) -> Option<&str> {
+        self.last_message.as_deref()
+    }
+
+    /// Prints what is left to be said once the turn is over.
+    pub(super) fn finish(&mut self, outcome: &Outcome) -> io::Result<()> {
+        let View::Progress(transcript) = &mut self.view else {
+            return Ok(());
+        };
+        let usage = self.usage.as_ref().map(usage_line);
+        let usage = usage.as_deref().unwrap_or("no tokens");
+        match (outcome.status, &self.last_message) {
+            (TurnStatus::Completed, message) => {
+                transcript.block("Completed", "", usage)?;
+                // On a terminal that shows the progress too, the message stands there already.
+                if io::stdout().is_terminal() && io::stderr().is_terminal() {
+                    return Ok(());
+                }
+                let message = message.as_deref().unwrap_or_default();
+                print_line(&mut io::stdout().lock(), message)
+            }
+            (TurnStatus::Interrupted, _) => Ok(()),
+            _ => transcript.block("Failed", "", usage),
+        }
+    }
+}
+
+impl Listener for Follower {
+    fn hear(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
+        match notification {
+            ServerNotification::ItemCompleted(it) => {
+                if let ThreadItem::AgentMessage { text, .. } = &it.item {
+                    self.last_message = Some(text.clone());
+                }
+            }
+            ServerNotification::ThreadTokenUsageUpdated(it) => {
+                self.usage = Some(it.token_usage.total.clone());
+            }
+            _ => {}
+        }
+        match &mut self.view {
+            View::Progress(transcript) => transcript.hear(notification)?,
+            View::Events(events) => {
+                let mut out = io::stdout().lock();
+                for event in events.hear(notification) {
+                    print_line(&mut out, &event.to_string())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody is there to consent.
+    async fn decide(&mut self, _: Question<'_>) -> Result<Decision, ClientError> {
+        Ok(Decision::Decline)
+    }
+
+    async fn interrupted(&mut self) {
+        if self.interrupted || tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        self.interrupted = true;
+    }
+}

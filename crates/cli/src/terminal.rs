@@ -1,0 +1,156 @@
+//! What the terminal can do, and the person in front of it.
+
+use std::io::{IsTerminal, Write};
+
+use clap::ValueEnum;
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::TokenUsageBreakdown;
+use codex_client::{ClientError, Decision, Listener, Question, Style, Transcript};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines, Stdin};
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Colours {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Also in a file or a pipe.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// How to write to this stream.
+pub(crate) fn style(stream: &impl IsTerminal, colours: Colours) -> Style {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    match colours {
+        Colours::Always => Style::Colour,
+        Colours::Auto if stream.is_terminal() && !is_set("NO_COLOR") && !dumb => Style::Colour,
+        Colours::Auto | Colours::Never => Style::Plain,
+    }
+}
+
+/// Columns of the terminal; 80 where there is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// Who answers.
+#[derive(Debug)]
+pub(crate) enum Answers {
+    /// The person, on standard input.
+    Asked(Box<Lines<BufReader<Stdin>>>),
+    /// These in order, and then always the last.
+    Given(std::vec::IntoIter<Decision>, Decision),
+}
+
+impl Answers {
+    pub(crate) fn of_person() -> Self {
+        Self::Asked(Box::new(BufReader::new(tokio::io::stdin()).lines()))
+    }
+
+    pub(crate) fn always(decision: Decision) -> Self {
+        Self::Given(Vec::new().into_iter(), decision)
+    }
+}
+
+/// Somebody who reads a session and answers in it.
+#[derive(Debug)]
+pub(crate) struct Person<W> {
+    pub(crate) transcript: Transcript<W>,
+    pub(crate) answers: Answers,
+    pub(crate) usage: Option<TokenUsageBreakdown>,
+}
+
+impl<W: Write> Person<W> {
+    pub(crate) fn new(transcript: Transcript<W>, answers: Answers) -> Self {
+        Self {
+            transcript,
+            answers,
+            usage: None,
+        }
+    }
+}
+
+impl<W: Write> Listener for Person<W> {
+    fn hear(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
+        if let ServerNotification::ThreadTokenUsageUpdated(it) = notification {
+            self.usage = Some(it.token_usage.total.clone());
+        }
+        Ok(self.transcript.hear(notification)?)
+    }
+
+    async fn decide(&mut self, question: Question<'_>) -> Result<Decision, ClientError> {
+        self.transcript.ask(question)?;
+        let lines = match &mut self.answers {
+            Answers::Asked(lines) => lines,
+            Answers::Given(decisions, last) => {
+                let decision = decisions.next().unwrap_or(*last);
+                self.transcript.answered(decision)?;
+                return Ok(decision);
+            }
+        };
+        loop {
+            let Some(line) = lines.next_line().await? else {
+                // Nobody is there: that is no consent.
+                self.transcript.answered(Decision::Decline)?;
+                return Ok(Decision::Decline);
+            };
+            if let Some(decision) = decision_of(&line) {
+                return Ok(decision);
+            }
+            self.transcript.ask(question)?;
+        }
+    }
+}
+
+fn decision_of(line: &str) -> Option<Decision> {
+    Some(match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Decision::Accept,
+        "a" | "always" => Decision::AcceptForSession,
+        "n" | "no" => Decision::Decline,
+        "c" | "cancel" => Decision::Cancel,
+        _ => return None,
+    })
+}
+
+/// Tokens in a sentence.
+pub(crate) fn usage_line(usage: &TokenUsageBreakdown) -> String {
+    format!(
+        "{} tokens in, {} of them cached; {} out, {} of them reasoning",
+        grouped(usage.input_tokens),
+        grouped(usage.cached_input_tokens),
+        grouped(usage.output_tokens),
+        grouped(usage.reasoning_output_tokens),
+    )
+}
+
+fn grouped(number: i64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1234567, "1,234,567"),
+        ] {
+            assert_eq!(grouped(number), expected);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the server asks, and how a decision of the person becomes an answer.
+
+use codex_app_server_protocol::ServerRequest;
+use codex_app_server_protocol::v2::{
+    CommandExecutionRequestApprovalParams, FileChangeRequestApprovalParams,
+    PermissionsRequestApprovalParams, ToolRequestUserInputParams,
+};
+use serde_json::{Map, Value, json};
+
+/// A decision about something that the agent wants to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Go ahead.
+    Accept,
+    /// Go ahead, and do not ask again for the same in this session.
+    AcceptForSession,
+    /// Do not do it, and go on otherwise.
+    Decline,
+    /// Do not do it, and end the turn.
+    Cancel,
+}
+
+impl Decision {
+    /// As it stands on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::AcceptForSession => "acceptForSession",
+            Self::Decline => "decline",
+            Self::Cancel => "cancel",
+        }
+    }
+
+    fn is_yes(self) -> bool {
+        matches!(self, Self::Accept | Self::AcceptForSession)
+    }
+}
+
+/// What the server asks, if this client can answer it.
+#[derive(Clone, Copy, Debug)]
+pub enum Question<'a> {
+    /// Whether a command may run.
+    Command(&'a CommandExecutionRequestApprovalParams),
+    /// Whether a patch may be applied.
+    Patch(&'a FileChangeRequestApprovalParams),
+    /// Whether the agent gets more rights.
+    Permissions(&'a PermissionsRequestApprovalParams),
+    /// Which of some choices the person takes. A yes takes the first of each.
+    Choices(&'a ToolRequestUserInputParams),
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn of(request: &'a ServerRequest) -> Option<Self> {
+        Some(match request {
+            ServerRequest::CommandExecutionRequestApproval(params) => Self::Command(params),
+            ServerRequest::FileChangeRequestApproval(params) => Self::Patch(params),
+            ServerRequest::PermissionsRequestApproval(params) => Self::Permissions(params),
+            ServerRequest::ToolRequestUserInput(params) => Self::Choices(params),
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn answer(self, decision: Decision) -> Value {
+        match self {
+            Self::Command(_) | Self::Patch(_) => json!({ "decision": decision.name() }),
+            Self::Permissions(params) => permissions(params, decision),
+            Self::Choices(params) => choices(params, decision),
+        }
+    }
+}
+
+fn permissions(params: &PermissionsRequestApprovalParams, decision: Decision) -> Value {
+    let granted = match decision.is_yes() {
+        true => json!(params.permissions),
+        false => json!({}),
+    };
+    let scope = match decision {
+        Decision::AcceptForSession => "session",
+        _ => "turn",
+    };
+    json!({ "permissions": granted, "scope": scope })
+}
+
+fn choices(params: &ToolRequestUserInputParams, decision: Decision) -> Value {
+    let mut answers = Map::new();
+    for question in params.questions.iter().filter(|_| decision.is_yes()) {
+        let first = question
+            .options
+            .as_ref()
+            .and_then(|options| options.first());
+        let labels: Vec<_> = first
+            .map(|option| option.label.clone())
+            .into_iter()
+            .collect();
+        answers.insert(question.id.clone(), json!({ "answers": labels }));
+    }
+    json!({ "answers": answers })
+}

@@ -1,0 +1,29 @@
+//! Layer: surface. A small client of the app-server, for terminals and scripts.
+//!
+//! It speaks to any server over any pair of streams ([`Client`]), drives turns ([`Session`]), and says
+//! what happens in them: to people ([`Transcript`]) or to programs ([`ExecEvents`]). It starts no
+//! process and looks at neither terminal nor environment: both come in as values.
+
+mod answer;
+mod client;
+mod command_line;
+mod exec_events;
+mod session;
+mod style;
+mod text;
+mod transcript;
+mod wrap;
+
+pub use answer::Decision;
+pub use answer::Question;
+pub use client::Client;
+pub use client::ClientError;
+pub use client::Incoming;
+pub use client::Wire;
+pub use exec_events::ExecEvents;
+pub use session::Listener;
+pub use session::Outcome;
+pub use session::Session;
+pub use style::Style;
+pub use text::harmless;
+pub use transcript::Transcript;

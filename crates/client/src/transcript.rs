@@ -1,0 +1,489 @@
+//! A session as people read it, printed while it streams.
+//!
+//! Everything that comes from a model or a command is made harmless for the terminal first.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::{
+    CommandExecutionStatus, FileUpdateChange, PatchApplyStatus, PatchChangeKind, ThreadItem,
+    TurnPlanStep, TurnPlanStepStatus, TurnStatus,
+};
+
+use crate::answer::{Decision, Question};
+use crate::command_line::script;
+use crate::style::{Mark, Style};
+use crate::text::harmless;
+use crate::wrap::Wrap;
+
+/// Lines of a command's output that are shown.
+const OUTPUT_LINES: usize = 24;
+
+/// Lines of a diff that are shown.
+const DIFF_LINES: usize = 120;
+
+const INDENT: &str = "  ";
+
+/// Prints a session.
+#[derive(Debug)]
+pub struct Transcript<W> {
+    out: W,
+    style: Style,
+    width: usize,
+    open: Open,
+    /// Lines of output that were shown of each command, and whether the last one has ended.
+    outputs: HashMap<String, usize>,
+    /// Items of which something was streamed: their text is not printed again.
+    streamed: HashMap<String, ()>,
+    /// Paths below this are shown without it.
+    folder: Option<PathBuf>,
+    begun: bool,
+}
+
+/// What the last line belongs to.
+#[derive(Debug)]
+enum Open {
+    Nothing,
+    /// A text that goes on.
+    Text(String, Box<Wrap>),
+    /// The output of a command; a part of its last line is held back.
+    Output(String, String),
+}
+
+impl<W: Write> Transcript<W> {
+    /// Prints to `out`, in lines of `width`.
+    pub fn new(out: W, style: Style, width: usize) -> Self {
+        Self {
+            out,
+            style,
+            width: width.clamp(40, 100),
+            open: Open::Nothing,
+            outputs: HashMap::new(),
+            streamed: HashMap::new(),
+            folder: None,
+            begun: false,
+        }
+    }
+
+    /// Shows paths as they are seen from this folder.
+    #[must_use]
+    pub fn seen_from(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    /// Prints what the person says.
+    ///
+    /// # Errors
+    /// The output is gone.
+    pub fn prompt(&mut self, text: &str) -> io::Result<()> {
+        self.block("You", "", text)
+    }
+
+    /// Prints a block with a heading.
+    ///
+    /// # Errors
+    /// The output is gone.
+    pub fn block(&mut self, heading: &str, aside: &str, text: &str) -> io::Result<()> {
+        self.heading(heading, aside)?;
+        let mut wrap = Wrap::new(self.style, self.width, INDENT, None);
+        let text = wrap.push(&harmless(text)) + &wrap.finish();
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Prints a block of names and what stands for them, each on a line that is not broken.
+    ///
+    /// # Errors
+    /// The output is gone.
+    pub fn list(&mut self, heading: &str, lines: &[(&str, String)]) -> io::Result<()> {
+        self.heading(heading, "")?;
+        for (name, value) in lines {
+            let name = self.style.mark(Mark::Dim, &format!("{name:<8}"));
+            writeln!(self.out, "{INDENT}{name} {}", harmless(value))?;
+        }
+        self.out.flush()
+    }
+
+    /// Prints what is of note in a notification.
+    ///
+    /// # Errors
+    /// The output is gone.
+    pub fn hear(&mut self, notification: &ServerNotification) -> io::Result<()> {
+        use ServerNotification as N;
+        match notification {
+            N::ItemStarted(it) => self.started(&it.item)?,
+            N::ItemCompleted(it) => self.completed(&it.item)?,
+            N::AgentMessageDelta(it) => self.text(&it.item_id, "Codex", None, &it.delta)?,
+            N::PlanDelta(it) => self.text(&it.item_id, "Proposal", None, &it.delta)?,
+            N::ReasoningSummaryTextDelta(it) => self.reasoning(&it.item_id, &it.delta)?,
+            N::ReasoningTextDelta(it) => self.reasoning(&it.item_id, &it.delta)?,
+            N::ReasoningSummaryPartAdded(it) if it.summary_index > 0 => {
+                self.reasoning(&it.item_id, "\n\n")?;
+            }
+            N::CommandExecutionOutputDelta(it) => self.output(&it.item_id, &it.delta)?,
+            N::TurnPlanUpdated(it) => self.plan(&it.plan)?,
+            N::Error(it) => {
+                let heading = if it.will_retry { "Again" } else { "Error" };
+                self.failure(heading, &it.error.message)?;
+            }
+            N::ConfigWarning(it) => self.failure("Warning", &it.summary)?,
+            N::TurnCompleted(it) => self.close(it.turn.status)?,
+            _ => {}
+        }
+        self.out.flush()
+    }
+
+    /// Prints a question, up to where the answer goes.
+    ///
+    /// # Errors
+    /// The output is gone.
+    pub fn ask(&mut self, question: Question<'_>) -> io::Result<()> {
+        self.end_open()?;
+        let (what, reason) = match question {
+            Question::Command(it) => {
+                self.command_once(&it.item_id, it.command.as_deref().unwrap_or_default())?;
+                ("Run this command?", it.reason.clone())
+            }
+            Question::Patch(it) => ("Apply this patch?", it.reason.clone()),
+            Question::Permissions(it) => ("Give these permissions?", it.reason.clone()),
+            Question::Choices(it) => {
+                self.choices(it)?;
+                ("Take the first choice?", None)
+            }
+        };
+        if let Some(reason) = reason {
+            self.line(None, &reason)?;
+        }
+        let what = self.style.mark(Mark::Question, what);
+        let keys = "[y]es, [a]lways, [n]o, [c]ancel the turn:";
+        write!(self.out, "{INDENT}{what} {keys} ")?;
+        self.out.flush()
+    }
+
+    /// Ends the line of a question that was answered by nobody at the keyboard.
+    ///
+    /// # Errors
+    /// The output is gone.
+    pub fn answered(&mut self, decision: Decision) -> io::Result<()> {
+        let word = match decision {
+            Decision::Accept => "yes",
+            Decision::AcceptForSession => "always",
+            Decision::Decline => "no",
+            Decision::Cancel => "cancel",
+        };
+        writeln!(self.out, "{word}")?;
+        self.out.flush()
+    }
+
+    /// What was printed to.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    fn choices(
+        &mut self,
+        asked: &codex_app_server_protocol::v2::ToolRequestUserInputParams,
+    ) -> io::Result<()> {
+        for question in &asked.questions {
+            self.heading("Question", &question.header)?;
+            self.line(None, &question.question)?;
+            for option in question.options.iter().flatten() {
+                let text = format!("- {}: {}", option.label, option.description);
+                self.line(None, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn started(&mut self, item: &ThreadItem) -> io::Result<()> {
+        match item {
+            ThreadItem::CommandExecution { id, command, .. } => self.command_once(id, command),
+            ThreadItem::FileChange { changes, .. } => self.patch(changes),
+            ThreadItem::McpToolCall { server, tool, .. } => {
+                self.heading("Tool", &format!("{server}/{tool}"))
+            }
+            ThreadItem::DynamicToolCall { tool, .. } => self.heading("Tool", tool),
+            ThreadItem::ContextCompaction { .. } => {
+                self.heading("Compaction", "the conversation is made shorter")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn completed(&mut self, item: &ThreadItem) -> io::Result<()> {
+        match item {
+            ThreadItem::AgentMessage { id, text, .. } => self.whole(id, "Codex", text),
+            ThreadItem::Plan { id, text } => self.whole(id, "Proposal", text),
+            ThreadItem::Reasoning {
+                id,
+                summary,
+                content,
+            } => {
+                let parts = if summary.is_empty() { content } else { summary };
+                if !parts.is_empty() && !self.streamed.contains_key(id) {
+                    self.reasoning(id, &parts.join("\n\n"))?;
+                }
+                self.end_open()
+            }
+            ThreadItem::CommandExecution {
+                id,
+                status,
+                exit_code,
+                duration_ms,
+                aggregated_output,
+                ..
+            } => {
+                if !self.outputs.contains_key(id) {
+                    let output = aggregated_output.as_deref().unwrap_or_default();
+                    self.output(id, output)?;
+                }
+                self.command_end(id, *status, *exit_code, *duration_ms)
+            }
+            ThreadItem::FileChange { status, .. } => self.patch_end(*status),
+            ThreadItem::WebSearch { query, .. } => self.heading("Web search", query),
+            ThreadItem::ImageView { path, .. } => self.heading("Image", path),
+            _ => Ok(()),
+        }
+    }
+
+    fn heading(&mut self, heading: &str, aside: &str) -> io::Result<()> {
+        self.end_open()?;
+        if self.begun {
+            writeln!(self.out)?;
+        }
+        self.begun = true;
+        let heading = self.style.mark(Mark::Heading, heading);
+        let aside = harmless(aside);
+        let gap = if aside.is_empty() { "" } else { "  " };
+        writeln!(self.out, "{heading}{gap}{aside}")
+    }
+
+    fn line(&mut self, mark: Option<Mark>, text: &str) -> io::Result<()> {
+        let mut wrap = Wrap::new(self.style, self.width, INDENT, mark);
+        let text = wrap.push(&harmless(text)) + &wrap.finish();
+        self.out.write_all(text.as_bytes())
+    }
+
+    fn failure(&mut self, heading: &str, message: &str) -> io::Result<()> {
+        self.heading(heading, "")?;
+        self.line(Some(Mark::Bad), message)
+    }
+
+    fn reasoning(&mut self, id: &str, delta: &str) -> io::Result<()> {
+        self.text(id, "Reasoning", Some(Mark::Dim), delta)
+    }
+
+    /// A piece of a text.
+    fn text(&mut self, id: &str, heading: &str, mark: Option<Mark>, delta: &str) -> io::Result<()> {
+        let goes_on = matches!(&self.open, Open::Text(open, _) if open == id);
+        if !goes_on {
+            self.heading(heading, "")?;
+            let wrap = Wrap::new(self.style, self.width, INDENT, mark);
+            self.open = Open::Text(id.to_owned(), Box::new(wrap));
+            self.streamed.insert(id.to_owned(), ());
+        }
+        if let Open::Text(_, wrap) = &mut self.open {
+            let text = wrap.push(&harmless(delta));
+            self.out.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, id: &str, heading: &str, text: &str) -> io::Result<()> {
+        if !self.streamed.contains_key(id) {
+            self.text(id, heading, None, text)?;
+        }
+        self.end_open()
+    }
+
+    fn command_once(&mut self, id: &str, command: &str) -> io::Result<()> {
+        if self.streamed.insert(id.to_owned(), ()).is_some() {
+            return Ok(());
+        }
+        self.heading("Command", "")?;
+        for (index, line) in harmless(&script(command)).lines().enumerate() {
+            let sign = if index == 0 { '$' } else { '>' };
+            let line = self.style.mark(Mark::Bold, line);
+            writeln!(self.out, "{INDENT}{sign} {line}")?;
+        }
+        Ok(())
+    }
+
+    /// Output of a command: whole lines, and not too many.
+    fn output(&mut self, id: &str, delta: &str) -> io::Result<()> {
+        let mut held = match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Output(open, held) if open == id => held,
+            other => {
+                self.open = other;
+                self.end_open()?;
+                String::new()
+            }
+        };
+        let shown = self.outputs.entry(id.to_owned()).or_default();
+        held.push_str(delta);
+        while let Some(end) = held.find('\n') {
+            let line: String = held.drain(..=end).collect();
+            *shown += 1;
+            if *shown <= OUTPUT_LINES {
+                write_output(&mut self.out, self.style, self.width, &line)?;
+            }
+        }
+        self.open = Open::Output(id.to_owned(), held);
+        Ok(())
+    }
+
+    fn command_end(
+        &mut self,
+        id: &str,
+        status: CommandExecutionStatus,
+        exit_code: Option<i32>,
+        duration_ms: Option<i64>,
+    ) -> io::Result<()> {
+        self.end_open()?;
+        let more = self
+            .outputs
+            .remove(id)
+            .unwrap_or(0)
+            .saturating_sub(OUTPUT_LINES);
+        if more > 0 {
+            let text = self.style.mark(Mark::Dim, &format!("({more} more lines)"));
+            writeln!(self.out, "{INDENT}{text}")?;
+        }
+        let code = exit_code.unwrap_or(-1);
+        let took = duration_ms.map(|ms| format!(" after {}", duration(ms)));
+        let took = took.unwrap_or_default();
+        let (mark, text) = match status {
+            CommandExecutionStatus::Declined => (Mark::Bad, "declined".to_owned()),
+            CommandExecutionStatus::InProgress => (Mark::Dim, "still runs".to_owned()),
+            CommandExecutionStatus::Completed if code == 0 => (Mark::Good, format!("done{took}")),
+            _ => (Mark::Bad, format!("exit code {code}{took}")),
+        };
+        writeln!(self.out, "{INDENT}{}", self.style.mark(mark, &text))
+    }
+
+    fn patch(&mut self, changes: &[FileUpdateChange]) -> io::Result<()> {
+        for change in changes {
+            let (heading, target) = match &change.kind {
+                PatchChangeKind::Add => ("New file", None),
+                PatchChangeKind::Delete => ("Deleted file", None),
+                PatchChangeKind::Update { move_path } => ("Patch", move_path.as_deref()),
+            };
+            let aside = match target {
+                Some(target) => format!("{} -> {}", self.seen(&change.path), self.seen(target)),
+                None => self.seen(&change.path).to_owned(),
+            };
+            self.heading(heading, &aside)?;
+            self.diff(change)?;
+        }
+        Ok(())
+    }
+
+    fn seen<'a>(&self, path: &'a str) -> &'a str {
+        let below = self
+            .folder
+            .as_ref()
+            .and_then(|folder| Path::new(path).strip_prefix(folder).ok());
+        below.and_then(Path::to_str).unwrap_or(path)
+    }
+
+    fn diff(&mut self, change: &FileUpdateChange) -> io::Result<()> {
+        let whole = match change.kind {
+            PatchChangeKind::Add => Some('+'),
+            PatchChangeKind::Delete => Some('-'),
+            PatchChangeKind::Update { .. } => None,
+        };
+        let text = harmless(&change.diff);
+        let lines = text.lines().count();
+        for line in text.lines().take(DIFF_LINES) {
+            let line = whole.map_or_else(|| line.to_owned(), |sign| format!("{sign}{line}"));
+            let line = match line.chars().next() {
+                Some('+') => self.style.mark(Mark::Good, &line),
+                Some('-') => self.style.mark(Mark::Bad, &line),
+                Some('@') => self.style.mark(Mark::Dim, &line),
+                _ => line,
+            };
+            writeln!(self.out, "{INDENT}{line}")?;
+        }
+        if lines > DIFF_LINES {
+            let more = format!("({} more lines)", lines - DIFF_LINES);
+            writeln!(self.out, "{INDENT}{}", self.style.mark(Mark::Dim, &more))?;
+        }
+        Ok(())
+    }
+
+    fn patch_end(&mut self, status: PatchApplyStatus) -> io::Result<()> {
+        self.end_open()?;
+        let (mark, text) = match status {
+            PatchApplyStatus::Completed => (Mark::Good, "applied"),
+            PatchApplyStatus::Failed => (Mark::Bad, "not applied: it does not fit"),
+            PatchApplyStatus::Declined => (Mark::Bad, "declined"),
+            PatchApplyStatus::InProgress => return Ok(()),
+        };
+        writeln!(self.out, "{INDENT}{}", self.style.mark(mark, text))
+    }
+
+    fn plan(&mut self, plan: &[TurnPlanStep]) -> io::Result<()> {
+        self.heading("Plan", "")?;
+        for step in plan {
+            let (mark, sign) = match step.status {
+                TurnPlanStepStatus::Completed => (Some(Mark::Good), "[x]"),
+                TurnPlanStepStatus::InProgress => (Some(Mark::Bold), "[>]"),
+                TurnPlanStepStatus::Pending => (None, "[ ]"),
+            };
+            self.line(mark, &format!("{sign} {}", step.step))?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, status: TurnStatus) -> io::Result<()> {
+        self.end_open()?;
+        match status {
+            TurnStatus::Interrupted => self.heading("Interrupted", ""),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the line that is being written.
+    fn end_open(&mut self) -> io::Result<()> {
+        match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing => {}
+            Open::Text(_, mut wrap) => self.out.write_all(wrap.finish().as_bytes())?,
+            Open::Output(id, held) if !held.is_empty() => {
+                let shown = self.outputs.entry(id).or_default();
+                *shown += 1;
+                if *shown <= OUTPUT_LINES {
+                    write_output(&mut self.out, self.style, self.width, &held)?;
+                }
+            }
+            Open::Output(..) => {}
+        }
+        Ok(())
+    }
+}
+
+/// A line of output, cut where the terminal would break it.
+fn write_output(out: &mut impl Write, style: Style, width: usize, line: &str) -> io::Result<()> {
+    let line = harmless(line.trim_end_matches(['\r', '\n']));
+    let room = width - INDENT.len() - 2;
+    let mut shown: String = line.chars().take(room).collect();
+    if line.chars().nth(room).is_some() {
+        shown.pop();
+        shown.push('…');
+    }
+    writeln!(out, "{INDENT}{} {shown}", style.mark(Mark::Dim, "|"))
+}
+
+fn duration(ms: i64) -> String {
+    if ms < 1000 {
+        format!("{ms} ms")
+    } else {
+        format!("{}.{} s", ms / 1000, ms % 1000 / 100)
+    }
+}
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

@@ -1,0 +1,254 @@
+//! `codex exec`: a turn for scripts.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use codex_test_support::{HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{repository, stdout_of};
+
+/// A home, and a repository to work in.
+struct Place {
+    home: TempDir,
+    work: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let work = tempfile::tempdir().unwrap();
+        fs::create_dir(work.path().join(".git")).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        Self { home, work }
+    }
+
+    fn with_model(model: &ModelServer) -> Self {
+        let place = Self::new();
+        let config = format!(
+            "model_provider = \"scripted\"\n[model_providers.scripted]\nname = \"Scripted\"\n\
+             base_url = \"{}\"\nwire_api = \"responses\"\nrequest_max_retries = 0\n\
+             stream_max_retries = 0\n",
+            model.base_url()
+        );
+        fs::write(place.home.path().join("config.toml"), config).unwrap();
+        place
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_codex"));
+        command
+            .arg("exec")
+            .args(arguments)
+            .env("CODEX_HOME", self.home.path())
+            .current_dir(self.work.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn exec(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn rollouts(&self) -> Vec<PathBuf> {
+        below(&self.home.path().join("sessions"))
+    }
+}
+
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .flat_map(|path| {
+            if path.is_dir() {
+                below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+fn scenario(name: &str) -> String {
+    let path = repository().join("scenarios").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+fn events(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events
+        .iter()
+        .map(|event| event["type"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_last_message_is_all_that_stands_on_standard_output() {
+    let place = Place::new();
+    let plan = scenario("plan.toml");
+    let output = place.exec(&["--scenario", &plan, "the largest file?"]);
+    assert_eq!(stdout_of(&output), "It is the first one of the list.\n");
+    let progress = String::from_utf8(output.stderr).unwrap();
+    for part in [
+        "the largest file?",
+        "[x] List the files",
+        "$ ls -S",
+        "tokens in",
+    ] {
+        assert!(progress.contains(part), "{part} is not in:\n{progress}");
+    }
+    assert_eq!(place.rollouts().len(), 1);
+}
+
+#[test]
+fn json_is_an_event_a_line() {
+    let place = Place::new();
+    let output = place.exec(&["--json", "--scenario", &scenario("plan.toml"), "hi"]);
+    let events = events(&output);
+    assert_eq!(
+        kinds(&events),
+        [
+            "thread.started",
+            "turn.started",
+            "item.started",
+            "item.started",
+            "item.completed",
+            "item.updated",
+            "item.completed",
+            "item.completed",
+            "turn.completed"
+        ]
+    );
+    assert!(events[0]["thread_id"].is_string());
+    assert_eq!(events[4]["item"]["type"], "command_execution");
+    assert_eq!(events[4]["item"]["exit_code"], 0);
+    assert!(events[8]["usage"]["input_tokens"].as_i64().unwrap() > 0);
+}
+
+#[test]
+fn a_turn_that_fails_is_a_failure() {
+    let place = Place::new();
+    let full = scenario("context-full.toml");
+    let output = place.exec(&["--json", "--scenario", &full, "hi"]);
+    assert_eq!(output.status.code(), Some(1));
+    let events = events(&output);
+    assert_eq!(
+        kinds(&events),
+        ["thread.started", "turn.started", "error", "turn.failed"]
+    );
+    assert!(events[3]["error"]["message"].is_string());
+    let output = place.exec(&["--scenario", &full, "hi"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn nobody_is_asked_and_nothing_happens_without_the_right() {
+    let place = Place::new();
+    let script = scenario("approve-patch.toml");
+    let output = place.exec(&["--json", "-s", "read-only", "--scenario", &script, "hi"]);
+    assert!(output.status.success());
+    assert!(!place.work.path().join("USAGE").exists());
+}
+
+#[test]
+fn the_prompt_can_come_from_standard_input() {
+    let place = Place::new();
+    let mut child = place
+        .command(&["--scenario", &scenario("hello.toml"), "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"say hello, please").unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(stdout_of(&output), "Hello! What shall we work on?\n");
+    let progress = String::from_utf8(output.stderr).unwrap();
+    assert!(progress.contains("say hello, please"), "{progress}");
+    let empty = place.exec(&["--scenario", &scenario("hello.toml")]);
+    assert_eq!(empty.status.code(), Some(1));
+}
+
+#[test]
+fn outside_a_repository_one_must_say_so() {
+    let place = Place::new();
+    fs::remove_dir(place.work.path().join(".git")).unwrap();
+    let hello = scenario("hello.toml");
+    let output = place.exec(&["--scenario", &hello, "hi"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("--skip-git-repo-check"), "{message}");
+    stdout_of(&place.exec(&["--skip-git-repo-check", "--scenario", &hello, "hi"]));
+}
+
+#[test]
+fn ephemeral_stores_nothing() {
+    let place = Place::new();
+    stdout_of(&place.exec(&["--ephemeral", "--scenario", &scenario("hello.toml"), "hi"]));
+    assert_eq!(place.rollouts(), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn what_is_asked_for_reaches_the_model() {
+    let model = ModelServer::start([HttpReply::stream(&sse::text("{}"))])
+        .await
+        .unwrap();
+    let place = Place::with_model(&model);
+    let schema = place.home.path().join("schema.json");
+    let shape = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    fs::write(&schema, shape.to_string()).unwrap();
+    let message = place.home.path().join("message.txt");
+    let output = tokio::task::spawn_blocking({
+        let mut command = place.command(&[
+            "--output-schema",
+            schema.to_str().unwrap(),
+            "-o",
+            message.to_str().unwrap(),
+            "-m",
+            "some-model",
+            "hi",
+        ]);
+        move || command.output().unwrap()
+    });
+    assert_eq!(stdout_of(&output.await.unwrap()), "{}\n");
+    assert_eq!(fs::read_to_string(message).unwrap(), "{}");
+    let request = model.requests()[0].json();
+    assert_eq!(request["model"], "some-model");
+    assert_eq!(request["text"]["format"]["schema"], shape);
+}
+
+#[tokio::test]
+async fn a_thread_goes_on_where_it_was() {
+    let replies = ["one", "two"].map(|text| HttpReply::stream(&sse::text(text)));
+    let model = ModelServer::start(replies).await.unwrap();
+    let place = Place::with_model(&model);
+    let first = {
+        let mut command = place.command(&["--json", "the first thing"]);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+            .await
+            .unwrap()
+    };
+    let thread = events(&first)[0]["thread_id"].as_str().unwrap().to_owned();
+    let second = {
+        let mut command = place.command(&["resume", &thread, "the second thing"]);
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+            .await
+            .unwrap()
+    };
+    assert_eq!(stdout_of(&second), "two\n");
+    let input = model.requests()[1].json()["input"].to_string();
+    for part in ["the first thing", "one", "the second thing"] {
+        assert!(input.contains(part), "{part} is not in: {input}");
+    }
+}
