@@ -216,7 +216,7 @@ pub fn edit_user_config(request: EditRequest<'_>) -> Result<EditOutcome, EditErr
     {
         return Err(EditError::VersionConflict);
     }
-    let new_text = edited(&old_text, request.edits)?;
+    let new_text = edit_text(&old_text, request.edits)?;
     let new = user_layer_of(env, new_text.clone())?;
     let version = new.version.clone();
     let old_stack = stack.with_user(old);
@@ -232,8 +232,8 @@ pub fn edit_user_config(request: EditRequest<'_>) -> Result<EditOutcome, EditErr
     })
 }
 
-/// The text of a settings file after edits.
-fn edited(text: &str, edits: &[ConfigEdit]) -> Result<String, EditError> {
+/// The text of a settings file after edits. What is not edited stays byte for byte.
+pub fn edit_text(text: &str, edits: &[ConfigEdit]) -> Result<String, EditError> {
     let syntax = |error: toml::de::Error| EditError::Invalid(error.to_string());
     let mut table: Table = text.parse().map_err(syntax)?;
     let before = version_of(&table);

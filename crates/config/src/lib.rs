@@ -51,6 +51,7 @@ pub use edit::EditOutcome;
 pub use edit::EditRequest;
 pub use edit::MergeStrategy;
 pub use edit::Overridden;
+pub use edit::edit_text;
 pub use edit::edit_user_config;
 pub use environment::Environment;
 pub use environment::ManagedPreferences;

@@ -22,7 +22,7 @@ fn upsert(path: &str, value: Json) -> ConfigEdit {
 
 #[track_caller]
 fn check(before: &str, edits: &[ConfigEdit], after: &str) {
-    assert_eq!(edited(before, edits).unwrap(), after);
+    assert_eq!(edit_text(before, edits).unwrap(), after);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn null_removes() {
     );
     check("a.b = 1\n", &[replace("a.b", json!(null))], "");
     check("a = 1\n", &[replace("b", json!(null))], "a = 1\n");
-    let error = edited("a = 1\n", &[replace("a.b", json!(null))]).unwrap_err();
+    let error = edit_text("a = 1\n", &[replace("a.b", json!(null))]).unwrap_err();
     assert_eq!(error.kind(), EditErrorKind::PathNotFound);
     assert_eq!(error.to_string(), "Path not found");
 }

@@ -106,7 +106,7 @@ proptest! {
         };
         let before = fill("-7");
         let edits = [replace(slots[slot], new.clone())];
-        let after = edited(&before, &edits).unwrap();
+        let after = edit_text(&before, &edits).unwrap();
         prop_assert_eq!(read_value(&after, &edits[0].path), Some(new.clone()));
         if template.contains('\r') {
             // Mixed line ends become one kind.
@@ -126,18 +126,18 @@ proptest! {
     ) {
         let before = style.0.replace("{}", "1");
         let edit = edit(&path, new.clone(), strategy);
-        let after = edited(&before, std::slice::from_ref(&edit)).unwrap();
+        let after = edit_text(&before, std::slice::from_ref(&edit)).unwrap();
         let read = read_value(&after, &edit.path).map(without_empty).filter(|read| *read != json!({}));
         if strategy == MergeStrategy::Replace || !new.is_object() {
             let new = Some(without_empty(new)).filter(|new| *new != json!({}));
             prop_assert_eq!(read, new);
         }
-        let removed = edited(&after, &[replace(&path, json!(null))]).unwrap();
+        let removed = edit_text(&after, &[replace(&path, json!(null))]).unwrap();
         prop_assert_eq!(read_value(&removed, &edit.path), None);
     }
 }
 
 fn new_text(value: &Json) -> String {
-    let text = edited("x = 0", &[replace("x", value.clone())]).unwrap();
+    let text = edit_text("x = 0", &[replace("x", value.clone())]).unwrap();
     text.strip_prefix("x = ").unwrap_or("0").to_owned()
 }

@@ -1,0 +1,84 @@
+//! Settings: what of theirs means something to us, and what of that we do not have.
+
+use std::path::Path;
+
+use codex_config::{ConfigEdit, KeyPath, edit_text};
+use serde_json::Value as Json;
+use toml::{Table, Value};
+
+use crate::{TakeOverError, read_existing, write_whole};
+
+/// The text of our settings with theirs added. None if nothing is to be added.
+pub(crate) fn plan(theirs: &Path, ours: &Path) -> Result<Option<String>, TakeOverError> {
+    let Some(text) = read_existing(theirs)? else {
+        return Ok(None);
+    };
+    let translated = translate(&serde_json::from_str(&text)?)?;
+    let text = read_existing(ours)?.unwrap_or_default();
+    let invalid = |error: &dyn std::fmt::Display| TakeOverError::Ours(error.to_string());
+    let existing: Table = text.parse().map_err(|error| invalid(&error))?;
+    let mut edits = Vec::new();
+    missing(&translated, &existing, &mut Vec::new(), &mut edits);
+    if edits.is_empty() {
+        return Ok(None);
+    }
+    let edited = edit_text(&text, &edits).map_err(|error| invalid(&error))?;
+    Ok(Some(edited))
+}
+
+pub(crate) fn take_over(theirs: &Path, ours: &Path) -> Result<(), TakeOverError> {
+    if let Some(text) = plan(theirs, ours)? {
+        write_whole(ours, &text)?;
+    }
+    Ok(())
+}
+
+fn translate(theirs: &Json) -> Result<Table, TakeOverError> {
+    let theirs = theirs.as_object().ok_or(TakeOverError::NoTable)?;
+    let mut ours = Table::new();
+    let variables: Table = theirs
+        .get("env")
+        .and_then(Json::as_object)
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| Some((name.clone(), Value::String(text(value)?))))
+        .collect();
+    if !variables.is_empty() {
+        let mut environment = Table::new();
+        environment.insert("inherit".to_owned(), "core".into());
+        environment.insert("set".to_owned(), variables.into());
+        ours.insert("shell_environment_policy".to_owned(), environment.into());
+    }
+    let sandbox = theirs.get("sandbox");
+    if sandbox.and_then(|sandbox| sandbox.get("enabled")) == Some(&Json::Bool(true)) {
+        ours.insert("sandbox_mode".to_owned(), "workspace-write".into());
+    }
+    Ok(ours)
+}
+
+fn text(value: &Json) -> Option<String> {
+    match value {
+        Json::String(text) => Some(text.clone()),
+        Json::Number(_) | Json::Bool(_) => Some(value.to_string()),
+        Json::Null | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+/// The edits that add what `existing` does not have.
+fn missing(new: &Table, existing: &Table, path: &mut Vec<String>, edits: &mut Vec<ConfigEdit>) {
+    for (name, value) in new {
+        path.push(name.clone());
+        match (value, existing.get(name)) {
+            (Value::Table(new), Some(Value::Table(existing))) => {
+                missing(new, existing, path, edits);
+            }
+            (Value::Table(new), None) => missing(new, &Table::new(), path, edits),
+            (value, None) => {
+                let path = KeyPath::from_segments(path.iter().cloned());
+                edits.extend(path.map(|path| ConfigEdit::set(path, value.clone())));
+            }
+            (_, Some(_)) => {}
+        }
+        path.pop();
+    }
+}

@@ -1,0 +1,61 @@
+//! Skills: a folder each.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::renaming::rename;
+
+/// A folder nested deeper is not copied: nobody wrote it.
+const DEPTH_LIMIT: usize = 64;
+
+/// The skills that we do not have: from where, and to where.
+pub(crate) fn missing(theirs: &Path, ours: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    let listing = match fs::read_dir(theirs) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut skills = Vec::new();
+    for entry in listing {
+        let entry = entry?;
+        let to = ours.join(entry.file_name());
+        if entry.file_type()?.is_dir() && to.symlink_metadata().is_err() {
+            skills.push((entry.path(), to));
+        }
+    }
+    skills.sort();
+    Ok(skills)
+}
+
+pub(crate) fn take_over(theirs: &Path, ours: &Path) -> io::Result<()> {
+    for (from, to) in missing(theirs, ours)? {
+        copy(&from, &to, DEPTH_LIMIT)?;
+    }
+    Ok(())
+}
+
+/// Links and what is neither folder nor file are left out.
+fn copy(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() && depth > 0 {
+            copy(&entry.path(), &target, depth - 1)?;
+        } else if kind.is_file() {
+            copy_file(&entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let name = from.file_name().unwrap_or_default();
+    if name.eq_ignore_ascii_case("SKILL.md")
+        && let Ok(text) = fs::read_to_string(from)
+    {
+        return fs::write(to, rename(&text));
+    }
+    fs::copy(from, to).map(drop)
+}

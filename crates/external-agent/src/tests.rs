@@ -1,0 +1,176 @@
+//! Against real folders.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+
+struct World {
+    folder: TempDir,
+    homes: Homes,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let homes = Homes {
+            user: Some(folder.path().join("user")),
+            ours: folder.path().join("user/.codex"),
+        };
+        let world = Self { folder, homes };
+        fs::create_dir_all(&world.homes.ours).unwrap();
+        world
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+
+    fn detect(&self, folders: &[&str]) -> Vec<Item> {
+        let folders: Vec<_> = folders
+            .iter()
+            .map(|name| self.folder.path().join(name))
+            .collect();
+        detect(&self.homes, true, &folders).unwrap()
+    }
+
+    fn take_over_all(&self, folders: &[&str]) {
+        for item in self.detect(folders) {
+            take_over(&self.homes, item.kind, item.repository.as_deref()).unwrap();
+        }
+        assert_eq!(self.detect(folders), []);
+    }
+}
+
+const SETTINGS: &str = r#"{
+    "env": { "A": "1", "N": 2, "B": true, "X": null, "L": [] },
+    "sandbox": { "enabled": true }
+}"#;
+
+#[test]
+fn everything_is_offered_once_and_taken_over_once() {
+    let world = World::new();
+    world.write("user/.claude/settings.json", SETTINGS);
+    world.write("user/.claude/skills/one/SKILL.md", "Use Claude Code.");
+    world.write("user/.claude/skills/one/deep/data.txt", "Claude");
+    world.write("user/.claude/CLAUDE.md", "Hello Claude\n");
+    world.write("repo/.git/HEAD", "");
+    world.write("repo/CLAUDE.md", "  \n");
+    world.write("repo/.claude/CLAUDE.md", "See CLAUDE.md\n");
+    world.write("repo/src/x", "");
+    let items = world.detect(&["repo/src", "repo", "missing"]);
+    let repo = world.folder.path().join("repo");
+    let found: Vec<_> = items
+        .iter()
+        .map(|item| (item.kind, item.repository.as_deref()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Kind::Settings, None),
+            (Kind::Skills, None),
+            (Kind::Instructions, None),
+            (Kind::Instructions, Some(repo.as_path())),
+        ]
+    );
+    let home = world.folder.path().join("user");
+    let expected = format!(
+        "Migrate {0}/.claude/settings.json into {0}/.codex/config.toml",
+        home.display()
+    );
+    assert_eq!(items[0].description, expected);
+    world.take_over_all(&["repo/src"]);
+    let settings: toml::Table = world.read("user/.codex/config.toml").parse().unwrap();
+    let expected: toml::Table = "sandbox_mode = 'workspace-write'\n[shell_environment_policy]\n\
+         inherit = 'core'\nset = { A = '1', N = '2', B = 'true' }\n"
+        .parse()
+        .unwrap();
+    assert_eq!(settings, expected);
+    assert_eq!(world.read("user/.agents/skills/one/SKILL.md"), "Use Codex.");
+    assert_eq!(
+        world.read("user/.agents/skills/one/deep/data.txt"),
+        "Claude"
+    );
+    assert_eq!(world.read("user/.codex/AGENTS.md"), "Hello Codex\n");
+    assert_eq!(world.read("repo/AGENTS.md"), "See AGENTS.md\n");
+}
+
+#[test]
+fn what_is_there_stays_with_its_comments() {
+    let world = World::new();
+    world.write("user/.claude/settings.json", SETTINGS);
+    world.write(
+        "user/.codex/config.toml",
+        "# mine\nsandbox_mode = \"read-only\" # careful\n[shell_environment_policy.set]\nA = \"own\"\n",
+    );
+    world.write("user/.claude/skills/one/SKILL.md", "theirs");
+    world.write("user/.agents/skills/one/SKILL.md", "ours");
+    world.write("user/.claude/CLAUDE.md", "theirs");
+    world.write("user/.codex/AGENTS.md", "ours");
+    let items = world.detect(&[]);
+    assert_eq!(items.len(), 1);
+    world.take_over_all(&[]);
+    let text = world.read("user/.codex/config.toml");
+    assert!(
+        text.starts_with("# mine\nsandbox_mode = \"read-only\" # careful\n"),
+        "{text}"
+    );
+    let settings: toml::Table = text.parse().unwrap();
+    let policy = &settings["shell_environment_policy"];
+    assert_eq!(policy["set"]["A"].as_str(), Some("own"));
+    assert_eq!(policy["set"]["N"].as_str(), Some("2"));
+    assert_eq!(policy["inherit"].as_str(), Some("core"));
+    assert_eq!(world.read("user/.agents/skills/one/SKILL.md"), "ours");
+}
+
+#[test]
+fn links_are_not_copied() {
+    let world = World::new();
+    world.write("secret", "x");
+    world.write("user/.claude/skills/one/SKILL.md", "a");
+    let skills = world.folder.path().join("user/.claude/skills");
+    std::os::unix::fs::symlink("../../../../secret", skills.join("one/link")).unwrap();
+    std::os::unix::fs::symlink("one", skills.join("two")).unwrap();
+    world.take_over_all(&[]);
+    let ours = world.folder.path().join("user/.agents/skills");
+    assert!(ours.join("one/link").symlink_metadata().is_err());
+    assert!(ours.join("two").symlink_metadata().is_err());
+}
+
+#[test]
+fn what_cannot_be_read_says_so() {
+    let world = World::new();
+    let told = || detect(&world.homes, true, &[]).unwrap_err().to_string();
+    world.write("user/.claude/settings.json", "[]");
+    assert_eq!(told(), "external agent settings root must be an object");
+    world.write("user/.claude/settings.json", "{");
+    assert!(told().contains("EOF"), "{}", told());
+    world.write("user/.claude/settings.json", SETTINGS);
+    world.write("user/.codex/config.toml", "= broken");
+    assert!(
+        told().starts_with("invalid existing config.toml: "),
+        "{}",
+        told()
+    );
+    let taken = take_over(&world.homes, Kind::Settings, None);
+    assert!(matches!(taken, Err(TakeOverError::Ours(_))));
+    assert_eq!(world.read("user/.codex/config.toml"), "= broken");
+    let nobody = Homes {
+        user: None,
+        ours: world.homes.ours.clone(),
+    };
+    assert!(matches!(
+        detect(&nobody, true, &[]),
+        Err(TakeOverError::NoHome)
+    ));
+    assert!(detect(&nobody, false, &[]).unwrap().is_empty());
+    let missing = world.folder.path().join("missing");
+    take_over(&world.homes, Kind::Skills, Some(&missing)).unwrap();
+}

@@ -1,0 +1,145 @@
+//! The paths that a session has found, packed so that asking them all takes little.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use crate::query::{Letters, Query, Scorer};
+use crate::ranking::Ranking;
+use crate::walk::Visit;
+
+/// With less to match, more threads would not be worth their start.
+const WORTH_A_THREAD: usize = 4096;
+
+/// Paths, in the order in which they were found.
+#[derive(Debug, Default)]
+pub(crate) struct Paths {
+    text: String,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Where its text ends; it begins where the one before ends.
+    end: usize,
+    letters: Letters,
+    root: u32,
+    is_folder: bool,
+}
+
+impl Paths {
+    pub(crate) fn push(&mut self, found: Visit<'_>) {
+        self.text.push_str(found.path);
+        self.entries.push(Entry {
+            end: self.text.len(),
+            letters: Letters::of_path(found.path),
+            root: u32::try_from(found.root).unwrap_or(u32::MAX),
+            is_folder: found.is_folder,
+        });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn append(&mut self, other: &Self) {
+        let before = self.text.len();
+        self.text.push_str(&other.text);
+        let moved = other.entries.iter().map(|entry| Entry {
+            end: before + entry.end,
+            ..*entry
+        });
+        self.entries.extend(moved);
+    }
+
+    fn get(&self, index: usize) -> Option<Visit<'_>> {
+        let start = match index.checked_sub(1) {
+            Some(before) => self.entries.get(before)?.end,
+            None => 0,
+        };
+        let entry = self.entries.get(index)?;
+        Some(Visit {
+            root: entry.root as usize,
+            path: self.text.get(start..entry.end)?,
+            is_folder: entry.is_folder,
+        })
+    }
+
+    /// Those of a part that have all the letters of a query.
+    pub(crate) fn candidates(&self, query: &Query, part: Range<usize>) -> Vec<usize> {
+        let entries = self.entries.get(part.clone()).unwrap_or_default();
+        let found = part.zip(entries);
+        found
+            .filter(|(_, entry)| query.may_match(entry.letters))
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// Matches `candidates` and adds them to `ranking`. Answers whether that changed it.
+    pub(crate) fn rank(
+        &self,
+        query: &Query,
+        candidates: &[usize],
+        scorers: &mut Scorers,
+        ranking: &mut Ranking,
+    ) -> bool {
+        let threads = candidates.len().div_ceil(WORTH_A_THREAD).max(1);
+        let scorers = scorers.some(threads);
+        let share = candidates.len().div_ceil(scorers.len()).max(1);
+        let empty = ranking.emptied();
+        let shares = candidates.chunks(share).zip(scorers.iter_mut());
+        let work = |(share, scorer): (&[usize], &mut Scorer)| {
+            let mut ranking = empty.clone();
+            for found in share.iter().filter_map(|index| self.get(*index)) {
+                if let Some(score) = scorer.score(query, found.path) {
+                    ranking.offer(score, found.path, found.root, found.is_folder);
+                }
+            }
+            ranking
+        };
+        let results: Vec<_> = if candidates.len() <= WORTH_A_THREAD {
+            shares.map(work).collect()
+        } else {
+            std::thread::scope(|scope| {
+                let work = &work;
+                let running: Vec<_> = shares
+                    .map(|share| scope.spawn(move || work(share)))
+                    .collect();
+                let done = running.into_iter().filter_map(|thread| thread.join().ok());
+                done.collect()
+            })
+        };
+        let mut changed = false;
+        for part in results {
+            changed |= ranking.merge(part);
+        }
+        changed
+    }
+}
+
+/// A matcher for each thread, kept from query to query.
+#[derive(Debug)]
+pub(crate) struct Scorers {
+    limit: usize,
+    made: Vec<Scorer>,
+}
+
+impl Scorers {
+    pub(crate) fn new() -> Self {
+        Self {
+            limit: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            made: Vec::new(),
+        }
+    }
+
+    fn some(&mut self, wanted: usize) -> &mut [Scorer] {
+        let wanted = wanted.clamp(1, self.limit);
+        while self.made.len() < wanted {
+            self.made.push(Scorer::new());
+        }
+        &mut self.made[..wanted]
+    }
+
+    pub(crate) fn first(&mut self) -> &mut Scorer {
+        &mut self.some(1)[0]
+    }
+}

@@ -1,0 +1,137 @@
+//! Which paths are left out.
+//!
+//! `.ignore` files count everywhere; `.gitignore`, `.git/info/exclude` and the files that the user set
+//! up for all repositories only inside a repository. A `.ignore` file has the last word, then the
+//! `.gitignore` that is nearest. A repository inside another one is none of the outer one's business.
+
+mod glob;
+mod rules;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(crate) use rules::Rules;
+use rules::Verdict;
+
+/// The rules for what is directly in one folder: its own, and those of the folders above.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ignore(Option<Arc<Level>>);
+
+#[derive(Debug)]
+struct Level {
+    above: Ignore,
+    /// How many bytes of a path are above this folder, a slash included.
+    depth: usize,
+    ignore: Option<Rules>,
+    gitignore: Option<Rules>,
+    /// Of the repository that begins here.
+    exclude: Option<Rules>,
+    is_repository: bool,
+    in_repository: bool,
+}
+
+/// What a listing of a folder shows about rules in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) ignore: bool,
+    pub(crate) gitignore: bool,
+    pub(crate) git: bool,
+}
+
+impl Found {
+    pub(crate) fn note(&mut self, name: &[u8]) {
+        match name {
+            b".ignore" => self.ignore = true,
+            b".gitignore" => self.gitignore = true,
+            b".git" => self.git = true,
+            _ => {}
+        }
+    }
+
+    fn of(folder: &Path) -> Self {
+        let has = |name| folder.join(name).symlink_metadata().is_ok();
+        Self {
+            ignore: has(".ignore"),
+            gitignore: has(".gitignore"),
+            git: has(".git"),
+        }
+    }
+}
+
+impl Ignore {
+    /// The rules of the folders above `root`, and what counts in every repository.
+    pub(crate) fn above(root: &Path, everywhere: &[PathBuf]) -> Self {
+        let mut ignore = Self::default();
+        let Ok(root) = root.canonicalize() else {
+            return ignore;
+        };
+        let above: Vec<_> = root.ancestors().skip(1).collect();
+        for folder in above.into_iter().rev() {
+            ignore = ignore.enter(folder, length(folder), Found::of(folder), everywhere);
+        }
+        ignore
+    }
+
+    /// The rules inside `folder`; `depth` bytes of the paths that will be asked about are above it.
+    pub(crate) fn enter(
+        &self,
+        folder: &Path,
+        depth: usize,
+        found: Found,
+        everywhere: &[PathBuf],
+    ) -> Self {
+        let in_repository = found.git || self.0.as_ref().is_some_and(|level| level.in_repository);
+        if !(found.ignore || found.git || found.gitignore && in_repository) {
+            return self.clone();
+        }
+        let read =
+            |wanted: bool, name: &str| wanted.then(|| Rules::read(&folder.join(name))).flatten();
+        let exclude = found.git.then(|| {
+            let mut rules = Rules::default();
+            for path in everywhere {
+                rules.extend(Rules::read(path).unwrap_or_default());
+            }
+            rules.extend(read(true, ".git/info/exclude").unwrap_or_default());
+            rules
+        });
+        Self(Some(Arc::new(Level {
+            above: self.clone(),
+            depth,
+            ignore: read(found.ignore, ".ignore"),
+            gitignore: read(found.gitignore && in_repository, ".gitignore"),
+            exclude,
+            is_repository: found.git,
+            in_repository,
+        })))
+    }
+
+    /// Whether a path is left out. `path` is absolute, with links in it or not, as the folders were
+    /// when they were entered.
+    pub(crate) fn leaves_out(&self, path: &[u8], is_folder: bool) -> bool {
+        let mut from_git = None;
+        let mut in_repository = true;
+        let mut next = &self.0;
+        while let Some(level) = next {
+            let below = path.get(level.depth..).unwrap_or_default();
+            let ask = |rules: &Option<Rules>| rules.as_ref()?.verdict(below, is_folder);
+            if let Some(verdict) = ask(&level.ignore) {
+                return verdict == Verdict::LeaveOut;
+            }
+            if in_repository && from_git.is_none() {
+                from_git = ask(&level.gitignore);
+            }
+            if level.is_repository && in_repository {
+                from_git = from_git.or_else(|| ask(&level.exclude));
+                in_repository = false;
+            }
+            next = &level.above.0;
+        }
+        from_git == Some(Verdict::LeaveOut)
+    }
+}
+
+/// Bytes of a folder's path with the slash behind it.
+pub(crate) fn length(folder: &Path) -> usize {
+    let path = folder.as_os_str().as_encoded_bytes();
+    path.strip_suffix(b"/").unwrap_or(path).len() + 1
+}

@@ -1,0 +1,142 @@
+//! Does a path match, and how well.
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    pattern: Pattern,
+    letters: Letters,
+}
+
+impl Query {
+    pub(crate) fn new(text: &str) -> Self {
+        let pattern = Pattern::parse(text, CaseMatching::Smart, Normalization::Smart);
+        let mut letters = Letters::default();
+        for atom in pattern.atoms.iter().filter(|atom| !atom.negative) {
+            for character in atom.needle_text().chars() {
+                letters.add(character);
+            }
+        }
+        Self { pattern, letters }
+    }
+
+    /// An empty query finds nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pattern.atoms.is_empty()
+    }
+
+    /// Whether a path with these letters may match at all.
+    pub(crate) fn may_match(&self, letters: Letters) -> bool {
+        self.letters.0 & !letters.0 == 0
+    }
+}
+
+/// The letters of a text, as a set that is now and then too large but never too small.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Letters(u64);
+
+impl Letters {
+    /// All of a path's. One with letters beyond ASCII may match anything.
+    pub(crate) fn of_path(path: &str) -> Self {
+        let mut letters = Self::default();
+        for byte in path.bytes() {
+            if !byte.is_ascii() {
+                return Self(u64::MAX);
+            }
+            letters.0 |= Self::bit(byte);
+        }
+        letters
+    }
+
+    fn add(&mut self, character: char) {
+        if let Ok(byte) = u8::try_from(character)
+            && byte.is_ascii()
+        {
+            self.0 |= Self::bit(byte);
+        }
+    }
+
+    fn bit(byte: u8) -> u64 {
+        1 << (byte.to_ascii_lowercase() % 64)
+    }
+}
+
+/// Matches paths. Costly to make: one for each thread.
+#[derive(Debug)]
+pub(crate) struct Scorer {
+    matcher: Matcher,
+    characters: Vec<char>,
+}
+
+impl Scorer {
+    pub(crate) fn new() -> Self {
+        Self {
+            matcher: Matcher::new(Config::DEFAULT.match_paths()),
+            characters: Vec::new(),
+        }
+    }
+
+    /// How well a path matches; higher is better.
+    pub(crate) fn score(&mut self, query: &Query, path: &str) -> Option<u32> {
+        let path = Utf32Str::new(path, &mut self.characters);
+        query.pattern.score(path, &mut self.matcher)
+    }
+
+    /// Which characters of a path match, in their order.
+    pub(crate) fn indices(&mut self, query: &Query, path: &str) -> Vec<u32> {
+        let mut indices = Vec::new();
+        let path = Utf32Str::new(path, &mut self.characters);
+        query.pattern.indices(path, &mut self.matcher, &mut indices);
+        indices.sort_unstable();
+        indices.dedup();
+        indices
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(query: &str, path: &str) -> Option<u32> {
+        let query = Query::new(query);
+        let score = Scorer::new().score(&query, path);
+        if score.is_some() {
+            let letters = Letters::of_path(path);
+            assert!(query.may_match(letters), "{path} is not sorted out");
+        }
+        score
+    }
+
+    #[test]
+    fn words_and_their_operators() {
+        for (query, path, expected) in [
+            ("alp", "src/alpha.rs", true),
+            ("srcrs", "src/alpha.rs", true),
+            ("rs src", "src/alpha.rs", true),
+            ("Alp", "src/alpha.rs", false),
+            ("alp", "src/ALPHA.rs", true),
+            ("^src", "src/alpha.rs", true),
+            ("^alp", "src/alpha.rs", false),
+            ("rs$", "src/alpha.rs", true),
+            ("'apa", "src/alpha.rs", false),
+            ("!beta", "src/alpha.rs", true),
+            ("!alp", "src/alpha.rs", false),
+            ("cafe", "caf\u{e9}.txt", true),
+            ("caf\u{e9}", "cafe.txt", false),
+            ("\\!a", "x!a", true),
+        ] {
+            assert_eq!(score(query, path).is_some(), expected, "{query} {path}");
+        }
+        assert!(Query::new("  ").is_empty());
+    }
+
+    #[test]
+    fn what_stands_together_is_better() {
+        let best_first = ["alpha.rs", "a/l/p/h/a.rs"];
+        let scores = best_first.map(|path| score("alpha", path).unwrap_or(0));
+        assert!(scores[0] > scores[1], "{scores:?}");
+        assert!(score("alp", "src/alpha.rs") > score("alp", "src/xalpha.rs"));
+    }
+}

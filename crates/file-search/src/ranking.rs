@@ -1,0 +1,144 @@
+//! The best matches so far.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::query::{Query, Scorer};
+
+/// A path that matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// The folder that was searched, as it was given.
+    pub root: String,
+    /// The path relative to that folder.
+    pub path: String,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// How well it matches; higher is better.
+    pub score: u32,
+    /// Which characters of the path match, in their order.
+    pub indices: Vec<u32>,
+}
+
+/// A place among the best: by score, then by path. What comes first is the least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ranked {
+    pub(crate) score: u32,
+    pub(crate) path: String,
+    pub(crate) root: usize,
+    pub(crate) is_folder: bool,
+}
+
+impl Ranked {
+    fn order(&self) -> (std::cmp::Reverse<u32>, &str, usize) {
+        (std::cmp::Reverse(self.score), &self.path, self.root)
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+/// No more than a number of matches, the best of all that were offered.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranking {
+    limit: usize,
+    /// The worst is on top.
+    best: BinaryHeap<Ranked>,
+}
+
+impl Ranking {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            best: BinaryHeap::new(),
+        }
+    }
+
+    /// Whether it is kept.
+    pub(crate) fn offer(&mut self, score: u32, path: &str, root: usize, is_folder: bool) -> bool {
+        if self.best.len() >= self.limit {
+            match self.best.peek() {
+                Some(worst) if (std::cmp::Reverse(score), path, root) < worst.order() => {
+                    self.best.pop();
+                }
+                _ => return false,
+            }
+        }
+        self.best.push(Ranked {
+            score,
+            path: path.to_owned(),
+            root,
+            is_folder,
+        });
+        true
+    }
+
+    /// Whether anything of `other` is kept.
+    pub(crate) fn merge(&mut self, other: Self) -> bool {
+        let mut changed = false;
+        for ranked in other.best {
+            changed |= self.offer(ranked.score, &ranked.path, ranked.root, ranked.is_folder);
+        }
+        changed
+    }
+
+    /// With the same limit, and nothing in it.
+    pub(crate) fn emptied(&self) -> Self {
+        Self::new(self.limit)
+    }
+
+    /// The best first.
+    fn into_sorted(self) -> Vec<Ranked> {
+        self.best.into_sorted_vec()
+    }
+
+    /// The best first, with what of them matches.
+    pub(crate) fn into_matches(
+        self,
+        query: &Query,
+        scorer: &mut Scorer,
+        roots: &[String],
+    ) -> Vec<Match> {
+        let complete = |ranked: Ranked| Match {
+            indices: scorer.indices(query, &ranked.path),
+            root: roots.get(ranked.root).cloned().unwrap_or_default(),
+            path: ranked.path,
+            is_folder: ranked.is_folder,
+            score: ranked.score,
+        };
+        self.into_sorted().into_iter().map(complete).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_are_kept_in_order() {
+        let mut ranking = Ranking::new(3);
+        for (score, path) in [(1, "c"), (5, "b"), (5, "a"), (0, "z"), (7, "d"), (5, "c")] {
+            ranking.offer(score, path, 0, false);
+        }
+        let sorted = ranking.into_sorted();
+        let found: Vec<_> = sorted
+            .iter()
+            .map(|ranked| (ranked.score, ranked.path.as_str()))
+            .collect();
+        assert_eq!(found, [(7, "d"), (5, "a"), (5, "b")]);
+    }
+
+    #[test]
+    fn there_may_be_no_room_at_all() {
+        assert!(!Ranking::new(0).offer(1, "a", 0, false));
+    }
+}

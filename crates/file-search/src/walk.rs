@@ -1,0 +1,263 @@
+//! From folders to the paths below them, on several threads.
+//!
+//! Hidden files count, links are followed, each folder that links lead to is entered once. Left out
+//! are what the ignore files say, whatever belongs to git itself, and names that are no text.
+
+use std::collections::HashSet;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::ignore::{Found, Ignore, length};
+
+/// More threads than this only wait for each other.
+const THREADS_LIMIT: usize = 12;
+
+/// The folders to search.
+#[derive(Clone, Debug, Default)]
+pub struct Roots {
+    /// As whoever searches calls them. Those that do not exist are passed over.
+    pub folders: Vec<String>,
+    /// Ignore files that count in every repository.
+    pub ignore_files: Vec<PathBuf>,
+}
+
+/// One path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visit<'a> {
+    /// Which of the roots it is below.
+    pub(crate) root: usize,
+    /// Relative to that root.
+    pub(crate) path: &'a str,
+    pub(crate) is_folder: bool,
+}
+
+/// Walks all folders. Each of the threads makes a visitor of its own with `visitor`; a visitor that
+/// answers false ends the whole walk. Answers what `finish` makes of the visitors.
+pub(crate) fn walk<V: Send, T: Send>(
+    roots: &Roots,
+    visitor: impl Fn() -> V + Sync,
+    visit: impl Fn(&mut V, Visit<'_>) -> bool + Sync,
+    finish: impl Fn(V) -> T + Sync,
+) -> Vec<T> {
+    let walk = Walk::begin(roots);
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = threads.min(THREADS_LIMIT);
+    std::thread::scope(|scope| {
+        let work = || {
+            let mut visitor = visitor();
+            walk.work(&mut |found| visit(&mut visitor, found));
+            finish(visitor)
+        };
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = vec![work()];
+        // One that panicked has said so; what the others found still counts.
+        all.extend(others.into_iter().filter_map(|other| other.join().ok()));
+        all
+    })
+}
+
+#[derive(Debug)]
+struct Walk<'a> {
+    roots: &'a Roots,
+    /// Where each root really is, if it is anywhere.
+    places: Vec<Option<PathBuf>>,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    followed: Mutex<HashSet<PathBuf>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    folders: Vec<Folder>,
+    /// Threads that may still find more.
+    busy: usize,
+    is_over: bool,
+}
+
+/// A folder to be listed.
+#[derive(Debug)]
+struct Folder {
+    root: usize,
+    /// Relative to the root, with a slash behind it unless it is the root.
+    path: String,
+    ignore: Ignore,
+}
+
+impl<'a> Walk<'a> {
+    fn begin(roots: &'a Roots) -> Self {
+        let mut places: Vec<Option<PathBuf>> = Vec::new();
+        for folder in &roots.folders {
+            let place = fs::canonicalize(folder).ok();
+            // What is searched twice is found once.
+            places.push(place.filter(|place| !places.contains(&Some(place.clone()))));
+        }
+        let folders = places.iter().enumerate().rev();
+        let folders = folders.filter_map(|(root, place)| {
+            Some(Folder {
+                root,
+                path: String::new(),
+                ignore: Ignore::above(place.as_ref()?, &roots.ignore_files),
+            })
+        });
+        let folders = folders.collect();
+        Self {
+            roots,
+            places,
+            queue: Mutex::new(Queue {
+                folders,
+                ..Queue::default()
+            }),
+            changed: Condvar::new(),
+            followed: Mutex::default(),
+        }
+    }
+
+    fn work(&self, visit: &mut impl FnMut(Visit<'_>) -> bool) {
+        while let Some(folder) = self.next() {
+            let mut turn = Turn::begin(self);
+            turn.goes_on = self.list(&folder, visit, &mut turn.found);
+        }
+    }
+
+    /// Waits for a folder. None when the walk is over.
+    fn next(&self) -> Option<Folder> {
+        let mut queue = self.lock();
+        loop {
+            if queue.is_over {
+                return None;
+            }
+            if let Some(folder) = queue.folders.pop() {
+                queue.busy += 1;
+                return Some(folder);
+            }
+            if queue.busy == 0 {
+                return None;
+            }
+            queue = self
+                .changed
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// False if nobody wants to know any more.
+    fn list(
+        &self,
+        folder: &Folder,
+        visit: &mut impl FnMut(Visit<'_>) -> bool,
+        found: &mut Vec<Folder>,
+    ) -> bool {
+        let Some(place) = self.places.get(folder.root).and_then(Option::as_deref) else {
+            return true;
+        };
+        let here = place.join(&folder.path);
+        let Ok(listing) = fs::read_dir(&here) else {
+            return true;
+        };
+        let mut rules = Found::default();
+        let mut entries = Vec::new();
+        for entry in listing.flatten() {
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            rules.note(name.as_bytes());
+            if let Ok(kind) = entry.file_type() {
+                entries.push((name, kind));
+            }
+        }
+        let ignore = folder
+            .ignore
+            .enter(&here, length(&here), rules, &self.roots.ignore_files);
+        let start = length(place);
+        let mut path = Vec::with_capacity(start + folder.path.len() + 64);
+        path.extend_from_slice(place.as_os_str().as_encoded_bytes());
+        path.resize(start, b'/');
+        path.extend_from_slice(folder.path.as_bytes());
+        let prefix = path.len();
+        for (name, kind) in entries {
+            path.truncate(prefix);
+            path.extend_from_slice(name.as_bytes());
+            let is_folder = match kind {
+                kind if kind.is_symlink() => {
+                    fs::metadata(here.join(&name)).is_ok_and(|at| at.is_dir())
+                }
+                kind => kind.is_dir(),
+            };
+            if name == ".git" || ignore.leaves_out(&path, is_folder) {
+                continue;
+            }
+            let Ok(relative) = std::str::from_utf8(&path[start..]) else {
+                continue;
+            };
+            let root = folder.root;
+            let found_here = Visit {
+                root,
+                path: relative,
+                is_folder,
+            };
+            if !visit(found_here) {
+                return false;
+            }
+            if is_folder && self.is_entered(&here.join(&name), kind.is_symlink()) {
+                found.push(Folder {
+                    root,
+                    path: format!("{relative}/"),
+                    ignore: ignore.clone(),
+                });
+            }
+        }
+        true
+    }
+
+    /// Whether to look into a folder: not if it is a root itself, nor if a link leads back to where we
+    /// come from or to where another one has led.
+    fn is_entered(&self, folder: &Path, is_link: bool) -> bool {
+        if !is_link {
+            let is_root = |place: &Option<PathBuf>| place.as_deref() == Some(folder);
+            return self.places.len() == 1 || !self.places.iter().any(is_root);
+        }
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let (Some(target), Some(from)) = (real(folder), folder.parent().and_then(real)) else {
+            return false;
+        };
+        if from.starts_with(&target) {
+            return false;
+        }
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        followed.insert(target)
+    }
+}
+
+/// A thread's turn at one folder. When it ends, also by a panic, the others go on.
+struct Turn<'a> {
+    walk: &'a Walk<'a>,
+    found: Vec<Folder>,
+    goes_on: bool,
+}
+
+impl<'a> Turn<'a> {
+    fn begin(walk: &'a Walk<'a>) -> Self {
+        Self {
+            walk,
+            found: Vec::new(),
+            goes_on: false,
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.walk.lock();
+        queue.busy -= 1;
+        queue.is_over |= !self.goes_on;
+        queue.folders.append(&mut self.found);
+        drop(queue);
+        self.walk.changed.notify_all();
+    }
+}

@@ -1,0 +1,196 @@
+//! Copying files, links and folders.
+//!
+//! A link is copied as a link, whatever it leads to. Holes of a file stay holes. What is neither file
+//! nor folder nor link is passed over inside of a folder.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use crate::error::FileError;
+use crate::read::{is_a_directory, open_regular};
+
+/// Copies `source` to `destination`, which is the final name: a file is replaced, a folder merged
+/// into. Folders need `recursive`.
+///
+/// # Errors
+/// It cannot be copied; of a folder, a part may have been.
+pub fn copy(source: &Path, destination: &Path, recursive: bool) -> Result<(), FileError> {
+    let found = fs::symlink_metadata(source)?;
+    if found.is_dir() {
+        if !recursive {
+            return Err(FileError::NeedsRecursive);
+        }
+        return copy_folder(source, destination);
+    }
+    if !copy_leaf(&found, source, destination)? {
+        return Err(FileError::NotCopied);
+    }
+    Ok(())
+}
+
+fn copy_folder(source: &Path, destination: &Path) -> Result<(), FileError> {
+    if is_within(destination, source)? {
+        return Err(FileError::IntoItself);
+    }
+    let mut left = vec![(source.to_path_buf(), destination.to_path_buf())];
+    while let Some((from, to)) = left.pop() {
+        make_folder(&fs::metadata(&from)?, &to)?;
+        for entry in fs::read_dir(&from)? {
+            let entry = entry?;
+            let (from, to) = (entry.path(), to.join(entry.file_name()));
+            let found = fs::symlink_metadata(&from)?;
+            if found.is_dir() {
+                left.push((from, to));
+            } else {
+                copy_leaf(&found, &from, &to)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether `path`, which need not exist, is `folder` or lies in it, links resolved.
+fn is_within(path: &Path, folder: &Path) -> io::Result<bool> {
+    let folder = fs::canonicalize(folder)?;
+    let mut rest = Vec::new();
+    let mut at = path;
+    let existing = loop {
+        match fs::canonicalize(at) {
+            Ok(existing) => break existing,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
+            return Ok(false);
+        };
+        rest.push(name);
+        at = parent;
+    };
+    let whole: PathBuf = std::iter::once(existing.as_os_str())
+        .chain(rest.into_iter().rev())
+        .collect();
+    Ok(whole.starts_with(folder))
+}
+
+/// As private as the original, but writable for us.
+fn make_folder(like: &Metadata, path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+        builder.mode(like.permissions().mode() & 0o777 | 0o700);
+    }
+    #[cfg(not(unix))]
+    let _ = like;
+    match builder.create(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        done => done,
+    }
+}
+
+/// False if it is neither file nor link.
+fn copy_leaf(found: &Metadata, source: &Path, destination: &Path) -> Result<bool, FileError> {
+    if found.is_symlink() {
+        copy_link(found, source, destination)?;
+    } else if found.is_file() {
+        copy_file(source, destination)?;
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+fn copy_link(found: &Metadata, source: &Path, destination: &Path) -> Result<(), FileError> {
+    let target = fs::read_link(source)?;
+    if let Ok(existing) = fs::symlink_metadata(destination) {
+        if existing.is_dir() {
+            return Err(is_a_directory().into());
+        }
+        if are_same(found, &existing) {
+            return Err(FileError::SameFile);
+        }
+        fs::remove_file(destination)?;
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, destination)?;
+    #[cfg(windows)]
+    if fs::metadata(source).is_ok_and(|at| at.is_dir()) {
+        std::os::windows::fs::symlink_dir(target, destination)?;
+    } else {
+        std::os::windows::fs::symlink_file(target, destination)?;
+    }
+    Ok(())
+}
+
+fn copy_file(source: &Path, destination: &Path) -> Result<(), FileError> {
+    let mut from = open_regular(OpenOptions::new().read(true), source)?;
+    let found = from.metadata()?;
+    if let Ok(existing) = fs::metadata(destination)
+        && are_same(&found, &existing)
+    {
+        return Err(FileError::SameFile);
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        // Nobody who may not read the original is to read the copy while it is made.
+        options.mode(found.permissions().mode() & 0o777 | 0o200);
+    }
+    let mut to = open_regular(&mut options, destination)?;
+    copy_content(&mut from, &mut to, found.len())?;
+    to.set_permissions(found.permissions())?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn are_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn are_same(_: &Metadata, _: &Metadata) -> bool {
+    false
+}
+
+/// Copies what is data and leaves out what is holes.
+#[cfg(target_os = "linux")]
+fn copy_content(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+
+    use rustix::fs::{SeekFrom as Place, seek};
+    use rustix::io::Errno;
+
+    let mut at = 0;
+    loop {
+        let data = match seek(&*from, Place::Data(at)) {
+            Ok(data) => data,
+            // From here on there are only holes.
+            Err(Errno::NXIO) => break,
+            // A file system that does not tell holes from data.
+            Err(_) => {
+                from.seek(SeekFrom::Start(0))?;
+                to.seek(SeekFrom::Start(0))?;
+                io::copy(from, to)?;
+                return Ok(());
+            }
+        };
+        let hole = seek(&*from, Place::Hole(data))?;
+        from.seek(SeekFrom::Start(data))?;
+        to.seek(SeekFrom::Start(data))?;
+        io::copy(&mut from.by_ref().take(hole - data), to)?;
+        at = hole;
+    }
+    if at < length {
+        to.set_len(length)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copy_content(from: &mut File, to: &mut File, _length: u64) -> io::Result<()> {
+    io::copy(from, to).map(drop)
+}

@@ -1,0 +1,92 @@
+//! Reading a whole file, piece by piece.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use crate::error::FileError;
+
+/// A file that is being read.
+#[derive(Debug)]
+pub struct Reading {
+    file: File,
+    length: u64,
+    left: u64,
+    limit: u64,
+}
+
+/// Opens a file to read it whole, if it is not longer than `limit`. Links are followed.
+///
+/// # Errors
+/// There is no such file, it is not a regular one, or it is too long.
+pub fn open(path: &Path, limit: u64) -> Result<Reading, FileError> {
+    let file = open_regular(OpenOptions::new().read(true), path)?;
+    let length = file.metadata()?.len();
+    if length > limit {
+        return Err(FileError::TooLarge { limit });
+    }
+    Ok(Reading {
+        file,
+        length,
+        left: limit,
+        limit,
+    })
+}
+
+impl Reading {
+    /// How long the file was when it was opened. Some that the system makes up say 0.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Fills `buffer`, unless the file ends before; answers how much of it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has grown beyond the limit.
+    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, FileError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.file.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let limit = self.limit;
+        let left = self.left.checked_sub(filled as u64);
+        self.left = left.ok_or(FileError::TooLarge { limit })?;
+        Ok(filled)
+    }
+}
+
+/// Opens a file without waiting for anybody, which a pipe would do.
+pub(crate) fn open_regular(options: &mut OpenOptions, path: &Path) -> Result<File, FileError> {
+    // Opening some devices already does something: look first.
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => return Err(is_a_directory().into()),
+        Ok(found) if !found.is_file() => return Err(FileError::NotRegular),
+        _ => {}
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // By now it may be something else.
+        let nonblock = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(nonblock.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(FileError::NotRegular)
+    }
+}
+
+pub(crate) fn is_a_directory() -> io::Error {
+    #[cfg(unix)]
+    return rustix::io::Errno::ISDIR.into();
+    #[cfg(not(unix))]
+    io::ErrorKind::IsADirectory.into()
+}

@@ -1,0 +1,32 @@
+//! Removing what is at a path, never what a link leads to.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::error::FileError;
+
+/// Removes a file, a link, or a folder. `recursive` removes what is in the folder too, `force`
+/// accepts that nothing is there.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn remove(path: &Path, recursive: bool, force: bool) -> Result<(), FileError> {
+    if path.parent().is_none() {
+        return Err(FileError::Root);
+    }
+    match remove_existing(path, recursive) {
+        Err(error) if force && error.kind() == ErrorKind::NotFound => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+fn remove_existing(path: &Path, recursive: bool) -> std::io::Result<()> {
+    if !fs::symlink_metadata(path)?.is_dir() {
+        fs::remove_file(path)
+    } else if recursive {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_dir(path)
+    }
+}

@@ -1,0 +1,16 @@
+//! Layer: capability. Asks the git program about a repository.
+//!
+//! It promises that git runs nothing that a repository brings along (hooks, a file system monitor,
+//! external diffs, text conversions), asks nobody for a password, takes no locks, and ends after a
+//! while. It changes no repository.
+//!
+//! Code map: `program` (running git), `remote_diff` (what a remote does not have), `ignore_files`
+//! (where the user keeps rules for all repositories).
+
+mod ignore_files;
+mod program;
+mod remote_diff;
+
+pub use ignore_files::ignore_files;
+pub use program::GitError;
+pub use remote_diff::{RemoteDiff, diff_to_remote};

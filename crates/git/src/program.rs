@@ -1,0 +1,161 @@
+//! Running git.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+
+/// A question that takes longer is given up.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A longer answer is none.
+const OUTPUT_LIMIT: usize = 64 * 1024 * 1024;
+
+/// What a repository could have run by being looked at.
+const HARMLESS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "diff.external=",
+    "core.sshCommand=false",
+    "credential.helper=",
+    "protocol.allow=never",
+];
+
+/// Why git gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// It could not be run.
+    #[error("cannot run git: {0}")]
+    Program(#[from] std::io::Error),
+    /// It failed.
+    #[error("git {command} failed: {message}")]
+    Failed {
+        /// What it was to do.
+        command: String,
+        /// What it said.
+        message: String,
+    },
+    /// It took too long.
+    #[error("git {command} took too long")]
+    TimedOut {
+        /// What it was to do.
+        command: String,
+    },
+    /// It said too much.
+    #[error("git {command} answered too much")]
+    TooLong {
+        /// What it was to do.
+        command: String,
+    },
+    /// The repository is not one that has an answer.
+    #[error("{0}")]
+    NoAnswer(&'static str),
+}
+
+/// Git in one folder.
+#[derive(Debug)]
+pub(crate) struct Git {
+    folder: PathBuf,
+    index: Option<PathBuf>,
+}
+
+impl Git {
+    pub(crate) fn at(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            index: None,
+        }
+    }
+
+    /// Git with another index than the repository's own.
+    pub(crate) fn with_index(folder: &Path, index: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            index: Some(index.to_path_buf()),
+        }
+    }
+
+    /// Runs a command of git and answers what it prints.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+        let command = || arguments.first().copied().unwrap_or_default().to_owned();
+        // Dropping the process kills it.
+        match tokio::time::timeout(TIMEOUT, self.answer(arguments)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(GitError::TimedOut { command: command() }),
+        }
+    }
+
+    /// What a command prints, as one line of text.
+    pub(crate) async fn line(&self, arguments: &[&str]) -> Result<String, GitError> {
+        let output = self.run(arguments).await?;
+        Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
+    }
+
+    async fn answer(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+        let command = || arguments.first().copied().unwrap_or_default().to_owned();
+        let mut git = self.command(arguments).spawn()?;
+        let (output, errors) = tokio::join!(
+            read(git.stdout.take(), OUTPUT_LIMIT),
+            read(git.stderr.take(), 64 * 1024)
+        );
+        let Some(output) = output? else {
+            return Err(GitError::TooLong { command: command() });
+        };
+        let status = git.wait().await?;
+        if status.success() {
+            return Ok(output);
+        }
+        let message = errors?.unwrap_or_default();
+        Err(GitError::Failed {
+            command: command(),
+            message: String::from_utf8_lossy(&message).trim().to_owned(),
+        })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command.args(["--no-pager", "--no-optional-locks"]);
+        for setting in HARMLESS {
+            command.args(["-c", setting]);
+        }
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        // Set by whoever runs a hook, for one: it would be about another repository.
+        for name in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "GIT_PREFIX",
+            "GIT_EXTERNAL_DIFF",
+        ] {
+            command.env_remove(OsStr::new(name));
+        }
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        command
+    }
+}
+
+/// Reads to the end. None if that is more than `limit`.
+async fn read(
+    stream: Option<impl AsyncRead + Unpin>,
+    limit: usize,
+) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        let mut limited = stream.take(limit as u64 + 1);
+        limited.read_to_end(&mut bytes).await?;
+    }
+    Ok((bytes.len() <= limit).then_some(bytes))
+}

@@ -1,0 +1,176 @@
+//! What a working folder has that no remote has.
+
+use std::path::{Path, PathBuf};
+
+use crate::program::{Git, GitError};
+
+/// More branches of remotes are not looked at, the least recent first.
+const BRANCHES: &str = "--count=500";
+
+/// Local changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteDiff {
+    /// The nearest commit that a remote has.
+    pub commit: String,
+    /// From that commit to the files on disk, those included that git does not track yet.
+    pub diff: String,
+}
+
+/// What the repository around `folder` has that its remotes have not.
+///
+/// # Errors
+/// There is no repository or no remote that has any of its commits, or git fails.
+pub async fn diff_to_remote(folder: &Path) -> Result<RemoteDiff, GitError> {
+    let top = Git::at(folder)
+        .line(&["rev-parse", "--show-toplevel"])
+        .await?;
+    let git = Git::at(Path::new(&top));
+    let commit = nearest_remote_commit(&git).await?;
+    let diff = diff_with_untracked(&git, Path::new(&top), &commit).await?;
+    Ok(RemoteDiff { commit, diff })
+}
+
+async fn nearest_remote_commit(git: &Git) -> Result<String, GitError> {
+    let format = "--format=%(objectname)";
+    let newest_first = "--sort=-committerdate";
+    let branches = [
+        "for-each-ref",
+        format,
+        newest_first,
+        BRANCHES,
+        "refs/remotes",
+    ];
+    let branches = git.line(&branches).await?;
+    let mut ask = vec!["merge-base", "HEAD"];
+    ask.extend(branches.lines());
+    if ask.len() == 2 {
+        return Err(GitError::NoAnswer("no remote has any commit"));
+    }
+    // With more than two, this is the nearest that HEAD has in common with any of the others.
+    git.line(&ask).await
+}
+
+/// Through a copy of the index, in which all files are known: the diff is of one piece.
+async fn diff_with_untracked(git: &Git, top: &Path, commit: &str) -> Result<String, GitError> {
+    let index = git.line(&["rev-parse", "--git-path", "index"]).await?;
+    let index = top.join(PathBuf::from(index));
+    let copies = tempfile::tempdir()?;
+    let copy = copies.path().join("index");
+    match std::fs::copy(index, &copy) {
+        Ok(_) => {}
+        // A repository without any file yet.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error.into()),
+    }
+    let git = Git::with_index(top, &copy);
+    git.run(&["add", "--intent-to-add", "--", "."]).await?;
+    let diff = [
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--ignore-submodules=dirty",
+        commit,
+        "--",
+    ];
+    let diff = git.run(&diff).await?;
+    Ok(String::from_utf8(diff)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(folder: &Path, arguments: &[&str]) {
+        let mut command = Command::new("git");
+        command
+            .args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
+            .args(arguments)
+            .current_dir(folder)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    }
+
+    /// A repository with a commit that its remote has.
+    fn repository() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        fs::create_dir(at.join("work")).unwrap();
+        git(at, &["init", "-q", "--bare", "remote"]);
+        let work = at.join("work");
+        git(&work, &["init", "-q", "-b", "main"]);
+        fs::write(work.join("a"), "one\n").unwrap();
+        git(&work, &["add", "."]);
+        git(&work, &["commit", "-q", "-m", "first"]);
+        git(&work, &["remote", "add", "origin", "../remote"]);
+        git(&work, &["push", "-q", "origin", "main"]);
+        folder
+    }
+
+    #[tokio::test]
+    async fn everything_since_the_remote_is_in_the_diff() {
+        let folder = repository();
+        let work = folder.path().join("work");
+        fs::write(work.join("b"), "committed\n").unwrap();
+        git(&work, &["add", "."]);
+        git(&work, &["commit", "-q", "-m", "second"]);
+        fs::write(work.join("a"), "changed\n").unwrap();
+        fs::create_dir(work.join("d")).unwrap();
+        fs::write(work.join("d/c"), "untracked\n").unwrap();
+        fs::write(work.join(".gitignore"), "ignored\n").unwrap();
+        fs::write(work.join("ignored"), "x\n").unwrap();
+        let index = fs::read(work.join(".git/index")).unwrap();
+        let found = diff_to_remote(&work.join("d")).await.unwrap();
+        let first = Git::at(&work).line(&["rev-parse", "HEAD~"]).await.unwrap();
+        assert_eq!(found.commit, first);
+        for line in ["-one", "+changed", "+committed", "+untracked", "+++ b/d/c"] {
+            assert!(found.diff.lines().any(|found| found == line), "{line}");
+        }
+        assert!(!found.diff.contains("b/ignored"));
+        assert!(fs::read(work.join(".git/index")).unwrap() == index);
+    }
+
+    #[tokio::test]
+    async fn nothing_of_the_repository_is_run() {
+        let folder = repository();
+        let work = folder.path().join("work");
+        let (script, trace) = (work.join("evil"), work.join("was-here"));
+        fs::write(&script, format!("#!/bin/sh\ntouch {}\n", trace.display())).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let evil = script.to_str().unwrap();
+        for name in [
+            "core.fsmonitor",
+            "diff.external",
+            "diff.x.textconv",
+            "diff.x.command",
+        ] {
+            git(&work, &["config", name, evil]);
+        }
+        fs::write(work.join(".gitattributes"), "* diff=x\n").unwrap();
+        fs::write(work.join("a"), "changed\n").unwrap();
+        let found = diff_to_remote(&work).await.unwrap();
+        assert!(found.diff.contains("+changed"));
+        assert!(!trace.exists());
+    }
+
+    #[tokio::test]
+    async fn without_a_remote_or_a_repository_there_is_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = diff_to_remote(folder.path()).await;
+        assert!(
+            matches!(outside, Err(GitError::Failed { .. })),
+            "{outside:?}"
+        );
+        git(folder.path(), &["init", "-q"]);
+        let without = diff_to_remote(folder.path()).await;
+        assert!(matches!(without, Err(GitError::NoAnswer(_))), "{without:?}");
+        let missing = diff_to_remote(&folder.path().join("no")).await;
+        assert!(matches!(missing, Err(GitError::Program(_))), "{missing:?}");
+    }
+}
