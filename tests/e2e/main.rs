@@ -5,6 +5,8 @@
 
 #[cfg(target_os = "linux")]
 mod app_server;
+#[cfg(target_os = "linux")]
+mod command_exec;
 mod command_line;
 #[cfg(target_os = "linux")]
 mod debug_send;
@@ -14,6 +16,10 @@ mod demo;
 mod escapes;
 #[cfg(target_os = "linux")]
 mod exec;
+#[cfg(target_os = "linux")]
+mod filesystem;
+#[cfg(target_os = "linux")]
+mod fuzzy_search;
 mod generate;
 mod layers;
 #[cfg(target_os = "linux")]
@@ -23,10 +29,14 @@ mod proto_forms;
 #[cfg(target_os = "linux")]
 mod scenarios;
 #[cfg(target_os = "linux")]
+mod serving;
+#[cfg(target_os = "linux")]
 mod trace_record;
 mod trace_reduce;
 mod trace_view;
 mod typescript;
+#[cfg(target_os = "linux")]
+mod utilities;
 
 use std::path::Path;
 use std::path::PathBuf;

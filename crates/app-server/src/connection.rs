@@ -11,6 +11,9 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::outbox::Outbox;
+use crate::runs::Runs;
+use crate::searches::Searches;
+use crate::watches::Watches;
 
 /// Tells connections apart for as long as the process runs.
 pub(crate) type ConnectionId = u64;
@@ -21,6 +24,9 @@ pub(crate) struct Connection {
     id: ConnectionId,
     outbox: Outbox,
     client: OnceLock<Client>,
+    runs: Arc<Runs>,
+    searches: Searches,
+    watches: Watches,
 }
 
 /// What a client said of itself in `initialize`.
@@ -38,6 +44,9 @@ impl Connection {
             id,
             outbox: Outbox::default(),
             client: OnceLock::new(),
+            runs: Arc::default(),
+            searches: Searches::default(),
+            watches: Watches::default(),
         })
     }
 
@@ -47,6 +56,28 @@ impl Connection {
 
     pub(crate) fn outbox(&self) -> &Outbox {
         &self.outbox
+    }
+
+    /// The commands that it runs outside of threads. They end with it.
+    pub(crate) fn runs(&self) -> &Arc<Runs> {
+        &self.runs
+    }
+
+    /// Its searches. They end with it.
+    pub(crate) fn searches(&self) -> &Searches {
+        &self.searches
+    }
+
+    /// The paths that it watches, for as long as it is there.
+    pub(crate) fn watches(&self) -> &Watches {
+        &self.watches
+    }
+
+    /// The client is gone: nothing more is written to it, and what goes on for it alone ends.
+    pub(crate) fn close(&self) {
+        self.outbox.close();
+        self.searches.clear();
+        self.watches.clear();
     }
 
     /// The client, once it has said who it is.
@@ -155,16 +186,34 @@ impl<M: RequestMethod> Responder<M> {
     }
 
     pub(crate) fn accept(mut self, result: &M::Response) {
-        #[derive(Serialize)]
-        struct Reply<'a, R> {
-            id: &'a RequestId,
-            result: &'a R,
-        }
         if let Some(id) = self.id.take() {
-            let reply = Reply { id: &id, result };
-            self.connection.outbox.push(encode(&reply));
+            self.connection.outbox.push(encode_reply(&id, result));
         }
     }
+
+    /// The reply as it would be written now, for who puts a large value into it.
+    pub(crate) fn draft(&self, result: &M::Response) -> Bytes {
+        match &self.id {
+            Some(id) => encode_reply(id, result),
+            None => Bytes::new(),
+        }
+    }
+
+    /// Sends a line that was made from a [`draft`](Self::draft).
+    pub(crate) fn accept_line(mut self, line: Bytes) {
+        if self.id.take().is_some() {
+            self.connection.outbox.push(line);
+        }
+    }
+}
+
+fn encode_reply(id: &RequestId, result: &impl Serialize) -> Bytes {
+    #[derive(Serialize)]
+    struct Reply<'a, R> {
+        id: &'a RequestId,
+        result: &'a R,
+    }
+    encode(&Reply { id, result })
 }
 
 impl<M> Drop for Responder<M> {

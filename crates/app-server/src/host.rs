@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_config::RequestParams;
-use codex_core::{SessionConfig, ThreadManager};
+use codex_core::{SessionConfig, StandaloneCommands, ThreadManager};
+use codex_external_agent::Homes;
+use codex_protocol::SandboxPolicy;
 use serde_json::{Map, Value};
 
 /// The client in front of the server.
@@ -58,4 +60,22 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// # Errors
     /// The settings do not fit together; a sentence that says why.
     fn prepare(&self, settings: &ThreadSettings) -> Result<Prepared, String>;
+
+    /// What commands outside of threads run with. Reads files the first time.
+    ///
+    /// # Errors
+    /// The configuration cannot be read; a sentence that says why.
+    fn commands(&self) -> Result<Arc<StandaloneCommands>, String>;
+
+    /// The home folders.
+    fn homes(&self) -> Homes;
+
+    /// The user's own ignore files, which count in every repository.
+    fn ignore_files(&self) -> Vec<PathBuf>;
+
+    /// Whether such a command may run under this policy.
+    ///
+    /// # Errors
+    /// It may not; a sentence that says why.
+    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), String>;
 }

@@ -8,6 +8,7 @@
 //! family), `thread` (the actor behind each loaded thread), `projection` (events to items and turns),
 //! `connection` and `outbox` (the way back), `host` (what the program around provides).
 
+mod base64_line;
 mod connection;
 mod failure;
 mod handlers;
@@ -17,9 +18,14 @@ mod lines;
 mod outbox;
 mod projection;
 mod router;
+mod run_output;
+mod runs;
+mod searches;
 mod server;
 mod stdio;
 mod thread;
+mod voice;
+mod watches;
 
 pub use host::{ClientName, Host, Identity, Prepared, ThreadSettings};
 pub use in_memory::{InMemory, serve_in_memory};

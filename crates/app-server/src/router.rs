@@ -2,8 +2,8 @@
 //!
 //! Every request gets exactly one reply, on every path: what cannot be dispatched is refused here, and
 //! a handler is given a [`Responder`] that replies when it is dropped. A slow request delays no other
-//! one: each runs in a task of its own, except that requests of one connection about the same thread
-//! wait for each other.
+//! one: each runs in a task of its own, except that requests of one connection about the same thread,
+//! process or search wait for each other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -132,7 +132,19 @@ impl Router {
             // At once: what follows on the connection depends on it.
             return handlers::initialize(&server, params, Responder::new(connection, id));
         }
-        let turn = handlers::thread_of(&request).map(|thread| self.lanes.enter(thread));
+        // Likewise: what follows may type into the one, or end the other.
+        let request = match request {
+            ClientRequest::CommandExec(params) => {
+                let reply = Responder::new(connection, id);
+                return handlers::start_command(server, params, reply, permit);
+            }
+            ClientRequest::FuzzyFileSearch(params) => {
+                let reply = Responder::new(connection, id);
+                return handlers::start_search(&server, params, reply, permit);
+            }
+            other => other,
+        };
+        let turn = handlers::subject_of(&request).map(|subject| self.lanes.enter(subject));
         tokio::spawn(async move {
             let _permit = permit;
             let _place = match turn {
@@ -149,7 +161,7 @@ struct Admitted {
     permit: OwnedSemaphorePermit,
 }
 
-/// The order of requests about the same thread.
+/// The order of requests about the same subject.
 #[derive(Debug, Default)]
 struct Lanes(HashMap<String, oneshot::Receiver<()>>);
 
@@ -162,11 +174,11 @@ struct Place {
 }
 
 impl Lanes {
-    fn enter(&mut self, thread: &str) -> Place {
+    fn enter(&mut self, subject: &str) -> Place {
         self.0
             .retain(|_, last| matches!(last.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
         let (done, next) = oneshot::channel();
-        let before = self.0.insert(thread.to_owned(), next);
+        let before = self.0.insert(subject.to_owned(), next);
         Place { before, done }
     }
 }

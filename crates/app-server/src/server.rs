@@ -1,10 +1,12 @@
 //! What all connections share: the clients, the loaded threads, the questions that are open.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_app_server_protocol::ServerNotification;
+use codex_file_watch::Watcher;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::host::Host;
@@ -19,6 +21,7 @@ pub struct Server {
     questions: Mutex<HashMap<i64, ThreadHandle>>,
     next_question: AtomicI64,
     next_connection: AtomicU64,
+    watcher: Mutex<Option<Arc<Watcher>>>,
 }
 
 impl Server {
@@ -32,11 +35,23 @@ impl Server {
             questions: Mutex::default(),
             next_question: AtomicI64::new(0),
             next_connection: AtomicU64::new(0),
+            watcher: Mutex::default(),
         })
     }
 
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.host
+    }
+
+    /// Tells what changes in files. Made when it is first wanted.
+    pub(crate) fn watcher(&self) -> io::Result<Arc<Watcher>> {
+        let mut watcher = lock(&self.watcher);
+        if let Some(watcher) = &*watcher {
+            return Ok(Arc::clone(watcher));
+        }
+        let made = Arc::new(Watcher::new()?);
+        *watcher = Some(Arc::clone(&made));
+        Ok(made)
     }
 
     pub(crate) fn connect(&self) -> Arc<Connection> {
@@ -48,7 +63,7 @@ impl Server {
 
     /// A client is gone: its threads go on without it, and unload when nobody else is there.
     pub(crate) async fn disconnect(&self, connection: &Connection) {
-        connection.outbox().close();
+        connection.close();
         lock(&self.clients).remove(&connection.id());
         for thread in self.threads() {
             thread.leave(connection.id()).await;

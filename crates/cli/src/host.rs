@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
 use codex_app_server::{ClientName, Host, Identity, Prepared, ThreadSettings};
-use codex_config::{Config, Overrides};
-use codex_core::ThreadManager;
+use codex_config::{Config, Overrides, RequestParams, Requirements};
+use codex_core::{StandaloneCommands, ThreadManager};
+use codex_exec::Launcher;
+use codex_external_agent::Homes;
+use codex_protocol::SandboxPolicy;
 
 use crate::scripted_model::ScriptedModel;
 use crate::wiring::{self, Tracing};
@@ -21,6 +24,8 @@ pub(crate) struct EngineHost {
     scripted: Option<ScriptedModel>,
     engines: Mutex<HashMap<String, Arc<ThreadManager>>>,
     tracing: Tracing,
+    launcher: Launcher,
+    commands: OnceLock<(Arc<StandaloneCommands>, Requirements)>,
 }
 
 impl EngineHost {
@@ -37,6 +42,8 @@ impl EngineHost {
             cwd: std::env::current_dir().context("cannot tell the working folder")?,
             engines: Mutex::default(),
             tracing,
+            launcher: Launcher::of_this_program(),
+            commands: OnceLock::new(),
         })
     }
 
@@ -66,10 +73,27 @@ impl EngineHost {
             return Ok(Arc::clone(engine));
         }
         let identity = wiring::identity(&originator(client), Some(client));
-        let ports = wiring::ports(provider, identity)?;
+        let ports = wiring::ports_with(provider, identity, self.launcher.clone())?;
         let engine = Arc::new(self.tracing.engine(ports));
         engines.insert(key, Arc::clone(&engine));
         Ok(engine)
+    }
+
+    /// What commands outside of threads run with, and which policies they may ask for: as configured
+    /// when the first one is run.
+    fn standalone(&self) -> anyhow::Result<&(Arc<StandaloneCommands>, Requirements)> {
+        if let Some(commands) = self.commands.get() {
+            return Ok(commands);
+        }
+        let config = wiring::load_config(&self.cwd, &self.flags, &RequestParams::default())?;
+        let commands = StandaloneCommands {
+            launcher: self.launcher.clone(),
+            cwd: self.cwd.clone(),
+            environment: Arc::new(wiring::environment(&config)),
+            sandbox_policy: config.policy.sandbox_policy,
+        };
+        let commands = (Arc::new(commands), config.requirements);
+        Ok(self.commands.get_or_init(|| commands))
     }
 }
 
@@ -85,6 +109,34 @@ impl Host for EngineHost {
     fn prepare(&self, settings: &ThreadSettings) -> Result<Prepared, String> {
         self.try_prepare(settings)
             .map_err(|error| format!("{error:#}"))
+    }
+
+    fn commands(&self) -> Result<Arc<StandaloneCommands>, String> {
+        match self.standalone() {
+            Ok((commands, _)) => Ok(Arc::clone(commands)),
+            Err(error) => Err(format!("{error:#}")),
+        }
+    }
+
+    fn homes(&self) -> Homes {
+        Homes {
+            user: wiring::user_home(),
+            ours: self.home.clone(),
+        }
+    }
+
+    fn ignore_files(&self) -> Vec<PathBuf> {
+        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        codex_git::ignore_files(
+            folder("HOME").as_deref(),
+            folder("XDG_CONFIG_HOME").as_deref(),
+        )
+    }
+
+    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), String> {
+        let (_, requirements) = self.standalone().map_err(|error| format!("{error:#}"))?;
+        let checked = requirements.check_sandbox_policy(policy);
+        checked.map_err(|violation| violation.to_string())
     }
 }
 

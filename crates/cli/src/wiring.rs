@@ -37,6 +37,12 @@ pub(crate) fn home() -> anyhow::Result<PathBuf> {
     )?)
 }
 
+/// The home folder of the user.
+pub(crate) fn user_home() -> Option<PathBuf> {
+    let set = ["HOME", "USERPROFILE"].map(std::env::var_os);
+    set.into_iter().flatten().map(PathBuf::from).next()
+}
+
 /// Reads the configuration for a folder and what a request says.
 pub(crate) fn load_config(
     cwd: &Path,
@@ -99,6 +105,15 @@ impl Tracing {
 
 /// The ports of this machine, with the models of a provider.
 pub(crate) fn ports(provider: Provider, identity: ClientIdentity) -> anyhow::Result<Ports> {
+    ports_with(provider, identity, Launcher::of_this_program())
+}
+
+/// The same, with commands started by `launcher`.
+pub(crate) fn ports_with(
+    provider: Provider,
+    identity: ClientIdentity,
+    launcher: Launcher,
+) -> anyhow::Result<Ports> {
     let environment = |name: &str| std::env::var(name).ok();
     // A proxy cannot reach what listens on this machine only.
     let proxies = if is_local(&provider) {
@@ -122,7 +137,7 @@ pub(crate) fn ports(provider: Provider, identity: ClientIdentity) -> anyhow::Res
         model: Arc::new(ProviderModel::new(Arc::new(client), catalog)),
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(RandomIds),
-        processes: Arc::new(SystemProcesses::new(Launcher::of_this_program())),
+        processes: Arc::new(SystemProcesses::new(launcher)),
         writer: codex_rollout::Writer::start().context("cannot start the rollout writer")?,
     })
 }
@@ -212,7 +227,7 @@ fn features(config: &Config) -> Features {
 }
 
 /// The variables of commands. Names and values that are no text are left out.
-fn environment(config: &Config) -> BTreeMap<OsString, OsString> {
+pub(crate) fn environment(config: &Config) -> BTreeMap<OsString, OsString> {
     let own = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let variables = config.shell_environment.apply(own, None);

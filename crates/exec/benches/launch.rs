@@ -87,7 +87,7 @@ async fn launch(launcher: &Launcher, command: &[&str], plan: &LaunchPlan) -> Fin
         linger: Duration::from_secs(2),
     };
     let spawned = launcher.spawn(launch).await.unwrap();
-    run(spawned, limits, std::future::pending(), async |_| {}).await
+    run(spawned, limits, std::future::pending(), ()).await
 }
 
 async fn throughput(launcher: &Launcher) {

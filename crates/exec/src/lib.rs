@@ -46,6 +46,6 @@ pub use {
     launch::{Launch, Launcher, SpawnError, Streams},
     output::{Chunk, Output, Stream},
     process::{Process, Spawned},
-    run::{Ending, Finished, Limits, run},
-    terminal::TerminalSize,
+    run::{Ending, Finished, Limits, Listener, run},
+    terminal::{Terminal, TerminalSize},
 };

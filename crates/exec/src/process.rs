@@ -1,6 +1,7 @@
 //! The owner of a process and everything it started.
 
 use std::io;
+use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -31,7 +32,7 @@ pub struct Spawned {
 pub struct Process {
     kill: Option<oneshot::Sender<()>>,
     state: watch::Receiver<State>,
-    terminal: Option<Terminal>,
+    terminal: Option<Arc<Terminal>>,
     supervisor: u32,
 }
 
@@ -54,7 +55,7 @@ impl Process {
         Self {
             kill: Some(kill),
             state,
-            terminal,
+            terminal: terminal.map(Arc::new),
             supervisor,
         }
     }
@@ -104,6 +105,12 @@ impl Process {
             Some(terminal) => terminal.resize(size),
             None => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    /// The command's terminal, if it has one, for who is not the owner.
+    #[must_use]
+    pub fn terminal(&self) -> Option<Arc<Terminal>> {
+        self.terminal.clone()
     }
 }
 

@@ -48,16 +48,27 @@ pub struct Finished {
     pub elapsed: Duration,
 }
 
+/// Hears what a command prints.
+pub trait Listener: Send {
+    /// A piece of output. Until this is done, nothing more is read.
+    fn hear(&mut self, chunk: &Chunk) -> impl Future<Output = ()> + Send;
+}
+
+/// Nobody listens.
+impl Listener for () {
+    async fn hear(&mut self, _: &Chunk) {}
+}
+
 /// Waits for the end of a command while collecting its output.
 ///
-/// `on_output` sees every piece as it comes; while it waits, nothing more is read, so the command
+/// `listener` hears every piece as it comes; while it waits, nothing more is read, so the command
 /// waits too. The time limit and `stop` hold meanwhile. Whatever of the tree is left in the end is
 /// killed; so is all of it if the future is dropped.
 pub async fn run(
     spawned: Spawned,
     limits: Limits,
     stop: impl Future<Output = ()>,
-    on_output: impl AsyncFnMut(&Chunk),
+    listener: impl Listener,
 ) -> Finished {
     let started = Instant::now();
     let Spawned {
@@ -67,7 +78,7 @@ pub async fn run(
     } = spawned;
     let mut kept = Kept::new(limits.keep);
     let ending = {
-        let mut pump = std::pin::pin!(pump(output, &mut kept, on_output));
+        let mut pump = std::pin::pin!(pump(output, &mut kept, listener));
         let mut pumped = false;
         let ending = tokio::select! {
             biased;
@@ -120,10 +131,10 @@ async fn end(
     status.await
 }
 
-async fn pump(mut output: Output, kept: &mut Kept, mut on_output: impl AsyncFnMut(&Chunk)) {
+async fn pump(mut output: Output, kept: &mut Kept, mut listener: impl Listener) {
     while let Some(chunk) = output.next().await {
         kept.push(&chunk);
-        on_output(&chunk).await;
+        listener.hear(&chunk).await;
     }
 }
 

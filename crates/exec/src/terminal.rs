@@ -35,7 +35,7 @@ impl Default for TerminalSize {
 
 /// Our end of a terminal.
 #[derive(Debug)]
-pub(crate) struct Terminal {
+pub struct Terminal {
     descriptor: OwnedFd,
 }
 
@@ -64,7 +64,11 @@ impl Terminal {
         pipe::Sender::from_owned_fd_unchecked(self.descriptor.try_clone()?)
     }
 
-    pub(crate) fn resize(&self, size: TerminalSize) -> io::Result<()> {
+    /// Changes its size.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         let size = rustix::termios::Winsize {
             ws_row: size.rows.get(),
             ws_col: size.columns.get(),

@@ -7,7 +7,9 @@ mod common;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-use codex_exec::{Ending, ExitStatus, Keep, Limits, SpawnError, Streams, TerminalSize, run};
+use codex_exec::{
+    Ending, ExitStatus, Input, Keep, Limits, Listener, SpawnError, Streams, TerminalSize, run,
+};
 use common::{
     PATIENCE, finish, folder, gone, launch, launcher, limits, lives, marked, parent_of, shell,
     spawn, text_of, texts, try_finish, words,
@@ -118,7 +120,7 @@ async fn input_is_written_and_closed() {
     let mut input = spawned.input.take().unwrap();
     input.write(b"hello").await.unwrap();
     input.close().await.unwrap();
-    let finished = run(spawned, limits(), std::future::pending(), async |_| {}).await;
+    let finished = run(spawned, limits(), std::future::pending(), ()).await;
     assert_eq!(texts(finished), (0, "hello".into(), String::new()));
 }
 
@@ -140,7 +142,7 @@ async fn a_terminal_has_a_size_and_can_be_resized() {
     let mut input = spawned.input.take().unwrap();
     input.write(b"go\n").await.unwrap();
     input.close().await.unwrap();
-    let finished = run(spawned, limits(), std::future::pending(), async |_| {}).await;
+    let finished = run(spawned, limits(), std::future::pending(), ()).await;
     let (code, out, _) = texts(finished);
     assert_eq!(code, 0);
     assert!(out.contains("10 20\r\n"), "{out}");
@@ -165,7 +167,7 @@ async fn too_much_output_costs_bounded_memory() {
     let script = "echo first; head -c 300000000 /dev/zero; echo last";
     let before = peak_memory();
     let spawned = spawn(shell(script)).await;
-    let finished = run(spawned, limits, std::future::pending(), async |_| {}).await;
+    let finished = run(spawned, limits, std::future::pending(), ()).await;
     assert!(finished.stdout.head.starts_with(b"first\n"));
     assert!(finished.stdout.tail.ends_with(b"last\n"));
     assert_eq!(finished.stdout.total, 300_000_011);
@@ -200,14 +202,17 @@ async fn every_piece_is_shown_as_it_comes() {
     let mut wanted = shell("echo one; read x; echo two");
     wanted.streams = Streams::InputAndOutput;
     let mut spawned = spawn(wanted).await;
-    let mut input = spawned.input.take();
-    let mut pieces = Vec::new();
-    let show = async |chunk: &codex_exec::Chunk| {
-        pieces.push(chunk.bytes.clone());
-        if let Some(mut input) = input.take() {
-            input.write(b"\n").await.unwrap();
+    struct Show<'a>(Option<Input>, &'a mut Vec<bytes::Bytes>);
+    impl Listener for Show<'_> {
+        async fn hear(&mut self, chunk: &codex_exec::Chunk) {
+            self.1.push(chunk.bytes.clone());
+            if let Some(mut input) = self.0.take() {
+                input.write(b"\n").await.unwrap();
+            }
         }
-    };
+    }
+    let mut pieces = Vec::new();
+    let show = Show(spawned.input.take(), &mut pieces);
     let finished = run(spawned, limits(), std::future::pending(), show).await;
     assert_eq!(finished.ending, Ending::Exited(ExitStatus::Code(0)));
     assert_eq!(pieces, ["one\n", "two\n"]);
@@ -220,7 +225,7 @@ async fn a_timeout_kills_the_tree_and_keeps_the_output() {
         ..limits()
     };
     let spawned = spawn(shell("echo $$; sleep 1000 & sleep 1000")).await;
-    let finished = run(spawned, limits, std::future::pending(), async |_| {}).await;
+    let finished = run(spawned, limits, std::future::pending(), ()).await;
     assert_eq!(finished.ending, Ending::TimedOut);
     let shell: i32 = String::from_utf8(finished.stdout.into_bytes())
         .unwrap()
@@ -238,23 +243,26 @@ async fn no_time_at_all_times_out_at_once() {
         ..limits()
     };
     let spawned = spawn(shell("sleep 1000")).await;
-    let finished = run(spawned, limits, std::future::pending(), async |_| {}).await;
+    let finished = run(spawned, limits, std::future::pending(), ()).await;
     assert_eq!(finished.ending, Ending::TimedOut);
 }
 
 #[tokio::test]
 async fn a_stop_is_quick() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let mut stop = Some(stop);
+    struct StopAtOnce<'a>(Option<tokio::sync::oneshot::Sender<()>>, &'a mut Instant);
+    impl Listener for StopAtOnce<'_> {
+        async fn hear(&mut self, _: &codex_exec::Chunk) {
+            *self.1 = Instant::now();
+            drop(self.0.take());
+        }
+    }
     let spawned = spawn(shell(
         "trap '' INT TERM HUP; echo up; sleep 1000 & sleep 1000",
     ))
     .await;
     let mut since = Instant::now();
-    let show = async |_: &codex_exec::Chunk| {
-        since = Instant::now();
-        drop(stop.take());
-    };
+    let show = StopAtOnce(Some(stop), &mut since);
     let stopped = async {
         stopped.await.ok();
     };
@@ -275,7 +283,7 @@ async fn output_is_kept_when_a_background_process_holds_the_pipe() {
         ..limits()
     };
     let spawned = spawn(shell("echo hi; sleep 1000 &")).await;
-    let finished = run(spawned, limits, std::future::pending(), async |_| {}).await;
+    let finished = run(spawned, limits, std::future::pending(), ()).await;
     assert_eq!(texts(finished).1, "hi\n");
 }
 

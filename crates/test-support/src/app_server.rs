@@ -95,36 +95,64 @@ impl AppServer {
 
     /// Sends a request and waits for its reply.
     pub async fn call(&mut self, method: &str, params: Value) -> io::Result<Value> {
+        let id = self.begin(method, params).await?;
+        self.reply_to(id).await
+    }
+
+    /// Sends a request whose reply is waited for later.
+    pub async fn begin(&mut self, method: &str, params: Value) -> io::Result<i64> {
         let id = self.next_id;
         self.next_id += 1;
         let request = json!({ "id": id, "method": method, "params": params });
         self.send(&request).await?;
+        Ok(id)
+    }
+
+    /// Waits for the reply to a request.
+    pub async fn reply_to(&mut self, id: i64) -> io::Result<Value> {
+        let is_it = |message: &Value| message["id"] == id && message.get("method").is_none();
+        if let Some(position) = self.unread.iter().position(is_it) {
+            return Ok(self.unread.remove(position));
+        }
         loop {
             let message = self.receive().await?;
-            if message["id"] == id && message.get("method").is_none() {
+            if is_it(&message) {
                 return Ok(message);
             }
             self.unread.push(message);
         }
     }
 
-    /// Waits for a notification or a request of the server. Those before it are passed over.
+    /// Waits for a notification or a request of the server. Those before it are passed over; replies
+    /// are kept.
     pub async fn wait_for(&mut self, method: &str) -> io::Result<Value> {
+        let is_reply = |message: &Value| message.get("method").is_none();
         let is_it = |message: &Value| message["method"] == method;
         if let Some(position) = self.unread.iter().position(is_it) {
-            return Ok(self
-                .unread
-                .drain(..=position)
-                .next_back()
-                .unwrap_or_default());
+            let mut passed: Vec<_> = self.unread.drain(..=position).collect();
+            let found = passed.pop().unwrap_or_default();
+            passed.retain(is_reply);
+            self.unread.splice(..0, passed);
+            return Ok(found);
         }
-        self.unread.clear();
+        self.unread.retain(is_reply);
         loop {
             let message = self.receive().await?;
             if is_it(&message) {
                 return Ok(message);
             }
+            if is_reply(&message) {
+                self.unread.push(message);
+            }
         }
+    }
+
+    /// Goes away like a client that has no time: the input ends, nothing is read any more.
+    pub async fn abandon(mut self) -> io::Result<()> {
+        drop(self.input.take());
+        drop(self.output);
+        tokio::time::timeout(PATIENCE, self.child.wait()).await??;
+        Ok(())
     }
 
     /// Ends the input, waits for the process to end, and checks what was promised.

@@ -3,12 +3,19 @@
 //! A handler owns the [`Responder`] of its request and uses it once. It runs in a task of its own; if
 //! it panics, the request is still replied to.
 
+mod command_exec;
+mod external_agent;
+mod fs;
+mod fs_watch;
+mod fuzzy_search;
+mod git;
 mod handshake;
 mod settings;
 mod thread_control;
 mod thread_open;
 mod thread_read;
 mod turns;
+mod windows;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,11 +30,18 @@ use crate::failure::Failure;
 use crate::server::Server;
 use crate::thread::ThreadHandle;
 
+pub(crate) use command_exec::start as start_command;
+pub(crate) use fuzzy_search::search as start_search;
 pub(crate) use handshake::initialize;
 
-/// The thread that a request is about, if it is one whose requests are carried out in their order.
-pub(crate) fn thread_of(request: &ClientRequest) -> Option<&str> {
+/// What a request is about, if it is one whose requests are carried out in their order: a thread, the
+/// input of a process, a search.
+pub(crate) fn subject_of(request: &ClientRequest) -> Option<&str> {
     Some(match request {
+        ClientRequest::CommandExecWrite(params) => &params.process_id,
+        ClientRequest::FuzzyFileSearchSessionStart(params) => &params.session_id,
+        ClientRequest::FuzzyFileSearchSessionUpdate(params) => &params.session_id,
+        ClientRequest::FuzzyFileSearchSessionStop(params) => &params.session_id,
         ClientRequest::ThreadResume(params) => &params.thread_id,
         ClientRequest::ThreadFork(params) => &params.thread_id,
         ClientRequest::ThreadRead(params) => &params.thread_id,
@@ -85,6 +99,35 @@ pub(crate) async fn handle(
         ClientRequest::MockExperimentalMethod(params) => {
             handshake::mock(params, reply!());
         }
+        ClientRequest::CommandExecWrite(params) => command_exec::write(params, reply!()).await,
+        ClientRequest::CommandExecResize(params) => command_exec::resize(params, reply!()).await,
+        ClientRequest::CommandExecTerminate(params) => command_exec::terminate(params, reply!()),
+        ClientRequest::FuzzyFileSearchSessionStart(params) => {
+            fuzzy_search::start_session(&server, params, reply!());
+        }
+        ClientRequest::FuzzyFileSearchSessionUpdate(params) => {
+            fuzzy_search::update_session(params, reply!());
+        }
+        ClientRequest::FuzzyFileSearchSessionStop(params) => {
+            fuzzy_search::stop_session(params, reply!());
+        }
+        ClientRequest::GitDiffToRemote(params) => git::diff_to_remote(params, reply!()).await,
+        ClientRequest::WindowsSandboxSetupStart(params) => windows::start_setup(params, reply!()),
+        ClientRequest::FsWatch(params) => fs_watch::watch(&server, params, reply!()),
+        ClientRequest::FsUnwatch(params) => fs_watch::unwatch(params, reply!()),
+        ClientRequest::ExternalAgentConfigDetect(params) => {
+            external_agent::detect(&server, params, reply!()).await;
+        }
+        ClientRequest::ExternalAgentConfigImport(params) => {
+            external_agent::import(&server, params, reply!()).await;
+        }
+        ClientRequest::FsReadFile(params) => fs::read_file(params, reply!()).await,
+        ClientRequest::FsWriteFile(params) => fs::write_file(params, reply!()).await,
+        ClientRequest::FsCreateDirectory(params) => fs::create_directory(params, reply!()).await,
+        ClientRequest::FsGetMetadata(params) => fs::get_metadata(params, reply!()).await,
+        ClientRequest::FsReadDirectory(params) => fs::read_directory(params, reply!()).await,
+        ClientRequest::FsRemove(params) => fs::remove(params, reply!()).await,
+        ClientRequest::FsCopy(params) => fs::copy(params, reply!()).await,
         other => {
             let message = format!("`{}` is not supported by this version", other.method());
             connection.refuse(Some(id), Failure::internal(message));

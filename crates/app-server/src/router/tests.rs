@@ -41,6 +41,25 @@ impl Host for NoEngine {
     fn prepare(&self, _: &ThreadSettings) -> Result<Prepared, String> {
         Err("there is no engine".to_owned())
     }
+
+    fn commands(&self) -> Result<Arc<codex_core::StandaloneCommands>, String> {
+        Err("there are no commands here".to_owned())
+    }
+
+    fn homes(&self) -> codex_external_agent::Homes {
+        codex_external_agent::Homes {
+            user: None,
+            ours: PathBuf::from("/nowhere"),
+        }
+    }
+
+    fn ignore_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn check_sandbox_policy(&self, _: &codex_protocol::SandboxPolicy) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Numbers without a pattern, the same in every run.

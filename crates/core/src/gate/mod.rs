@@ -21,7 +21,7 @@ pub(crate) use command::decide_retry;
 pub(crate) use door::{Gate, Stopped, verdict};
 pub(crate) use guards::check_arguments;
 pub(crate) use memory::{CacheKey, Memory};
-pub(crate) use posture::{Posture, grants_of};
+pub(crate) use posture::{Posture, grants_of, policy_of};
 
 #[cfg(test)]
 mod tests;

@@ -115,7 +115,8 @@ impl Posture {
     }
 }
 
-fn policy_of(policy: &SandboxPolicy) -> Policy {
+/// The policy as the sandbox understands it.
+pub(crate) fn policy_of(policy: &SandboxPolicy) -> Policy {
     match policy {
         SandboxPolicy::DangerFullAccess => Policy::DangerFullAccess,
         SandboxPolicy::ExternalSandbox { network_access } => Policy::External {

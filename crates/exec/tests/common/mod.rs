@@ -55,7 +55,7 @@ pub async fn try_finish(launch: Launch) -> Result<Finished, SpawnError> {
     let launcher = launcher();
     let spawned = launcher.spawn(launch).await;
     let finished = match spawned {
-        Ok(spawned) => Ok(run(spawned, limits(), std::future::pending(), async |_| {}).await),
+        Ok(spawned) => Ok(run(spawned, limits(), std::future::pending(), ()).await),
         Err(error) => Err(error),
     };
     launcher.close().await;

@@ -1,0 +1,325 @@
+//! `command/exec`: one program outside any thread, and the control of it while it runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    CommandExecParams, CommandExecResizeParams, CommandExecResizeResponse, CommandExecResponse,
+    CommandExecTerminalSize, CommandExecTerminateParams, CommandExecTerminateResponse,
+    CommandExecWriteParams, CommandExecWriteResponse,
+};
+use codex_core::{StandaloneCommand, StandaloneError};
+use codex_exec::{Captured, Ending, Finished, Keep, Limits, SpawnError, Streams, TerminalSize};
+use codex_protocol::SandboxPolicy;
+
+use super::fs::absolute;
+use crate::connection::{Connection, Responder};
+use crate::failure::Failure;
+use crate::projection::engine_sandbox;
+use crate::run_output::RunOutput;
+use crate::runs::{Ended, Place, Run};
+use crate::server::Server;
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;
+
+/// How long others that the program started may go on printing when it has ended.
+const LINGER: Duration = Duration::from_secs(2);
+
+const TIMED_OUT: i32 = 124;
+const TERMINATED: i32 = -1;
+
+/// Begins a run. Its name is taken at once, so that what follows on the connection finds it.
+pub(crate) fn start(
+    server: Arc<Server>,
+    params: CommandExecParams,
+    reply: Responder<method::CommandExec>,
+    permit: impl Send + 'static,
+) {
+    let request = match Request::read(params, reply.connection()) {
+        Ok(request) => request,
+        Err(failure) => return reply.refuse(failure),
+    };
+    tokio::spawn(async move {
+        let _permit = permit;
+        let connection = Arc::clone(reply.connection());
+        // Drops the place before it is replied: then the name is free again.
+        let outcome = request.carry_out(&server, connection).await;
+        reply.reply(outcome);
+    });
+}
+
+pub(super) async fn write(
+    params: CommandExecWriteParams,
+    reply: Responder<method::CommandExecWrite>,
+) {
+    let refuse = |reply: Responder<method::CommandExecWrite>, failure| reply.refuse(failure);
+    let bytes = match typed(&params) {
+        Ok(bytes) => bytes,
+        Err(failure) => return refuse(reply, failure),
+    };
+    let run = match find(reply.connection(), &params.process_id) {
+        Ok(run) => run,
+        Err(failure) => return refuse(reply, failure),
+    };
+    if !run.takes_input {
+        let message = "stdin streaming is not enabled for this command/exec";
+        return refuse(reply, Failure::invalid(message));
+    }
+    match run.keyboard().await {
+        Err(Ended) => reply.refuse(ended(&params.process_id)),
+        Ok(keyboard) if !keyboard.is_open() => {
+            reply.refuse(Failure::invalid("stdin is already closed"));
+        }
+        Ok(keyboard) => {
+            reply.accept(&CommandExecWriteResponse {});
+            keyboard.write(&bytes, params.close_stdin).await;
+        }
+    }
+}
+
+fn typed(params: &CommandExecWriteParams) -> Result<Vec<u8>, Failure> {
+    match &params.delta_base64 {
+        Some(delta) => STANDARD
+            .decode(delta)
+            .map_err(|error| Failure::over_limit(format!("invalid deltaBase64: {error}"))),
+        None if params.close_stdin => Ok(Vec::new()),
+        None => {
+            let message = "command/exec/write requires deltaBase64 or closeStdin";
+            Err(Failure::over_limit(message))
+        }
+    }
+}
+
+pub(super) async fn resize(
+    params: CommandExecResizeParams,
+    reply: Responder<method::CommandExecResize>,
+) {
+    let outcome = try_resize(&params, reply.connection()).await;
+    reply.reply(outcome.map(|()| CommandExecResizeResponse {}));
+}
+
+async fn try_resize(
+    params: &CommandExecResizeParams,
+    connection: &Connection,
+) -> Result<(), Failure> {
+    let size = terminal_size(&params.size)?;
+    let run = find(connection, &params.process_id)?;
+    let terminal = run.terminal().await;
+    let terminal = terminal.map_err(|Ended| ended(&params.process_id))?;
+    let resized = match terminal {
+        Some(terminal) => terminal.resize(size).map_err(|error| error.to_string()),
+        None => Err("process is not attached to a PTY".to_owned()),
+    };
+    resized.map_err(|why| Failure::invalid(format!("failed to resize PTY: {why}")))
+}
+
+pub(super) fn terminate(
+    params: CommandExecTerminateParams,
+    reply: Responder<method::CommandExecTerminate>,
+) {
+    match find(reply.connection(), &params.process_id) {
+        Ok(run) => {
+            reply.accept(&CommandExecTerminateResponse {});
+            run.stop();
+        }
+        Err(failure) => reply.refuse(failure),
+    }
+}
+
+fn find(connection: &Connection, id: &str) -> Result<Arc<Run>, Failure> {
+    connection
+        .runs()
+        .find(id)
+        .ok_or_else(|| Failure::invalid(format!("no active command/exec for process id {id:?}")))
+}
+
+fn ended(id: &str) -> Failure {
+    Failure::invalid(format!("command/exec {id:?} is no longer running"))
+}
+
+fn terminal_size(size: &CommandExecTerminalSize) -> Result<TerminalSize, Failure> {
+    TerminalSize::new(size.rows, size.cols).ok_or_else(|| {
+        Failure::over_limit("command/exec size rows and cols must be greater than 0")
+    })
+}
+
+/// A request that makes sense.
+struct Request {
+    command: StandaloneCommand,
+    place: Place,
+    /// The name of a run whose output is streamed.
+    streamed: Option<String>,
+    takes_input: bool,
+    timeout: Option<Duration>,
+    cap: Option<u64>,
+}
+
+impl Request {
+    fn read(params: CommandExecParams, connection: &Connection) -> Result<Self, Failure> {
+        check(&params)?;
+        let timeout = timeout(&params)?;
+        let size = params.size.as_ref().map(terminal_size).transpose()?;
+        let policy = params.sandbox_policy.map(engine_sandbox);
+        if let Some(policy) = &policy {
+            check_paths(policy)?;
+        }
+        let takes_input = params.tty || params.stream_stdin;
+        let is_streamed = params.tty || params.stream_stdout_stderr;
+        let place = match &params.process_id {
+            Some(id) => connection.runs().enter(id, takes_input).ok_or_else(|| {
+                let message = format!("duplicate active command/exec process id: {id:?}");
+                Failure::invalid(message)
+            })?,
+            None if takes_input || is_streamed => {
+                let message = "command/exec tty or streaming requires a client-supplied processId";
+                return Err(Failure::invalid(message));
+            }
+            None => Place::unnamed(),
+        };
+        let streams = match size {
+            _ if params.tty => Streams::Terminal(size.unwrap_or_default()),
+            _ if takes_input => Streams::InputAndOutput,
+            _ => Streams::Output,
+        };
+        let cap = params.output_bytes_cap.unwrap_or(DEFAULT_OUTPUT_CAP);
+        Ok(Self {
+            command: StandaloneCommand {
+                command: params.command,
+                cwd: params.cwd.map(Into::into),
+                environment: params.env.unwrap_or_default(),
+                sandbox_policy: policy,
+                streams,
+            },
+            place,
+            streamed: params.process_id.filter(|_| is_streamed),
+            takes_input,
+            timeout,
+            cap: (!params.disable_output_cap).then_some(cap),
+        })
+    }
+
+    async fn carry_out(
+        self,
+        server: &Server,
+        connection: Arc<Connection>,
+    ) -> Result<CommandExecResponse, Failure> {
+        let commands = server.host().commands().map_err(Failure::internal)?;
+        if let Some(policy) = &self.command.sandbox_policy {
+            let checked = server.host().check_sandbox_policy(policy);
+            checked.map_err(|why| Failure::invalid(format!("invalid sandbox policy: {why}")))?;
+        }
+        let mut spawned = commands.start(self.command).await.map_err(not_started)?;
+        let input = spawned.input.take();
+        let terminal = spawned.process.terminal();
+        let input = if self.takes_input { input } else { None };
+        self.place.started(input, terminal).await;
+        let place = &self.place;
+        let stop = async {
+            tokio::select! {
+                () = place.stopped() => {}
+                () = connection.outbox().closed() => {}
+            }
+        };
+        let finished = match &self.streamed {
+            Some(id) => {
+                let limits = limits(self.timeout, 0);
+                let output = RunOutput::new(Arc::clone(&connection), id, self.cap);
+                codex_exec::run(spawned, limits, stop, output).await
+            }
+            None => {
+                let kept = self.cap.and_then(|cap| usize::try_from(cap).ok());
+                let limits = limits(self.timeout, kept.unwrap_or(usize::MAX));
+                codex_exec::run(spawned, limits, stop, ()).await
+            }
+        };
+        Ok(response(finished))
+    }
+}
+
+fn limits(timeout: Option<Duration>, kept: usize) -> Limits {
+    Limits {
+        timeout,
+        keep: Keep::first(kept),
+        linger: LINGER,
+    }
+}
+
+fn response(finished: Finished) -> CommandExecResponse {
+    CommandExecResponse {
+        exit_code: match finished.ending {
+            Ending::Exited(status) => status.code(),
+            Ending::TimedOut => TIMED_OUT,
+            Ending::Stopped => TERMINATED,
+        },
+        stdout: text(finished.stdout),
+        stderr: text(finished.stderr),
+    }
+}
+
+fn text(captured: Captured) -> String {
+    let text = String::from_utf8(captured.into_bytes());
+    text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+fn check(params: &CommandExecParams) -> Result<(), Failure> {
+    if params.command.is_empty() {
+        return Err(Failure::invalid("command must not be empty"));
+    }
+    let contradiction = if params.size.is_some() && !params.tty {
+        "command/exec size requires tty: true"
+    } else if params.disable_output_cap && params.output_bytes_cap.is_some() {
+        "command/exec cannot set both outputBytesCap and disableOutputCap"
+    } else if params.disable_timeout && params.timeout_ms.is_some() {
+        "command/exec cannot set both timeoutMs and disableTimeout"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::over_limit(contradiction))
+}
+
+fn timeout(params: &CommandExecParams) -> Result<Option<Duration>, Failure> {
+    if params.disable_timeout {
+        return Ok(None);
+    }
+    let Some(given) = params.timeout_ms else {
+        return Ok(Some(DEFAULT_TIMEOUT));
+    };
+    let milliseconds = u64::try_from(given).map_err(|_| {
+        let message = format!("command/exec timeoutMs must be non-negative, got {given}");
+        Failure::over_limit(message)
+    })?;
+    Ok(Some(Duration::from_millis(milliseconds)))
+}
+
+/// A relative path would mean one thing to us and another to whoever wrote it.
+fn check_paths(policy: &SandboxPolicy) -> Result<(), Failure> {
+    use codex_protocol::ReadOnlyAccess;
+    let (writable, access) = match policy {
+        SandboxPolicy::WorkspaceWrite {
+            writable_roots,
+            read_only_access,
+            ..
+        } => (writable_roots.as_slice(), read_only_access),
+        SandboxPolicy::ReadOnly { access, .. } => (&[][..], access),
+        _ => return Ok(()),
+    };
+    let readable = match access {
+        ReadOnlyAccess::Restricted { readable_roots, .. } => readable_roots.as_slice(),
+        ReadOnlyAccess::FullAccess => &[],
+    };
+    let mut paths = writable.iter().chain(readable);
+    paths.try_for_each(|path| absolute(path).map(drop))
+}
+
+fn not_started(error: StandaloneError) -> Failure {
+    match error {
+        StandaloneError::Spawn(SpawnError::Command(error)) => {
+            Failure::internal(format!("failed to spawn command: {error}"))
+        }
+        other => Failure::internal(format!("exec failed: {other}")),
+    }
+}

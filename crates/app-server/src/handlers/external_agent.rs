@@ -1,0 +1,73 @@
+//! `externalAgentConfig/*`: what another coding agent was set up with.
+
+use std::path::{Path, PathBuf};
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ExternalAgentConfigDetectParams, ExternalAgentConfigDetectResponse,
+    ExternalAgentConfigImportParams, ExternalAgentConfigImportResponse,
+    ExternalAgentConfigMigrationItem, ExternalAgentConfigMigrationItemType as ItemType,
+};
+use codex_external_agent::{Item, Kind, TakeOverError};
+
+use super::blocking;
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::server::Server;
+
+pub(super) async fn detect(
+    server: &Server,
+    params: ExternalAgentConfigDetectParams,
+    reply: Responder<method::ExternalAgentConfigDetect>,
+) {
+    let homes = server.host().homes();
+    let detected = blocking(move || {
+        let folders = params.cwds.unwrap_or_default();
+        let folders: Vec<_> = folders.into_iter().map(PathBuf::from).collect();
+        let items = codex_external_agent::detect(&homes, params.include_home, &folders);
+        let items = items.map_err(failure)?.into_iter().map(wire_item);
+        Ok(ExternalAgentConfigDetectResponse {
+            items: items.collect(),
+        })
+    });
+    reply.reply(detected.await);
+}
+
+pub(super) async fn import(
+    server: &Server,
+    params: ExternalAgentConfigImportParams,
+    reply: Responder<method::ExternalAgentConfigImport>,
+) {
+    let homes = server.host().homes();
+    let imported = blocking(move || {
+        for item in params.migration_items {
+            let kind = match item.item_type {
+                ItemType::Config => Kind::Settings,
+                ItemType::Skills => Kind::Skills,
+                ItemType::AgentsMd => Kind::Instructions,
+                // Never offered.
+                ItemType::McpServerConfig => continue,
+            };
+            let folder = item.cwd.as_deref().map(Path::new);
+            codex_external_agent::take_over(&homes, kind, folder).map_err(failure)?;
+        }
+        Ok(ExternalAgentConfigImportResponse {})
+    });
+    reply.reply(imported.await);
+}
+
+fn wire_item(item: Item) -> ExternalAgentConfigMigrationItem {
+    ExternalAgentConfigMigrationItem {
+        item_type: match item.kind {
+            Kind::Settings => ItemType::Config,
+            Kind::Skills => ItemType::Skills,
+            Kind::Instructions => ItemType::AgentsMd,
+        },
+        description: item.description,
+        cwd: item.repository.map(|root| root.display().to_string()),
+    }
+}
+
+fn failure(error: TakeOverError) -> Failure {
+    Failure::internal(error.to_string())
+}

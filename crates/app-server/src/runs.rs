@@ -1,0 +1,206 @@
+//! The commands that one client runs outside of threads, by the names that it gave them.
+//!
+//! A name is taken from the request until the reply is on its way. Whoever holds a [`Run`] can stop
+//! the command, type into it and resize its terminal; the task that owns the process is told.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use codex_exec::{Input, Terminal};
+use tokio::sync::{Notify, watch};
+
+/// The runs of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Runs(Mutex<HashMap<String, Arc<Run>>>);
+
+/// A run under way.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// Whether the client may type.
+    pub(crate) takes_input: bool,
+    /// Held while something is typed, so that nothing is mixed up.
+    input: tokio::sync::Mutex<Option<Input>>,
+    stage: watch::Sender<Stage>,
+    stop: Notify,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    #[default]
+    Starting,
+    Running(Option<Arc<Terminal>>),
+    Ended,
+}
+
+/// The run has ended, or never began.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ended;
+
+impl Runs {
+    /// Takes a name. None if it is taken.
+    pub(crate) fn enter(self: &Arc<Self>, id: &str, takes_input: bool) -> Option<Place> {
+        let mut runs = self.lock();
+        if runs.contains_key(id) {
+            return None;
+        }
+        let run = Arc::new(Run::new(takes_input));
+        runs.insert(id.to_owned(), Arc::clone(&run));
+        Some(Place {
+            runs: Some((Arc::clone(self), id.to_owned())),
+            run,
+        })
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Run>> {
+        self.lock().get(id).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Run>>> {
+        // Every change is a single insertion or removal: a panic leaves nothing half-done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the task of a run holds. Dropping it ends the run and frees its name.
+#[derive(Debug)]
+pub(crate) struct Place {
+    runs: Option<(Arc<Runs>, String)>,
+    run: Arc<Run>,
+}
+
+impl Place {
+    /// For a run without a name, which nobody can find.
+    pub(crate) fn unnamed() -> Self {
+        Self {
+            runs: None,
+            run: Arc::new(Run::new(false)),
+        }
+    }
+
+    /// The process runs.
+    pub(crate) async fn started(&self, input: Option<Input>, terminal: Option<Arc<Terminal>>) {
+        *self.run.input.lock().await = input;
+        self.run.stage.send_replace(Stage::Running(terminal));
+    }
+
+    /// Waits until somebody wants it stopped.
+    pub(crate) async fn stopped(&self) {
+        self.run.stop.notified().await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some((runs, id)) = &self.runs {
+            runs.lock().remove(id);
+        }
+        self.run.stage.send_replace(Stage::Ended);
+    }
+}
+
+impl Run {
+    fn new(takes_input: bool) -> Self {
+        Self {
+            takes_input,
+            input: tokio::sync::Mutex::default(),
+            stage: watch::Sender::default(),
+            stop: Notify::new(),
+        }
+    }
+
+    /// Kills the command and all that it started. What it printed is still sent.
+    pub(crate) fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Waits until the command runs, and answers its terminal if it has one.
+    pub(crate) async fn terminal(&self) -> Result<Option<Arc<Terminal>>, Ended> {
+        let mut stage = self.stage.subscribe();
+        let began = stage.wait_for(|stage| !matches!(stage, Stage::Starting));
+        match began.await.as_deref() {
+            Ok(Stage::Running(terminal)) => Ok(terminal.clone()),
+            _ => Err(Ended),
+        }
+    }
+
+    /// Waits until the command runs and what was typed before has been taken.
+    pub(crate) async fn keyboard(&self) -> Result<Keyboard<'_>, Ended> {
+        self.terminal().await?;
+        tokio::select! {
+            input = self.input.lock() => Ok(Keyboard { run: self, input }),
+            () = self.ended() => Err(Ended),
+        }
+    }
+
+    async fn ended(&self) {
+        let mut stage = self.stage.subscribe();
+        // It cannot fail: this run holds the sender.
+        let _ = stage.wait_for(|stage| matches!(stage, Stage::Ended)).await;
+    }
+}
+
+/// The input of a run, for one who types at a time.
+#[derive(Debug)]
+pub(crate) struct Keyboard<'a> {
+    run: &'a Run,
+    input: tokio::sync::MutexGuard<'a, Option<Input>>,
+}
+
+impl Keyboard<'_> {
+    /// Whether the input was not closed before.
+    pub(crate) fn is_open(&self) -> bool {
+        self.input.is_some()
+    }
+
+    /// Types, which takes as long as the command does not read, and closes the input if asked to or
+    /// if nobody reads it any more.
+    pub(crate) async fn write(mut self, bytes: &[u8], close: bool) {
+        let Some(mut input) = self.input.take() else {
+            return;
+        };
+        let written = tokio::select! {
+            written = input.write(bytes) => written,
+            () = self.run.ended() => return,
+        };
+        if written.is_ok() && !close {
+            *self.input = Some(input);
+        } else if written.is_ok() {
+            tokio::select! {
+                // That nobody reads the end is no news to anybody.
+                _ = input.close() => {}
+                () = self.run.ended() => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_name_is_free_again_when_the_run_is_over() {
+        let runs = Arc::new(Runs::default());
+        let place = runs.enter("a", true).unwrap();
+        assert!(runs.enter("a", true).is_none());
+        let run = runs.find("a").unwrap();
+        run.stop();
+        place.stopped().await;
+        drop(place);
+        assert!(runs.find("a").is_none());
+        assert_eq!(run.terminal().await.unwrap_err(), Ended);
+        assert_eq!(run.keyboard().await.unwrap_err(), Ended);
+        assert!(runs.enter("a", true).is_some());
+    }
+
+    #[tokio::test]
+    async fn control_waits_until_the_command_runs() {
+        let runs = Arc::new(Runs::default());
+        let place = runs.enter("a", true).unwrap();
+        let run = runs.find("a").unwrap();
+        let (keyboard, ()) = tokio::join!(run.keyboard(), place.started(None, None));
+        assert!(!keyboard.unwrap().is_open());
+        assert!(run.terminal().await.unwrap().is_none());
+    }
+}

@@ -1,0 +1,122 @@
+//! The searches of one client: sessions by the names that it gave them, and single searches by the
+//! token that lets a later one end an earlier one.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use codex_file_search::Session;
+
+use crate::voice::Voice;
+
+/// The searches of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Searches(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    sessions: HashMap<String, NamedSession>,
+    tokens: HashMap<String, Arc<AtomicBool>>,
+}
+
+/// A session, and what it says its matches with. Dropping it ends both.
+#[derive(Debug)]
+pub(crate) struct NamedSession {
+    pub(crate) session: Session,
+    pub(crate) voice: Arc<Voice>,
+}
+
+impl Drop for NamedSession {
+    fn drop(&mut self) {
+        self.voice.silence();
+    }
+}
+
+impl Searches {
+    /// Takes up a session, in place of the one that had the name.
+    pub(crate) fn add(&self, id: String, session: NamedSession) {
+        let before = self.lock().sessions.insert(id, session);
+        drop(before);
+    }
+
+    pub(crate) fn remove(&self, id: &str) {
+        let removed = self.lock().sessions.remove(id);
+        drop(removed);
+    }
+
+    /// False if there is no such session.
+    pub(crate) fn query(&self, id: &str, query: String) -> bool {
+        let table = self.lock();
+        let session = table.sessions.get(id);
+        session
+            .inspect(|named| named.session.query(query))
+            .is_some()
+    }
+
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.lock().sessions.contains_key(id)
+    }
+
+    /// Begins a single search and ends the one with the same token. What is answered becomes true
+    /// when it is its turn to end.
+    pub(crate) fn begin(&self, token: Option<&str>) -> Arc<AtomicBool> {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        if let Some(token) = token {
+            let mut table = self.lock();
+            let before = table
+                .tokens
+                .insert(token.to_owned(), Arc::clone(&cancelled));
+            if let Some(before) = before {
+                before.store(true, Ordering::Relaxed);
+            }
+        }
+        cancelled
+    }
+
+    /// Forgets a single search that is over.
+    pub(crate) fn end(&self, token: Option<&str>, cancelled: &Arc<AtomicBool>) {
+        let Some(token) = token else {
+            return;
+        };
+        let mut table = self.lock();
+        let current = table.tokens.get(token);
+        if current.is_some_and(|current| Arc::ptr_eq(current, cancelled)) {
+            table.tokens.remove(token);
+        }
+    }
+
+    /// Ends everything.
+    pub(crate) fn clear(&self) {
+        let table = std::mem::take(&mut *self.lock());
+        for cancelled in table.tokens.values() {
+            cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_search_with_the_same_token_ends_the_earlier() {
+        let searches = Searches::default();
+        let first = searches.begin(Some("a"));
+        let other = searches.begin(Some("b"));
+        let nobodys = searches.begin(None);
+        let second = searches.begin(Some("a"));
+        let is_cancelled = |cancelled: &Arc<AtomicBool>| cancelled.load(Ordering::Relaxed);
+        assert!(is_cancelled(&first));
+        assert!(!is_cancelled(&other) && !is_cancelled(&nobodys) && !is_cancelled(&second));
+        // The first is over only now; the second still counts.
+        searches.end(Some("a"), &first);
+        searches.begin(Some("a"));
+        assert!(is_cancelled(&second));
+        searches.clear();
+        assert!(is_cancelled(&other));
+    }
+}

@@ -1,0 +1,45 @@
+//! The paths that one client watches, by the ids that it was told.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use codex_file_watch::Watch;
+
+use crate::voice::Voice;
+
+/// The watches of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Watches(Mutex<HashMap<String, NamedWatch>>);
+
+/// A watch, and what it says its changes with. Dropping it ends both.
+#[derive(Debug)]
+pub(crate) struct NamedWatch {
+    pub(crate) _watch: Watch,
+    pub(crate) voice: Arc<Voice>,
+}
+
+impl Drop for NamedWatch {
+    fn drop(&mut self) {
+        self.voice.silence();
+    }
+}
+
+impl Watches {
+    pub(crate) fn add(&self, id: String, watch: NamedWatch) {
+        self.lock().insert(id, watch);
+    }
+
+    pub(crate) fn remove(&self, id: &str) {
+        let removed = self.lock().remove(id);
+        drop(removed);
+    }
+
+    pub(crate) fn clear(&self) {
+        let all = std::mem::take(&mut *self.lock());
+        drop(all);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, NamedWatch>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

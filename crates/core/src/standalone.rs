@@ -1,0 +1,152 @@
+//! Commands that a client runs itself, outside of any thread: no model, no approval, no history.
+//! They run with the same environment, under the same sandbox and by the same launcher as those of
+//! threads.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_exec::{Launch, Launcher, SpawnError, Spawned, Streams};
+use codex_protocol::SandboxPolicy;
+use codex_sandbox::{Network, Refusal, Surroundings};
+
+use crate::gate::policy_of;
+
+/// What such commands run with.
+#[derive(Clone, Debug)]
+pub struct StandaloneCommands {
+    /// Starts them.
+    pub launcher: Launcher,
+    /// The folder that theirs are relative to, and run in unless they say otherwise.
+    pub cwd: PathBuf,
+    /// Their environment.
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// What they may touch unless they say otherwise.
+    pub sandbox_policy: SandboxPolicy,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct StandaloneCommand {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The folder to run in.
+    pub cwd: Option<PathBuf>,
+    /// Variables to set, and those without a value to unset.
+    pub environment: BTreeMap<String, Option<String>>,
+    /// What it may touch.
+    pub sandbox_policy: Option<SandboxPolicy>,
+    /// Its standard streams.
+    pub streams: Streams,
+}
+
+/// Why a command does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum StandaloneError {
+    /// The sandbox cannot be had, and without it nothing is run.
+    #[error("the sandbox cannot be enforced: {0}")]
+    Refused(#[from] Refusal),
+    /// It cannot be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+}
+
+impl StandaloneCommands {
+    /// Starts a command.
+    ///
+    /// # Errors
+    /// It does not run; never is it run with less of a sandbox than asked for.
+    pub async fn start(&self, command: StandaloneCommand) -> Result<Spawned, StandaloneError> {
+        let launch = self.launch(command)?;
+        Ok(self.launcher.spawn(launch).await?)
+    }
+
+    fn launch(&self, command: StandaloneCommand) -> Result<Launch, StandaloneError> {
+        let cwd = command.cwd.map(|cwd| self.cwd.join(cwd));
+        let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
+        // A sandbox is made for a folder. That there is none is the command's own mistake.
+        std::fs::metadata(&cwd).map_err(SpawnError::Command)?;
+        let policy = command.sandbox_policy.as_ref();
+        let policy = policy_of(policy.unwrap_or(&self.sandbox_policy));
+        let mut environment = BTreeMap::clone(&self.environment);
+        if policy.network() == Network::Restricted {
+            environment.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
+        }
+        for (name, value) in command.environment {
+            match value {
+                Some(value) => environment.insert(name.into(), value.into()),
+                None => environment.remove(OsStr::new(&name)),
+            };
+        }
+        let surroundings = Surroundings {
+            tmpdir: environment.get(OsStr::new("TMPDIR")).map(PathBuf::from),
+            ..Surroundings::of(&cwd)
+        };
+        let plan = codex_sandbox::plan(&policy, &surroundings, codex_sandbox::probe())?;
+        Ok(Launch {
+            command: command.command.into_iter().map(OsString::from).collect(),
+            cwd,
+            environment: environment.into_iter().collect(),
+            streams: command.streams,
+            plan,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use codex_sandbox::LaunchPlan;
+
+    use super::*;
+
+    fn commands() -> StandaloneCommands {
+        StandaloneCommands {
+            launcher: Launcher::with_helper("/nowhere"),
+            cwd: PathBuf::from("/usr"),
+            environment: Arc::new(BTreeMap::from([
+                ("KEPT".into(), "1".into()),
+                ("GONE".into(), "1".into()),
+            ])),
+            sandbox_policy: SandboxPolicy::DangerFullAccess,
+        }
+    }
+
+    fn command() -> StandaloneCommand {
+        StandaloneCommand {
+            command: vec!["true".to_owned()],
+            cwd: None,
+            environment: BTreeMap::new(),
+            sandbox_policy: None,
+            streams: Streams::Output,
+        }
+    }
+
+    #[test]
+    fn variables_are_set_and_unset() {
+        let mut command = command();
+        command.environment = BTreeMap::from([
+            ("GONE".to_owned(), None),
+            ("NEW".to_owned(), Some("2".to_owned())),
+        ]);
+        let launch = commands().launch(command).unwrap();
+        let expected = [("KEPT", "1"), ("NEW", "2")];
+        assert_eq!(
+            launch.environment,
+            expected.map(|(name, value)| (name.into(), value.into()))
+        );
+        assert_eq!(launch.plan, LaunchPlan::Unconfined);
+    }
+
+    #[test]
+    fn a_folder_is_relative_to_ours_and_has_to_exist() {
+        let mut command = command();
+        command.cwd = Some("bin".into());
+        let launch = commands().launch(command.clone()).unwrap();
+        assert_eq!(launch.cwd, PathBuf::from("/usr/bin"));
+        command.cwd = Some("no-such-folder".into());
+        let error = commands().launch(command).unwrap_err();
+        assert!(error.to_string().starts_with("No such file"), "{error}");
+    }
+}

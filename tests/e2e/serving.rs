@@ -1,0 +1,75 @@
+//! A server that needs no model, for the methods without a thread.
+
+use codex_test_support::AppServer;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A server with an empty home, past the handshake, for a client that wants experimental methods.
+pub(crate) struct Serving {
+    pub(crate) server: AppServer,
+    pub(crate) home: TempDir,
+}
+
+impl Serving {
+    pub(crate) async fn start() -> Self {
+        Self::with_config("").await
+    }
+
+    pub(crate) async fn with_config(config: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("config.toml"), config).unwrap();
+        let program = env!("CARGO_BIN_EXE_codex");
+        let server = AppServer::start(program, home.path()).unwrap();
+        let mut serving = Self { server, home };
+        let client = json!({
+            "clientInfo": { "name": "tests", "version": "1" },
+            "capabilities": { "experimentalApi": true },
+        });
+        serving.result("initialize", client).await;
+        serving
+    }
+
+    /// A path below the home, as text.
+    pub(crate) fn path(&self, name: &str) -> String {
+        let path = self.home.path().join(name);
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// What a request is answered that has to work.
+    #[track_caller]
+    pub(crate) fn result<'a>(
+        &'a mut self,
+        method: &'a str,
+        params: Value,
+    ) -> impl Future<Output = Value> + 'a {
+        let caller = std::panic::Location::caller();
+        async move {
+            let mut reply = self.server.call(method, params).await.unwrap();
+            assert!(reply.get("result").is_some(), "{caller}: {method}: {reply}");
+            reply["result"].take()
+        }
+    }
+
+    /// Checks that a request is refused with this code and message.
+    #[track_caller]
+    pub(crate) fn refused<'a>(
+        &'a mut self,
+        method: &'a str,
+        params: Value,
+        code: i64,
+        message: &'a str,
+    ) -> impl Future<Output = ()> + 'a {
+        let caller = std::panic::Location::caller();
+        async move {
+            let reply = self.server.call(method, params).await.unwrap();
+            let error = &reply["error"];
+            assert_eq!(error["code"], code, "{caller}: {method}: {reply}");
+            let told = error["message"].as_str().unwrap();
+            assert!(told.contains(message), "{caller}: {method}: {told}");
+        }
+    }
+
+    pub(crate) async fn finish(self) {
+        self.server.finish().await.unwrap();
+    }
+}
