@@ -6,13 +6,18 @@ use codex_protocol::{BaseInstructions, EventMsg, RolloutItem, SessionMeta, Threa
 use codex_rollout::{LineKind, Loaded, is_persisted};
 
 use crate::config::SessionConfig;
+use crate::repository;
 use crate::session::Services;
 
 /// The file of a thread.
 #[derive(Debug)]
 pub(crate) enum File {
     New,
-    Existing(PathBuf),
+    Existing {
+        path: PathBuf,
+        /// How long it was when it was loaded.
+        length: u64,
+    },
 }
 
 /// What a loaded thread brings along where the configuration says nothing.
@@ -70,7 +75,7 @@ pub(crate) fn write_start(
         }
     }
     if is_fork {
-        emitter.materialise();
+        repository::materialise(services);
     }
 }
 

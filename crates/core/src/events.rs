@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use codex_protocol::{Event, EventMsg, ThreadId};
-use codex_rollout::{Detail, LineKind, Log, LogError, is_persisted, reduced};
+use codex_protocol::{Event, EventMsg, GitInfo, ThreadId};
+use codex_rollout::{ClaimError, Detail, LineKind, Log, LogError, is_persisted, reduced};
 use serde::Serialize;
 use tokio::sync::Notify;
 
@@ -33,12 +33,15 @@ struct Shared {
     state: Mutex<State>,
     readable: Notify,
     drained: Notify,
+    gathered: Notify,
 }
 
 #[derive(Debug)]
 struct State {
     queue: VecDeque<Event>,
     log: Option<Log>,
+    /// Whether the file is about to be made, once its first line is known.
+    gathering: bool,
     closed: bool,
     abandoned: bool,
 }
@@ -54,6 +57,7 @@ impl Emitter {
         let state = State {
             queue: VecDeque::new(),
             log,
+            gathering: false,
             closed: false,
             abandoned: false,
         };
@@ -65,6 +69,7 @@ impl Emitter {
             state: Mutex::new(state),
             readable: Notify::new(),
             drained: Notify::new(),
+            gathered: Notify::new(),
         });
         (Self(Arc::clone(&shared)), Events(shared))
     }
@@ -123,10 +128,29 @@ impl Emitter {
         }
     }
 
-    /// From now on the thread has a file.
-    pub(crate) fn materialise(&self) {
+    /// From now on no other process writes the thread.
+    pub(crate) fn claim(&self) -> Result<(), ClaimError> {
+        self.with_log(Log::claim).unwrap_or(Ok(()))
+    }
+
+    /// Whether the thread needs a file now that it did not need before. If so, what is said waits for
+    /// [`Emitter::materialise`].
+    pub(crate) fn begin_file(&self) -> bool {
+        let mut state = self.0.lock();
+        let is_held = state.log.as_ref().is_some_and(|log| !log.is_materialised());
+        is_held && !std::mem::replace(&mut state.gathering, true)
+    }
+
+    /// From now on the thread has a file, whose first line tells this of its repository.
+    pub(crate) fn materialise(&self, git: Option<&GitInfo>) {
         let at = self.0.clock.now();
-        self.with_log(|log| log.materialise(at));
+        let mut state = self.0.lock();
+        state.gathering = false;
+        if let Some(log) = &mut state.log {
+            log.materialise(at, git);
+        }
+        drop(state);
+        self.0.gathered.notify_waiters();
     }
 
     pub(crate) fn with_log<T>(&self, use_log: impl FnOnce(&mut Log) -> T) -> Option<T> {
@@ -139,6 +163,13 @@ impl Emitter {
 
     /// Waits until every line so far was handed to the operating system.
     pub(crate) async fn flush(&self) -> Result<(), LogError> {
+        loop {
+            let gathered = self.0.gathered.notified();
+            if !self.0.lock().gathering {
+                break;
+            }
+            gathered.await;
+        }
         let flushed = self.with_log(|log| log.flush());
         match flushed {
             Some(flushed) => flushed.await,
@@ -162,7 +193,9 @@ impl Emitter {
         let mut state = self.0.lock();
         state.closed = true;
         state.log = None;
+        state.gathering = false;
         drop(state);
+        self.0.gathered.notify_waiters();
         self.0.readable.notify_one();
         self.0.drained.notify_waiters();
     }

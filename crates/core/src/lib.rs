@@ -20,6 +20,7 @@ mod history;
 mod manager;
 mod older;
 mod ports;
+mod repository;
 mod session;
 mod standalone;
 mod thread;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_protocol::{Op, RolloutItem, ThreadId};
-use codex_rollout::{LoadError, Log, Place, Writer};
+use codex_rollout::{Claim, LoadError, Log, Place, Writer};
 use tokio::sync::mpsc;
 
 use crate::beginning::{File, inherit, initial_messages, write_start};
@@ -109,13 +109,18 @@ impl ThreadManager {
     /// # Errors
     /// The file cannot be read, or the thread is loaded already.
     pub fn resume(&self, path: &Path, mut config: SessionConfig) -> Result<Started, StartError> {
+        // What is added from here on is another process's.
+        let length = path.metadata().map_or(0, |metadata| metadata.len());
         let loaded = codex_rollout::load(path)?;
         inherit(&mut config, &loaded);
         let id = loaded.meta.id.clone();
         if self.get(&id).is_some() {
             return Err(StartError::AlreadyLoaded(id));
         }
-        let file = File::Existing(path.to_owned());
+        let file = File::Existing {
+            path: path.to_owned(),
+            length,
+        };
         self.launch(Origin {
             id,
             config,
@@ -200,7 +205,7 @@ impl ThreadManager {
                 thread: &id,
                 config: &config,
                 rollout_path: path.as_deref(),
-                is_resumed: matches!(file, File::Existing(_)),
+                is_resumed: matches!(file, File::Existing { .. }),
             })
         });
         let clock = Arc::clone(&self.ports.clock);
@@ -215,7 +220,7 @@ impl ThreadManager {
         let conversation = Conversation::rebuilt(lines, policy);
         let session = Session::new(Arc::clone(&services), mailbox, conversation);
         let name = match file {
-            File::Existing(_) => codex_rollout::name_of(&services.config.home, &id),
+            File::Existing { .. } => codex_rollout::name_of(&services.config.home, &id),
             File::New => None,
         };
         session.say_configured(forked_from, initial, name);
@@ -232,14 +237,17 @@ impl ThreadManager {
     }
 
     fn log(&self, id: &ThreadId, config: &SessionConfig, file: &File) -> Option<Log> {
-        let writer = self.ports.writer.clone();
+        let (writer, home) = (self.ports.writer.clone(), &config.home);
         match file {
             _ if config.ephemeral => None,
-            File::Existing(path) => Some(Log::existing(writer, Place::of_file(path))),
+            File::Existing { path, length } => {
+                let claim = Claim::to_loaded(home, id, *length);
+                Some(Log::existing(writer, Place::of_file(path)).claimed(claim))
+            }
             File::New => {
                 let clock = &self.ports.clock;
-                let place = Place::new(&config.home, id, clock.now(), &clock.zone());
-                Some(Log::held(writer, place))
+                let place = Place::new(home, id, clock.now(), &clock.zone());
+                Some(Log::held(writer, place).claimed(Claim::to_new(home, id)))
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use codex_protocol::{
     CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, Submission, ThreadId, UserInput,
 };
-use codex_rollout::LogError;
+use codex_rollout::{ClaimError, LogError};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::events::Emitter;
@@ -64,6 +64,15 @@ impl Thread {
     pub async fn submit_as(&self, submission: Submission) -> Result<(), Closed> {
         let mail = Mail::Submission(Box::new(submission));
         self.mailbox.send(mail).await.map_err(|_| Closed)
+    }
+
+    /// From now on no other process goes on with the thread. What is submitted without that may be
+    /// refused.
+    ///
+    /// # Errors
+    /// Another process has gone on with it.
+    pub fn claim(&self) -> Result<(), ClaimError> {
+        self.emitter.claim()
     }
 
     /// Waits until everything that was said so far can be read from the file.

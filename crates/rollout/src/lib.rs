@@ -2,25 +2,33 @@
 //!
 //! A rollout is a file of JSON lines under the home folder. [`Writer`] owns the one thread that
 //! writes them all, [`Log`] is what a session appends to, [`load`] reads a file back and [`find`]
-//! finds the file of a thread. A line is either whole or ignored: a line that cannot be read is
+//! finds the file of a thread; [`archive`], [`unarchive`] and [`amend`] are for threads at rest. A line is either whole or ignored: a line that cannot be read is
 //! counted and skipped, and an append after a torn line starts on a line of its own.
 //!
 //! It does not know what the lines mean; rebuilding a history from them is the engine's job.
 
+mod amend;
+mod claim;
 mod find;
+mod folders;
 mod line;
 mod load;
+mod lock;
 mod log;
 mod names;
 mod persist;
 mod place;
 mod writer;
 
+pub use amend::amend;
+pub use claim::{Claim, ClaimError};
 pub use find::find;
+pub use folders::{ARCHIVED, MoveError, archive, day_folders, find_archived, id_of, unarchive};
 pub use line::LineKind;
-pub use load::{LoadError, Loaded, load};
+pub use load::{LoadError, Loaded, head, load};
+pub use lock::{Held, Holder, Lock, LockError, Locks};
 pub use log::{Log, LogError};
 pub use names::{name_of, set_name};
 pub use persist::{Detail, is_persisted, reduced};
-pub use place::{Place, parse_file_name};
-pub use writer::Writer;
+pub use place::{Place, SESSIONS, parse_file_name};
+pub use writer::{Heard, Writer};

@@ -1,13 +1,18 @@
 //! Reading a rollout back.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
+use codex_protocol::{RolloutItem, RolloutLine, SessionMeta, ThreadId};
 
 /// A line longer than this is skipped like one that cannot be read.
 const LINE_LIMIT: usize = 256 * 1024 * 1024;
+
+/// Within so many lines a rollout says what it is.
+const HEAD_LINES: usize = 10;
+/// The most that is read of them.
+const HEAD_LIMIT: u64 = 32 * 1024 * 1024;
 
 /// Why a rollout cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +82,27 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
         items,
         skipped,
     })
+}
+
+/// The line at the head of a rollout that says what the thread is.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn head(path: &Path, thread: &ThreadId) -> io::Result<Option<SessionMeta>> {
+    let mut lines = BufReader::new(File::open(path)?.take(HEAD_LIMIT));
+    let mut line = Vec::new();
+    for _ in 0..HEAD_LINES {
+        line.clear();
+        if lines.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if let Some(RolloutItem::SessionMeta(meta)) = item_of(line.trim_ascii())
+            && meta.id == *thread
+        {
+            return Ok(Some(*meta));
+        }
+    }
+    Ok(None)
 }
 
 /// The item of a line; none if it cannot be read or is of a kind that is not known.

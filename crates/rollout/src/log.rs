@@ -5,10 +5,12 @@
 
 use std::path::Path;
 
+use codex_protocol::GitInfo;
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
+use crate::claim::{Claim, ClaimError};
 use crate::line::{LineKind, encode};
 use crate::place::Place;
 use crate::writer::{Order, Writer};
@@ -35,6 +37,7 @@ pub struct Log {
     writer: Writer,
     place: Place,
     state: State,
+    claim: Option<Claim>,
 }
 
 #[derive(Debug)]
@@ -52,6 +55,7 @@ impl Log {
             writer,
             place,
             state: State::Held(Vec::new()),
+            claim: None,
         }
     }
 
@@ -62,6 +66,26 @@ impl Log {
             writer,
             place,
             state: State::Written,
+            claim: None,
+        }
+    }
+
+    /// The same log, written only once this is made good.
+    #[must_use]
+    pub fn claimed(mut self, claim: Claim) -> Self {
+        self.claim = Some(claim);
+        self
+    }
+
+    /// From now on nobody else writes the thread. Whoever has something to write asks for this first;
+    /// what is appended without the right is lost.
+    ///
+    /// # Errors
+    /// Somebody else does, or did.
+    pub fn claim(&mut self) -> Result<(), ClaimError> {
+        match &mut self.claim {
+            Some(claim) => claim.make_good(self.place.path()),
+            None => Ok(()),
         }
     }
 
@@ -97,9 +121,12 @@ impl Log {
         }
     }
 
-    /// Makes the file, with everything held back so far.
-    pub fn materialise(&mut self, at: Timestamp) {
-        if let State::Held(lines) = std::mem::replace(&mut self.state, State::Written) {
+    /// Makes the file, with everything held back so far. The first line tells `git` of the repository.
+    pub fn materialise(&mut self, at: Timestamp, git: Option<&GitInfo>) {
+        if let State::Held(mut lines) = std::mem::replace(&mut self.state, State::Written) {
+            if let (Some(git), Some((LineKind::SessionMeta, meta))) = (git, lines.first_mut()) {
+                tell_repository(meta, git);
+            }
             let mut bytes = Vec::new();
             for (kind, payload) in lines {
                 encode(&mut bytes, at, kind, &payload);
@@ -132,13 +159,27 @@ impl Log {
         }
     }
 
-    fn send(&self, bytes: Vec<u8>) {
+    fn send(&mut self, bytes: Vec<u8>) {
+        if let Err(error) = self.claim() {
+            return tracing::error!(%error, "a rollout line is lost");
+        }
         if !self.writer.send(Order::Append {
             path: self.path().to_owned(),
             bytes,
         }) {
             tracing::error!("the rollout writer has stopped");
         }
+    }
+}
+
+/// Adds the last member to an object that does not have it.
+fn tell_repository(meta: &mut Vec<u8>, git: &GitInfo) {
+    if let Ok(git) = serde_json::to_vec(git)
+        && meta.pop_if(|last| *last == b'}').is_some()
+    {
+        meta.extend_from_slice(b",\"git\":");
+        meta.extend_from_slice(&git);
+        meta.push(b'}');
     }
 }
 
@@ -174,12 +215,28 @@ mod tests {
         log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
         log.flush().await.unwrap();
         assert!(!log.path().exists());
-        log.materialise(at());
+        log.materialise(at(), None);
         log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
         log.flush().await.unwrap();
         let text = std::fs::read_to_string(log.path()).unwrap();
         assert_eq!(text.lines().count(), 2);
         assert!(text.ends_with("\"payload\":{\"type\":\"b\"}}\n"));
+    }
+
+    #[tokio::test]
+    async fn the_first_line_tells_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = log(folder.path());
+        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        let git = GitInfo {
+            branch: Some("main".to_owned()),
+            ..GitInfo::default()
+        };
+        log.materialise(at(), Some(&git));
+        log.flush().await.unwrap();
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        let expected = "\"payload\":{\"id\":\"a\",\"git\":{\"branch\":\"main\"}}}\n";
+        assert!(text.ends_with(expected), "{text}");
     }
 
     #[tokio::test]
@@ -202,7 +259,7 @@ mod tests {
         std::fs::write(&blocker, "a file where a folder should be").unwrap();
         let mut log = log(folder.path());
         log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
-        log.materialise(at());
+        log.materialise(at(), None);
         assert!(matches!(log.flush().await, Err(LogError::Io { .. })));
         std::fs::remove_file(&blocker).unwrap();
         log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 /// The folder of rollouts in use, under the home folder.
-pub(crate) const SESSIONS: &str = "sessions";
+pub const SESSIONS: &str = "sessions";
 
 const PREFIX: &str = "rollout-";
 const SUFFIX: &str = ".jsonl";

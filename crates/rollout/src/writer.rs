@@ -4,13 +4,16 @@
 //! the order sent. What could not be written is kept and tried again with the next message for the
 //! same file, in front of it; the failure is told to whoever flushes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tokio::sync::oneshot;
+
+use crate::amend::ends_a_line;
 
 /// Files kept open. Above it, one that is not needed now is closed.
 const OPEN_FILES: usize = 64;
@@ -42,10 +45,25 @@ impl Writer {
     /// # Errors
     /// The system gives no thread.
     pub fn start() -> io::Result<Self> {
+        Self::start_heard(Box::new(|_| {}))
+    }
+
+    /// Starts the thread, and tells `heard` of each file that was written to: when it is flushed,
+    /// before whoever flushes knows, and when it is closed.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start_heard(heard: Heard) -> io::Result<Self> {
         let (orders, received) = channel();
+        let mut files = Files {
+            open: HashMap::new(),
+            backlog: HashMap::new(),
+            untold: HashSet::new(),
+            heard,
+        };
         std::thread::Builder::new()
             .name("rollout-writer".to_owned())
-            .spawn(move || Files::default().serve(&received))?;
+            .spawn(move || files.serve(&received))?;
         Ok(Self { orders })
     }
 
@@ -54,10 +72,21 @@ impl Writer {
     }
 }
 
-#[derive(Default)]
+/// Who is told of a file that was written to. Must not wait.
+pub type Heard = Box<dyn Fn(&Path) + Send>;
+
 struct Files {
     open: HashMap<PathBuf, File>,
     backlog: HashMap<PathBuf, Backlog>,
+    /// Written to since `heard` was told.
+    untold: HashSet<PathBuf>,
+    heard: Heard,
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Files").finish_non_exhaustive()
+    }
 }
 
 struct Backlog {
@@ -74,6 +103,7 @@ impl Files {
                     let _ = done.send(self.flush(path));
                 }
                 Order::Close { path } => {
+                    self.tell(&path);
                     self.open.remove(&path);
                     self.backlog.remove(&path);
                 }
@@ -90,7 +120,9 @@ impl Files {
             None => bytes,
         };
         match self.write(&path, &bytes) {
-            Ok(()) => {}
+            Ok(()) => {
+                self.untold.insert(path);
+            }
             Err(Unwritten { from, error }) => {
                 tracing::warn!(path = %path.display(), %error, "cannot write a rollout");
                 self.open.remove(&path);
@@ -105,12 +137,19 @@ impl Files {
         if self.backlog.contains_key(&path) {
             self.append(path.clone(), Vec::new());
         }
+        self.tell(&path);
         match self.backlog.get(&path) {
             Some(backlog) => Err(io::Error::new(
                 backlog.error.kind(),
                 backlog.error.to_string(),
             )),
             None => Ok(()),
+        }
+    }
+
+    fn tell(&mut self, path: &Path) {
+        if self.untold.remove(path) {
+            (self.heard)(path);
         }
     }
 
@@ -167,13 +206,8 @@ fn open(path: &Path) -> io::Result<File> {
         .append(true)
         .create(true)
         .open(path)?;
-    if file.seek(SeekFrom::End(0))? > 0 {
-        file.seek(SeekFrom::End(-1))?;
-        let mut last = [0];
-        file.read_exact(&mut last)?;
-        if last != *b"\n" {
-            file.write_all(b"\n")?;
-        }
+    if !ends_a_line(&mut file)? {
+        file.write_all(b"\n")?;
     }
     Ok(file)
 }

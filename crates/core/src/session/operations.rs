@@ -7,6 +7,7 @@ use codex_protocol::{
     ThreadNameUpdatedEvent, ThreadRolledBackEvent, TurnAbortReason, UserInput, UserInputOp,
     UserTurn,
 };
+use codex_rollout::LineKind;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -14,6 +15,19 @@ use super::ask::{Answer, QuestionKey};
 use super::task::TaskKind;
 use super::{MAILBOX, Session};
 use crate::turn::{Input, TurnSettings};
+
+/// Whether an operation goes on with the thread, which one process does at a time.
+fn writes(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::UserInput(_)
+            | Op::UserTurn(_)
+            | Op::SetThreadName { .. }
+            | Op::RunUserShellCommand { .. }
+            | Op::Compact
+            | Op::ThreadRollback { .. }
+    )
+}
 
 /// Why input did not get into a turn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +74,11 @@ pub(crate) struct Steer {
 impl Session {
     pub(super) async fn carry_out(&mut self, submission: Submission) {
         let Submission { id, op, .. } = submission;
+        if writes(&op)
+            && let Err(error) = self.services.emitter.claim()
+        {
+            return self.error(&id, error.to_string(), CodexErrorInfo::BadRequest);
+        }
         match op {
             Op::UserInput(input) => self.user_input(id, input).await,
             Op::UserTurn(turn) => self.user_turn(id, *turn).await,
@@ -275,7 +294,10 @@ impl Session {
             thread_id,
             thread_name,
         };
-        emitter.emit(id, EventMsg::ThreadNameUpdated(renamed));
+        let renamed = EventMsg::ThreadNameUpdated(renamed);
+        // Not every rename that is told is kept; one that this thread was asked for is.
+        emitter.log(LineKind::EventMsg, &renamed);
+        emitter.emit(id, renamed);
     }
 
     fn not_there(&self, id: &str, op: &Op) {

@@ -32,7 +32,7 @@ async fn run(scope: TurnScope, mut conversation: Conversation, command: String) 
     let guard = turn::TurnGuard::start(&scope);
     let record = run_user_shell(&context(&scope), &command, &scope.stop).await;
     conversation.record(record, &turn::recorder(&scope));
-    scope.services.emitter.materialise();
+    crate::repository::materialise(&scope.services);
     let ended = match scope.stop.is_stopped() {
         true => Err(Halt::Stopped),
         false => Ok(Completed::default()),

@@ -207,7 +207,7 @@ impl Turn<'_> {
             .await;
         self.record_context();
         self.record_input(inbox::Input::Said(input)).await;
-        self.scope.services.emitter.materialise();
+        crate::repository::materialise(&self.scope.services);
         compacted?;
         loop {
             for input in self.scope.inbox.take() {

@@ -1,0 +1,72 @@
+//! Appending a line to a rollout that says something of the thread, not in it: a name, git facts.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::line::{LineKind, encode};
+
+/// Appends one line, on a line of its own. The file counts as changed no later than before: naming a
+/// thread is no activity in it.
+///
+/// # Errors
+/// The file is not there or cannot be written.
+pub fn amend(
+    path: &Path,
+    at: Timestamp,
+    kind: LineKind,
+    payload: &impl Serialize,
+) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+    let modified = file.metadata()?.modified();
+    let mut bytes = Vec::new();
+    if !ends_a_line(&mut file)? {
+        bytes.push(b'\n');
+    }
+    encode(&mut bytes, at, kind, &serde_json::to_vec(payload)?);
+    // One write, so that lines of whoever else appends stay whole.
+    file.write_all(&bytes)?;
+    if let Ok(modified) = modified {
+        file.set_modified(modified)?;
+    }
+    Ok(())
+}
+
+/// Whether what is appended to a file begins a line.
+pub(crate) fn ends_a_line(file: &mut File) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(true);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_added_and_the_time_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        std::fs::write(&path, "{\"torn").unwrap();
+        let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(7);
+        File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
+        let at = Timestamp::UNIX_EPOCH;
+        amend(&path, at, LineKind::EventMsg, &serde_json::json!({"a": 1})).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("{\"torn\n{\"timestamp\""), "{text}");
+        assert!(text.ends_with("\"payload\":{\"a\":1}}\n"), "{text}");
+        assert_eq!(path.metadata().unwrap().modified().unwrap(), old);
+    }
+}

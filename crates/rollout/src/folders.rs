@@ -1,0 +1,187 @@
+//! The folders that rollouts lie in, and moving a rollout from one to the other.
+//!
+//! Threads in use lie in a folder a day, archived ones all in one folder. The name of a file is the
+//! same in both.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use codex_protocol::ThreadId;
+
+use crate::place::{SESSIONS, parse_file_name};
+
+/// The folder of archived rollouts, under the home folder.
+pub const ARCHIVED: &str = "archived_sessions";
+
+/// Why a rollout was not moved.
+#[derive(Debug, thiserror::Error)]
+pub enum MoveError {
+    /// It does not lie where threads in use lie.
+    #[error("rollout path `{0}` must be in sessions directory")]
+    NotInSessions(PathBuf),
+    /// It is the file of another thread.
+    #[error("rollout path `{path}` does not match thread id {thread}")]
+    OtherThread {
+        /// The file.
+        path: PathBuf,
+        /// The thread that was meant.
+        thread: ThreadId,
+    },
+    /// The operating system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The folders of days under `home`, newest first, as paths relative to it.
+#[must_use]
+pub fn day_folders(home: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from(SESSIONS)];
+    for _ in 0..3 {
+        folders = folders
+            .iter()
+            .flat_map(|folder| numbered(home, folder))
+            .collect();
+    }
+    folders
+}
+
+/// The folders in `folder` that have a number for a name, greatest first.
+fn numbered(home: &Path, folder: &Path) -> Vec<PathBuf> {
+    let is_number = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
+    let entries = fs::read_dir(home.join(folder)).into_iter().flatten();
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_number(name))
+        .collect();
+    names.sort_unstable_by(|left, right| right.cmp(left));
+    names.iter().map(|name| folder.join(name)).collect()
+}
+
+/// The archived rollout of a thread, if there is one.
+#[must_use]
+pub fn find_archived(home: &Path, thread: &ThreadId) -> Option<PathBuf> {
+    let entries = fs::read_dir(home.join(ARCHIVED)).ok()?;
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| id_of(path).as_ref() == Some(thread))
+}
+
+/// The thread that a file is the rollout of, by its name.
+#[must_use]
+pub fn id_of(path: &Path) -> Option<ThreadId> {
+    let name = path.file_name()?.to_str()?;
+    parse_file_name(name).map(|(_, id)| id)
+}
+
+/// Moves the rollout of a thread to the archive and answers where it is now.
+///
+/// # Errors
+/// It is not a rollout in use of that thread, or it could not be moved.
+pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, MoveError> {
+    let real = path.canonicalize()?;
+    let sessions = home.join(SESSIONS).canonicalize()?;
+    if !real.starts_with(sessions) {
+        return Err(MoveError::NotInSessions(path.to_owned()));
+    }
+    let name = name_for(&real, thread)?;
+    let folder = home.join(ARCHIVED);
+    fs::create_dir_all(&folder)?;
+    let target = folder.join(name);
+    fs::rename(&real, &target)?;
+    Ok(target)
+}
+
+/// Moves an archived rollout back to its day and answers where it is now. It counts as changed now.
+///
+/// # Errors
+/// Its name does not tell the day, or it could not be moved.
+pub fn unarchive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, MoveError> {
+    let name = name_for(path, thread)?;
+    let day = parse_file_name(&name).and_then(|(time, _)| day_of(time));
+    let other = || MoveError::OtherThread {
+        path: path.to_owned(),
+        thread: thread.clone(),
+    };
+    let folder = home.join(SESSIONS).join(day.ok_or_else(other)?);
+    fs::create_dir_all(&folder)?;
+    let target = folder.join(name);
+    fs::rename(path, &target)?;
+    File::options()
+        .append(true)
+        .open(&target)?
+        .set_modified(SystemTime::now())?;
+    Ok(target)
+}
+
+fn name_for(path: &Path, thread: &ThreadId) -> Result<String, MoveError> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.filter(|_| id_of(path).as_ref() == Some(thread));
+    name.map(str::to_owned)
+        .ok_or_else(|| MoveError::OtherThread {
+            path: path.to_owned(),
+            thread: thread.clone(),
+        })
+}
+
+/// `2026/03/01` of `2026-03-01T10-00-00`.
+fn day_of(time: &str) -> Option<String> {
+    let mut parts = time.split('T').next()?.split('-');
+    let mut part = |len: usize| {
+        let part = parts.next()?;
+        (part.len() == len && part.bytes().all(|byte| byte.is_ascii_digit())).then_some(part)
+    };
+    Some(format!("{}/{}/{}", part(4)?, part(2)?, part(2)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0195f0a0-7b1c-7000-8000-0000000000ab";
+
+    fn stored(home: &Path) -> (ThreadId, PathBuf) {
+        let folder = home.join("sessions/2026/03/02");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(format!("rollout-2026-03-02T00-30-05-{ID}.jsonl"));
+        fs::write(&path, "{}\n").unwrap();
+        (ThreadId::parse(ID).unwrap(), path)
+    }
+
+    #[test]
+    fn a_rollout_goes_to_the_archive_and_back() {
+        let home = tempfile::tempdir().unwrap();
+        let (id, path) = stored(home.path());
+        let archived = archive(home.path(), &path, &id).unwrap();
+        assert_eq!(find_archived(home.path(), &id), Some(archived.clone()));
+        assert!(!path.exists());
+        assert_eq!(unarchive(home.path(), &archived, &id).unwrap(), path);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn only_rollouts_in_use_are_archived() {
+        let home = tempfile::tempdir().unwrap();
+        let (id, path) = stored(home.path());
+        let outside = home.path().join(path.file_name().unwrap());
+        fs::copy(&path, &outside).unwrap();
+        let refused = archive(home.path(), &outside, &id);
+        assert!(matches!(refused, Err(MoveError::NotInSessions(_))));
+        let refused = archive(home.path(), &path, &ThreadId::new());
+        assert!(matches!(refused, Err(MoveError::OtherThread { .. })));
+    }
+
+    #[test]
+    fn days_come_newest_first() {
+        let home = tempfile::tempdir().unwrap();
+        for day in ["2025/12/31", "2026/01/02", "2026/01/01", "2026/x/01"] {
+            fs::create_dir_all(home.path().join(SESSIONS).join(day)).unwrap();
+        }
+        let expected = ["2026/01/02", "2026/01/01", "2025/12/31"];
+        let expected = expected.map(|day| Path::new(SESSIONS).join(day));
+        assert_eq!(day_folders(home.path()), expected);
+    }
+}
