@@ -31,6 +31,8 @@ mod scenarios;
 #[cfg(target_os = "linux")]
 mod serving;
 #[cfg(target_os = "linux")]
+mod stored_threads;
+#[cfg(target_os = "linux")]
 mod trace_record;
 mod trace_reduce;
 mod trace_view;

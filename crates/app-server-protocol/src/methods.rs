@@ -37,6 +37,8 @@ method_table! {
             ThreadMetadataUpdateParams => ThreadMetadataUpdateResponse;
         /// Brings an archived thread back into the default list.
         ThreadUnarchive = "thread/unarchive": ThreadUnarchiveParams => ThreadUnarchiveResponse;
+        /// Removes a stored thread for good, in use or archived.
+        ThreadDelete = "thread/delete": ThreadDeleteParams => ThreadDeleteResponse;
         /// Replaces the older part of a thread's history by a summary; progress comes as a turn.
         ThreadCompactStart = "thread/compact/start":
             ThreadCompactStartParams => ThreadCompactStartResponse;
@@ -240,6 +242,8 @@ method_table! {
         ThreadArchived = "thread/archived": ThreadArchivedNotification;
         /// A thread was brought back from the archive.
         ThreadUnarchived = "thread/unarchived": ThreadUnarchivedNotification;
+        /// A thread was removed for good.
+        ThreadDeleted = "thread/deleted": ThreadDeletedNotification;
         /// A thread was unloaded.
         ThreadClosed = "thread/closed": ThreadClosedNotification;
         /// Skill files changed on disk.

@@ -8,6 +8,7 @@ use codex_config::RequestParams;
 use codex_core::{SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::Homes;
 use codex_protocol::SandboxPolicy;
+use codex_thread_store::Store;
 use serde_json::{Map, Value};
 
 /// The client in front of the server.
@@ -78,4 +79,13 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// # Errors
     /// It may not; a sentence that says why.
     fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), String>;
+
+    /// The index over all threads.
+    fn store(&self) -> &Store;
+
+    /// The provider of threads that do not tell theirs: the configured one. Reads files.
+    ///
+    /// # Errors
+    /// The configuration cannot be read; a sentence that says why.
+    fn default_provider(&self) -> Result<String, String>;
 }

@@ -11,6 +11,8 @@ use codex_core::{StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
 use codex_external_agent::Homes;
 use codex_protocol::SandboxPolicy;
+use codex_rollout::Writer;
+use codex_thread_store::Store;
 
 use crate::scripted_model::ScriptedModel;
 use crate::wiring::{self, Tracing};
@@ -26,6 +28,8 @@ pub(crate) struct EngineHost {
     tracing: Tracing,
     launcher: Launcher,
     commands: OnceLock<(Arc<StandaloneCommands>, Requirements)>,
+    store: Store,
+    writer: OnceLock<Writer>,
 }
 
 impl EngineHost {
@@ -35,15 +39,18 @@ impl EngineHost {
         scripted: Option<ScriptedModel>,
         tracing: Tracing,
     ) -> anyhow::Result<Self> {
+        let home = wiring::home()?;
         Ok(Self {
             flags,
             scripted,
-            home: wiring::home()?,
             cwd: std::env::current_dir().context("cannot tell the working folder")?,
             engines: Mutex::default(),
             tracing,
             launcher: Launcher::of_this_program(),
             commands: OnceLock::new(),
+            store: Store::new(&home),
+            writer: OnceLock::new(),
+            home,
         })
     }
 
@@ -73,7 +80,8 @@ impl EngineHost {
             return Ok(Arc::clone(engine));
         }
         let identity = wiring::identity(&originator(client), Some(client));
-        let ports = wiring::ports_with(provider, identity, self.launcher.clone())?;
+        let ports =
+            wiring::ports_with(provider, identity, self.launcher.clone(), self.writer()?)?;
         let engine = Arc::new(self.tracing.engine(ports));
         engines.insert(key, Arc::clone(&engine));
         Ok(engine)
@@ -94,6 +102,22 @@ impl EngineHost {
         };
         let commands = (Arc::new(commands), config.requirements);
         Ok(self.commands.get_or_init(|| commands))
+    }
+
+    /// The one writer of the process. The index hears of what it writes.
+    fn writer(&self) -> anyhow::Result<Writer> {
+        if let Some(writer) = self.writer.get() {
+            return Ok(writer.clone());
+        }
+        let store = self.store.clone();
+        let started = Writer::start_heard(Box::new(move |path| store.touched(path)));
+        let started = started.context("cannot start the rollout writer")?;
+        Ok(self.writer.get_or_init(|| started).clone())
+    }
+
+    fn try_default_provider(&self) -> anyhow::Result<String> {
+        let config = wiring::load_config(&self.cwd, &self.flags, &RequestParams::default())?;
+        Ok(config.model.provider_id)
     }
 }
 
@@ -137,6 +161,15 @@ impl Host for EngineHost {
         let (_, requirements) = self.standalone().map_err(|error| format!("{error:#}"))?;
         let checked = requirements.check_sandbox_policy(policy);
         checked.map_err(|violation| violation.to_string())
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+
+    fn default_provider(&self) -> Result<String, String> {
+        self.try_default_provider()
+            .map_err(|error| format!("{error:#}"))
     }
 }
 

@@ -21,6 +21,7 @@ use codex_model_client::{
     ClientIdentity, FixedCredential, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
     Platform, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
 };
+use codex_rollout::Writer;
 use codex_rollout_trace::format::ROOT_VARIABLE;
 use codex_session_trace::Traces;
 use serde_json::json;
@@ -105,14 +106,16 @@ impl Tracing {
 
 /// The ports of this machine, with the models of a provider.
 pub(crate) fn ports(provider: Provider, identity: ClientIdentity) -> anyhow::Result<Ports> {
-    ports_with(provider, identity, Launcher::of_this_program())
+    let writer = Writer::start().context("cannot start the rollout writer")?;
+    ports_with(provider, identity, Launcher::of_this_program(), writer)
 }
 
-/// The same, with commands started by `launcher`.
+/// The same, with commands started by `launcher` and rollouts written by `writer`.
 pub(crate) fn ports_with(
     provider: Provider,
     identity: ClientIdentity,
     launcher: Launcher,
+    writer: Writer,
 ) -> anyhow::Result<Ports> {
     let environment = |name: &str| std::env::var(name).ok();
     // A proxy cannot reach what listens on this machine only.
@@ -138,7 +141,7 @@ pub(crate) fn ports_with(
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(RandomIds),
         processes: Arc::new(SystemProcesses::new(launcher)),
-        writer: codex_rollout::Writer::start().context("cannot start the rollout writer")?,
+        writer,
     })
 }
 

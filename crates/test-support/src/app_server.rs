@@ -155,6 +155,11 @@ impl AppServer {
         Ok(())
     }
 
+    /// Kills it, whatever it is doing.
+    pub async fn kill(mut self) -> io::Result<()> {
+        self.child.kill().await
+    }
+
     /// Ends the input, waits for the process to end, and checks what was promised.
     pub async fn finish(mut self) -> io::Result<()> {
         drop(self.input.take());

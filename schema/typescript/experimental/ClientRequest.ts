@@ -49,6 +49,7 @@ import type { ThreadArchiveParams } from "./v2/ThreadArchiveParams";
 import type { ThreadBackgroundTerminalsCleanParams } from "./v2/ThreadBackgroundTerminalsCleanParams";
 import type { ThreadCompactStartParams } from "./v2/ThreadCompactStartParams";
 import type { ThreadDecrementElicitationParams } from "./v2/ThreadDecrementElicitationParams";
+import type { ThreadDeleteParams } from "./v2/ThreadDeleteParams";
 import type { ThreadForkParams } from "./v2/ThreadForkParams";
 import type { ThreadIncrementElicitationParams } from "./v2/ThreadIncrementElicitationParams";
 import type { ThreadListParams } from "./v2/ThreadListParams";
@@ -179,6 +180,16 @@ export type ThreadUnarchiveClientRequest = {
   method: "thread/unarchive";
   /** What the method takes. */
   params: ThreadUnarchiveParams;
+};
+
+/** Removes a stored thread for good, in use or archived. */
+export type ThreadDeleteClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/delete";
+  /** What the method takes. */
+  params: ThreadDeleteParams;
 };
 
 /** Replaces the older part of a thread's history by a summary; progress comes as a turn. */
@@ -824,6 +835,7 @@ export type ClientRequest =
   | ThreadSetNameClientRequest
   | ThreadMetadataUpdateClientRequest
   | ThreadUnarchiveClientRequest
+  | ThreadDeleteClientRequest
   | ThreadCompactStartClientRequest
   | ThreadShellCommandClientRequest
   | ThreadBackgroundTerminalsCleanClientRequest

@@ -42,6 +42,7 @@ import type { SkillsConfigWriteParams } from "./v2/SkillsConfigWriteParams";
 import type { SkillsListParams } from "./v2/SkillsListParams";
 import type { ThreadArchiveParams } from "./v2/ThreadArchiveParams";
 import type { ThreadCompactStartParams } from "./v2/ThreadCompactStartParams";
+import type { ThreadDeleteParams } from "./v2/ThreadDeleteParams";
 import type { ThreadForkParams } from "./v2/ThreadForkParams";
 import type { ThreadListParams } from "./v2/ThreadListParams";
 import type { ThreadLoadedListParams } from "./v2/ThreadLoadedListParams";
@@ -147,6 +148,16 @@ export type ThreadUnarchiveClientRequest = {
   method: "thread/unarchive";
   /** What the method takes. */
   params: ThreadUnarchiveParams;
+};
+
+/** Removes a stored thread for good, in use or archived. */
+export type ThreadDeleteClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/delete";
+  /** What the method takes. */
+  params: ThreadDeleteParams;
 };
 
 /** Replaces the older part of a thread's history by a summary; progress comes as a turn. */
@@ -690,6 +701,7 @@ export type ClientRequest =
   | ThreadSetNameClientRequest
   | ThreadMetadataUpdateClientRequest
   | ThreadUnarchiveClientRequest
+  | ThreadDeleteClientRequest
   | ThreadCompactStartClientRequest
   | ThreadShellCommandClientRequest
   | ThreadRollbackClientRequest

@@ -34,6 +34,7 @@ import type { SkillsChangedNotification } from "./v2/SkillsChangedNotification";
 import type { TerminalInteractionNotification } from "./v2/TerminalInteractionNotification";
 import type { ThreadArchivedNotification } from "./v2/ThreadArchivedNotification";
 import type { ThreadClosedNotification } from "./v2/ThreadClosedNotification";
+import type { ThreadDeletedNotification } from "./v2/ThreadDeletedNotification";
 import type { ThreadNameUpdatedNotification } from "./v2/ThreadNameUpdatedNotification";
 import type { ThreadRealtimeClosedNotification } from "./v2/ThreadRealtimeClosedNotification";
 import type { ThreadRealtimeErrorNotification } from "./v2/ThreadRealtimeErrorNotification";
@@ -90,6 +91,14 @@ export type ThreadUnarchivedServerNotification = {
   method: "thread/unarchived";
   /** What the method takes. */
   params: ThreadUnarchivedNotification;
+};
+
+/** A thread was removed for good. */
+export type ThreadDeletedServerNotification = {
+  /** The name of the method. */
+  method: "thread/deleted";
+  /** What the method takes. */
+  params: ThreadDeletedNotification;
 };
 
 /** A thread was unloaded. */
@@ -475,6 +484,7 @@ export type ServerNotification =
   | ThreadStatusChangedServerNotification
   | ThreadArchivedServerNotification
   | ThreadUnarchivedServerNotification
+  | ThreadDeletedServerNotification
   | ThreadClosedServerNotification
   | SkillsChangedServerNotification
   | ThreadNameUpdatedServerNotification

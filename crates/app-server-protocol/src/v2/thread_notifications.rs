@@ -43,6 +43,14 @@ pub struct ThreadUnarchivedNotification {
     pub thread_id: String,
 }
 
+/// Payload of `thread/deleted`: a thread was removed for good.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadDeletedNotification {
+    /// Thread that was removed, and is no longer loaded.
+    pub thread_id: String,
+}
+
 /// Payload of `thread/closed`: a thread was unloaded after its last subscriber left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,5 +1,5 @@
 //! Requests that change what is stored about a thread and leave its conversation alone: archiving,
-//! its name, its git metadata.
+//! its name, its git metadata. Deleting it as a whole stands here too.
 
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::sparse;
@@ -37,6 +37,18 @@ pub struct ThreadUnarchiveResponse {
     /// The restored thread, without turns; its update time is now.
     pub thread: Thread,
 }
+
+/// Params of `thread/delete`: remove a stored thread for good, archived or not, unloading it first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadDeleteParams {
+    /// Thread to delete.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/delete`: the file is gone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadDeleteResponse {}
 
 /// Params of `thread/name/set`: name a thread, loaded or stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

@@ -11,7 +11,11 @@ mod fuzzy_search;
 mod git;
 mod handshake;
 mod settings;
+pub(crate) mod stored;
+mod thread_archive;
 mod thread_control;
+mod thread_list;
+mod thread_metadata;
 mod thread_open;
 mod thread_read;
 mod turns;
@@ -45,6 +49,11 @@ pub(crate) fn subject_of(request: &ClientRequest) -> Option<&str> {
         ClientRequest::ThreadResume(params) => &params.thread_id,
         ClientRequest::ThreadFork(params) => &params.thread_id,
         ClientRequest::ThreadRead(params) => &params.thread_id,
+        ClientRequest::ThreadArchive(params) => &params.thread_id,
+        ClientRequest::ThreadUnarchive(params) => &params.thread_id,
+        ClientRequest::ThreadDelete(params) => &params.thread_id,
+        ClientRequest::ThreadSetName(params) => &params.thread_id,
+        ClientRequest::ThreadMetadataUpdate(params) => &params.thread_id,
         ClientRequest::ThreadUnsubscribe(params) => &params.thread_id,
         ClientRequest::ThreadRollback(params) => &params.thread_id,
         ClientRequest::ThreadCompactStart(params) => &params.thread_id,
@@ -77,6 +86,25 @@ pub(crate) async fn handle(
         ClientRequest::ThreadRead(params) => thread_read::read(&server, params, reply!()).await,
         ClientRequest::ThreadLoadedList(params) => {
             thread_read::loaded_list(&server, params, reply!());
+        }
+        ClientRequest::ThreadList(params) => thread_list::list(&server, params, reply!()).await,
+        ClientRequest::ThreadArchive(params) => {
+            thread_archive::archive(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadUnarchive(params) => {
+            thread_archive::unarchive(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadDelete(params) => {
+            thread_archive::delete(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadSetName(params) => {
+            thread_metadata::set_name(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadMetadataUpdate(params) => {
+            thread_metadata::update(&server, params, reply!()).await;
+        }
+        ClientRequest::GetConversationSummary(params) => {
+            thread_metadata::summarise(&server, params, reply!()).await;
         }
         ClientRequest::ThreadUnsubscribe(params) => {
             thread_control::unsubscribe(&server, params, reply!()).await;

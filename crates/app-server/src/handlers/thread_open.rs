@@ -13,6 +13,7 @@ use codex_core::{ForkAt, SessionConfig, StartError, Started, ThreadManager};
 use codex_protocol::EventMsg;
 use codex_rollout::{Detail, Loaded};
 
+use super::stored::add_said;
 use super::{blocking, load, settings, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
@@ -92,7 +93,8 @@ pub(super) async fn resume(
     match opened {
         Ok((actor, facts, path, loaded)) => {
             let connection = Arc::clone(reply.connection());
-            let thread = stored_thread(&path, &loaded, ThreadStatus::Idle, None);
+            let mut thread = stored_thread(&path, &loaded, ThreadStatus::Idle, None);
+            add_said(&server, &mut thread).await;
             server.broadcast(&ServerNotification::ThreadStatusChanged(
                 ThreadStatusChangedNotification {
                     thread_id: thread.id.clone(),

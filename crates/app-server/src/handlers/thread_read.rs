@@ -1,61 +1,53 @@
 //! `thread/read` and `thread/loaded/list`: looking at threads without touching them.
 
+use std::sync::Arc;
+
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
     ThreadStatus,
 };
 
-use super::{blocking, load, thread_id};
+use super::{load, stored, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::host::ClientName;
 use crate::server::Server;
 use crate::thread::stored_thread;
 
 pub(super) async fn read(
-    server: &Server,
+    server: &Arc<Server>,
     params: ThreadReadParams,
     reply: Responder<method::ThreadRead>,
 ) {
-    let client = reply.connection().client();
-    let client = ClientName {
-        name: client.map(|client| client.name.clone()).unwrap_or_default(),
-        version: client
-            .map(|client| client.version.clone())
-            .unwrap_or_default(),
-    };
-    let outcome = thread(server, &params, &client).await;
+    let outcome = thread(server, &params).await;
     reply.reply(outcome.map(|thread| ThreadReadResponse { thread }));
 }
 
-async fn thread(
-    server: &Server,
-    params: &ThreadReadParams,
-    client: &ClientName,
-) -> Result<Thread, Failure> {
+async fn thread(server: &Arc<Server>, params: &ThreadReadParams) -> Result<Thread, Failure> {
     let id = thread_id(&params.thread_id)?;
     let live = match server.thread(id.as_str()) {
         Some(thread) => thread.describe().await,
         None => None,
     };
-    let home = server.host().identity(client).home;
-    let searched = id.clone();
-    let found = blocking(move || Ok(codex_rollout::find(&home, &searched))).await?;
-    match (found, live) {
-        (Some(path), live) => {
-            let (path, loaded) = load(path).await?;
+    match (stored::record(server, &id).await?, live) {
+        (Some(record), live) => {
             let status = live
                 .as_ref()
                 .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
-            let running = live.and_then(|live| live.running);
-            let mut thread = stored_thread(&path, &loaded, status, running);
-            if !params.include_turns {
-                thread.turns.clear();
+            let path = record.path.clone();
+            let mut thread = stored::shown(server, record, status).await?;
+            if params.include_turns {
+                let (path, loaded) = load(path).await?;
+                let running = live.and_then(|live| live.running);
+                thread.turns = stored_thread(&path, &loaded, thread.status.clone(), running).turns;
             }
             Ok(thread)
         }
-        (None, Some(live)) if !params.include_turns => Ok(live.thread),
+        (None, Some(live)) if !params.include_turns => {
+            let mut thread = live.thread;
+            stored::add_said(server, &mut thread).await;
+            Ok(thread)
+        }
         (None, Some(live)) if live.thread.ephemeral => Err(Failure::invalid(
             "ephemeral threads do not support includeTurns",
         )),

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use codex_thread_store::Store;
 use serde_json::Value;
 
 use super::*;
@@ -28,7 +29,16 @@ const SEEDS: [&str; 8] = [
 
 /// Can start nothing.
 #[derive(Debug)]
-struct NoEngine;
+struct NoEngine {
+    store: Store,
+}
+
+impl NoEngine {
+    fn new() -> Self {
+        let store = Store::new("/nowhere");
+        Self { store }
+    }
+}
 
 impl Host for NoEngine {
     fn identity(&self, client: &ClientName) -> Identity {
@@ -59,6 +69,14 @@ impl Host for NoEngine {
 
     fn check_sandbox_policy(&self, _: &codex_protocol::SandboxPolicy) -> Result<(), String> {
         Ok(())
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+
+    fn default_provider(&self) -> Result<String, String> {
+        Err("there is no configuration".to_owned())
     }
 }
 
@@ -107,7 +125,7 @@ fn id_of(line: &[u8]) -> Option<String> {
 
 #[tokio::test]
 async fn whatever_comes_is_replied_to_once() {
-    let server = Server::new(Arc::new(NoEngine));
+    let server = Server::new(Arc::new(NoEngine::new()));
     let connection = server.connect();
     let mut router = Router::new(server, Arc::clone(&connection));
     let mut noise = Noise(0x9e37_79b9_7f4a_7c15);

@@ -35,6 +35,8 @@ pub(crate) struct Actor {
     /// The turn that runs or is about to.
     pub(super) turn: Option<String>,
     pub(super) is_closing: bool,
+    /// Whether its end is told by whoever asked for it.
+    pub(super) is_put_away: bool,
     activity: Activity,
     status: ThreadStatus,
     events: Events,
@@ -64,6 +66,7 @@ impl Actor {
             rollback: None,
             turn: None,
             is_closing: false,
+            is_put_away: false,
             activity: Activity::default(),
             status: ThreadStatus::Idle,
             events,
@@ -113,8 +116,10 @@ impl Actor {
                 status,
             },
         ));
-        self.server
-            .broadcast(&Told::ThreadClosed(ThreadClosedNotification { thread_id }));
+        if !self.is_put_away {
+            self.server
+                .broadcast(&Told::ThreadClosed(ThreadClosedNotification { thread_id }));
+        }
     }
 
     async fn hear(&mut self, event: &Event) {

@@ -14,6 +14,7 @@ use codex_rollout::Loaded;
 use super::{Actor, Command, Snapshot, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
+use crate::handlers::stored::add_said;
 use crate::projection::{engine_approval, engine_input, engine_reviewer, engine_sandbox};
 
 impl Actor {
@@ -41,6 +42,10 @@ impl Actor {
             }
             Command::Answer { question, answer } => self.answer(question, answer.as_deref()).await,
             Command::Close => self.close(),
+            Command::PutAway => {
+                self.is_put_away = true;
+                self.close();
+            }
         }
     }
 
@@ -60,6 +65,8 @@ impl Actor {
     }
 
     async fn submit_turn(&mut self, id: &str, params: TurnStartParams) -> Result<(), Failure> {
+        let claimed = self.thread.claim();
+        claimed.map_err(|error| Failure::invalid(error.to_string()))?;
         if let Some(change) = change_of_settings(&params) {
             self.note(&change);
             let op = Op::OverrideTurnContext(Box::new(change));
@@ -158,11 +165,14 @@ impl Actor {
         let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) else {
             return;
         };
-        let outcome = self.read_file().await.map(|(path, loaded)| {
-            let thread = stored_thread(&path, &loaded, self.status(), None);
-            ThreadRollbackResponse { thread }
-        });
-        reply.reply(outcome);
+        match self.read_file().await {
+            Ok((path, loaded)) => {
+                let mut thread = stored_thread(&path, &loaded, self.status(), None);
+                add_said(&self.server, &mut thread).await;
+                reply.accept(&ThreadRollbackResponse { thread });
+            }
+            Err(failure) => reply.refuse(failure),
+        }
     }
 
     /// The file of the thread, with everything that was told so far.
@@ -186,7 +196,8 @@ impl Actor {
         match self.read_file().await {
             Ok((path, loaded)) => {
                 let running = self.fold.running_turn();
-                let thread = stored_thread(&path, &loaded, self.status(), running);
+                let mut thread = stored_thread(&path, &loaded, self.status(), running);
+                add_said(&self.server, &mut thread).await;
                 let connection = Arc::clone(reply.connection());
                 reply.accept(&self.facts.resumed(thread));
                 self.subscribe(&connection);

@@ -47,6 +47,7 @@ enum Command {
         answer: Option<String>,
     },
     Close,
+    PutAway,
 }
 
 /// A loaded thread at one moment; everything told before can be read from its file.
@@ -119,6 +120,13 @@ impl ThreadHandle {
 
     pub(crate) async fn answer(&self, question: i64, answer: Option<String>) {
         self.send(Command::Answer { question, answer }).await;
+    }
+
+    /// Ends the thread because its file is about to move, and waits until it has ended. Nobody is told
+    /// that it is closed: they are told what becomes of it.
+    pub(crate) async fn put_away(&self) {
+        self.send(Command::PutAway).await;
+        self.0.closed().await;
     }
 
     /// Ends the thread and waits until it has ended.

@@ -1,0 +1,99 @@
+//! Stored threads as the index has them, and as the wire shows them.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::v2::{GitInfo, Thread, ThreadStatus};
+use codex_protocol::ThreadId;
+use codex_thread_store::ThreadRecord;
+
+use super::blocking;
+use crate::failure::Failure;
+use crate::projection::wire_source;
+use crate::server::Server;
+
+/// A stored thread, without turns.
+pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
+    let facts = record.facts;
+    Thread {
+        id: record.id.0,
+        preview: facts.preview.unwrap_or_default(),
+        ephemeral: false,
+        model_provider: facts.provider.unwrap_or_else(|| provider.to_owned()),
+        created_at: facts.created_at,
+        updated_at: record.updated_at,
+        status,
+        path: Some(record.path.display().to_string()),
+        cwd: facts.cwd,
+        cli_version: facts.cli_version,
+        source: wire_source(facts.source),
+        agent_nickname: facts.nickname,
+        agent_role: facts.role,
+        git_info: facts.git.and_then(git_info),
+        name: record.name,
+        turns: Vec::new(),
+    }
+}
+
+/// The same, where the provider may have to be looked up.
+pub(super) async fn shown(
+    server: &Arc<Server>,
+    record: ThreadRecord,
+    status: ThreadStatus,
+) -> Result<Thread, Failure> {
+    let provider = match record.facts.provider {
+        Some(_) => String::new(),
+        None => default_provider(server).await?,
+    };
+    Ok(thread(record, status, &provider))
+}
+
+/// Git facts; none if nothing of them is known.
+pub(crate) fn git_info(git: codex_protocol::GitInfo) -> Option<GitInfo> {
+    let is_known = git != codex_protocol::GitInfo::default();
+    is_known.then_some(GitInfo {
+        sha: git.commit_hash,
+        branch: git.branch,
+        origin_url: git.repository_url,
+    })
+}
+
+/// The record of a thread that has a file.
+pub(super) async fn record(
+    server: &Server,
+    id: &ThreadId,
+) -> Result<Option<ThreadRecord>, Failure> {
+    let found = server.host().store().get(id).await;
+    found.map_err(|error| Failure::internal(error.to_string()))
+}
+
+/// What people said of a thread, put onto what its file says.
+pub(crate) async fn add_said(server: &Server, thread: &mut Thread) {
+    let id = ThreadId(thread.id.clone());
+    // Without the index the thread is still worth showing.
+    let Ok((name, git)) = server.host().store().said(&id).await else {
+        return;
+    };
+    thread.name = name.or_else(|| thread.name.take());
+    if let Some(git) = git {
+        thread.git_info = git_info(git);
+    }
+}
+
+/// What a thread is doing.
+pub(super) async fn status_of(server: &Server, id: &ThreadId) -> ThreadStatus {
+    let live = match server.thread(id.as_str()) {
+        Some(thread) => thread.describe().await,
+        None => None,
+    };
+    live.map_or(ThreadStatus::NotLoaded, |live| live.thread.status)
+}
+
+/// The provider of threads that do not tell theirs.
+pub(super) async fn default_provider(server: &Arc<Server>) -> Result<String, Failure> {
+    let host = Arc::clone(server.host());
+    blocking(move || {
+        let reload = |reason| Failure::internal(format!("failed to reload config: {reason}"));
+        host.default_provider().map_err(reload)
+    })
+    .await
+}

@@ -1,0 +1,168 @@
+//! `thread/archive`, `thread/unarchive`, `thread/delete`: where the file of a thread lies, or that it
+//! is no more. A loaded thread is unloaded first.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ThreadArchiveParams, ThreadArchiveResponse, ThreadArchivedNotification, ThreadDeleteParams,
+    ThreadDeleteResponse, ThreadDeletedNotification, ThreadUnarchiveParams,
+    ThreadUnarchiveResponse, ThreadUnarchivedNotification,
+};
+use codex_protocol::ThreadId;
+use codex_rollout::{Lock, LockError, Locks, MoveError};
+use codex_thread_store::ThreadRecord;
+
+use super::stored::{self, record, status_of};
+use super::{blocking, thread_id};
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::server::Server;
+
+pub(super) async fn archive(
+    server: &Arc<Server>,
+    params: ThreadArchiveParams,
+    reply: Responder<method::ThreadArchive>,
+) {
+    let outcome = try_archive(server, &params.thread_id).await;
+    let done = outcome.as_ref().ok().map(ToString::to_string);
+    reply.reply(outcome.map(|_| ThreadArchiveResponse {}));
+    if let Some(thread_id) = done {
+        let archived = ThreadArchivedNotification { thread_id };
+        server.broadcast(&Told::ThreadArchived(archived));
+    }
+}
+
+async fn try_archive(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
+    let id = thread_id(id)?;
+    let found = written(server, &id).await?;
+    let path = found.filter(|record| !record.archived);
+    let path = path.ok_or_else(|| no_rollout(&id))?.path;
+    let _lock = unload(server, &id).await?;
+    let (home, old, thread) = (home(server), path.clone(), id.clone());
+    let moved = blocking(move || {
+        let moved = codex_rollout::archive(&home, &path, &thread);
+        moved.map_err(|error| failed("archive", error))
+    });
+    let new = moved.await?;
+    touched(server, [old, new]);
+    Ok(id)
+}
+
+pub(super) async fn unarchive(
+    server: &Arc<Server>,
+    params: ThreadUnarchiveParams,
+    reply: Responder<method::ThreadUnarchive>,
+) {
+    let outcome = try_unarchive(server, &params.thread_id).await;
+    let done = outcome.as_ref().ok();
+    let done = done.map(|response| response.thread.id.clone());
+    reply.reply(outcome);
+    if let Some(thread_id) = done {
+        let unarchived = ThreadUnarchivedNotification { thread_id };
+        server.broadcast(&Told::ThreadUnarchived(unarchived));
+    }
+}
+
+async fn try_unarchive(server: &Arc<Server>, id: &str) -> Result<ThreadUnarchiveResponse, Failure> {
+    let id = thread_id(id)?;
+    let missing = || Failure::invalid(format!("no archived rollout found for thread id {id}"));
+    let found = record(server, &id).await?;
+    let path = found.filter(|record| record.archived);
+    let path = path.ok_or_else(missing)?.path;
+    let _lock = unload(server, &id).await?;
+    let (home, old, thread) = (home(server), path.clone(), id.clone());
+    let moved = blocking(move || {
+        let moved = codex_rollout::unarchive(&home, &path, &thread);
+        moved.map_err(|error| failed("unarchive", error))
+    });
+    let new = moved.await?;
+    touched(server, [old, new]);
+    let found = record(server, &id).await?.ok_or_else(missing)?;
+    let status = status_of(server, &id).await;
+    let thread = stored::shown(server, found, status).await?;
+    Ok(ThreadUnarchiveResponse { thread })
+}
+
+pub(super) async fn delete(
+    server: &Arc<Server>,
+    params: ThreadDeleteParams,
+    reply: Responder<method::ThreadDelete>,
+) {
+    let outcome = try_delete(server, &params.thread_id).await;
+    let done = outcome.as_ref().ok().map(ToString::to_string);
+    reply.reply(outcome.map(|_| ThreadDeleteResponse {}));
+    if let Some(thread_id) = done {
+        let deleted = ThreadDeletedNotification { thread_id };
+        server.broadcast(&Told::ThreadDeleted(deleted));
+    }
+}
+
+async fn try_delete(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
+    let id = thread_id(id)?;
+    let is_loaded = server.thread(id.as_str()).is_some();
+    let found = written(server, &id).await?;
+    if found.is_none() && !is_loaded {
+        return Err(no_rollout(&id));
+    }
+    let _lock = unload(server, &id).await?;
+    let Some(record) = found else {
+        // It never came to anything, and is gone now.
+        return Ok(id);
+    };
+    let path = record.path.clone();
+    let removed = blocking(move || match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::internal(format!(
+            "failed to delete thread: {error}"
+        ))),
+        _ => Ok(()),
+    });
+    removed.await?;
+    touched(server, [record.path]);
+    Ok(id)
+}
+
+/// The record of a thread with everything that was said in it so far; none if it has no file.
+async fn written(server: &Server, id: &ThreadId) -> Result<Option<ThreadRecord>, Failure> {
+    if let Some(loaded) = server.thread(id.as_str()) {
+        loaded.describe().await;
+    }
+    record(server, id).await
+}
+
+/// Unloads a thread. Nobody else may load it until the lock is dropped.
+async fn unload(server: &Server, id: &ThreadId) -> Result<Lock, Failure> {
+    let locks = Locks::of_home(server.host().store().home());
+    if let Some(holder) = locks.other_holder(id) {
+        return Err(Failure::invalid(LockError::new(id, holder).to_string()));
+    }
+    if let Some(loaded) = server.thread(id.as_str()) {
+        loaded.put_away().await;
+    }
+    let lock = locks.acquire(id);
+    lock.map_err(|held| Failure::invalid(held.to_string()))
+}
+
+fn home(server: &Server) -> PathBuf {
+    server.host().store().home().to_owned()
+}
+
+fn touched<const N: usize>(server: &Server, paths: [PathBuf; N]) {
+    for path in paths {
+        server.host().store().touched(&path);
+    }
+}
+
+fn no_rollout(id: &ThreadId) -> Failure {
+    Failure::invalid(format!("no rollout found for thread id {id}"))
+}
+
+fn failed(doing: &str, error: MoveError) -> Failure {
+    match error {
+        MoveError::Io(error) => Failure::internal(format!("failed to {doing} thread: {error}")),
+        refused => Failure::invalid(refused.to_string()),
+    }
+}

@@ -1,0 +1,100 @@
+//! `thread/list`: pages of stored threads, from the index.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ThreadListParams, ThreadListResponse, ThreadSortKey, ThreadSourceKind,
+};
+use codex_protocol::{SessionSource, SubAgentSource};
+use codex_thread_store::{Cursor, Kinds, Query, SortKey};
+
+use super::stored::{self, default_provider, status_of};
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::server::Server;
+
+/// Threads on a page, unless the client says otherwise.
+const PAGE: u32 = 25;
+/// The most threads on a page.
+const LARGEST_PAGE: u32 = 100;
+
+pub(super) async fn list(
+    server: &Arc<Server>,
+    params: ThreadListParams,
+    reply: Responder<method::ThreadList>,
+) {
+    reply.reply(page(server, params).await);
+}
+
+async fn page(
+    server: &Arc<Server>,
+    params: ThreadListParams,
+) -> Result<ThreadListResponse, Failure> {
+    let provider = default_provider(server).await?;
+    let query = query(params, &provider)?;
+    let page = server.host().store().list(query).await;
+    let page = page.map_err(|error| Failure::internal(error.to_string()))?;
+    let mut data = Vec::with_capacity(page.threads.len());
+    for record in page.threads {
+        let status = status_of(server, &record.id).await;
+        data.push(stored::thread(record, status, &provider));
+    }
+    Ok(ThreadListResponse {
+        data,
+        next_cursor: page.next.map(|cursor| cursor.to_string()),
+    })
+}
+
+fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
+    let after = params.cursor.as_deref().map(Cursor::parse).transpose();
+    let after = after.map_err(|error| Failure::invalid(error.to_string()))?;
+    let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+    let providers = match params.model_providers {
+        None => Some(vec![provider.to_owned()]),
+        Some(any) if any.is_empty() => None,
+        Some(some) => Some(some),
+    };
+    Ok(Query {
+        limit: limit as usize,
+        after,
+        sort: match params.sort_key {
+            None | Some(ThreadSortKey::CreatedAt) => SortKey::Created,
+            Some(ThreadSortKey::UpdatedAt) => SortKey::Updated,
+        },
+        archived: params.archived.unwrap_or_default(),
+        untold_provider: providers
+            .as_ref()
+            .is_some_and(|some| some.iter().any(|name| name == provider)),
+        providers,
+        kinds: kinds(&params.source_kinds.unwrap_or_default()),
+        cwd: params.cwd,
+        search: params.search_term,
+    })
+}
+
+fn kinds(asked: &[ThreadSourceKind]) -> Kinds {
+    if asked.is_empty() {
+        return Kinds::interactive();
+    }
+    let mut kinds = Kinds::default();
+    for kind in asked {
+        match kind {
+            ThreadSourceKind::Cli => kinds.add(&SessionSource::Cli),
+            ThreadSourceKind::Vscode => kinds.add(&SessionSource::VSCode),
+            ThreadSourceKind::Exec => kinds.add(&SessionSource::Exec),
+            ThreadSourceKind::AppServer => kinds.add(&SessionSource::Mcp),
+            ThreadSourceKind::SubAgent => kinds.add_agents(),
+            ThreadSourceKind::SubAgentReview => {
+                kinds.add(&SessionSource::SubAgent(SubAgentSource::Review));
+            }
+            ThreadSourceKind::SubAgentCompact => {
+                kinds.add(&SessionSource::SubAgent(SubAgentSource::Compact));
+            }
+            ThreadSourceKind::SubAgentThreadSpawn => kinds.add_spawned(),
+            ThreadSourceKind::SubAgentOther => kinds.add_labelled(),
+            ThreadSourceKind::Unknown => kinds.add(&SessionSource::Unknown),
+        }
+    }
+    kinds
+}

@@ -1,0 +1,286 @@
+//! `thread/name/set`, `thread/metadata/update`, `getConversationSummary`: what is said about a thread.
+//!
+//! What is said is written to a file for all threads and, where there is one, to the rollout.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ConversationGitInfo, ConversationSummary, GetConversationSummaryParams,
+    GetConversationSummaryResponse, Thread, ThreadMetadataGitInfoUpdateParams,
+    ThreadMetadataUpdateParams, ThreadMetadataUpdateResponse, ThreadNameUpdatedNotification,
+    ThreadSetNameParams, ThreadSetNameResponse,
+};
+use codex_protocol::{EventMsg, GitInfo, ThreadId, ThreadNameUpdatedEvent, Update};
+use codex_rollout::{LineKind, Locks};
+use codex_thread_store::{ThreadRecord, said};
+use jiff::Timestamp;
+
+use super::stored::{self, default_provider, record, status_of};
+use super::{blocking, thread_id};
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::server::Server;
+
+pub(super) async fn set_name(
+    server: &Arc<Server>,
+    params: ThreadSetNameParams,
+    reply: Responder<method::ThreadSetName>,
+) {
+    let outcome = try_set_name(server, &params).await;
+    let done = outcome.as_ref().ok().cloned();
+    reply.reply(outcome.map(|_| ThreadSetNameResponse {}));
+    if let Some(updated) = done {
+        server.broadcast(&Told::ThreadNameUpdated(updated));
+    }
+}
+
+async fn try_set_name(
+    server: &Arc<Server>,
+    params: &ThreadSetNameParams,
+) -> Result<ThreadNameUpdatedNotification, Failure> {
+    let id = thread_id(&params.thread_id)?;
+    let name = params.name.trim().to_owned();
+    if name.is_empty() {
+        return Err(Failure::invalid("thread name must not be empty"));
+    }
+    let subject = Subject::find(server, &id).await?;
+    let path = match &subject {
+        Subject::Unwritten(live) if live.ephemeral => {
+            let message = format!("ephemeral thread does not support names: {id}");
+            return Err(Failure::invalid(message));
+        }
+        Subject::Stored(record) if record.archived => return Err(not_found(&id)),
+        Subject::Stored(record) => Some(record.path.clone()),
+        Subject::Unwritten(_) => None,
+    };
+    let home = server.host().store().home().to_owned();
+    let updated = ThreadNameUpdatedNotification {
+        thread_id: id.to_string(),
+        thread_name: Some(name.clone()),
+    };
+    let line = EventMsg::ThreadNameUpdated(ThreadNameUpdatedEvent {
+        thread_id: id.clone(),
+        thread_name: Some(name.clone()),
+    });
+    let amended = path.clone();
+    let written = blocking(move || {
+        let now = Timestamp::now();
+        codex_rollout::set_name(&home, &id, &name, now)
+            .map_err(|error| Failure::internal(format!("failed to name the thread: {error}")))?;
+        amend(&home, &id, amended, |path| {
+            codex_rollout::amend(path, now, LineKind::EventMsg, &line)
+        });
+        Ok(())
+    });
+    written.await?;
+    touched(server, path);
+    Ok(updated)
+}
+
+pub(super) async fn update(
+    server: &Arc<Server>,
+    params: ThreadMetadataUpdateParams,
+    reply: Responder<method::ThreadMetadataUpdate>,
+) {
+    let outcome = try_update(server, params).await;
+    reply.reply(outcome.map(|thread| ThreadMetadataUpdateResponse { thread }));
+}
+
+async fn try_update(
+    server: &Arc<Server>,
+    params: ThreadMetadataUpdateParams,
+) -> Result<Thread, Failure> {
+    let id = thread_id(&params.thread_id)?;
+    let change = change_of(params.git_info)?;
+    let mut subject = Subject::find(server, &id).await?;
+    let (git, path) = match &mut subject {
+        Subject::Unwritten(live) if live.ephemeral => {
+            let message = format!("ephemeral thread does not support metadata updates: {id}");
+            return Err(Failure::invalid(message));
+        }
+        Subject::Stored(record) => (record.facts.git.clone(), Some(record.path.clone())),
+        Subject::Unwritten(live) => (live.git_info.take().map(stored_git), None),
+    };
+    let git = change(git.unwrap_or_default());
+    let home = server.host().store().home().to_owned();
+    let (thread, amended) = (id.clone(), path.clone());
+    let written = blocking(move || {
+        let now = Timestamp::now();
+        said::say_git(&home, &thread, &git, now).map_err(|error| {
+            Failure::internal(format!(
+                "failed to store the metadata of thread {thread}: {error}"
+            ))
+        })?;
+        amend(&home, &thread, amended, |path| {
+            let Some(mut meta) = codex_rollout::head(path, &thread)? else {
+                return Ok(());
+            };
+            (meta.base_instructions, meta.dynamic_tools) = (None, None);
+            meta.git = Some(git);
+            codex_rollout::amend(path, now, LineKind::SessionMeta, &meta)
+        });
+        Ok(())
+    });
+    written.await?;
+    touched(server, path);
+    match Subject::find(server, &id).await? {
+        Subject::Stored(record) => {
+            let status = status_of(server, &id).await;
+            stored::shown(server, *record, status).await
+        }
+        Subject::Unwritten(live) => Ok(*live),
+    }
+}
+
+/// What is to become of the git facts.
+fn change_of(
+    params: Option<ThreadMetadataGitInfoUpdateParams>,
+) -> Result<impl FnOnce(GitInfo) -> GitInfo, Failure> {
+    let params = params.filter(|params| {
+        let leaves = [&params.sha, &params.branch, &params.origin_url].map(Update::is_leave);
+        leaves != [true; 3]
+    });
+    let params =
+        params.ok_or_else(|| Failure::invalid("gitInfo must include at least one field"))?;
+    let sha = trimmed("sha", params.sha)?;
+    let branch = trimmed("branch", params.branch)?;
+    let origin_url = trimmed("originUrl", params.origin_url)?;
+    Ok(|mut git: GitInfo| {
+        sha.apply(&mut git.commit_hash);
+        branch.apply(&mut git.branch);
+        origin_url.apply(&mut git.repository_url);
+        git
+    })
+}
+
+fn trimmed(member: &str, value: Update<String>) -> Result<Update<String>, Failure> {
+    match value.map(|text| text.trim().to_owned()) {
+        Update::Set(text) if text.is_empty() => {
+            let message = format!("gitInfo.{member} must not be empty");
+            Err(Failure::invalid(message))
+        }
+        value => Ok(value),
+    }
+}
+
+fn stored_git(git: codex_app_server_protocol::v2::GitInfo) -> GitInfo {
+    GitInfo {
+        commit_hash: git.sha,
+        branch: git.branch,
+        repository_url: git.origin_url,
+    }
+}
+
+/// Writes to the rollout too, unless another process does. What is said holds without it, so a failure
+/// is only logged.
+fn amend(
+    home: &Path,
+    id: &ThreadId,
+    path: Option<PathBuf>,
+    write: impl FnOnce(&Path) -> io::Result<()>,
+) {
+    let is_ours = Locks::of_home(home).other_holder(id).is_none();
+    let Some(path) = path.filter(|_| is_ours) else {
+        return;
+    };
+    if let Err(error) = write(&path) {
+        tracing::warn!(path = %path.display(), %error, "a rollout does not say what was said of it");
+    }
+}
+
+fn touched(server: &Server, path: Option<PathBuf>) {
+    if let Some(path) = path {
+        server.host().store().touched(&path);
+    }
+}
+
+/// The thread that something is said of.
+enum Subject {
+    Stored(Box<ThreadRecord>),
+    /// It is loaded and has no file, or none yet.
+    Unwritten(Box<Thread>),
+}
+
+impl Subject {
+    async fn find(server: &Server, id: &ThreadId) -> Result<Self, Failure> {
+        let live = match server.thread(id.as_str()) {
+            Some(thread) => thread.describe().await,
+            None => None,
+        };
+        if let Some(record) = record(server, id).await? {
+            return Ok(Self::Stored(Box::new(record)));
+        }
+        let mut thread = live.ok_or_else(|| not_found(id))?.thread;
+        stored::add_said(server, &mut thread).await;
+        Ok(Self::Unwritten(Box::new(thread)))
+    }
+}
+
+fn not_found(id: &ThreadId) -> Failure {
+    Failure::invalid(format!("thread not found: {id}"))
+}
+
+pub(super) async fn summarise(
+    server: &Arc<Server>,
+    params: GetConversationSummaryParams,
+    reply: Responder<method::GetConversationSummary>,
+) {
+    let outcome = summary(server, params).await;
+    reply.reply(outcome.map(|summary| GetConversationSummaryResponse { summary }));
+}
+
+async fn summary(
+    server: &Arc<Server>,
+    params: GetConversationSummaryParams,
+) -> Result<ConversationSummary, Failure> {
+    let record = match params {
+        GetConversationSummaryParams::ConversationId { conversation_id } => {
+            let id = thread_id(conversation_id.as_str())?;
+            let found = record(server, &id).await?;
+            let missing = || format!("no rollout found for conversation id {id}");
+            found.ok_or_else(|| Failure::invalid(missing()))?
+        }
+        GetConversationSummaryParams::RolloutPath { rollout_path } => {
+            let path = server.host().store().home().join(rollout_path);
+            blocking(move || {
+                codex_thread_store::read_record(&path).map_err(|error| {
+                    let path = path.display();
+                    let message =
+                        format!("failed to load conversation summary from {path}: {error}");
+                    Failure::internal(message)
+                })
+            })
+            .await?
+        }
+    };
+    let provider = default_provider(server).await?;
+    let facts = record.facts;
+    Ok(ConversationSummary {
+        conversation_id: record.id,
+        path: record.path.display().to_string(),
+        preview: facts.preview.unwrap_or_default(),
+        timestamp: time(facts.created_at),
+        updated_at: time(record.updated_at),
+        model_provider: facts.provider.unwrap_or(provider),
+        cwd: facts.cwd,
+        cli_version: facts.cli_version,
+        source: facts.source,
+        git_info: facts
+            .git
+            .and_then(stored::git_info)
+            .map(|git| ConversationGitInfo {
+                sha: git.sha,
+                branch: git.branch,
+                origin_url: git.origin_url,
+            }),
+    })
+}
+
+fn time(seconds: i64) -> Option<String> {
+    let time = Timestamp::from_second(seconds).ok();
+    time.filter(|_| seconds != 0).map(|time| time.to_string())
+}

@@ -1,0 +1,287 @@
+//! From the lines of a rollout to what lists need of it.
+//!
+//! Most lines say nothing of that and are told by their first bytes, without reading them as JSON.
+
+use std::borrow::Cow;
+
+use codex_protocol::{GitInfo, RawRolloutLine, SessionSource, ThreadId};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::record::Facts;
+
+/// Stands before what the user asks, when a client puts context in front of it.
+const REQUEST_HEADING: &str = "## My request for Codex:";
+/// The preview of a message that has no text.
+const IMAGE: &str = "[Image]";
+
+/// Takes lines in and knows what they said.
+pub(crate) struct Digest<'a> {
+    pub(crate) thread: &'a ThreadId,
+    pub(crate) facts: Facts,
+    /// Whether the line was there that says what the thread is.
+    pub(crate) has_meta: bool,
+}
+
+impl Digest<'_> {
+    /// Whether everything is known that stands at the head of a file.
+    pub(crate) fn has_head(&self) -> bool {
+        self.has_meta && self.facts.preview.is_some()
+    }
+
+    pub(crate) fn line(&mut self, line: &[u8]) {
+        match kind_of(line) {
+            Kind::Meta => self.with(line, Self::meta),
+            Kind::Context => self.with(line, Self::context),
+            Kind::UserMessage if self.facts.preview.is_none() || self.wants_title() => {
+                self.with(line, Self::user_message);
+            }
+            Kind::Name => self.with(line, Self::name),
+            Kind::UserMessage | Kind::Other => {}
+        }
+    }
+
+    fn with<'l, P: Deserialize<'l>>(&mut self, line: &'l [u8], take: fn(&mut Self, P)) {
+        if let Ok(Payload { payload }) = serde_json::from_slice(line) {
+            take(self, payload);
+        }
+    }
+
+    fn meta(&mut self, meta: Meta) {
+        let is_own = meta.id == *self.thread;
+        if self.has_meta {
+            // Said later of the same thread: its repository. Others come with forks.
+            if is_own {
+                self.facts.git = meta.git;
+            }
+            return;
+        }
+        self.has_meta = true;
+        let created: Option<Timestamp> = meta.timestamp.parse().ok();
+        let facts = &mut self.facts;
+        facts.created_at = created.map_or(0, Timestamp::as_second);
+        facts.cwd = meta.cwd;
+        facts.cli_version = meta.cli_version;
+        facts.source = match meta.source {
+            None => SessionSource::default(),
+            Some(source) => serde_json::from_value(source).unwrap_or(SessionSource::Unknown),
+        };
+        facts.nickname = meta.agent_nickname;
+        facts.role = meta.agent_role;
+        facts.forked_from = meta.forked_from_id;
+        facts.provider = meta.model_provider;
+        facts.git = meta.git;
+    }
+
+    fn context(&mut self, context: Context) {
+        self.facts.model = Some(context.model);
+        self.facts.effort = context.effort;
+    }
+
+    fn user_message(&mut self, message: UserMessage<'_>) {
+        let text = preview_of(&message.message);
+        let images = message.images.as_ref().map_or(0, Vec::len) + message.local_images.len();
+        match &self.facts.preview {
+            None if !text.is_empty() => self.facts.preview = Some(text.to_owned()),
+            None if images > 0 => self.facts.preview = Some(IMAGE.to_owned()),
+            Some(_) if !text.is_empty() => self.facts.title = Some(text.to_owned()),
+            _ => {}
+        }
+    }
+
+    /// Whether the first message had no text, and there was none since.
+    fn wants_title(&self) -> bool {
+        self.facts.title.is_none() && self.facts.preview.as_deref() == Some(IMAGE)
+    }
+
+    fn name(&mut self, name: Name) {
+        if name.thread_id == *self.thread {
+            self.facts.logged_name = name.thread_name;
+        }
+    }
+}
+
+/// What is shown of a message.
+#[must_use]
+pub fn preview_of(message: &str) -> &str {
+    let text = message.split_once(REQUEST_HEADING);
+    text.map_or(message, |(_, request)| request).trim()
+}
+
+#[derive(Deserialize)]
+struct Payload<P> {
+    payload: P,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    id: ThreadId,
+    #[serde(default)]
+    timestamp: String,
+    #[serde(default)]
+    cwd: String,
+    #[serde(default)]
+    cli_version: String,
+    source: Option<Value>,
+    agent_nickname: Option<String>,
+    #[serde(alias = "agent_type")]
+    agent_role: Option<String>,
+    forked_from_id: Option<ThreadId>,
+    model_provider: Option<String>,
+    git: Option<GitInfo>,
+}
+
+#[derive(Deserialize)]
+struct Context {
+    model: String,
+    effort: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct UserMessage<'a> {
+    #[serde(borrow)]
+    message: Cow<'a, str>,
+    images: Option<Vec<IgnoredAny>>,
+    #[serde(default)]
+    local_images: Vec<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Name {
+    thread_id: ThreadId,
+    thread_name: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Meta,
+    Context,
+    UserMessage,
+    Name,
+    Other,
+}
+
+impl Kind {
+    fn new(kind: &str, event: &str) -> Self {
+        match (kind, event) {
+            ("session_meta", _) => Self::Meta,
+            ("turn_context", _) => Self::Context,
+            ("event_msg", "user_message") => Self::UserMessage,
+            ("event_msg", "thread_name_updated") => Self::Name,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What a line is about. One whose members come in the usual order is told by its first bytes.
+fn kind_of(line: &[u8]) -> Kind {
+    if let Some(kind) = usual_kind(line) {
+        return kind;
+    }
+    let raw = std::str::from_utf8(line).ok().map(RawRolloutLine::read);
+    match raw {
+        Some(Ok(raw)) => Kind::new(&raw.kind, &raw.payload_type().unwrap_or_default()),
+        _ => Kind::Other,
+    }
+}
+
+fn usual_kind(line: &[u8]) -> Option<Kind> {
+    let rest = line.strip_prefix(b"{\"timestamp\":\"")?;
+    let (_, rest) = until_quote(rest)?;
+    let (kind, rest) = until_quote(rest.strip_prefix(b",\"type\":\"")?)?;
+    if kind != "event_msg" {
+        return Some(Kind::new(kind, ""));
+    }
+    let (event, _) = until_quote(rest.strip_prefix(b",\"payload\":{\"type\":\"")?)?;
+    Some(Kind::new(kind, event))
+}
+
+fn until_quote(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = memchr::memchr(b'"', bytes)?;
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    Some((text, &bytes[end + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn digest(lines: &[Value]) -> Facts {
+        let thread = ThreadId("a".to_owned());
+        let mut digest = Digest {
+            thread: &thread,
+            facts: Facts::default(),
+            has_meta: false,
+        };
+        for line in lines {
+            digest.line(line.to_string().as_bytes());
+        }
+        digest.facts
+    }
+
+    fn line(kind: &str, payload: &Value) -> Value {
+        json!({"timestamp": "t", "type": kind, "payload": payload})
+    }
+
+    fn meta(id: &str, git: &Value) -> Value {
+        let at = "2026-03-01T10:00:00.5Z";
+        line(
+            "session_meta",
+            &json!({"id": id, "timestamp": at, "cwd": "/w", "git": git}),
+        )
+    }
+
+    fn said(message: &str, images: &[&str]) -> Value {
+        line(
+            "event_msg",
+            &json!({"type": "user_message", "message": message, "images": images}),
+        )
+    }
+
+    #[test]
+    fn the_first_message_is_the_preview() {
+        let facts = digest(&[
+            meta("a", &json!(null)),
+            said("  ", &[]),
+            said(&format!("context\n{REQUEST_HEADING}\n do it \n"), &[]),
+            said("more", &[]),
+        ]);
+        assert_eq!(facts.preview.as_deref(), Some("do it"));
+        assert_eq!((facts.title, facts.created_at), (None, 1_772_359_200));
+    }
+
+    #[test]
+    fn a_picture_is_shown_as_such_until_there_is_text() {
+        let facts = digest(&[said("", &["data:"]), said("text", &[]), said("more", &[])]);
+        assert_eq!(facts.preview.as_deref(), Some(IMAGE));
+        assert_eq!(facts.title.as_deref(), Some("text"));
+    }
+
+    #[test]
+    fn what_is_said_later_of_the_repository_counts() {
+        let branch = |name: &str| json!({"branch": name});
+        let git = |lines: &[Value]| digest(lines).git.and_then(|git| git.branch);
+        let first = meta("a", &branch("one"));
+        let other = meta("b", &branch("other"));
+        assert_eq!(git(&[first.clone(), other]).as_deref(), Some("one"));
+        assert_eq!(
+            git(&[first.clone(), meta("a", &branch("two"))]).as_deref(),
+            Some("two")
+        );
+        assert_eq!(git(&[first, meta("a", &json!(null))]), None);
+    }
+
+    #[test]
+    fn lines_are_told_by_their_first_bytes_or_else_read() {
+        let usual = br#"{"timestamp":"t","type":"event_msg","payload":{"type":"user_message""#;
+        assert_eq!(usual_kind(usual), Some(Kind::UserMessage));
+        let unusual = br#"{"type":"event_msg","payload":{"message":"m","type":"user_message"},"timestamp":"t"}"#;
+        assert_eq!(usual_kind(unusual), None);
+        assert_eq!(kind_of(unusual), Kind::UserMessage);
+        assert_eq!(kind_of(b"garbage"), Kind::Other);
+    }
+}

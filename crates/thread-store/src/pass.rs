@@ -1,0 +1,104 @@
+//! A pass over all folders, newest first, in slices.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Instant;
+
+use codex_rollout::{ARCHIVED, SESSIONS, day_folders};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use crate::database::Database;
+use crate::folder::FolderWork;
+
+/// So many of the newest days come before the archive, which comes before the rest.
+const NEWEST: usize = 3;
+
+/// A pass that is under way.
+pub(crate) struct Pass {
+    pub(crate) began: Instant,
+    /// What is to be done, the next one last.
+    folders: Vec<String>,
+    current: Option<FolderWork>,
+    /// No thread in use that was created at this time or later is unknown.
+    floor: i64,
+}
+
+impl Pass {
+    pub(crate) fn begin(home: &Path, database: &Database) -> rusqlite::Result<Self> {
+        let days = day_folders(home);
+        let mut folders: Vec<String> = days
+            .iter()
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect();
+        folders.insert(NEWEST.min(folders.len()), ARCHIVED.to_owned());
+        let there: HashSet<&String> = folders.iter().collect();
+        let gone: Vec<String> = database
+            .folders()?
+            .into_iter()
+            .filter(|folder| !there.contains(folder))
+            .collect();
+        folders.extend(gone);
+        folders.reverse();
+        Ok(Self {
+            began: Instant::now(),
+            folders,
+            current: None,
+            floor: i64::MAX,
+        })
+    }
+
+    /// Works until the pass is over, which it answers, or out of time.
+    pub(crate) fn work(
+        &mut self,
+        home: &Path,
+        database: &Database,
+        deadline: Instant,
+    ) -> rusqlite::Result<bool> {
+        // Many folders are unchanged: one transaction for those that are not.
+        database.atomically(|| {
+            loop {
+                let mut work = match self.current.take() {
+                    Some(work) => work,
+                    None => match self.folders.pop() {
+                        Some(folder) => FolderWork::start(home, database, &folder)?,
+                        None => return Ok(true),
+                    },
+                };
+                if !work.work(home, database, deadline)? {
+                    self.current = Some(work);
+                    return Ok(false);
+                }
+                if let Some(floor) = floor_of(work.folder()) {
+                    self.floor = floor;
+                }
+                if Instant::now() > deadline {
+                    return Ok(false);
+                }
+            }
+        })
+    }
+
+    pub(crate) fn floor(&self) -> i64 {
+        self.floor
+    }
+}
+
+/// Threads in older folders than this one were created before this time, wherever on earth.
+fn floor_of(folder: &str) -> Option<i64> {
+    let day = folder.strip_prefix(SESSIONS)?.strip_prefix('/')?;
+    let date = Date::strptime("%Y/%m/%d", day).ok()?;
+    let noon = date.at(12, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?;
+    Some(noon.timestamp().as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_folders_hold_older_threads() {
+        assert_eq!(floor_of("sessions/2026/03/01"), Some(1_772_366_400));
+        assert_eq!(floor_of(ARCHIVED), None);
+    }
+}

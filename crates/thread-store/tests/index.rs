@@ -1,0 +1,274 @@
+//! The index over a home folder: lists, look-ups, and what it does when files change behind its back.
+
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use codex_protocol::{GitInfo, SessionSource, ThreadId};
+use codex_thread_store::{Cursor, FILE_NAME, Kinds, Query, SortKey, Store, ThreadRecord, said};
+use jiff::Timestamp;
+use serde_json::json;
+
+/// A home folder and the index over it.
+struct Home {
+    folder: tempfile::TempDir,
+    store: Store,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        Self { folder, store }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes the `number`th thread, which is the newer the greater the number.
+    fn thread(&self, number: u32, cwd: &str, text: &str) -> (ThreadId, PathBuf) {
+        let at = Timestamp::from_second(1_772_359_200 + i64::from(number) * 3600).unwrap();
+        let id = ThreadId::parse(&format!("0195f0a0-7b1c-7000-8000-{number:012x}")).unwrap();
+        let day = at.strftime("sessions/%Y/%m/%d").to_string();
+        let name = format!("rollout-{}-{id}.jsonl", at.strftime("%Y-%m-%dT%H-%M-%S"));
+        let folder = self.path().join(day);
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(name);
+        let meta = json!({"id": id, "timestamp": at, "cwd": cwd, "originator": "test",
+            "cli_version": "1", "source": "vscode", "model_provider": "mock",
+            "git": {"branch": "main"}});
+        let said = json!({"type": "user_message", "message": text});
+        let lines = [
+            line(at, "session_meta", &meta),
+            line(at, "event_msg", &said),
+        ];
+        fs::write(&path, lines.concat()).unwrap();
+        (id, path)
+    }
+
+    async fn list(&self, query: &Query) -> Vec<ThreadRecord> {
+        self.store.list(query.clone()).await.unwrap().threads
+    }
+
+    async fn ids(&self, query: &Query) -> Vec<ThreadId> {
+        let threads = self.list(query).await;
+        threads.into_iter().map(|thread| thread.id).collect()
+    }
+
+    async fn previews(&self, query: &Query) -> Vec<String> {
+        let threads = self.list(query).await;
+        let preview = |thread: ThreadRecord| thread.facts.preview.unwrap();
+        threads.into_iter().map(preview).collect()
+    }
+}
+
+fn line(at: Timestamp, kind: &str, payload: &serde_json::Value) -> String {
+    let line = json!({"timestamp": at, "type": kind, "payload": payload});
+    format!("{line}\n")
+}
+
+fn query() -> Query {
+    Query {
+        limit: 10,
+        after: None,
+        sort: SortKey::Created,
+        archived: false,
+        providers: None,
+        untold_provider: false,
+        kinds: Kinds::interactive(),
+        cwd: None,
+        search: None,
+    }
+}
+
+fn append(path: &Path, text: &str) {
+    let mut content = fs::read(path).unwrap();
+    content.extend_from_slice(text.as_bytes());
+    fs::write(path, content).unwrap();
+}
+
+#[tokio::test]
+async fn pages_come_newest_first_and_every_thread_once() {
+    let home = Home::new();
+    let mut expected: Vec<ThreadId> = (0..57).map(|n| home.thread(n, "/w", "hi").0).collect();
+    expected.reverse();
+    let mut found = Vec::new();
+    let mut page = query();
+    loop {
+        let answer = home.store.list(page.clone()).await.unwrap();
+        found.extend(answer.threads.into_iter().map(|thread| thread.id));
+        if found.len() == 20 {
+            // One that comes meanwhile does not shift what follows.
+            home.thread(99, "/w", "new");
+        }
+        match answer.next {
+            Some(next) => page.after = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
+async fn filters_combine() {
+    let home = Home::new();
+    home.thread(1, "/a", "alpha task");
+    home.thread(2, "/b/", "beta task");
+    home.thread(3, "/b", "gamma work");
+    let previews = async |query: Query| home.previews(&query).await;
+    let cwd = |cwd: &str| Query {
+        cwd: Some(cwd.to_owned()),
+        ..query()
+    };
+    assert_eq!(previews(cwd("/b")).await, ["gamma work", "beta task"]);
+    assert_eq!(previews(cwd("/b//")).await.len(), 2);
+    assert_eq!(previews(cwd("/nowhere")).await.len(), 0);
+    let search = Query {
+        search: Some("task".to_owned()),
+        ..cwd("/b")
+    };
+    assert_eq!(previews(search).await, ["beta task"]);
+    let provider = |name: &str| Query {
+        providers: Some(vec![name.to_owned()]),
+        ..query()
+    };
+    assert_eq!(previews(provider("mock")).await.len(), 3);
+    assert_eq!(previews(provider("other")).await.len(), 0);
+    let mut kinds = Kinds::default();
+    kinds.add(&SessionSource::Exec);
+    kinds.add_agents();
+    assert_eq!(previews(Query { kinds, ..query() }).await.len(), 0);
+}
+
+#[tokio::test]
+async fn what_others_write_shows_at_once() {
+    let home = Home::new();
+    let (old, old_path) = home.thread(1, "/w", "old");
+    let (new, new_path) = home.thread(2, "/w", "new");
+    assert_eq!(home.ids(&query()).await, [new.clone(), old.clone()]);
+    let updated = Query {
+        sort: SortKey::Updated,
+        ..query()
+    };
+    let later = SystemTime::now() + Duration::from_secs(100);
+    let file = fs::File::options().append(true).open(&old_path).unwrap();
+    file.set_modified(later).unwrap();
+    assert_eq!(home.ids(&updated).await, [old.clone(), new.clone()]);
+    fs::remove_file(new_path).unwrap();
+    assert_eq!(home.ids(&query()).await, [old.clone()]);
+    assert_eq!(home.store.get(&new).await.unwrap(), None);
+    let (newest, _) = home.thread(3, "/w", "newest");
+    assert_eq!(home.ids(&query()).await, [newest, old]);
+}
+
+#[tokio::test]
+async fn archived_threads_are_a_list_of_their_own() {
+    let home = Home::new();
+    let (id, path) = home.thread(1, "/w", "one");
+    let (other, _) = home.thread(2, "/w", "two");
+    let archived = Query {
+        archived: true,
+        ..query()
+    };
+    home.store.settle().await.unwrap();
+    let moved = codex_rollout::archive(home.path(), &path, &id).unwrap();
+    home.store.touched(&path);
+    home.store.touched(&moved);
+    assert_eq!(home.ids(&query()).await, [other]);
+    assert_eq!(home.ids(&archived).await, [id.clone()]);
+    let record = home.store.get(&id).await.unwrap().unwrap();
+    assert!(record.archived && record.path == moved);
+}
+
+#[tokio::test]
+async fn what_was_said_outlives_the_index() {
+    let home = Home::new();
+    let (id, path) = home.thread(1, "/w", "one");
+    let at = Timestamp::UNIX_EPOCH;
+    let git = GitInfo {
+        branch: Some("topic".to_owned()),
+        ..GitInfo::default()
+    };
+    let check = async |store: &Store| {
+        let record = store.get(&id).await.unwrap().unwrap();
+        assert_eq!(record.name.as_deref(), Some("A name"));
+        assert_eq!(record.facts.git.as_ref(), Some(&git));
+    };
+    home.store.settle().await.unwrap();
+    codex_rollout::set_name(home.path(), &id, "A name", at).unwrap();
+    said::say_git(home.path(), &id, &git, at).unwrap();
+    check(&home.store).await;
+    for name in [FILE_NAME, "thread-index-1.sqlite-wal"] {
+        let _ = fs::remove_file(home.path().join(name));
+    }
+    check(&Store::new(home.path())).await;
+
+    // So it does in the log alone.
+    for name in ["session_index.jsonl", "thread_metadata.jsonl", FILE_NAME] {
+        let _ = fs::remove_file(home.path().join(name));
+    }
+    let meta = json!({"id": id, "git": git});
+    let name = json!({"type": "thread_name_updated", "thread_id": id, "thread_name": "A name"});
+    append(&path, &line(at, "session_meta", &meta));
+    append(&path, &line(at, "event_msg", &name));
+    let _ = fs::remove_file(home.path().join("thread-index-1.sqlite-wal"));
+    check(&Store::new(home.path())).await;
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_set_aside() {
+    let home = Home::new();
+    let (id, _) = home.thread(1, "/w", "one");
+    fs::write(home.path().join(FILE_NAME), vec![b'x'; 10_000]).unwrap();
+    assert_eq!(home.ids(&query()).await, [id]);
+    assert!(home.path().join("thread-index-1.sqlite.damaged").exists());
+}
+
+#[tokio::test]
+async fn a_home_that_cannot_be_written_is_listed_from_memory() {
+    let home = Home::new();
+    let (id, _) = home.thread(1, "/w", "one");
+    // A folder where the file should be: no permission to change helps the super-user's tests.
+    fs::create_dir(home.path().join(FILE_NAME)).unwrap();
+    assert_eq!(home.ids(&query()).await, [id]);
+}
+
+#[tokio::test]
+async fn odd_files_harm_no_others() {
+    let home = Home::new();
+    let (id, path) = home.thread(1, "/w", "one");
+    let folder = path.parent().unwrap();
+    let odd = |number: u8| {
+        folder.join(format!(
+            "rollout-2026-03-01T11-00-00-0195f0a0-7b1c-7000-8000-{number:012x}.jsonl"
+        ))
+    };
+    fs::write(odd(0xa0), "").unwrap();
+    let garbage: Vec<u8> = (0..100_000_u32).map(|n| (n * 7 % 251) as u8).collect();
+    fs::write(odd(0xa1), garbage).unwrap();
+    fs::create_dir(odd(0xa2)).unwrap();
+    let sparse = fs::File::create(odd(0xa3)).unwrap();
+    sparse.set_len(2 << 30).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", odd(0xa4)).unwrap();
+    std::os::unix::fs::symlink("nowhere", odd(0xa5)).unwrap();
+    fs::write(folder.join("rollout-x.jsonl"), "").unwrap();
+    assert_eq!(home.ids(&query()).await, [id]);
+    let odd_one = ThreadId::parse("0195f0a0-7b1c-7000-8000-0000000000a3").unwrap();
+    assert_eq!(home.store.get(&odd_one).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_cursor_that_points_nowhere_is_a_place_all_the_same() {
+    let home = Home::new();
+    let (old, _) = home.thread(1, "/w", "one");
+    home.thread(5, "/w", "two");
+    let text = "2026-03-01T12:00:00Z|0195f0a0-7b1c-7000-8000-ffffffffffff";
+    let page = Query {
+        after: Some(Cursor::parse(text).unwrap()),
+        ..query()
+    };
+    assert_eq!(home.ids(&page).await, [old]);
+}

@@ -1,0 +1,247 @@
+//! Threads on disk through the built server: lists, names, the archive, two processes, crashes.
+
+use std::fs;
+use std::path::Path;
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How often the server is killed; `CODEX_CRASHES` says otherwise.
+const CRASHES: usize = 6;
+
+/// The most turns of a test.
+const TURNS: usize = 1000;
+
+/// Answers every turn with a message of its own.
+async fn model() -> ModelServer {
+    let answer = |number| {
+        let events = json!(sse::text("done")).to_string();
+        let events = events.replace("\"msg\"", &format!("\"msg-{number}\""));
+        let events: Vec<Value> = serde_json::from_str(&events).unwrap();
+        HttpReply::stream(&events)
+    };
+    ModelServer::start((0..TURNS).map(answer)).await.unwrap()
+}
+
+fn home(model: &ModelServer) -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let config = format!(
+        "model = \"scripted\"\nmodel_provider = \"scripted\"\nsandbox_mode = \"danger-full-access\"\n\
+         [model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{}\"\n\
+         wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n",
+        model.base_url()
+    );
+    fs::write(home.path().join("config.toml"), config).unwrap();
+    home
+}
+
+async fn server(home: &Path) -> AppServer {
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home).unwrap();
+    let client = json!({ "name": "tests", "version": "1" });
+    let params = json!({ "clientInfo": client });
+    server.call("initialize", params).await.unwrap();
+    server
+}
+
+/// What a request that must succeed answers.
+async fn call(server: &mut AppServer, method: &str, params: Value) -> Value {
+    let mut reply = server.call(method, params).await.unwrap();
+    assert!(reply.get("error").is_none(), "{method}: {reply}");
+    reply["result"].take()
+}
+
+/// The message of a request that must be refused.
+async fn refused(server: &mut AppServer, method: &str, params: Value) -> String {
+    let reply = server.call(method, params).await.unwrap();
+    let message = reply["error"]["message"].as_str();
+    message.unwrap_or_else(|| panic!("{reply}")).to_owned()
+}
+
+async fn turn(server: &mut AppServer, thread: &str, text: &str) {
+    let input = json!([{ "type": "text", "text": text }]);
+    let params = json!({ "threadId": thread, "input": input });
+    call(server, "turn/start", params).await;
+    server.wait_for("turn/completed").await.unwrap();
+}
+
+async fn thread(server: &mut AppServer, text: &str) -> String {
+    let started = call(server, "thread/start", json!({})).await;
+    let id = started["thread"]["id"].as_str().unwrap().to_owned();
+    turn(server, &id, text).await;
+    id
+}
+
+async fn previews(server: &mut AppServer, params: Value) -> Vec<String> {
+    let page = call(server, "thread/list", params).await;
+    let threads = page["data"].as_array().unwrap();
+    let preview = |thread: &Value| thread["preview"].as_str().unwrap().to_owned();
+    threads.iter().map(preview).collect()
+}
+
+#[tokio::test]
+async fn threads_are_listed_named_archived_and_deleted() {
+    let model = model().await;
+    let home = home(&model);
+    let mut server = server(home.path()).await;
+    let one = thread(&mut server, "alpha task").await;
+    let two = thread(&mut server, "beta task").await;
+    let id = |id: &str| json!({ "threadId": id });
+
+    call(&mut server, "thread/archive", id(&one)).await;
+    let told = server.wait_for("thread/archived").await.unwrap();
+    assert_eq!(told["params"]["threadId"], json!(one));
+    assert_eq!(previews(&mut server, json!({})).await, ["beta task"]);
+    let archived = json!({ "archived": true });
+    assert_eq!(previews(&mut server, archived).await, ["alpha task"]);
+    let read = json!({ "threadId": one, "includeTurns": true });
+    let read = call(&mut server, "thread/read", read).await;
+    assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
+    call(&mut server, "thread/unarchive", id(&one)).await;
+    server.wait_for("thread/unarchived").await.unwrap();
+
+    let name = json!({ "threadId": two, "name": " A name " });
+    call(&mut server, "thread/name/set", name).await;
+    let told = server.wait_for("thread/name/updated").await.unwrap();
+    assert_eq!(told["params"]["threadName"], "A name");
+    let git = json!({ "threadId": two, "gitInfo": { "branch": "topic", "sha": null } });
+    let updated = call(&mut server, "thread/metadata/update", git).await;
+    assert_eq!(updated["thread"]["gitInfo"]["branch"], "topic");
+    let empty = json!({ "threadId": two, "gitInfo": {} });
+    let message = refused(&mut server, "thread/metadata/update", empty).await;
+    assert_eq!(message, "gitInfo must include at least one field");
+
+    call(&mut server, "thread/delete", id(&one)).await;
+    server.wait_for("thread/deleted").await.unwrap();
+    assert_eq!(previews(&mut server, json!({})).await, ["beta task"]);
+    server.finish().await.unwrap();
+
+    // The index can go: nothing that was said is lost.
+    for file in fs::read_dir(home.path()).unwrap().flatten() {
+        if file.file_name().to_string_lossy().contains("sqlite") {
+            fs::remove_file(file.path()).unwrap();
+        }
+    }
+    let mut server = self::server(home.path()).await;
+    let read = call(&mut server, "thread/read", id(&two)).await;
+    assert_eq!(read["thread"]["name"], "A name");
+    assert_eq!(read["thread"]["gitInfo"]["branch"], "topic");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn one_process_writes_a_thread_at_a_time() {
+    let model = model().await;
+    let home = home(&model);
+    let mut first = server(home.path()).await;
+    let mut second = server(home.path()).await;
+    let id = thread(&mut first, "hello").await;
+    let resumed = call(&mut second, "thread/resume", json!({ "threadId": id })).await;
+    assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 1);
+    let input = json!([{ "type": "text", "text": "me too" }]);
+    let params = json!({ "threadId": id, "input": input });
+    let message = refused(&mut second, "turn/start", params.clone()).await;
+    assert!(
+        message.contains("in use by another process (pid "),
+        "{message}"
+    );
+    let message = refused(&mut second, "thread/archive", json!({ "threadId": id })).await;
+    assert!(
+        message.contains("in use by another process (pid "),
+        "{message}"
+    );
+    first.finish().await.unwrap();
+    turn(&mut second, &id, "now").await;
+    second.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_process_that_was_overtaken_does_not_go_on_from_what_it_remembers() {
+    let model = model().await;
+    let home = home(&model);
+    let mut first = server(home.path()).await;
+    let id = thread(&mut first, "hello").await;
+    first.finish().await.unwrap();
+    let mut second = server(home.path()).await;
+    call(&mut second, "thread/resume", json!({ "threadId": id })).await;
+    let mut third = server(home.path()).await;
+    call(&mut third, "thread/resume", json!({ "threadId": id })).await;
+    turn(&mut third, &id, "meanwhile").await;
+    third.finish().await.unwrap();
+    let input = json!([{ "type": "text", "text": "late" }]);
+    let params = json!({ "threadId": id, "input": input });
+    let message = refused(&mut second, "turn/start", params).await;
+    assert!(
+        message.contains("was changed by another process"),
+        "{message}"
+    );
+    second.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_folder_that_vanishes_is_told_and_harms_no_other_thread() {
+    let model = model().await;
+    let home = home(&model);
+    let mut server = server(home.path()).await;
+    let gone = thread(&mut server, "gone").await;
+    fs::remove_dir_all(home.path().join("sessions")).unwrap();
+    let read = json!({ "threadId": gone, "includeTurns": true });
+    refused(&mut server, "thread/read", read).await;
+    assert_eq!(previews(&mut server, json!({})).await, [""; 0]);
+    thread(&mut server, "next").await;
+    assert_eq!(previews(&mut server, json!({})).await, ["next"]);
+    server.finish().await.unwrap();
+}
+
+/// What was reported complete is on disk, however the server ends: it is killed in the middle of
+/// turns, each time a little later.
+#[tokio::test]
+async fn turns_that_were_reported_complete_survive_a_crash() {
+    let model = model().await;
+    let home = home(&model);
+    let crashes = std::env::var("CODEX_CRASHES").ok();
+    let crashes = crashes
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(CRASHES);
+    let mut threads: Vec<(String, usize)> = Vec::new();
+    for crash in 0..crashes {
+        let mut server = server(home.path()).await;
+        if crash % 3 == 0 {
+            threads.push((thread(&mut server, "first").await, 1));
+        } else if let Some((id, _)) = threads.last() {
+            call(&mut server, "thread/resume", json!({ "threadId": id })).await;
+        }
+        let (id, complete) = threads.last_mut().unwrap();
+        for number in 0..crash % 4 {
+            turn(&mut server, id, &format!("turn {number}")).await;
+            *complete += 1;
+        }
+        let input = json!([{ "type": "text", "text": "cut off" }]);
+        let params = json!({ "threadId": id, "input": input });
+        let request = json!({ "id": 999, "method": "turn/start", "params": params });
+        server.send(&request).await.unwrap();
+        // Each time it comes so many messages further. The last turn may have ended: then it counts.
+        for _ in 0..crash * 7 % 12 {
+            let message = server.receive().await.unwrap();
+            if message["method"] == "turn/completed" {
+                *complete += 1;
+                break;
+            }
+        }
+        server.kill().await.unwrap();
+    }
+    let mut server = server(home.path()).await;
+    let listed = call(&mut server, "thread/list", json!({ "limit": 100 })).await;
+    assert_eq!(listed["data"].as_array().unwrap().len(), threads.len());
+    for (id, complete) in threads {
+        let read = json!({ "threadId": id, "includeTurns": true });
+        let read = call(&mut server, "thread/read", read).await;
+        let turns = read["thread"]["turns"].as_array().unwrap().clone();
+        let whole = turns.iter().filter(|turn| {
+            let items = turn["items"].as_array().unwrap();
+            turn["status"] == "completed" && items.len() == 2
+        });
+        assert!(whole.count() >= complete, "{id}: {complete} of {turns:#?}");
+    }
+    server.finish().await.unwrap();
+}
