@@ -19,3 +19,7 @@ write-scenario-schema:
 # The time to read and to write the largest and the most frequent message.
 bench-messages:
     cargo bench --quiet -p codex-app-server-protocol --bench messages
+
+# The time that lists of threads take; CODEX names the binary.
+bench-thread-lists:
+    benches/thread_lists.py codex=${CODEX:-target/release/codex}

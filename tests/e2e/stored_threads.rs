@@ -193,6 +193,39 @@ async fn a_folder_that_vanishes_is_told_and_harms_no_other_thread() {
     server.finish().await.unwrap();
 }
 
+#[tokio::test]
+async fn the_doctor_names_what_is_wrong_and_changes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("sessions/2026/03/01");
+    fs::create_dir_all(&folder).unwrap();
+    let name = "rollout-2026-03-01T11-00-00-0195f0a0-7b1c-7000-8000-0000000000a0.jsonl";
+    fs::write(folder.join(name), "no rollout").unwrap();
+    let examine = || {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_codex"))
+            .args(["doctor", "--json"])
+            .env("CODEX_HOME", home.path())
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let checks = report["checks"].as_array().unwrap().clone();
+        let state = move |check: &str| {
+            let of = checks.iter().find(|found| found["check"] == check).unwrap();
+            of["state"].as_str().unwrap().to_owned()
+        };
+        (output.status.code(), state)
+    };
+    let (code, state) = examine();
+    assert_eq!(
+        (code, &*state("rollouts"), &*state("home")),
+        (Some(0), "warning", "ok")
+    );
+    let entries = fs::read_dir(home.path()).unwrap();
+    assert_eq!(entries.count(), 1);
+    fs::write(home.path().join("config.toml"), "model = ").unwrap();
+    let (code, state) = examine();
+    assert_eq!((code, &*state("configuration")), (Some(1), "error"));
+}
+
 /// What was reported complete is on disk, however the server ends: it is killed in the middle of
 /// turns, each time a little later.
 #[tokio::test]

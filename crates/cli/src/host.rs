@@ -80,8 +80,7 @@ impl EngineHost {
             return Ok(Arc::clone(engine));
         }
         let identity = wiring::identity(&originator(client), Some(client));
-        let ports =
-            wiring::ports_with(provider, identity, self.launcher.clone(), self.writer()?)?;
+        let ports = wiring::ports_with(provider, identity, self.launcher.clone(), self.writer()?)?;
         let engine = Arc::new(self.tracing.engine(ports));
         engines.insert(key, Arc::clone(&engine));
         Ok(engine)

@@ -4,6 +4,7 @@ mod app_server;
 mod completion;
 mod debug_app_server;
 mod demo;
+mod doctor;
 mod exec;
 mod generate;
 mod host;
@@ -69,6 +70,8 @@ enum Command {
     AppServer(app_server::Arguments),
     /// Speak the queue protocol over standard input and output, a line a message.
     Proto(proto::Arguments),
+    /// Look for what is wrong with the home folder and this machine, and say what to do.
+    Doctor(doctor::Arguments),
     /// Tools for who needs to know what happened.
     #[command(subcommand)]
     Debug(DebugCommand),
@@ -117,6 +120,7 @@ fn run(Arguments { settings, command }: Arguments) -> anyhow::Result<ExitCode> {
         Command::Exec(arguments) => exec::run(arguments, settings),
         Command::AppServer(arguments) => app_server::run(arguments, settings).map(success),
         Command::Proto(arguments) => proto::run(arguments, settings).map(success),
+        Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
         Command::Debug(command) => debug(command, settings),
         Command::Completion(arguments) => {
             completion::run(&arguments, Arguments::command());

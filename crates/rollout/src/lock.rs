@@ -131,13 +131,17 @@ impl Locks {
         system::first(file, place_of(thread), 1).map(|held| held.holder)
     }
 
-    /// Every lock that other processes have.
+    /// Every lock on threads of a home folder that other processes have. Makes no file.
     #[must_use]
-    pub fn held_by_others(&self) -> Vec<Held> {
+    pub fn held_by_others(home: &Path) -> Vec<Held> {
         let mut all = Vec::new();
+        if !home.join(FILE).exists() {
+            return all;
+        }
+        let locks = Self::of_home(home);
         let mut from = 0;
         // What is left open in length reaches to the end.
-        while let Some(found) = self
+        while let Some(found) = locks
             .file
             .as_ref()
             .and_then(|file| system::first(file, from, 0))
@@ -266,7 +270,7 @@ mod tests {
         assert!(locks.acquire(&two).is_ok());
         drop(lock);
         assert!(locks.acquire(&one).is_ok());
-        assert_eq!(locks.held_by_others(), []);
+        assert_eq!(Locks::held_by_others(home.path()), []);
     }
 
     #[test]

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use codex_protocol::{GitInfo, ThreadId};
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter};
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter,
+};
 
 use crate::kinds::kind_of;
 use crate::query::{Query, SortKey};
@@ -84,6 +86,17 @@ impl Database {
         connection.busy_timeout(PATIENCE)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         Self::set_up(connection)
+    }
+
+    /// Opens the file as it is, to look at it.
+    pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(PATIENCE)?;
+        Ok(Self {
+            connection,
+            is_changing: Cell::new(false),
+        })
     }
 
     /// An index that leaves nothing behind, for a home folder that cannot be written to.
@@ -232,6 +245,20 @@ impl Database {
                 modified: row.get(3)?,
             };
             Ok((row.get(0)?, (ThreadId(row.get(1)?), stamp)))
+        })?;
+        rows.collect()
+    }
+
+    /// Every file and the state in which it was read.
+    pub(crate) fn stamps(&self) -> rusqlite::Result<HashMap<(String, String), Stamp>> {
+        let sql = "SELECT folder, file, size, modified FROM threads";
+        let mut statement = self.connection.prepare(sql)?;
+        let rows = statement.query_map([], |row| {
+            let stamp = Stamp {
+                size: row.get(2)?,
+                modified: row.get(3)?,
+            };
+            Ok(((row.get(0)?, row.get(1)?), stamp))
         })?;
         rows.collect()
     }

@@ -1,0 +1,283 @@
+//! `codex doctor`: looks for what is wrong with the home folder and this machine, and says what to do.
+//!
+//! It changes nothing. The exit code is 1 if anything is an error, else 0.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use codex_config::RequestParams;
+use codex_rollout::Locks;
+use codex_sandbox::{Levels, Namespaces};
+use codex_thread_store::{IndexState, Inspection, inspect};
+use serde_json::{Value, json};
+
+use crate::settings_flags::SettingsFlags;
+use crate::wiring;
+
+/// So many examples are named of each kind.
+const EXAMPLES: usize = 10;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Answer as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, settings: &SettingsFlags) -> ExitCode {
+    let findings = examine(settings);
+    let text = match arguments.json {
+        true => as_json(&findings),
+        false => as_text(&findings),
+    };
+    #[allow(clippy::print_stdout)] // What the command answers.
+    {
+        print!("{text}");
+    }
+    match findings.iter().any(|finding| finding.state == State::Error) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Ok,
+    Warning,
+    Error,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug)]
+struct Finding {
+    check: &'static str,
+    state: State,
+    message: String,
+    /// What to do.
+    advice: Option<&'static str>,
+    details: Vec<String>,
+}
+
+impl Finding {
+    fn new(check: &'static str, state: State, message: impl Into<String>) -> Self {
+        Self {
+            check,
+            state,
+            message: message.into(),
+            advice: None,
+            details: Vec::new(),
+        }
+    }
+
+    fn advise(mut self, advice: &'static str) -> Self {
+        self.advice = Some(advice);
+        self
+    }
+
+    fn with(mut self, details: impl IntoIterator<Item = String>) -> Self {
+        self.details = details.into_iter().collect();
+        self
+    }
+}
+
+fn examine(settings: &SettingsFlags) -> Vec<Finding> {
+    let sandbox = sandbox(codex_sandbox::probe());
+    let home = match wiring::home() {
+        Ok(home) => home,
+        Err(error) => {
+            let finding = Finding::new("home", State::Error, format!("{error:#}"));
+            let advice = "Set CODEX_HOME to a folder that exists, or unset it.";
+            return vec![finding.advise(advice), sandbox];
+        }
+    };
+    let found = inspect(&home);
+    vec![
+        writable(&home),
+        configuration(settings),
+        sandbox,
+        rollouts(&found),
+        torn(&found),
+        index(&home, &found.index),
+        locks(&home, &found),
+    ]
+}
+
+fn writable(home: &Path) -> Finding {
+    let shown = home.display();
+    match tempfile::tempfile_in(home) {
+        Ok(_) => Finding::new("home", State::Ok, format!("{shown} can be written to")),
+        Err(error) => {
+            let message = format!("{shown} cannot be written to: {error}");
+            let advice = "Make the folder writable and see that its disk has room: until then \
+                          conversations are lost when the program ends.";
+            Finding::new("home", State::Error, message).advise(advice)
+        }
+    }
+}
+
+fn configuration(settings: &SettingsFlags) -> Finding {
+    let load = || {
+        let cwd = std::env::current_dir()?;
+        wiring::load_config(&cwd, &settings.overrides()?, &RequestParams::default())
+    };
+    match load() {
+        Ok(config) => {
+            let provider = config.model.provider_id;
+            let message = format!("it can be read; the model provider is `{provider}`");
+            Finding::new("configuration", State::Ok, message)
+        }
+        Err(error) => Finding::new("configuration", State::Error, format!("{error:#}"))
+            .advise("Correct the file and the line that are named."),
+    }
+}
+
+fn sandbox(levels: Levels) -> Finding {
+    let message = format!(
+        "Landlock version {}, system call filters {}, namespaces {:?}, Seatbelt {}",
+        levels.landlock, levels.seccomp, levels.namespaces, levels.seatbelt
+    );
+    let can_confine = levels.seatbelt
+        || (levels.seccomp
+            && (levels.landlock > 0 || levels.namespaces != Namespaces::Unavailable));
+    match can_confine {
+        true => Finding::new("sandbox", State::Ok, message),
+        false => Finding::new("sandbox", State::Warning, message).advise(
+            "Commands cannot be confined here, so those that would have to be are refused. Use a \
+             kernel with Landlock, or allow user namespaces.",
+        ),
+    }
+}
+
+fn rollouts(found: &Inspection) -> Finding {
+    let total = found.rollouts.len();
+    match found.unreadable.len() {
+        0 => Finding::new("rollouts", State::Ok, format!("{total} can be read")),
+        count => {
+            let message = format!("{count} of {total} cannot be read and are left out of lists");
+            let details = found.unreadable.iter();
+            let details = details.map(|(path, why)| format!("{}: {why}", path.display()));
+            Finding::new("rollouts", State::Warning, message)
+                .advise("Look at these files: give them back to yourself, or move them away.")
+                .with(details)
+        }
+    }
+}
+
+fn torn(found: &Inspection) -> Finding {
+    match found.torn.len() {
+        0 => Finding::new("last lines", State::Ok, "all are whole"),
+        count => Finding::new(
+            "last lines",
+            State::Warning,
+            format!("{count} rollouts end in the middle of a line"),
+        )
+        .advise("Nothing needs to be done: that line is passed over, and the next one begins anew.")
+        .with(shown(&found.torn)),
+    }
+}
+
+fn index(home: &Path, state: &IndexState) -> Finding {
+    let damaged = home.join(format!("{}.damaged", codex_thread_store::FILE_NAME));
+    let finding = match state {
+        IndexState::Missing => Finding::new("index", State::Ok, "there is none yet"),
+        IndexState::Unusable(why) => {
+            Finding::new("index", State::Warning, format!("it cannot be read: {why}")).advise(
+                "Nothing needs to be done: it is made anew by the next server. It can be deleted.",
+            )
+        }
+        IndexState::Read {
+            threads,
+            behind,
+            gone,
+        } if behind.is_empty() && gone.is_empty() => Finding::new(
+            "index",
+            State::Ok,
+            format!("it has {threads} threads, as the files do"),
+        ),
+        IndexState::Read {
+            threads,
+            behind,
+            gone,
+        } => {
+            let message = format!(
+                "it has {threads} threads; {} files are new or changed, {} are gone",
+                behind.len(),
+                gone.len()
+            );
+            Finding::new("index", State::Warning, message)
+                .advise("Nothing needs to be done: the next list catches up in the background.")
+                .with(shown(behind).chain(shown(gone)))
+        }
+    };
+    match damaged.exists() && finding.state == State::Ok {
+        true => Finding::new("index", State::Warning, finding.message)
+            .advise("A damaged index was set aside. If that happens again, check the disk.")
+            .with(shown(&[damaged])),
+        false => finding,
+    }
+}
+
+/// Locks of processes that have ended are taken back by the system, so every one has a holder.
+fn locks(home: &Path, found: &Inspection) -> Finding {
+    let held = Locks::held_by_others(home);
+    let details = held.iter().map(|lock| {
+        let of = found.rollouts.iter().find(|(id, _)| lock.is_of(id));
+        let thread = of.map_or("a thread without a file", |(id, _)| id.as_str());
+        format!("{thread}: {}", lock.holder)
+    });
+    let message = match held.len() {
+        0 => "no thread is in use by another process".to_owned(),
+        count => format!("{count} threads are in use by other processes"),
+    };
+    Finding::new("locks", State::Ok, message).with(details)
+}
+
+fn shown(paths: &[PathBuf]) -> impl Iterator<Item = String> + '_ {
+    paths.iter().map(|path| path.display().to_string())
+}
+
+fn as_json(findings: &[Finding]) -> String {
+    let checks = findings.iter().map(|finding| {
+        json!({
+            "check": finding.check,
+            "state": finding.state.name(),
+            "message": finding.message,
+            "advice": finding.advice,
+            "details": finding.details,
+        })
+    });
+    let report = json!({ "checks": checks.collect::<Vec<Value>>() });
+    format!("{report:#}\n")
+}
+
+fn as_text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let (state, check, message) = (finding.state.name(), finding.check, &finding.message);
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{state:<8} {check:<14} {message}");
+        for detail in finding.details.iter().take(EXAMPLES) {
+            let _ = writeln!(text, "{:24}- {detail}", "");
+        }
+        if finding.details.len() > EXAMPLES {
+            let more = finding.details.len() - EXAMPLES;
+            let _ = writeln!(text, "{:24}- and {more} more (--json names them all)", "");
+        }
+        if let Some(advice) = finding.advice {
+            let _ = writeln!(text, "{:24}{advice}", "");
+        }
+    }
+    text
+}

@@ -1,0 +1,138 @@
+//! Holding every rollout and the index against each other, for who looks for what is wrong. Changes
+//! nothing.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use codex_protocol::ThreadId;
+use codex_rollout::{ARCHIVED, day_folders, parse_file_name};
+
+use crate::database::Database;
+use crate::file::read_row;
+use crate::index::FILE_NAME;
+use crate::record::Stamp;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Inspection {
+    /// Every rollout: its thread and its file.
+    pub rollouts: Vec<(ThreadId, PathBuf)>,
+    /// Files that have the name of a rollout and cannot be read as one, and why.
+    pub unreadable: Vec<(PathBuf, String)>,
+    /// Rollouts whose last line was cut off.
+    pub torn: Vec<PathBuf>,
+    /// The index.
+    pub index: IndexState,
+}
+
+/// The state of the index.
+#[derive(Debug, Default)]
+pub enum IndexState {
+    /// There is none yet.
+    #[default]
+    Missing,
+    /// It cannot be read, and why.
+    Unusable(String),
+    /// How far it is from the files. What is behind is caught up with by itself.
+    Read {
+        /// Threads in it.
+        threads: usize,
+        /// Files that are not in it, or as they were some time ago.
+        behind: Vec<PathBuf>,
+        /// Files that it has and that are gone.
+        gone: Vec<PathBuf>,
+    },
+}
+
+/// Looks at everything below a home folder.
+#[must_use]
+pub fn inspect(home: &Path) -> Inspection {
+    let mut found = Inspection::default();
+    let mut seen = Vec::new();
+    let mut folders = day_folders(home);
+    folders.push(PathBuf::from(ARCHIVED));
+    for folder in folders {
+        for (file, id) in files_of(&home.join(&folder)) {
+            let path = home.join(&folder).join(&file);
+            if let Some(stamp) = look_at(&path, &id, &mut found) {
+                seen.push((folder.to_string_lossy().into_owned(), file, stamp));
+            }
+            found.rollouts.push((id, path));
+        }
+    }
+    found.index = match compare(home, &seen) {
+        Ok(state) => state,
+        Err(error) => IndexState::Unusable(error.to_string()),
+    };
+    found
+}
+
+fn files_of(folder: &Path) -> Vec<(String, ThreadId)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut files: Vec<_> = names
+        .filter_map(|name| {
+            let (_, id) = parse_file_name(&name)?;
+            Some((name, id))
+        })
+        .collect();
+    files.sort_unstable();
+    files
+}
+
+fn look_at(path: &Path, id: &ThreadId, found: &mut Inspection) -> Option<Stamp> {
+    match read_row(path, id, String::new(), String::new()) {
+        Err(error) => {
+            found.unreadable.push((path.to_owned(), error.to_string()));
+            None
+        }
+        Ok(row) => {
+            if let Some(problem) = row.problem {
+                found.unreadable.push((path.to_owned(), problem));
+            } else if is_torn(path).unwrap_or_default() {
+                found.torn.push(path.to_owned());
+            }
+            Some(row.stamp)
+        }
+    }
+}
+
+fn is_torn(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+fn compare(home: &Path, seen: &[(String, String, Stamp)]) -> rusqlite::Result<IndexState> {
+    let path = home.join(FILE_NAME);
+    if !path.exists() {
+        return Ok(IndexState::Missing);
+    }
+    let database = Database::open_to_read(&path)?;
+    let mut known = database.stamps()?;
+    let threads = known.len();
+    let place = |folder: &str, file: &str| home.join(folder).join(file);
+    let mut behind = Vec::new();
+    for (folder, file, stamp) in seen {
+        if known.remove(&(folder.clone(), file.clone())) != Some(*stamp) {
+            behind.push(place(folder, file));
+        }
+    }
+    let mut gone: Vec<PathBuf> = known
+        .keys()
+        .map(|(folder, file)| place(folder, file))
+        .filter(|path| !path.exists())
+        .collect();
+    gone.sort_unstable();
+    Ok(IndexState::Read {
+        threads,
+        behind,
+        gone,
+    })
+}
