@@ -13,6 +13,8 @@ mod debug_send;
 #[cfg(target_os = "linux")]
 mod demo;
 #[cfg(target_os = "linux")]
+mod documents;
+#[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]
 mod exec;
