@@ -4,6 +4,7 @@
 use std::fs;
 use std::process::Command;
 
+use codex_test_support::{HttpReply, ModelServer};
 use serde_json::{Value, json};
 
 use crate::serving::Serving;
@@ -157,5 +158,83 @@ async fn there_is_no_windows_sandbox_here() {
         let expected: Value = json!({ "mode": mode, "success": false, "error": error });
         assert_eq!(told.unwrap()["params"], expected);
     }
+    serving.finish().await;
+}
+
+/// The reports that were kept.
+fn reports(serving: &Serving) -> Vec<Value> {
+    let folders = fs::read_dir(serving.path("feedback")).unwrap();
+    let read = |folder: fs::DirEntry| fs::read_to_string(folder.path().join("report.json"));
+    let texts = folders.map(|folder| read(folder.unwrap()).unwrap());
+    texts
+        .map(|text| serde_json::from_str(&text).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_report_is_kept_and_sent_nowhere() {
+    let mut serving = Serving::start().await;
+    let extra = serving.path("extra.txt");
+    fs::write(&extra, "more").unwrap();
+    let params = json!({
+        "classification": "bug", "reason": "why", "includeLogs": true,
+        "extraLogFiles": [extra, "/no/such/file"],
+    });
+    let told = serving.result("feedback/upload", params).await;
+    let id = told["threadId"].as_str().unwrap();
+    assert!(id.starts_with("no-active-thread-"), "{id}");
+    let kept = reports(&serving);
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0]["title"], format!("[Bug]: Codex session {id}"));
+    let folder = fs::read_dir(serving.path("feedback"))
+        .unwrap()
+        .next()
+        .unwrap();
+    let folder = folder.unwrap().path();
+    assert_eq!(
+        fs::read_to_string(folder.join("extra.txt")).unwrap(),
+        "more"
+    );
+    assert!(folder.join("codex-logs.log").exists());
+    let params = json!({ "classification": "bug", "includeLogs": false, "threadId": "nope" });
+    serving
+        .refused("feedback/upload", params, INVALID, "invalid thread id")
+        .await;
+    serving.finish().await;
+}
+
+#[tokio::test]
+async fn a_report_is_sent_where_the_configuration_says() {
+    let accepts = HttpReply::json(200, &json!({}));
+    let refuses = HttpReply::status(500);
+    let model = ModelServer::start([accepts, refuses]).await.unwrap();
+    let config = format!("[feedback]\nendpoint = \"{}/reports\"\n", model.base_url());
+    let mut serving = Serving::with_config(&config).await;
+    let thread = "0195f0a0-7b1c-7000-8000-0000000000ab";
+    let params =
+        json!({ "classification": "good_result", "includeLogs": false, "threadId": thread });
+    let told = serving.result("feedback/upload", params.clone()).await;
+    assert_eq!(told["threadId"], thread);
+    let body = model.requests()[0].json();
+    assert_eq!(body["report"]["thread_id"], thread);
+    assert_eq!(body["report"]["level"], "info");
+    let failed = "failed to upload feedback: the answer is 500";
+    serving
+        .refused("feedback/upload", params, INTERNAL, failed)
+        .await;
+    // It is not lost.
+    assert_eq!(reports(&serving).len(), 2);
+    serving.finish().await;
+}
+
+#[tokio::test]
+async fn feedback_can_be_switched_off() {
+    let mut serving = Serving::with_config("[feedback]\nenabled = false\n").await;
+    let params = json!({ "classification": "bug", "includeLogs": false });
+    let disabled = "sending feedback is disabled by configuration";
+    serving
+        .refused("feedback/upload", params, INVALID, disabled)
+        .await;
+    assert!(!fs::exists(serving.path("feedback")).unwrap());
     serving.finish().await;
 }

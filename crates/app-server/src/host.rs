@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use codex_config::RequestParams;
@@ -51,6 +52,20 @@ pub struct Prepared {
     pub config: SessionConfig,
 }
 
+/// What becomes of reports.
+#[derive(Clone, Debug)]
+pub struct FeedbackSettings {
+    /// Whether there may be any.
+    pub enabled: bool,
+    /// Where they are kept.
+    pub folder: PathBuf,
+    /// Where they are sent, if anywhere.
+    pub endpoint: Option<String>,
+}
+
+/// A report on its way; if it does not arrive, a sentence says why.
+pub type Sending = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
 /// The program around the server.
 pub trait Host: Debug + Send + Sync + 'static {
     /// Who the server is, to this client.
@@ -67,6 +82,18 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// # Errors
     /// The configuration cannot be read; a sentence that says why.
     fn commands(&self) -> Result<Arc<StandaloneCommands>, String>;
+
+    /// What becomes of reports.
+    ///
+    /// # Errors
+    /// The configuration cannot be read; a sentence that says why.
+    fn feedback(&self) -> Result<FeedbackSettings, String>;
+
+    /// Sends a report, which is JSON, to a URL.
+    fn send_feedback(&self, url: String, body: Vec<u8>) -> Sending;
+
+    /// The last that was logged.
+    fn log_tail(&self) -> String;
 
     /// The home folders.
     fn homes(&self) -> Homes;

@@ -27,7 +27,7 @@ mod thread;
 mod voice;
 mod watches;
 
-pub use host::{ClientName, Host, Identity, Prepared, ThreadSettings};
+pub use host::{ClientName, FeedbackSettings, Host, Identity, Prepared, Sending, ThreadSettings};
 pub use in_memory::{InMemory, serve_in_memory};
 pub use server::Server;
 pub use stdio::serve_stdio;

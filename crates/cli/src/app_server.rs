@@ -11,6 +11,7 @@ use codex_scenario::Scenario;
 
 use crate::generate;
 use crate::host::EngineHost;
+use crate::log::LogWriter;
 use crate::scripted_model::ScriptedModel;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::Tracing;
@@ -114,13 +115,13 @@ pub(crate) async fn server(
     Ok(Server::new(Arc::new(host)))
 }
 
-/// The log goes to standard error: `RUST_LOG` says how much, `LOG_FORMAT=json` in which form.
+/// The log goes to standard error, and its end is kept: `RUST_LOG` says how much, `LOG_FORMAT=json` in which form.
 pub(crate) fn start_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+        .with_writer(|| LogWriter);
     if std::env::var("LOG_FORMAT").is_ok_and(|format| format == "json") {
         log.json().init();
     } else {

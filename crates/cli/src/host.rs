@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
-use codex_app_server::{ClientName, Host, Identity, Prepared, ThreadSettings};
+use codex_app_server::{
+    ClientName, FeedbackSettings, Host, Identity, Prepared, Sending, ThreadSettings,
+};
 use codex_config::{Config, Overrides, RequestParams, Requirements};
 use codex_core::{StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
@@ -14,6 +16,7 @@ use codex_protocol::SandboxPolicy;
 use codex_rollout::Writer;
 use codex_thread_store::Store;
 
+use crate::log;
 use crate::scripted_model::ScriptedModel;
 use crate::wiring::{self, Tracing};
 
@@ -27,9 +30,17 @@ pub(crate) struct EngineHost {
     engines: Mutex<HashMap<String, Arc<ThreadManager>>>,
     tracing: Tracing,
     launcher: Launcher,
-    commands: OnceLock<(Arc<StandaloneCommands>, Requirements)>,
+    standalone: OnceLock<Standalone>,
     store: Store,
     writer: OnceLock<Writer>,
+}
+
+/// What is configured for methods that need no thread.
+#[derive(Debug)]
+struct Standalone {
+    commands: Arc<StandaloneCommands>,
+    requirements: Requirements,
+    feedback: FeedbackSettings,
 }
 
 impl EngineHost {
@@ -47,7 +58,7 @@ impl EngineHost {
             engines: Mutex::default(),
             tracing,
             launcher: Launcher::of_this_program(),
-            commands: OnceLock::new(),
+            standalone: OnceLock::new(),
             store: Store::new(&home),
             writer: OnceLock::new(),
             home,
@@ -86,11 +97,10 @@ impl EngineHost {
         Ok(engine)
     }
 
-    /// What commands outside of threads run with, and which policies they may ask for: as configured
-    /// when the first one is run.
-    fn standalone(&self) -> anyhow::Result<&(Arc<StandaloneCommands>, Requirements)> {
-        if let Some(commands) = self.commands.get() {
-            return Ok(commands);
+    /// As configured when it is first needed.
+    fn standalone(&self) -> anyhow::Result<&Standalone> {
+        if let Some(standalone) = self.standalone.get() {
+            return Ok(standalone);
         }
         let config = wiring::load_config(&self.cwd, &self.flags, &RequestParams::default())?;
         let commands = StandaloneCommands {
@@ -99,8 +109,16 @@ impl EngineHost {
             environment: Arc::new(wiring::environment(&config)),
             sandbox_policy: config.policy.sandbox_policy,
         };
-        let commands = (Arc::new(commands), config.requirements);
-        Ok(self.commands.get_or_init(|| commands))
+        let standalone = Standalone {
+            commands: Arc::new(commands),
+            requirements: config.requirements,
+            feedback: FeedbackSettings {
+                enabled: config.telemetry.feedback,
+                folder: self.home.join("feedback"),
+                endpoint: config.telemetry.feedback_endpoint,
+            },
+        };
+        Ok(self.standalone.get_or_init(|| standalone))
     }
 
     /// The one writer of the process. The index hears of what it writes.
@@ -135,10 +153,22 @@ impl Host for EngineHost {
     }
 
     fn commands(&self) -> Result<Arc<StandaloneCommands>, String> {
-        match self.standalone() {
-            Ok((commands, _)) => Ok(Arc::clone(commands)),
-            Err(error) => Err(format!("{error:#}")),
-        }
+        let standalone = self.standalone().map_err(|error| format!("{error:#}"))?;
+        Ok(Arc::clone(&standalone.commands))
+    }
+
+    fn feedback(&self) -> Result<FeedbackSettings, String> {
+        let standalone = self.standalone().map_err(|error| format!("{error:#}"))?;
+        Ok(standalone.feedback.clone())
+    }
+
+    fn send_feedback(&self, url: String, body: Vec<u8>) -> Sending {
+        let pool = wiring::other_connections();
+        Box::pin(async move { pool.post_json(&url, body).await })
+    }
+
+    fn log_tail(&self) -> String {
+        log::tail().text()
     }
 
     fn homes(&self) -> Homes {
@@ -157,8 +187,8 @@ impl Host for EngineHost {
     }
 
     fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), String> {
-        let (_, requirements) = self.standalone().map_err(|error| format!("{error:#}"))?;
-        let checked = requirements.check_sandbox_policy(policy);
+        let standalone = self.standalone().map_err(|error| format!("{error:#}"))?;
+        let checked = standalone.requirements.check_sandbox_policy(policy);
         checked.map_err(|violation| violation.to_string())
     }
 

@@ -8,6 +8,7 @@ mod doctor;
 mod exec;
 mod generate;
 mod host;
+mod log;
 mod output;
 mod proto;
 mod scripted_model;

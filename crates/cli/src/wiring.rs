@@ -129,10 +129,7 @@ pub(crate) fn ports_with(
         environment: Arc::new(environment),
         credentials: Arc::new(FixedCredential::default()),
         clock: Arc::new(ModelClock),
-        http: Arc::new(HttpPool::new(HttpSettings {
-            proxies,
-            ..HttpSettings::default()
-        })),
+        http: Arc::new(http_pool(proxies)),
     };
     let client = HttpModelClient::new(provider, surroundings);
     let catalog = Arc::new(ModelCatalog::bundled());
@@ -150,6 +147,20 @@ fn is_local(provider: &Provider) -> bool {
     ["http://127.0.0.1:", "http://[::1]:", "http://localhost:"]
         .iter()
         .any(|local| url.starts_with(local))
+}
+
+/// Connections through these proxies.
+fn http_pool(proxies: ProxySettings) -> HttpPool {
+    HttpPool::new(HttpSettings {
+        proxies,
+        ..HttpSettings::default()
+    })
+}
+
+/// Connections to whoever is no provider.
+pub(crate) fn other_connections() -> HttpPool {
+    let environment = |name: &str| std::env::var(name).ok();
+    http_pool(ProxySettings::from_environment(&environment))
 }
 
 /// The provider of a configuration, as the model client wants it.

@@ -67,6 +67,7 @@ pub use storage::HistoryFile;
 pub use storage::HistoryPersistence;
 pub use storage::MemoriesFile;
 pub use telemetry::Exporter;
+pub use telemetry::FeedbackFile;
 pub use telemetry::OtelFile;
 pub use telemetry::OtlpProtocol;
 pub use telemetry::SwitchFile;
@@ -170,7 +171,7 @@ pub struct ConfigFile {
     pub hide_agent_reasoning: Option<bool>,
     pub show_raw_agent_reasoning: Option<bool>,
     pub analytics: Option<SwitchFile>,
-    pub feedback: Option<SwitchFile>,
+    pub feedback: Option<FeedbackFile>,
     pub otel: Option<OtelFile>,
     pub profile: Option<String>,
     pub profiles: BTreeMap<String, ProfileFile>,

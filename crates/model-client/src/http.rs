@@ -100,6 +100,20 @@ impl HttpPool {
         Ok(slot.get_or_init(|| client))
     }
 
+    /// Sends JSON to a URL that is no provider's.
+    ///
+    /// # Errors
+    /// It does not arrive, or is refused; a sentence that says why.
+    pub async fn post_json(&self, url: &str, body: Vec<u8>) -> Result<(), String> {
+        let client = self.client(url).map_err(|error| error.to_string())?;
+        let request = client.post(url).header("content-type", "application/json");
+        let sent = request.body(body).send().await;
+        match sent.map_err(|error| error_text(&error))?.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(format!("the answer is {status}")),
+        }
+    }
+
     fn build(&self, secure: bool) -> Result<Client, Box<dyn Error + Send + Sync>> {
         let roots = match secure {
             true => self.roots()?,

@@ -5,6 +5,7 @@
 
 mod command_exec;
 mod external_agent;
+mod feedback;
 mod fs;
 mod fs_watch;
 mod fuzzy_search;
@@ -149,6 +150,7 @@ pub(crate) async fn handle(
         ClientRequest::ExternalAgentConfigImport(params) => {
             external_agent::import(&server, params, reply!()).await;
         }
+        ClientRequest::FeedbackUpload(params) => feedback::upload(&server, params, reply!()).await,
         ClientRequest::FsReadFile(params) => fs::read_file(params, reply!()).await,
         ClientRequest::FsWriteFile(params) => fs::write_file(params, reply!()).await,
         ClientRequest::FsCreateDirectory(params) => fs::create_directory(params, reply!()).await,

@@ -56,6 +56,18 @@ impl Host for NoEngine {
         Err("there are no commands here".to_owned())
     }
 
+    fn feedback(&self) -> Result<crate::host::FeedbackSettings, String> {
+        Err("there is no feedback here".to_owned())
+    }
+
+    fn send_feedback(&self, _: String, _: Vec<u8>) -> crate::host::Sending {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn log_tail(&self) -> String {
+        String::new()
+    }
+
     fn homes(&self) -> codex_external_agent::Homes {
         codex_external_agent::Homes {
             user: None,

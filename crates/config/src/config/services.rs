@@ -142,6 +142,8 @@ pub struct TelemetrySettings {
     pub analytics: Option<bool>,
     /// Whether feedback may be sent.
     pub feedback: bool,
+    /// The URL that feedback is sent to, if it is.
+    pub feedback_endpoint: Option<String>,
     /// Export of logs, traces and metrics.
     pub otel: OtelSettings,
 }
@@ -168,8 +170,13 @@ pub(super) fn telemetry(file: &ConfigFile) -> TelemetrySettings {
         analytics: file.analytics.and_then(|analytics| analytics.enabled),
         feedback: file
             .feedback
+            .as_ref()
             .and_then(|feedback| feedback.enabled)
             .unwrap_or(true),
+        feedback_endpoint: file
+            .feedback
+            .as_ref()
+            .and_then(|feedback| feedback.endpoint.clone()),
         otel: OtelSettings {
             log_user_prompt: otel.log_user_prompt.unwrap_or(false),
             environment: otel.environment.unwrap_or_else(|| "dev".to_owned()),

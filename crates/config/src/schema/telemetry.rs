@@ -14,6 +14,16 @@ pub struct SwitchFile {
     pub enabled: Option<bool>,
 }
 
+/// `[feedback]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FeedbackFile {
+    /// Whether there may be reports.
+    pub enabled: Option<bool>,
+    /// The URL that they are sent to; absent: they stay on this machine.
+    pub endpoint: Option<String>,
+}
+
 /// `[otel]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -1,0 +1,83 @@
+//! `feedback/upload`: a report is kept on this machine, and sent only where the configuration says.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{FeedbackUploadParams, FeedbackUploadResponse};
+use codex_feedback::{Attachment, Report, store};
+use uuid::Uuid;
+
+use super::{blocking, thread_id};
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::server::Server;
+
+/// A report that is not delivered by then is kept here anyway.
+const DELIVERY: Duration = Duration::from_secs(10);
+
+pub(super) async fn upload(
+    server: &Server,
+    params: FeedbackUploadParams,
+    reply: Responder<method::FeedbackUpload>,
+) {
+    reply.reply(try_upload(server, params).await);
+}
+
+async fn try_upload(
+    server: &Server,
+    params: FeedbackUploadParams,
+) -> Result<FeedbackUploadResponse, Failure> {
+    let settings = server.host().feedback().map_err(Failure::internal)?;
+    if !settings.enabled {
+        let message = "sending feedback is disabled by configuration";
+        return Err(Failure::invalid(message));
+    }
+    let id = match &params.thread_id {
+        Some(id) => thread_id(id)?.0,
+        None => format!("no-active-thread-{}", Uuid::new_v4()),
+    };
+    let attachments = attachments(server, &params).await;
+    let report = Report::new(&params.classification, &id, params.reason);
+    let endpoint = settings.endpoint;
+    let is_sent = endpoint.is_some();
+    let kept = blocking(move || {
+        let stored = store(&settings.folder, &report, &attachments).map_err(failed)?;
+        is_sent
+            .then(|| report.body(&stored))
+            .transpose()
+            .map_err(failed)
+    });
+    if let (Some(body), Some(endpoint)) = (kept.await?, endpoint) {
+        let sending = server.host().send_feedback(endpoint, body);
+        if let Ok(Err(why)) = tokio::time::timeout(DELIVERY, sending).await {
+            return Err(failed(why));
+        }
+    }
+    Ok(FeedbackUploadResponse { thread_id: id })
+}
+
+async fn attachments(server: &Server, params: &FeedbackUploadParams) -> Vec<Attachment> {
+    let mut attachments = Vec::new();
+    if params.include_logs {
+        let log = server.host().log_tail();
+        attachments.push(Attachment::Text("codex-logs.log", log));
+        attachments.extend(codex_feedback::connectivity(|name| {
+            std::env::var(name).ok()
+        }));
+        let thread = params.thread_id.as_ref();
+        if let Some(thread) = thread.and_then(|id| server.thread(id))
+            && let Some(snapshot) = thread.describe().await
+        {
+            let path = snapshot.thread.path.map(PathBuf::from);
+            attachments.extend(path.map(Attachment::File));
+        }
+    }
+    let more = params.extra_log_files.iter().flatten();
+    attachments.extend(more.map(|path| Attachment::File(path.into())));
+    attachments
+}
+
+fn failed(why: impl std::fmt::Display) -> Failure {
+    Failure::internal(format!("failed to upload feedback: {why}"))
+}

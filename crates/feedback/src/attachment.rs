@@ -1,0 +1,108 @@
+//! What comes with a report.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Of a longer file the end is kept.
+const SIZE_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// What comes with a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// A file, under its own name.
+    File(PathBuf),
+    /// A text under a name.
+    Text(&'static str, String),
+}
+
+impl Attachment {
+    pub(crate) fn name(&self) -> Option<String> {
+        match self {
+            Self::File(path) => Some(path.file_name()?.to_string_lossy().into_owned()),
+            Self::Text(name, _) => Some((*name).to_owned()),
+        }
+    }
+
+    pub(crate) fn write(&self, to: &Path) -> io::Result<()> {
+        match self {
+            Self::File(path) => copy_end(path, to),
+            Self::Text(_, text) => File::create_new(to)?.write_all(text.as_bytes()),
+        }
+    }
+}
+
+fn copy_end(from: &Path, to: &Path) -> io::Result<()> {
+    use std::io::{Seek as _, SeekFrom};
+    // A pipe would hold us up.
+    if !from.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut file = File::open(from)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(SIZE_LIMIT)))?;
+    io::copy(&mut file.take(SIZE_LIMIT), &mut File::create_new(to)?)?;
+    Ok(())
+}
+
+/// What the environment says about the way to the network, passwords left out. None if nothing.
+#[must_use]
+pub fn connectivity(variable: impl Fn(&str) -> Option<String>) -> Option<Attachment> {
+    let names = [
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "OPENAI_BASE_URL",
+    ];
+    let names = names.into_iter().map(str::to_owned);
+    let names = names.flat_map(|name| [name.to_ascii_lowercase(), name]);
+    let lines = names.filter_map(|name| {
+        let value = variable(&name)?;
+        (!value.is_empty()).then(|| format!("{name} = {}\n", without_password(&value)))
+    });
+    let text: String = lines.collect();
+    let name = "codex-connectivity-diagnostics.txt";
+    (!text.is_empty()).then_some(Attachment::Text(name, text))
+}
+
+/// What stands before an `@` may be a secret, and so may what stands behind a `?`.
+fn without_password(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
+    };
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}<redacted>@{host}"),
+        None => format!("{scheme}{rest}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_urls_are_left_out() {
+        for (url, expected) in [
+            (
+                "http://me:secret@host:1/p?key=x",
+                "http://<redacted>@host:1/p",
+            ),
+            ("me:secret@host", "<redacted>@host"),
+            ("localhost,.example", "localhost,.example"),
+        ] {
+            assert_eq!(without_password(url), expected);
+        }
+    }
+
+    #[test]
+    fn without_a_proxy_there_is_nothing_to_say() {
+        assert_eq!(connectivity(|_| None), None);
+        let set = |name: &str| (name == "https_proxy").then(|| "http://a:b@c".to_owned());
+        let expected = "https_proxy = http://<redacted>@c\n".to_owned();
+        let name = "codex-connectivity-diagnostics.txt";
+        assert_eq!(connectivity(set), Some(Attachment::Text(name, expected)));
+    }
+}

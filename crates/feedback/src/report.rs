@@ -1,0 +1,129 @@
+//! What a user has to say.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+
+use crate::store::Stored;
+
+/// More is not sent; the rest stays on this machine.
+const BODY_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// What kind of report it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Classification {
+    /// Something does not work.
+    Bug,
+    /// The model did badly.
+    BadResult,
+    /// The model did well.
+    GoodResult,
+    /// A safety check was wrong.
+    SafetyCheck,
+    /// Anything else.
+    Other,
+}
+
+impl Classification {
+    /// By its name on the wire.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        match name {
+            "bug" => Self::Bug,
+            "bad_result" => Self::BadResult,
+            "good_result" => Self::GoodResult,
+            "safety_check" => Self::SafetyCheck,
+            _ => Self::Other,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Bug => "Bug",
+            Self::BadResult => "Bad result",
+            Self::GoodResult => "Good result",
+            Self::SafetyCheck => "Safety check",
+            Self::Other => "Other",
+        }
+    }
+
+    fn level(self) -> &'static str {
+        match self {
+            Self::Bug | Self::BadResult | Self::SafetyCheck => "error",
+            Self::GoodResult | Self::Other => "info",
+        }
+    }
+}
+
+/// A report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// In one line.
+    pub title: String,
+    /// `error` or `info`.
+    pub level: &'static str,
+    /// The thread that it is about, or an id of its own.
+    pub thread_id: String,
+    /// As the client called it.
+    pub classification: String,
+    /// The user's own words.
+    pub reason: Option<String>,
+    /// Version of the program.
+    pub cli_version: String,
+}
+
+impl Report {
+    /// A report about a thread.
+    #[must_use]
+    pub fn new(classification: &str, thread_id: &str, reason: Option<String>) -> Self {
+        let class = Classification::of(classification);
+        Self {
+            title: format!("[{}]: Codex session {thread_id}", class.title()),
+            level: class.level(),
+            thread_id: thread_id.to_owned(),
+            classification: classification.to_owned(),
+            reason,
+            cli_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// The report and its attachments as JSON, as far as they are not too large.
+    ///
+    /// # Errors
+    /// What was stored cannot be read.
+    pub fn body(&self, stored: &Stored) -> std::io::Result<Vec<u8>> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Sent {
+            name: String,
+            data_base64: String,
+        }
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body<'a> {
+            report: &'a Report,
+            attachments: Vec<Sent>,
+            left_out: Vec<String>,
+        }
+        let mut body = Body {
+            report: self,
+            attachments: Vec::new(),
+            left_out: Vec::new(),
+        };
+        let mut room = BODY_LIMIT;
+        for name in &stored.attachments {
+            let path = stored.folder.join(name);
+            match room.checked_sub(path.metadata()?.len()) {
+                Some(left) => {
+                    room = left;
+                    body.attachments.push(Sent {
+                        name: name.clone(),
+                        data_base64: STANDARD.encode(std::fs::read(path)?),
+                    });
+                }
+                None => body.left_out.push(name.clone()),
+            }
+        }
+        Ok(serde_json::to_vec(&body)?)
+    }
+}

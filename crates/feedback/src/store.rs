@@ -1,0 +1,133 @@
+//! Reports on this machine: a folder each, the oldest go first.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::attachment::Attachment;
+use crate::report::Report;
+
+/// More reports are not kept.
+const REPORTS_LIMIT: usize = 50;
+
+const REPORT: &str = "report.json";
+
+/// A report that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// The attachments that could be read, by their names in the folder.
+    pub attachments: Vec<String>,
+}
+
+/// Keeps a report in a folder of its own below `folder`, for nobody but the user to read.
+/// Attachments that cannot be read are left out.
+///
+/// # Errors
+/// It cannot be written.
+pub fn store(folder: &Path, report: &Report, attachments: &[Attachment]) -> io::Result<Stored> {
+    let mut private = fs::DirBuilder::new();
+    private.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+    private.create(folder)?;
+    make_room(folder)?;
+    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%6f");
+    let folder = folder.join(format!("{time}-{}", report.thread_id));
+    private.recursive(false).create(&folder)?;
+    let text = serde_json::to_string_pretty(report)?;
+    fs::write(folder.join(REPORT), text)?;
+    let mut stored = Stored {
+        folder,
+        attachments: Vec::new(),
+    };
+    for attachment in attachments {
+        let Some(name) = attachment.name() else {
+            continue;
+        };
+        let name = stored.free_name(&name);
+        let path = stored.folder.join(&name);
+        match attachment.write(&path) {
+            Ok(()) => stored.attachments.push(name),
+            Err(_) => drop(fs::remove_file(path)),
+        }
+    }
+    Ok(stored)
+}
+
+impl Stored {
+    /// Two files may have the same name.
+    fn free_name(&self, name: &str) -> String {
+        let is_free = |name: &String| name != REPORT && !self.attachments.contains(name);
+        let numbered = (2..).map(|number| format!("{number}-{name}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        names.find(is_free).unwrap_or_default()
+    }
+}
+
+fn make_room(folder: &Path) -> io::Result<()> {
+    let mut reports = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        // Nothing is removed that is not one of ours.
+        if path.join(REPORT).is_file() {
+            reports.push(path);
+        }
+    }
+    // Their names begin with their time.
+    reports.sort();
+    let surplus = (reports.len() + 1).saturating_sub(REPORTS_LIMIT);
+    for old in &reports[..surplus] {
+        fs::remove_dir_all(old)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn report(id: &str) -> Report {
+        Report::new("bad_result", id, Some("why".to_owned()))
+    }
+
+    #[test]
+    fn a_report_is_kept_with_what_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a/log.txt");
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(&file, "one").unwrap();
+        let reports = folder.path().join("feedback");
+        let attachments = [
+            Attachment::File(file.clone()),
+            Attachment::File("/no/such/file".into()),
+            Attachment::File("/dev/zero".into()),
+            Attachment::Text("log.txt", "two".to_owned()),
+        ];
+        let stored = store(&reports, &report("id"), &attachments).unwrap();
+        assert_eq!(stored.attachments, ["log.txt", "2-log.txt"]);
+        let text = fs::read_to_string(stored.folder.join("report.json")).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["title"], "[Bad result]: Codex session id");
+        assert_eq!(json["level"], "error");
+        let body = report("id").body(&stored).unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["attachments"][0]["dataBase64"], "b25l");
+        assert_eq!(body["attachments"][1]["dataBase64"], "dHdv");
+    }
+
+    #[test]
+    fn the_oldest_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("0-not-ours")).unwrap();
+        let first = store(folder.path(), &report("first"), &[]).unwrap();
+        for number in 0..REPORTS_LIMIT {
+            store(folder.path(), &report(&number.to_string()), &[]).unwrap();
+        }
+        assert!(!first.folder.exists());
+        let count = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(count, REPORTS_LIMIT + 1);
+    }
+}
