@@ -273,6 +273,28 @@ def sessions():
                    [run("p3", "apply_patch <<'EOF'\n%s\nEOF" % PATCH.replace("new", "other"))], [say("done")]],
         "steps": lambda r: [r.turn("patch it")],
     }
+    yield "short", {
+        "script": [[run("c1", "echo one")], [say("done")]],
+        "steps": lambda r: [r.turn("go")],
+    }
+    yield "shell", {
+        "features": "unified_exec = false\n",
+        "script": [[call("c1", "shell_command", {"command": "echo one"}), call("c2", "shell", {"command": ["echo", "one"]})],
+                   [call("c3", "shell_command", {"command": "exit 3"}), call("c4", "shell", {"command": ["bash", "-c", "exit 3"]})],
+                   [say("done")], [call("c5", "shell_command", {"command": "sleep 30"}), call("c6", "shell", {"command": ["sleep", "30"]})],
+                   [say("done")]],
+        "steps": lambda r: [r.turn("go"), r.interrupt("sleep", command_started), r.turn("next")],
+    }
+    yield "mixed", {
+        "features": "apply_patch_freeform = true\n",
+        "script": [[think("hm"), say("working", "commentary"), run("c1", "echo one"), run("c2", "exit 3")],
+                   [custom("p1", "apply_patch", PATCH)], [custom("p2", "apply_patch", "nonsense")], [call("c3", "no_such_tool", {"a": 1})],
+                   [run("c4", "read x; echo got $x", yield_time_ms=250, tty=True)], write_to_process, [say("done", "final_answer")],
+                   Broken(items=[say("partial")]), [say("whole")], Broken(status=400), [say("a summary of it")], [say("after")],
+                   Broken(items=[think("start")], hang=True), [say("fine")]],
+        "steps": lambda r: [r.turn("go"), r.turn("fail once"), r.turn("fail"), r.compact(), r.turn("next"),
+                            r.interrupt("slow", method("item/agentMessage/delta")), r.turn("end")],
+    }
     yield "interrupt", {
         "script": [Broken(items=[think("start")], hang=True), [say("fine")], [run("c1", "sleep 30")], [say("fine")]],
         "steps": lambda r: [r.interrupt("slow", method("item/agentMessage/delta")), r.turn("next"),

@@ -81,7 +81,7 @@ impl SessionTrace {
     }
 
     fn turn_ended(&self, turn: &str, status: ExecutionStatus) {
-        lock(&self.calls).end_turn();
+        lock(&self.calls).end_turn(self, turn);
         self.record(turn, |_| Event::CodexTurnEnded {
             codex_turn_id: turn.into(),
             status,

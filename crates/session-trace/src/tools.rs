@@ -227,19 +227,45 @@ impl Calls {
                 (ExecutionStatus::Failed, ToolResult::Error { error })
             }
         };
-        let weight = weight_of(output);
-        trace.record(turn, |payloads| Event::ToolCallEnded {
-            tool_call_id: id.into(),
-            status,
-            result_payload: Some(payloads.add(PayloadKind::ToolResult, weight, result)),
-        });
+        record_end(trace, turn, id, status, result);
     }
 
-    /// Calls of the turn that have no answer by now get none. What runs on may still end.
-    pub(crate) fn end_turn(&mut self) {
+    /// Calls of the turn that have no answer by now get none. Where a command was stopped with its
+    /// turn, that is the answer; what runs on may still end.
+    pub(crate) fn end_turn(&mut self, trace: &SessionTrace, turn: &str) {
+        for (id, call) in &self.0 {
+            if call.runtime == Runtime::Ended {
+                let error = "the turn was stopped".to_owned();
+                record_end(
+                    trace,
+                    turn,
+                    id,
+                    ExecutionStatus::Failed,
+                    ToolResult::Error { error },
+                );
+            }
+        }
         self.0.retain(|_, call| call.runtime == Runtime::Running);
         self.0.values_mut().for_each(|call| call.is_answered = true);
     }
+}
+
+fn record_end(
+    trace: &SessionTrace,
+    turn: &str,
+    id: &str,
+    status: ExecutionStatus,
+    result: ToolResult,
+) {
+    let weight = match &result {
+        ToolResult::DirectResponse { response_item } => weight_of(response_item),
+        ToolResult::Error { error } => error.len(),
+    };
+    trace.record(turn, |payloads| Event::ToolCallEnded {
+        tool_call_id: id.into(),
+        status,
+        result_payload: Some(payloads.add(PayloadKind::ToolResult, weight, result)),
+    });
 }
 
 /// A call as the model made it.

@@ -4,12 +4,13 @@
 //! no word for has attributes under `codex.`. Ids are made from the ids of the trace, so that the same bundle gives the
 //! same spans. No content of messages is exported.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use codex_rollout_trace::Reduction;
 use codex_rollout_trace::format::ToolKind;
-use codex_rollout_trace::ids::TraceId;
-use codex_rollout_trace::model::{RolloutTrace, Usage};
+use codex_rollout_trace::ids::{TraceId, TurnId};
+use codex_rollout_trace::model::{InferenceCall, RolloutTrace, Turn, Usage};
 use serde::Serialize;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -17,7 +18,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 use crate::timeline::{Span, SpanIndex, Subject, Timeline, tool_name};
 
 /// The version of the semantic conventions that the output follows.
-pub const SEMANTIC_CONVENTIONS: &str = "1.37.0";
+pub const SEMANTIC_CONVENTIONS: &str = "1.41.1";
 
 /// How a span ended, in the protocol's numbers.
 const STATUS_UNSET: u8 = 0;
@@ -61,6 +62,8 @@ struct Exporter<'t> {
     trace: &'t RolloutTrace,
     trace_id: String,
     links: Vec<Vec<Value>>,
+    /// The first inference of each turn.
+    first_calls: HashMap<&'t TurnId, &'t InferenceCall>,
 }
 
 impl<'t> Exporter<'t> {
@@ -77,11 +80,18 @@ impl<'t> Exporter<'t> {
                 "attributes": attributes.0,
             }));
         }
+        let mut first_calls = HashMap::new();
+        for span in &timeline.spans {
+            if let Subject::Inference(call) = span.subject {
+                first_calls.entry(&call.codex_turn_id).or_insert(call);
+            }
+        }
         Self {
             timeline,
             trace,
             trace_id,
             links,
+            first_calls,
         }
     }
 
@@ -129,6 +139,11 @@ impl<'t> Exporter<'t> {
         }
     }
 
+    /// The first inference of a turn.
+    fn first_call(&self, turn: &Turn) -> Option<&'t InferenceCall> {
+        self.first_calls.get(&turn.codex_turn_id).copied()
+    }
+
     fn attributes(&self, span: &Span<'_>) -> Attributes {
         let mut attributes = Attributes::default();
         attributes.text("codex.id", &span.id);
@@ -137,8 +152,12 @@ impl<'t> Exporter<'t> {
         let thread = &self.timeline.spans[span.thread];
         attributes.text("gen_ai.conversation.id", &thread.id);
         match span.subject {
-            Subject::Turn(_) => {
+            Subject::Turn(turn) => {
                 attributes.text("gen_ai.operation.name", "invoke_agent");
+                if let Some(call) = self.first_call(turn) {
+                    attributes.text("gen_ai.provider.name", &provider(&call.provider_name));
+                    attributes.text("gen_ai.request.model", &call.model);
+                }
                 attributes.text("gen_ai.agent.name", &thread.name);
                 attributes.text("gen_ai.agent.id", &thread.id);
             }
@@ -203,9 +222,12 @@ impl Attributes {
     fn usage(&mut self, usage: Usage) {
         self.number("gen_ai.usage.input_tokens", usage.input_tokens);
         self.number("gen_ai.usage.output_tokens", usage.output_tokens);
-        self.number("codex.usage.cached_input_tokens", usage.cached_input_tokens);
         self.number(
-            "codex.usage.reasoning_output_tokens",
+            "gen_ai.usage.cache_read.input_tokens",
+            usage.cached_input_tokens,
+        );
+        self.number(
+            "gen_ai.usage.reasoning.output_tokens",
             usage.reasoning_output_tokens,
         );
     }

@@ -68,7 +68,7 @@ pub(crate) struct Span<'t> {
     pub(crate) parent: Option<SpanIndex>,
     /// Among the spans of its kind in its thread.
     pub(crate) lane: usize,
-    pub(crate) window: &'t ExecutionWindow,
+    pub(crate) window: ExecutionWindow,
     pub(crate) subject: Subject<'t>,
 }
 
@@ -210,10 +210,32 @@ fn command_name(operation: &TerminalOperation) -> String {
     }
 }
 
+/// From when to when there was something in a terminal. The trace never ends one, but its command does.
+fn window_of(trace: &RolloutTrace, terminal: &TerminalSession) -> ExecutionWindow {
+    let operations = terminal.operation_ids.iter();
+    let mut exited = operations
+        .filter_map(|id| trace.terminal_operations.get(id))
+        .filter(|operation| operation.kind == OperationKind::ExecCommand)
+        .filter(|operation| {
+            operation
+                .result
+                .as_ref()
+                .is_some_and(|result| result.exit_code.is_some())
+        });
+    match exited.next_back() {
+        None => terminal.execution.clone(),
+        Some(last) => ExecutionWindow {
+            started_at_unix_ms: terminal.execution.started_at_unix_ms,
+            started_seq: terminal.execution.started_seq,
+            ..last.execution.clone()
+        },
+    }
+}
+
 /// Every span, without its place among the others.
 fn collect(trace: &RolloutTrace) -> Vec<Span<'_>> {
     let mut spans = Vec::new();
-    let mut add = |subject, id: String, name: String, kind, window| {
+    let mut add = |subject, id: String, name: String, kind, window: &ExecutionWindow| {
         spans.push(Span {
             kind,
             id,
@@ -221,7 +243,7 @@ fn collect(trace: &RolloutTrace) -> Vec<Span<'_>> {
             thread: 0,
             parent: None,
             lane: 0,
-            window,
+            window: window.clone(),
             subject,
         });
     };
@@ -269,7 +291,8 @@ fn collect(trace: &RolloutTrace) -> Vec<Span<'_>> {
         let id = terminal.terminal_id.to_string();
         let name = format!("terminal {id}");
         let subject = Subject::Terminal(terminal);
-        add(subject, id, name, SpanKind::Terminal, &terminal.execution);
+        let window = window_of(trace, terminal);
+        add(subject, id, name, SpanKind::Terminal, &window);
     }
     spans.sort_by(|a, b| {
         let key = |span: &Span<'_>| (span.window.started_seq, span.kind);

@@ -6,7 +6,10 @@ use crate::support::Bundle;
 use codex_rollout_trace::{Fault, Strictness};
 use proptest::prelude::*;
 
-const BUNDLES: [&str; 4] = [
+const BUNDLES: [&str; 7] = [
+    "engine_short",
+    "engine_mixed",
+    "engine_shell",
     "one_turn",
     "tools_and_terminals",
     "cells_and_compaction",
@@ -25,21 +28,33 @@ fn whole_bundles_have_no_damage() {
     }
 }
 
-#[test]
-fn cut_at_every_byte_of_the_end() {
-    for name in ["one_turn", "cells_and_compaction"] {
-        let bundle = Bundle::unpack(name);
-        let log = OpenOptions::new().write(true).open(bundle.log()).unwrap();
-        let whole = log.metadata().unwrap().len();
-        for cut in 1..=whole.min(4096) {
-            log.set_len(whole - cut).unwrap();
-            let reduction = bundle.replay(Strictness::Lenient).unwrap();
-            assert!(
-                reduction.problems.total() > 0,
-                "{name}: {cut} bytes cut in silence"
-            );
-        }
+fn cut_at_every_byte_of_the_end(name: &str) {
+    let bundle = Bundle::unpack(name);
+    let log = OpenOptions::new().write(true).open(bundle.log()).unwrap();
+    let whole = log.metadata().unwrap().len();
+    for cut in 1..=whole.min(4096) {
+        log.set_len(whole - cut).unwrap();
+        let reduction = bundle.replay(Strictness::Lenient).unwrap();
+        assert!(
+            reduction.problems.total() > 0,
+            "{name}: {cut} bytes cut in silence"
+        );
     }
+}
+
+#[test]
+fn one_turn_cut_at_every_byte() {
+    cut_at_every_byte_of_the_end("one_turn");
+}
+
+#[test]
+fn cells_and_compaction_cut_at_every_byte() {
+    cut_at_every_byte_of_the_end("cells_and_compaction");
+}
+
+#[test]
+fn engine_short_cut_at_every_byte() {
+    cut_at_every_byte_of_the_end("engine_short");
 }
 
 #[test]

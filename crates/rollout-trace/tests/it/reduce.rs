@@ -33,6 +33,23 @@ fn agents() {
     check("agents");
 }
 
+/// Written by the engine: turns with tools, patches, a terminal, failures, an interrupt, a compaction.
+#[test]
+fn engine_mixed() {
+    check("engine_mixed");
+}
+
+/// Written by the engine: commands that end with their calls.
+#[test]
+fn engine_shell() {
+    check("engine_shell");
+}
+
+#[test]
+fn engine_short() {
+    check("engine_short");
+}
+
 #[test]
 fn replay_is_deterministic() {
     let bundle = Bundle::unpack("agents");

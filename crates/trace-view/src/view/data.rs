@@ -65,8 +65,9 @@ struct SpanData {
     facts: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<Prompt>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    response: Vec<u32>,
+    /// What an inference answered, also if that was nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response: Option<Vec<u32>>,
     /// Long texts: commands, output, code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     texts: Vec<(&'static str, String)>,
@@ -191,7 +192,7 @@ impl<'t> Builder<'t> {
                     let before = latest.get(call.thread_id.as_str());
                     let before = before.map(|(at, items)| (*at, items.as_slice()));
                     data.prompt = Some(Prompt::after(before, &items));
-                    data.response = self.places(&call.response_item_ids);
+                    data.response = Some(self.places(&call.response_item_ids));
                     latest.insert(call.thread_id.as_str(), (at, items));
                 }
                 data
@@ -215,7 +216,7 @@ impl<'t> Builder<'t> {
             seq: (span.window.started_seq, span.window.ended_seq),
             facts: self.facts(span.subject),
             prompt: None,
-            response: Vec::new(),
+            response: None,
             texts: self.texts(span.subject),
             payloads: payloads
                 .filter_map(|(label, id)| Some((label, self.payload(id)?)))

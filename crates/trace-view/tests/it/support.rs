@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use codex_rollout_trace::{Reduction, replay_bundle};
 use tempfile::TempDir;
 
-pub(crate) const NAMES: [&str; 4] = [
+pub(crate) const NAMES: [&str; 5] = [
     "agents",
     "cells_and_compaction",
+    "engine_mixed",
     "one_turn",
     "tools_and_terminals",
 ];

@@ -47,6 +47,36 @@ fn a_page_has_all_of_its_bundle() {
     }
 }
 
+/// Also those that failed: the script looks through the answers of all.
+#[test]
+fn every_inference_has_an_answer_and_nothing_else_has() {
+    let bundle = Bundle::unpack("engine_mixed");
+    let data = data(&page(&bundle, Budget::default()));
+    let spans = data["spans"].as_array().unwrap();
+    for span in spans {
+        let has = span["response"].is_array();
+        assert_eq!(has, span["kind"] == "inference", "{span}");
+    }
+    assert!(
+        spans
+            .iter()
+            .any(|span| span["response"] == serde_json::json!([]))
+    );
+}
+
+/// The trace never ends a terminal; the page shows its end with its command's.
+#[test]
+fn a_terminal_ends_with_its_command() {
+    let bundle = Bundle::unpack("engine_mixed");
+    let data = data(&page(&bundle, Budget::default()));
+    let terminals = data["spans"].as_array().unwrap().iter();
+    let mut terminals = terminals
+        .filter(|span| span["kind"] == "terminal")
+        .peekable();
+    assert!(terminals.peek().is_some());
+    assert!(terminals.all(|terminal| terminal["open"].is_null()));
+}
+
 /// The prompts of the page, put together again, are those of the graph.
 #[test]
 fn prompts_come_back_from_their_steps() {
