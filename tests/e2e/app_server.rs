@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A home whose model is `model`.
-fn home(model: &ModelServer) -> TempDir {
+pub(crate) fn home(model: &ModelServer) -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let config = format!(
         "model = \"scripted\"\nmodel_provider = \"scripted\"\napproval_policy = \"untrusted\"\n\
@@ -20,7 +20,7 @@ fn home(model: &ModelServer) -> TempDir {
     home
 }
 
-async fn server(home: &TempDir) -> AppServer {
+pub(crate) async fn server(home: &TempDir) -> AppServer {
     let program = env!("CARGO_BIN_EXE_codex");
     let mut server = AppServer::start(program, home.path()).unwrap();
     let client = json!({ "name": "tests", "version": "1" });
@@ -31,12 +31,12 @@ async fn server(home: &TempDir) -> AppServer {
     server
 }
 
-async fn start_thread(server: &mut AppServer) -> String {
+pub(crate) async fn start_thread(server: &mut AppServer) -> String {
     let reply = server.call("thread/start", json!({})).await.unwrap();
     reply["result"]["thread"]["id"].as_str().unwrap().to_owned()
 }
 
-async fn start_turn(server: &mut AppServer, thread: &str, text: &str) -> Value {
+pub(crate) async fn start_turn(server: &mut AppServer, thread: &str, text: &str) -> Value {
     let input = json!([{ "type": "text", "text": text }]);
     let params = json!({ "threadId": thread, "input": input });
     server.call("turn/start", params).await.unwrap()
@@ -47,7 +47,7 @@ fn reply(events: &[Value]) -> HttpReply {
 }
 
 /// The parts of a turn that do not depend on where it was read.
-fn shape(turn: &Value) -> Value {
+pub(crate) fn shape(turn: &Value) -> Value {
     let mut items = turn["items"].clone();
     for item in items.as_array_mut().unwrap() {
         item.as_object_mut().unwrap().remove("id");

@@ -35,6 +35,8 @@ mod serving;
 #[cfg(target_os = "linux")]
 mod stored_threads;
 #[cfg(target_os = "linux")]
+mod threads;
+#[cfg(target_os = "linux")]
 mod trace_record;
 mod trace_reduce;
 mod trace_view;

@@ -57,6 +57,8 @@ method_table! {
         ThreadLoadedList = "thread/loaded/list": ThreadLoadedListParams => ThreadLoadedListResponse;
         /// Reads a thread without loading it, with its turns if asked.
         ThreadRead = "thread/read": ThreadReadParams => ThreadReadResponse;
+        /// Pages through the turns of a thread, from either end.
+        ThreadTurnsList = "thread/turns/list": ThreadTurnsListParams => ThreadTurnsListResponse;
         /// Lists the skills found for one or more folders.
         SkillsList = "skills/list": SkillsListParams => SkillsListResponse;
         /// Lists the plugin marketplaces and what they offer.
@@ -321,6 +323,8 @@ method_table! {
         ContextCompacted = "thread/compacted": ContextCompactedNotification;
         /// The provider answers with another model than the one asked for.
         ModelRerouted = "model/rerouted": ModelReroutedNotification;
+        /// Something went otherwise than asked, and work goes on.
+        Warning = "warning": WarningNotification;
         /// Something that is in use will go away.
         DeprecationNotice = "deprecationNotice": DeprecationNoticeNotification;
         /// A configuration file has a problem that did not stop the server.

@@ -23,12 +23,14 @@ mod ports;
 mod repository;
 mod session;
 mod standalone;
+mod stored;
 mod thread;
 mod tools;
 mod turn;
 
 pub use config::{Features, ProjectDocs, SessionConfig};
 pub use events::Events;
+pub use history::first_user_text;
 pub use manager::{ForkAt, Ports, StartError, Started, ThreadManager};
 pub use older::older_delta;
 pub use ports::*;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use codex_protocol::{Op, RolloutItem, ThreadId};
+use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
 use codex_rollout::{Claim, LoadError, Log, Place, Writer};
 use tokio::sync::mpsc;
 
@@ -15,6 +15,7 @@ use crate::conversation::Conversation;
 use crate::events::{Emitter, Events};
 use crate::ports::{Beginning, Clock, Ids, Model, Observers, Processes};
 use crate::session::{MAILBOX, Mail, Services, Session};
+use crate::stored;
 use crate::thread::Thread;
 
 /// What the engine works with in this process.
@@ -104,6 +105,25 @@ impl ThreadManager {
         })
     }
 
+    /// Starts a new thread that goes on from these items.
+    ///
+    /// # Errors
+    /// The configuration is not usable.
+    pub fn start_with(
+        &self,
+        config: SessionConfig,
+        items: Vec<ResponseItem>,
+    ) -> Result<Started, StartError> {
+        let id = self.ports.ids.thread();
+        self.launch(Origin {
+            id,
+            config,
+            lines: items.into_iter().map(RolloutItem::ResponseItem).collect(),
+            file: File::New,
+            forked_from: None,
+        })
+    }
+
     /// Loads a thread and goes on with it in the same file. Reads the whole file before it returns.
     ///
     /// # Errors
@@ -111,7 +131,11 @@ impl ThreadManager {
     pub fn resume(&self, path: &Path, mut config: SessionConfig) -> Result<Started, StartError> {
         // What is added from here on is another process's.
         let length = path.metadata().map_or(0, |metadata| metadata.len());
-        let loaded = codex_rollout::load(path)?;
+        // Who wants all events again has to be given them.
+        let loaded = match config.replay_events {
+            true => codex_rollout::load(path)?,
+            false => stored::load(path)?,
+        };
         inherit(&mut config, &loaded);
         let id = loaded.meta.id.clone();
         if self.get(&id).is_some() {

@@ -1,8 +1,9 @@
 //! Layer: capability. The append-only log of a thread, called a rollout.
 //!
 //! A rollout is a file of JSON lines under the home folder. [`Writer`] owns the one thread that
-//! writes them all, [`Log`] is what a session appends to, [`load`] reads a file back and [`find`]
-//! finds the file of a thread; [`archive`], [`unarchive`] and [`amend`] are for threads at rest. A line is either whole or ignored: a line that cannot be read is
+//! writes them all, [`Log`] is what a session appends to, [`load`] reads a file back, [`scan`] goes
+//! through one and [`find`] finds the file of a thread; [`archive`], [`unarchive`] and [`amend`] are for
+//! threads at rest. A line is either whole or ignored: a line that cannot be read is
 //! counted and skipped, and an append after a torn line starts on a line of its own.
 //!
 //! It does not know what the lines mean; rebuilding a history from them is the engine's job.
@@ -18,6 +19,7 @@ mod log;
 mod names;
 mod persist;
 mod place;
+mod scan;
 mod writer;
 
 pub use amend::amend;
@@ -31,4 +33,5 @@ pub use log::{Log, LogError};
 pub use names::{name_of, set_name};
 pub use persist::{Detail, is_persisted, reduced};
 pub use place::{Place, SESSIONS, parse_file_name};
+pub use scan::{ScannedLine, scan};
 pub use writer::{Heard, Writer};

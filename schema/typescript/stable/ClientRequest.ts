@@ -53,6 +53,7 @@ import type { ThreadRollbackParams } from "./v2/ThreadRollbackParams";
 import type { ThreadSetNameParams } from "./v2/ThreadSetNameParams";
 import type { ThreadShellCommandParams } from "./v2/ThreadShellCommandParams";
 import type { ThreadStartParams } from "./v2/ThreadStartParams";
+import type { ThreadTurnsListParams } from "./v2/ThreadTurnsListParams";
 import type { ThreadUnarchiveParams } from "./v2/ThreadUnarchiveParams";
 import type { ThreadUnsubscribeParams } from "./v2/ThreadUnsubscribeParams";
 import type { TurnInterruptParams } from "./v2/TurnInterruptParams";
@@ -218,6 +219,16 @@ export type ThreadReadClientRequest = {
   method: "thread/read";
   /** What the method takes. */
   params: ThreadReadParams;
+};
+
+/** Pages through the turns of a thread, from either end. */
+export type ThreadTurnsListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/turns/list";
+  /** What the method takes. */
+  params: ThreadTurnsListParams;
 };
 
 /** Lists the skills found for one or more folders. */
@@ -708,6 +719,7 @@ export type ClientRequest =
   | ThreadListClientRequest
   | ThreadLoadedListClientRequest
   | ThreadReadClientRequest
+  | ThreadTurnsListClientRequest
   | SkillsListClientRequest
   | PluginListClientRequest
   | PluginReadClientRequest

@@ -50,6 +50,7 @@ import type { TurnCompletedNotification } from "./v2/TurnCompletedNotification";
 import type { TurnDiffUpdatedNotification } from "./v2/TurnDiffUpdatedNotification";
 import type { TurnPlanUpdatedNotification } from "./v2/TurnPlanUpdatedNotification";
 import type { TurnStartedNotification } from "./v2/TurnStartedNotification";
+import type { WarningNotification } from "./v2/WarningNotification";
 import type { WindowsSandboxSetupCompletedNotification } from "./v2/WindowsSandboxSetupCompletedNotification";
 import type { WindowsWorldWritableWarningNotification } from "./v2/WindowsWorldWritableWarningNotification";
 
@@ -373,6 +374,14 @@ export type ModelReroutedServerNotification = {
   params: ModelReroutedNotification;
 };
 
+/** Something went otherwise than asked, and work goes on. */
+export type WarningServerNotification = {
+  /** The name of the method. */
+  method: "warning";
+  /** What the method takes. */
+  params: WarningNotification;
+};
+
 /** Something that is in use will go away. */
 export type DeprecationNoticeServerNotification = {
   /** The name of the method. */
@@ -519,6 +528,7 @@ export type ServerNotification =
   | ReasoningTextDeltaServerNotification
   | ContextCompactedServerNotification
   | ModelReroutedServerNotification
+  | WarningServerNotification
   | DeprecationNoticeServerNotification
   | ConfigWarningServerNotification
   | FuzzyFileSearchSessionUpdatedServerNotification

@@ -29,6 +29,8 @@ pub struct CommandExecutionRequestApprovalParams {
     pub turn_id: String,
     /// Id of the `commandExecution` item, or a made-up id for a network connection.
     pub item_id: String,
+    /// When it was asked, in Unix milliseconds.
+    pub started_at_ms: Option<i64>,
     /// Tells apart several questions of one item; absent if the whole command is in question.
     pub approval_id: Option<String>,
     /// Why approval is needed, from the agent or a rule; absent without a reason.
@@ -130,6 +132,9 @@ pub struct FileChangeRequestApprovalParams {
     pub turn_id: String,
     /// Id of the `fileChange` item, which holds the changes.
     pub item_id: String,
+    /// When it was asked, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at_ms: Option<i64>,
     /// Why approval is needed; absent without a reason.
     pub reason: Option<String>,
     /// Directory to open for writing until the session ends; absent if only the patch is meant.
@@ -168,6 +173,12 @@ pub struct PermissionsRequestApprovalParams {
     pub turn_id: String,
     /// Id of the tool call that asks; no item belongs to it.
     pub item_id: String,
+    /// When it was asked, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at_ms: Option<i64>,
+    /// Working directory of the thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
     /// What the agent wants the access for; null if it does not say.
     pub reason: Option<String>,
     /// Access that the agent asks for.

@@ -18,6 +18,9 @@ pub struct ItemStartedNotification {
     pub thread_id: String,
     /// Turn that the item belongs to.
     pub turn_id: String,
+    /// When, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at_ms: Option<i64>,
 }
 
 /// Payload of `item/completed`: an item is final.
@@ -30,6 +33,9 @@ pub struct ItemCompletedNotification {
     pub thread_id: String,
     /// Turn in which the item began, even if that turn is over.
     pub turn_id: String,
+    /// When, in Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at_ms: Option<i64>,
 }
 
 /// Payload of `rawResponseItem/completed`, for threads started with `experimentalRawEvents`.

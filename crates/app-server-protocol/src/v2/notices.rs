@@ -21,6 +21,16 @@ pub struct ErrorNotification {
     pub turn_id: String,
 }
 
+/// Payload of `warning`: something went otherwise than asked, and work goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WarningNotification {
+    /// What happened, in a sentence or two.
+    pub message: String,
+    /// Thread that it happened in; null outside of threads.
+    pub thread_id: Option<String>,
+}
+
 /// Payload of `deprecationNotice`: the configuration of a thread uses something obsolete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -3,6 +3,7 @@
 
 use codex_app_server_protocol_macros::Tagged;
 use codex_protocol::SubAgentSource;
+use codex_protocol::Update;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -15,6 +16,18 @@ use crate::v2::Turn;
 pub struct Thread {
     /// UUID that names the thread in every request and notification about it.
     pub id: String,
+    /// The session that the thread belongs to, which is named by the thread itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Thread that this one began as a copy of; absent if it did not, or if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from_id: Option<String>,
+    /// Slug of the model that the thread last used; absent where it was not looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Project that the thread is filed under: always null, as there are none here.
+    #[serde(default, skip_serializing_if = "Update::is_leave")]
+    pub project_id: Update<String>,
     /// Text of the first user message at full length; empty while there is none.
     pub preview: String,
     /// Whether the thread lives in memory only. Read from disk, a thread is never ephemeral.

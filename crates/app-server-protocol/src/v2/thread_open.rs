@@ -140,6 +140,9 @@ pub struct ThreadResumeParams {
     #[experimental("thread/resume.persistFullHistory")]
     #[serde(default)]
     pub persist_extended_history: bool,
+    /// Whether to leave the turns out of the reply, for `thread/turns/list`; false by default.
+    #[serde(default)]
+    pub exclude_turns: bool,
 }
 
 /// Reply to `thread/resume`: the thread with its history and the settings in force.
@@ -207,6 +210,9 @@ pub struct ThreadForkParams {
     #[experimental("thread/fork.persistFullHistory")]
     #[serde(default)]
     pub persist_extended_history: bool,
+    /// Whether to leave the turns out of the reply, for `thread/turns/list`; false by default.
+    #[serde(default)]
+    pub exclude_turns: bool,
 }
 
 /// Reply to `thread/fork`: the new thread and the settings in force.

@@ -33,6 +33,31 @@ pub struct Turn {
     pub status: TurnStatus,
     /// Why the turn failed; null in every other status.
     pub error: Option<TurnError>,
+    /// When it started, in Unix seconds; absent until then, and where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<i64>,
+    /// When it ended, in Unix seconds; absent until then, and where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<i64>,
+    /// How long it took, in milliseconds; absent until it ended, and where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// How much of the items is here; absent means all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items_view: Option<TurnItemsView>,
+}
+
+/// How much of a turn's items a turn object holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnItemsView {
+    /// None of them.
+    NotLoaded,
+    /// What the user said first and what the agent said last.
+    #[default]
+    Summary,
+    /// All of them.
+    Full,
 }
 
 /// How far a turn got.

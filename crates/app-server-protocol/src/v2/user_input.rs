@@ -19,6 +19,9 @@ pub struct ToolRequestUserInputParams {
     pub item_id: String,
     /// Questions to show together, in order.
     pub questions: Vec<ToolRequestUserInputQuestion>,
+    /// Whether the turn waits for the answers, which it always does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_blocking: Option<bool>,
 }
 
 /// One question to the user.

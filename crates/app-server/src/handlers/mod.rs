@@ -19,6 +19,7 @@ mod thread_list;
 mod thread_metadata;
 mod thread_open;
 mod thread_read;
+mod thread_turns;
 mod turns;
 mod windows;
 
@@ -28,12 +29,11 @@ use std::sync::Arc;
 use codex_app_server_protocol::ClientRequest;
 use codex_app_server_protocol::rpc::RequestId;
 use codex_protocol::ThreadId;
-use codex_rollout::Loaded;
 
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::server::Server;
-use crate::thread::ThreadHandle;
+use crate::thread::{History, ThreadHandle, read_history};
 
 pub(crate) use command_exec::start as start_command;
 pub(crate) use fuzzy_search::search as start_search;
@@ -55,6 +55,7 @@ pub(crate) fn subject_of(request: &ClientRequest) -> Option<&str> {
         ClientRequest::ThreadDelete(params) => &params.thread_id,
         ClientRequest::ThreadSetName(params) => &params.thread_id,
         ClientRequest::ThreadMetadataUpdate(params) => &params.thread_id,
+        ClientRequest::ThreadTurnsList(params) => &params.thread_id,
         ClientRequest::ThreadUnsubscribe(params) => &params.thread_id,
         ClientRequest::ThreadRollback(params) => &params.thread_id,
         ClientRequest::ThreadCompactStart(params) => &params.thread_id,
@@ -106,6 +107,9 @@ pub(crate) async fn handle(
         }
         ClientRequest::GetConversationSummary(params) => {
             thread_metadata::summarise(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadTurnsList(params) => {
+            thread_turns::list(&server, params, reply!()).await;
         }
         ClientRequest::ThreadUnsubscribe(params) => {
             thread_control::unsubscribe(&server, params, reply!()).await;
@@ -186,9 +190,9 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Reads the file of a thread.
-pub(crate) async fn load(path: PathBuf) -> Result<(PathBuf, Loaded), Failure> {
-    blocking(move || match codex_rollout::load(&path) {
-        Ok(loaded) => Ok((path, loaded)),
+pub(crate) async fn load(path: PathBuf) -> Result<(PathBuf, History), Failure> {
+    blocking(move || match read_history(&path) {
+        Ok(history) => Ok((path, history)),
         Err(error) => {
             let path = path.display();
             let message = format!("failed to load rollout `{path}`: {error}");

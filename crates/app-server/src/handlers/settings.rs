@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::connection::Connection;
 use crate::host::{ClientName, ThreadSettings};
 use crate::projection::{engine_approval, engine_reviewer};
+use crate::thread::History;
 
 pub(super) fn of_start(params: &ThreadStartParams, connection: &Connection) -> ThreadSettings {
     let cwd = params.cwd.clone();
@@ -63,6 +64,30 @@ pub(super) fn of_fork(params: &ThreadForkParams, connection: &Connection) -> Thr
         compact_prompt: None,
     };
     settings(cwd, request, &params.config, connection)
+}
+
+/// Goes on with the model and effort that the thread was last run with, unless the request says
+/// anything about either.
+pub(super) fn with_stored(
+    mut settings: ThreadSettings,
+    params: &ThreadResumeParams,
+    stored: &History,
+) -> ThreadSettings {
+    const MODEL: &str = "model";
+    const EFFORT: &str = "model_reasoning_effort";
+    let says = |name: &str| settings.overrides.contains_key(name);
+    let is_given = params.model.is_some() || params.model_provider.is_some();
+    if is_given || says(MODEL) || says(EFFORT) {
+        return settings;
+    }
+    settings.params.model.clone_from(&stored.model);
+    if let Some(effort) = stored
+        .effort
+        .and_then(|effort| serde_json::to_value(effort).ok())
+    {
+        settings.overrides.insert(EFFORT.to_owned(), effort);
+    }
+    settings
 }
 
 fn settings(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{GitInfo, Thread, ThreadStatus};
-use codex_protocol::ThreadId;
+use codex_protocol::{ThreadId, Update};
 use codex_thread_store::ThreadRecord;
 
 use super::blocking;
@@ -15,6 +15,10 @@ use crate::server::Server;
 pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
     let facts = record.facts;
     Thread {
+        session_id: Some(record.id.0.clone()),
+        forked_from_id: None,
+        model: None,
+        project_id: Update::Clear,
         id: record.id.0,
         preview: facts.preview.unwrap_or_default(),
         ephemeral: false,

@@ -10,17 +10,16 @@ use codex_app_server_protocol::v2::{
     ThreadStartedNotification, ThreadStatus, ThreadStatusChangedNotification,
 };
 use codex_core::{ForkAt, SessionConfig, StartError, Started, ThreadManager};
-use codex_protocol::EventMsg;
-use codex_rollout::{Detail, Loaded};
+use codex_protocol::{EventMsg, ResponseItem};
+use codex_rollout::Detail;
 
 use super::stored::add_said;
 use super::{blocking, load, settings, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::host::{Prepared, ThreadSettings};
-use crate::projection::preview_of;
 use crate::server::Server;
-use crate::thread::{Actor, Facts, stored_thread};
+use crate::thread::{Actor, Facts, History, stored_thread};
 
 pub(super) async fn start(
     server: Arc<Server>,
@@ -68,13 +67,12 @@ pub(super) async fn resume(
     if params.path.is_none()
         && let Some(thread) = server.thread(&params.thread_id)
     {
-        return thread.join(reply).await;
-    }
-    if params.history.is_some() {
-        let message = "`history` is not supported by this version";
-        return reply.refuse(Failure::invalid(message));
+        return thread.join(params, reply).await;
     }
     let settings = settings::of_resume(&params, reply.connection());
+    if let Some(history) = params.history {
+        return resume_history(server, settings, history, reply).await;
+    }
     let source = source(
         &server,
         &params.thread_id,
@@ -85,22 +83,23 @@ pub(super) async fn resume(
     let opened = match source {
         Ok((path, loaded)) => match server.thread(loaded.meta.id.as_str()) {
             // It was named by its file, and it is loaded.
-            Some(thread) => return thread.join(reply).await,
-            None => open_stored(&server, settings, path, loaded).await,
+            Some(thread) => return thread.join(params, reply).await,
+            None => {
+                let settings = settings::with_stored(settings, &params, &loaded);
+                open_stored(&server, settings, path, loaded).await
+            }
         },
         Err(failure) => Err(failure),
     };
     match opened {
         Ok((actor, facts, path, loaded)) => {
             let connection = Arc::clone(reply.connection());
-            let mut thread = stored_thread(&path, &loaded, ThreadStatus::Idle, None);
+            let mut thread = stored_thread(&path, loaded, ThreadStatus::Idle, None);
+            if params.exclude_turns {
+                thread.turns.clear();
+            }
             add_said(&server, &mut thread).await;
-            server.broadcast(&ServerNotification::ThreadStatusChanged(
-                ThreadStatusChangedNotification {
-                    thread_id: thread.id.clone(),
-                    status: ThreadStatus::Idle,
-                },
-            ));
+            tell_idle(&server, &thread.id);
             reply.accept(&facts.resumed(thread));
             actor.launch(&connection);
         }
@@ -108,18 +107,64 @@ pub(super) async fn resume(
     }
 }
 
+/// Opens a new thread with what a client says the conversation was.
+async fn resume_history(
+    server: Arc<Server>,
+    settings: ThreadSettings,
+    history: Vec<ResponseItem>,
+    reply: Responder<method::ThreadResume>,
+) {
+    if history.is_empty() {
+        return reply.refuse(Failure::invalid("history must not be empty"));
+    }
+    match open_history(&server, settings, history).await {
+        Ok((actor, facts)) => {
+            let connection = Arc::clone(reply.connection());
+            let thread = facts.thread(ThreadStatus::Idle);
+            tell_idle(&server, &thread.id);
+            reply.accept(&facts.resumed(thread));
+            actor.launch(&connection);
+        }
+        Err(failure) => reply.refuse(failure),
+    }
+}
+
+async fn open_history(
+    server: &Arc<Server>,
+    settings: ThreadSettings,
+    history: Vec<ResponseItem>,
+) -> Result<(Actor, Facts), Failure> {
+    let Prepared { manager, config } = prepare(server, settings).await?;
+    let preview = codex_core::first_user_text(&history);
+    let started = manager.start_with(config.clone(), history);
+    let started = started.map_err(|error| failed("resuming", &error))?;
+    opened(server, manager, started, &config, preview).await
+}
+
+fn tell_idle(server: &Server, thread: &str) {
+    let changed = ThreadStatusChangedNotification {
+        thread_id: thread.to_owned(),
+        status: ThreadStatus::Idle,
+    };
+    server.broadcast(&ServerNotification::ThreadStatusChanged(changed));
+}
+
 async fn open_stored(
     server: &Arc<Server>,
     mut settings: ThreadSettings,
     path: PathBuf,
-    loaded: Loaded,
-) -> Result<(Actor, Facts, PathBuf, Loaded), Failure> {
+    loaded: History,
+) -> Result<(Actor, Facts, PathBuf, History), Failure> {
     let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
     settings.cwd.get_or_insert_with(stored_cwd);
     let Prepared { manager, config } = prepare(server, settings).await?;
-    let started = manager.resume(&path, config.clone());
-    let started = started.map_err(|error| failed("resuming", &error))?;
-    let preview = preview_of(&loaded.items);
+    let (engine, own, file) = (Arc::clone(&manager), config.clone(), path.clone());
+    let started = blocking(move || {
+        let started = engine.resume(&file, own);
+        started.map_err(|error| failed("resuming", &error))
+    });
+    let started = started.await?;
+    let preview = loaded.preview.clone();
     let (actor, facts) = opened(server, manager, started, &config, preview).await?;
     Ok((actor, facts, path, loaded))
 }
@@ -136,6 +181,8 @@ pub(super) async fn fork(
             let connection = Arc::clone(reply.connection());
             let own = facts.thread(ThreadStatus::Idle);
             (thread.id, thread.path) = (own.id, own.path);
+            (thread.session_id, thread.forked_from_id) = (own.session_id, own.forked_from_id);
+            thread.model = own.model;
             (thread.created_at, thread.updated_at) = (own.created_at, own.updated_at);
             (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
             (thread.model_provider, thread.source) = (own.model_provider, own.source);
@@ -167,11 +214,18 @@ async fn fork_stored(
         mut config,
     } = prepare(server, settings).await?;
     config.ephemeral = params.ephemeral;
-    let started = manager.fork(&path, ForkAt::End, config.clone());
-    let started = started.map_err(|error| failed("forking", &error))?;
-    let preview = preview_of(&loaded.items);
+    let (engine, own, file) = (Arc::clone(&manager), config.clone(), path.clone());
+    let started = blocking(move || {
+        let started = engine.fork(&file, ForkAt::End, own);
+        started.map_err(|error| failed("forking", &error))
+    });
+    let started = started.await?;
+    let preview = loaded.preview.clone();
     let (actor, facts) = opened(server, manager, started, &config, preview).await?;
-    let thread = stored_thread(&path, &loaded, ThreadStatus::Idle, None);
+    let mut thread = stored_thread(&path, loaded, ThreadStatus::Idle, None);
+    if params.exclude_turns {
+        thread.turns.clear();
+    }
     Ok((actor, facts, thread))
 }
 
@@ -181,7 +235,7 @@ async fn source(
     id: &str,
     path: Option<&str>,
     settings: &ThreadSettings,
-) -> Result<(PathBuf, Loaded), Failure> {
+) -> Result<(PathBuf, History), Failure> {
     if let Some(path) = path {
         let folder = std::env::current_dir().unwrap_or_default();
         return load(folder.join(Path::new(path))).await;

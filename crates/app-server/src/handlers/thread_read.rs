@@ -5,14 +5,14 @@ use std::sync::Arc;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
-    ThreadStatus,
+    ThreadStatus, Turn,
 };
 
 use super::{load, stored, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
-use crate::thread::stored_thread;
+use crate::thread::turns_of;
 
 pub(super) async fn read(
     server: &Arc<Server>,
@@ -21,6 +21,16 @@ pub(super) async fn read(
 ) {
     let outcome = thread(server, &params).await;
     reply.reply(outcome.map(|thread| ThreadReadResponse { thread }));
+}
+
+/// The turns of a thread, loaded or stored.
+pub(super) async fn turns(server: &Arc<Server>, thread_id: String) -> Result<Vec<Turn>, Failure> {
+    let params = ThreadReadParams {
+        thread_id,
+        include_turns: true,
+    };
+    let read = thread(server, &params).await;
+    read.map(|thread| thread.turns)
 }
 
 async fn thread(server: &Arc<Server>, params: &ThreadReadParams) -> Result<Thread, Failure> {
@@ -37,9 +47,9 @@ async fn thread(server: &Arc<Server>, params: &ThreadReadParams) -> Result<Threa
             let path = record.path.clone();
             let mut thread = stored::shown(server, record, status).await?;
             if params.include_turns {
-                let (path, loaded) = load(path).await?;
-                let running = live.and_then(|live| live.running);
-                thread.turns = stored_thread(&path, &loaded, thread.status.clone(), running).turns;
+                let (_, history) = load(path).await?;
+                thread.model = history.model;
+                thread.turns = turns_of(history.turns, live.and_then(|live| live.running));
             }
             Ok(thread)
         }

@@ -8,14 +8,19 @@
 use std::collections::HashSet;
 
 use codex_app_server_protocol::ServerNotification as Told;
-use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnError, TurnStatus};
-use codex_protocol::{EventMsg, RolloutItem, TurnItem};
+use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnError, TurnItemsView, TurnStatus};
+use codex_protocol::{EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem};
 
 use super::item;
 use super::turn_error::turn_error;
 
 mod concessions;
 mod live;
+mod moment;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use moment::Moment;
 
 /// Who hears the fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +38,10 @@ pub(crate) struct Fold {
     listener: Listener,
     turns: Vec<FoldedTurn>,
     numbered: usize,
+    /// Reasoning is being told, piece by piece, by older events.
+    is_thinking: bool,
+    /// When what is taken now happened, in milliseconds, for what is told of it.
+    now: Option<i64>,
     told: Vec<Told>,
 }
 
@@ -50,6 +59,11 @@ struct FoldedTurn {
     /// It says its items itself, so that the older events only repeat them.
     says_items: bool,
     has_compaction: bool,
+    /// When the event came that started it, in milliseconds.
+    begun: Option<i64>,
+    started_at: Option<i64>,
+    completed_at: Option<i64>,
+    duration_ms: Option<i64>,
     concessions: concessions::Concessions,
 }
 
@@ -69,37 +83,37 @@ impl FoldedTurn {
             is_explicit,
             says_items: false,
             has_compaction: false,
+            begun: None,
+            started_at: None,
+            completed_at: None,
+            duration_ms: None,
             concessions: concessions::Concessions::default(),
         }
     }
 
     fn to_turn(&self) -> Turn {
+        let items = self.completed.iter().chain(&self.running);
+        self.with_items(items.cloned().collect(), TurnItemsView::Full)
+    }
+
+    fn into_turn(mut self) -> Turn {
+        let mut items = std::mem::take(&mut self.completed);
+        items.append(&mut self.running);
+        self.with_items(items, TurnItemsView::Full)
+    }
+
+    fn with_items(&self, items: Vec<ThreadItem>, view: TurnItemsView) -> Turn {
         Turn {
             id: self.id.clone(),
-            items: self
-                .completed
-                .iter()
-                .chain(&self.running)
-                .cloned()
-                .collect(),
+            items,
             status: self.status,
             error: self.error.clone(),
+            started_at: self.started_at,
+            completed_at: self.completed_at,
+            duration_ms: self.duration_ms,
+            items_view: Some(view),
         }
     }
-}
-
-/// The turns of a stored thread. One that was cut off is still in progress.
-pub(crate) fn stored_turns(lines: &[RolloutItem]) -> Vec<Turn> {
-    let mut fold = Fold::new(String::new(), Listener::Nobody);
-    for line in lines {
-        match line {
-            RolloutItem::EventMsg(event) => fold.take(None, event),
-            RolloutItem::Compacted(_) => fold.open_turn().has_compaction = true,
-            _ => {}
-        }
-    }
-    fold.close_open_turn();
-    fold.turns.iter().map(FoldedTurn::to_turn).collect()
 }
 
 impl Fold {
@@ -109,13 +123,34 @@ impl Fold {
             listener,
             turns: Vec::new(),
             numbered: 0,
+            is_thinking: false,
+            now: None,
             told: Vec::new(),
         }
     }
 
+    /// Takes a line of a stored thread that was written at `moment`.
+    pub(crate) fn apply_stored(&mut self, moment: Moment<'_>, line: &RolloutItem) {
+        match line {
+            RolloutItem::EventMsg(event) => self.take(None, moment, event),
+            RolloutItem::Compacted(_) => self.open_turn().has_compaction = true,
+            RolloutItem::ResponseItem(ResponseItem::Reasoning { content, .. }) => {
+                self.end_thought(content.as_deref().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    /// The turns of a stored thread, all of it taken. One that was cut off is still in progress.
+    pub(crate) fn into_turns(mut self) -> Vec<Turn> {
+        self.close_open_turn();
+        self.turns.into_iter().map(FoldedTurn::into_turn).collect()
+    }
+
     /// Takes a live event; answers what clients are told of it.
-    pub(crate) fn apply(&mut self, id: &str, event: &EventMsg) -> Vec<Told> {
-        self.take(Some(id), event);
+    pub(crate) fn apply(&mut self, id: &str, now: i64, event: &EventMsg) -> Vec<Told> {
+        self.now = Some(now);
+        self.take(Some(id), Moment::Milliseconds(now), event);
         self.turns
             .retain(|turn| turn.is_open || !turn.running.is_empty());
         std::mem::take(&mut self.told)
@@ -130,14 +165,19 @@ impl Fold {
         })
     }
 
-    fn take(&mut self, id: Option<&str>, event: &EventMsg) {
+    fn take(&mut self, id: Option<&str>, moment: Moment<'_>, event: &EventMsg) {
         match event {
-            EventMsg::TurnStarted(started) => self.start_turn(&started.turn_id),
+            EventMsg::TurnStarted(started) => {
+                self.start_turn(&started.turn_id, moment, started.started_at);
+            }
             EventMsg::TurnComplete(complete) => {
-                self.end_turn(Some(&complete.turn_id), TurnStatus::Completed);
+                let end = moment.end(complete.completed_at, complete.duration_ms);
+                self.end_turn(Some(&complete.turn_id), TurnStatus::Completed, end);
             }
             EventMsg::TurnAborted(aborted) => {
-                self.end_turn(aborted.turn_id.as_deref(), TurnStatus::Interrupted);
+                let end = moment.end(aborted.completed_at, aborted.duration_ms);
+                let status = TurnStatus::Interrupted;
+                self.end_turn(aborted.turn_id.as_deref(), status, end);
             }
             EventMsg::Error(error) => self.fail(id, error),
             EventMsg::ThreadRolledBack(back) => self.roll_back(back.num_turns),
@@ -211,11 +251,8 @@ impl Fold {
 
     /// The older events: all that is stored of messages.
     fn take_older(&mut self, event: &EventMsg) {
-        if self
-            .turns
-            .iter()
-            .any(|turn| turn.is_open && turn.says_items)
-        {
+        // A stored turn never says its items itself, and there may be very many.
+        if self.listener == Listener::Clients && self.says_items() {
             return;
         }
         match event {
@@ -271,11 +308,30 @@ impl Fold {
         }
     }
 
+    fn says_items(&self) -> bool {
+        let mut open = self.turns.iter().filter(|turn| turn.is_open);
+        open.any(|turn| turn.says_items)
+    }
+
+    /// The item that events told piece by piece is whole. `content` is what they may have left out.
+    fn end_thought(&mut self, content: &[ReasoningItemContent]) {
+        if !std::mem::take(&mut self.is_thinking) {
+            return;
+        }
+        if let Some(ThreadItem::Reasoning { content: told, .. }) =
+            self.open_turn().completed.last_mut()
+            && told.is_empty()
+        {
+            told.extend(content.iter().map(item::reasoning_text));
+        }
+    }
+
     fn think(&mut self, text: &str, thought: Thought) {
+        let goes_on = std::mem::replace(&mut self.is_thinking, true);
         let last = self.open_turn().completed.last_mut();
         if let Some(ThreadItem::Reasoning {
             summary, content, ..
-        }) = last
+        }) = last.filter(|_| goes_on)
         {
             match thought {
                 Thought::Summary => summary.push(text.to_owned()),
@@ -328,16 +384,18 @@ impl Fold {
         }
     }
 
-    fn start_turn(&mut self, id: &str) {
+    fn start_turn(&mut self, id: &str, moment: Moment<'_>, started_at: Option<i64>) {
         if self.listener == Listener::Nobody {
             self.close_open_turn();
         }
-        let turn = FoldedTurn::new(id.to_owned(), true);
-        self.tell_turn_started(turn.to_turn());
+        let mut turn = FoldedTurn::new(id.to_owned(), true);
+        turn.begun = moment.milliseconds();
+        turn.started_at = started_at.or(turn.begun.map(|begun| begun / 1000));
+        self.tell_turn_started(turn.with_items(Vec::new(), TurnItemsView::NotLoaded));
         self.turns.push(turn);
     }
 
-    fn end_turn(&mut self, id: Option<&str>, status: TurnStatus) {
+    fn end_turn(&mut self, id: Option<&str>, status: TurnStatus, end: moment::End) {
         let position = match id.filter(|id| !id.is_empty()) {
             Some(id) => self.turns.iter().rposition(|turn| turn.id == id),
             None => self.turns.iter().rposition(|turn| turn.is_open),
@@ -351,6 +409,8 @@ impl Fold {
         self.let_go_of_held(position, status);
         let turn = &mut self.turns[position];
         turn.is_open = false;
+        turn.completed_at = end.completed_at;
+        turn.duration_ms = end.duration_ms.or_else(|| end.since(turn.begun));
         turn.status = match (status, &turn.error) {
             (TurnStatus::Completed, Some(_)) => TurnStatus::Failed,
             (TurnStatus::Interrupted, _) => {

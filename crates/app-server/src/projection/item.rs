@@ -83,18 +83,6 @@ pub(super) fn told_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     content
 }
 
-/// What a list of threads shows of one: its first message.
-pub(crate) fn preview_of(lines: &[v1::RolloutItem]) -> String {
-    let messages = lines.iter().filter_map(|line| match line {
-        v1::RolloutItem::EventMsg(v1::EventMsg::UserMessage(message)) => Some(&message.message),
-        _ => None,
-    });
-    messages
-        .map(|text| text.trim().to_owned())
-        .next()
-        .unwrap_or_default()
-}
-
 /// An item that the engine knows as one.
 pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
     Some(match item {
@@ -134,6 +122,12 @@ pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
         },
         _ => return None,
     })
+}
+
+pub(super) fn reasoning_text(part: &v1::ReasoningItemContent) -> String {
+    let (v1::ReasoningItemContent::ReasoningText { text }
+    | v1::ReasoningItemContent::Text { text }) = part;
+    text.clone()
 }
 
 fn fragment(fragment: &v1::HookPromptFragment) -> HookPromptFragment {

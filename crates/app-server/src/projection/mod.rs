@@ -5,15 +5,16 @@
 
 mod fold;
 mod item;
+mod limits;
 mod policy;
 mod question;
 mod shell_words;
 mod turn_error;
 
-pub(crate) use fold::{Fold, Listener, stored_turns};
-pub(crate) use item::{engine_input, preview_of};
+pub(crate) use fold::{Fold, Listener, Moment};
+pub(crate) use item::engine_input;
 pub(crate) use policy::{
     engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,
     wire_source,
 };
-pub(crate) use question::{Question, question};
+pub(crate) use question::{Asker, Question, question};

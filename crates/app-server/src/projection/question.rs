@@ -45,25 +45,39 @@ impl Question {
         !matches!(self, Self::Tool { .. })
     }
 
-    /// The operation for an answer; none stands for an error instead of one.
-    pub(crate) fn answered(self, answer: Option<&str>) -> Op {
+    /// The operation for an answer, where none stands for an error instead of one; and what is wrong
+    /// with an answer that cannot be read.
+    pub(crate) fn answered(self, answer: Option<&str>) -> (Op, Option<serde_json::Error>) {
+        let mut answer = Answer {
+            text: answer,
+            problem: None,
+        };
+        let op = self.op(&mut answer);
+        (op, answer.problem)
+    }
+
+    fn op(self, answer: &mut Answer<'_>) -> Op {
         match self {
             Self::Command { approval, turn } => Op::ExecApproval {
                 id: approval,
                 turn_id: Some(turn),
-                decision: read(answer).map_or(v1::ReviewDecision::Denied, command_decision),
+                decision: answer
+                    .read()
+                    .map_or(v1::ReviewDecision::Denied, command_decision),
             },
             Self::Patch { call } => Op::PatchApproval {
                 id: call,
-                decision: read(answer).map_or(v1::ReviewDecision::Denied, patch_decision),
+                decision: answer
+                    .read()
+                    .map_or(v1::ReviewDecision::Denied, patch_decision),
             },
             Self::Permissions { call, asked } => Op::RequestPermissionsResponse {
                 id: call,
-                response: granted(read(answer), &asked),
+                response: granted(answer.read(), &asked),
             },
             Self::UserInput { turn } => Op::UserInputAnswer {
                 id: turn,
-                response: user_input(read(answer)),
+                response: user_input(answer.read()),
             },
             Self::Tool { call } => Op::DynamicToolResponse {
                 id: call,
@@ -73,13 +87,31 @@ impl Question {
     }
 }
 
-fn read<T: DeserializeOwned>(answer: Option<&str>) -> Option<T> {
-    let outcome = serde_json::from_str(answer?);
-    outcome
-        .inspect_err(
-            |error| tracing::warn!(%error, "an answer cannot be read; it counts as a refusal"),
-        )
-        .ok()
+/// What a client answered.
+struct Answer<'a> {
+    text: Option<&'a str>,
+    problem: Option<serde_json::Error>,
+}
+
+impl Answer<'_> {
+    fn read<T: DeserializeOwned>(&mut self) -> Option<T> {
+        match serde_json::from_str(self.text?) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.problem = Some(error);
+                None
+            }
+        }
+    }
+}
+
+/// Who asks, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asker<'a> {
+    pub(crate) thread: &'a str,
+    pub(crate) cwd: &'a str,
+    /// In Unix milliseconds.
+    pub(crate) now: i64,
 }
 
 fn command_decision(answer: CommandExecutionRequestApprovalResponse) -> v1::ReviewDecision {
@@ -181,20 +213,20 @@ fn user_input(answer: Option<ToolRequestUserInputResponse>) -> v1::RequestUserIn
     }
 }
 
-fn tool_answer(answer: Option<&str>) -> v1::DynamicToolResponse {
+fn tool_answer(answer: &mut Answer<'_>) -> v1::DynamicToolResponse {
     let failure = |text: &str| v1::DynamicToolResponse {
         content_items: vec![v1::DynamicToolContentItem::InputText {
             text: text.to_owned(),
         }],
         success: false,
     };
-    if answer.is_none() {
+    if answer.text.is_none() {
         return failure("dynamic tool request failed");
     }
     let Some(DynamicToolCallResponse {
         content_items,
         success,
-    }) = read(answer)
+    }) = answer.read()
     else {
         return failure("dynamic tool response was invalid");
     };
@@ -213,8 +245,9 @@ fn tool_answer(answer: Option<&str>) -> v1::DynamicToolResponse {
 }
 
 /// The request that an event leads to, if it asks something.
-pub(crate) fn question(thread: &str, event: &EventMsg) -> Option<(Question, ServerRequest)> {
-    let thread_id = thread.to_owned();
+pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question, ServerRequest)> {
+    let thread_id = asker.thread.to_owned();
+    let started_at_ms = Some(asker.now);
     Some(match event {
         EventMsg::ExecApprovalRequest(event) => {
             let approval = event
@@ -222,7 +255,10 @@ pub(crate) fn question(thread: &str, event: &EventMsg) -> Option<(Question, Serv
                 .clone()
                 .unwrap_or_else(|| event.call_id.clone());
             let turn = event.turn_id.clone();
-            let params = command_params(thread_id, event);
+            let params = CommandExecutionRequestApprovalParams {
+                started_at_ms,
+                ..command_params(thread_id, event)
+            };
             let request = ServerRequest::CommandExecutionRequestApproval(params);
             (Question::Command { approval, turn }, request)
         }
@@ -233,6 +269,7 @@ pub(crate) fn question(thread: &str, event: &EventMsg) -> Option<(Question, Serv
                     thread_id,
                     turn_id: event.turn_id.clone(),
                     item_id: event.call_id.clone(),
+                    started_at_ms,
                     reason: event.reason.clone(),
                     grant_root: event.grant_root.clone(),
                 });
@@ -246,6 +283,8 @@ pub(crate) fn question(thread: &str, event: &EventMsg) -> Option<(Question, Serv
                     thread_id,
                     turn_id: event.turn_id.clone(),
                     item_id: event.call_id.clone(),
+                    started_at_ms,
+                    cwd: Some(asker.cwd.to_owned()),
                     reason: event.reason.clone(),
                     permissions: RequestPermissionProfile {
                         network: asked.network.as_ref().map(network),
@@ -261,6 +300,7 @@ pub(crate) fn question(thread: &str, event: &EventMsg) -> Option<(Question, Serv
                 turn_id: event.turn_id.clone(),
                 item_id: event.call_id.clone(),
                 questions: event.questions.iter().map(user_question).collect(),
+                is_blocking: Some(true),
             });
             (Question::UserInput { turn }, request)
         }
@@ -296,6 +336,7 @@ fn command_params(
         thread_id,
         turn_id: event.turn_id.clone(),
         item_id: event.call_id.clone(),
+        started_at_ms: None,
         approval_id: event.approval_id.clone(),
         reason: event.reason.clone(),
         network_approval_context: network_context.map(|context| NetworkApprovalContext {

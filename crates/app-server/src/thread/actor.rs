@@ -10,6 +10,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_core::{Events, ThreadManager};
 use codex_protocol::{Event, EventMsg};
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::questions::Pending;
@@ -129,7 +130,8 @@ impl Actor {
         {
             self.facts.preview = message.message.trim().to_owned();
         }
-        let told = self.fold.apply(&event.id, &event.msg);
+        let now = Timestamp::now().as_millisecond();
+        let told = self.fold.apply(&event.id, now, &event.msg);
         match &event.msg {
             EventMsg::TurnStarted(started) => self.turn = Some(started.turn_id.clone()),
             EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_) => self.turn_ended(),
@@ -140,7 +142,7 @@ impl Actor {
         for notification in &told {
             self.tell(notification);
         }
-        self.ask(&event.msg);
+        self.ask(now, &event.msg);
         if let EventMsg::ThreadRolledBack(_) = event.msg {
             self.rolled_back(&event.id).await;
         }

@@ -1,17 +1,18 @@
 //! What a loaded thread does for each request.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadRollbackResponse, ThreadUnsubscribeStatus, Turn, TurnInterruptParams, TurnStartParams,
-    TurnStartResponse, TurnStatus, TurnSteerParams, TurnSteerResponse,
+    ThreadResumeParams, ThreadRollbackResponse, ThreadUnsubscribeStatus, Turn, TurnInterruptParams,
+    TurnItemsView, TurnStartParams, TurnStartResponse, TurnStatus, TurnSteerParams,
+    TurnSteerResponse,
 };
 use codex_core::SteerError;
 use codex_protocol::{Op, OverrideTurnContext, Submission, Update, UserInputOp};
-use codex_rollout::Loaded;
 
-use super::{Actor, Command, Snapshot, stored_thread};
+use super::{Actor, Command, History, Snapshot, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
 use crate::handlers::stored::add_said;
@@ -29,7 +30,7 @@ impl Actor {
                     let _ = done.send(());
                 }
             }
-            Command::Join(reply) => self.join(reply).await,
+            Command::Join(params, reply) => self.join(&params, reply).await,
             Command::Describe(reply) => {
                 let _ = self.thread.flush().await;
                 let thread = self.facts.thread(self.status());
@@ -58,6 +59,10 @@ impl Actor {
                     items: Vec::new(),
                     status: TurnStatus::InProgress,
                     error: None,
+                    started_at: None,
+                    completed_at: None,
+                    duration_ms: None,
+                    items_view: Some(TurnItemsView::NotLoaded),
                 },
             }),
             Err(failure) => reply.refuse(failure),
@@ -167,7 +172,7 @@ impl Actor {
         };
         match self.read_file().await {
             Ok((path, loaded)) => {
-                let mut thread = stored_thread(&path, &loaded, self.status(), None);
+                let mut thread = stored_thread(&path, loaded, self.status(), None);
                 add_said(&self.server, &mut thread).await;
                 reply.accept(&ThreadRollbackResponse { thread });
             }
@@ -176,7 +181,7 @@ impl Actor {
     }
 
     /// The file of the thread, with everything that was told so far.
-    async fn read_file(&self) -> Result<(std::path::PathBuf, Loaded), Failure> {
+    async fn read_file(&self) -> Result<(std::path::PathBuf, History), Failure> {
         let id = self.thread.id();
         let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
         let path = self.facts.path.clone().filter(|path| path.exists());
@@ -186,7 +191,10 @@ impl Actor {
     }
 
     /// A client resumes the thread although it is loaded.
-    async fn join(&mut self, reply: Responder<method::ThreadResume>) {
+    async fn join(&mut self, params: &ThreadResumeParams, reply: Responder<method::ThreadResume>) {
+        if let Err(failure) = self.fits(params) {
+            return reply.refuse(failure);
+        }
         let id = self.thread.id();
         if self.is_closing {
             let message =
@@ -196,7 +204,10 @@ impl Actor {
         match self.read_file().await {
             Ok((path, loaded)) => {
                 let running = self.fold.running_turn();
-                let mut thread = stored_thread(&path, &loaded, self.status(), running);
+                let mut thread = stored_thread(&path, loaded, self.status(), running);
+                if params.exclude_turns {
+                    thread.turns.clear();
+                }
                 add_said(&self.server, &mut thread).await;
                 let connection = Arc::clone(reply.connection());
                 reply.accept(&self.facts.resumed(thread));
@@ -207,12 +218,38 @@ impl Actor {
         }
     }
 
+    /// Whether a request to resume can mean this thread.
+    fn fits(&self, params: &ThreadResumeParams) -> Result<(), Failure> {
+        let id = self.thread.id();
+        if params.history.is_some() {
+            let message =
+                format!("cannot resume thread {id} with history while it is already running");
+            return Err(Failure::invalid(message));
+        }
+        let (Some(asked), Some(own)) = (&params.path, &self.facts.path) else {
+            return Ok(());
+        };
+        let folder = std::env::current_dir().unwrap_or_default();
+        if is_same_file(&folder.join(asked), own) {
+            return Ok(());
+        }
+        let own = own.display();
+        Err(Failure::invalid(format!(
+            "cannot resume running thread {id} with mismatched path: requested `{asked}`, active `{own}`"
+        )))
+    }
+
     fn leave(&mut self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
         match self.subscribers.remove(&connection) {
             Some(_) => ThreadUnsubscribeStatus::Unsubscribed,
             None => ThreadUnsubscribeStatus::NotSubscribed,
         }
     }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    one == other || canonical(one) == canonical(other)
 }
 
 fn closed(error: codex_core::Closed) -> Failure {

@@ -9,13 +9,11 @@ use codex_app_server_protocol::v2::{
     Turn, TurnStatus,
 };
 use codex_core::SessionConfig;
-use codex_protocol::SessionConfiguredEvent;
-use codex_rollout::Loaded;
+use codex_protocol::{SessionConfiguredEvent, Update};
 use jiff::Timestamp;
 
-use crate::projection::{
-    preview_of, stored_turns, wire_approval, wire_reviewer, wire_sandbox, wire_source,
-};
+use super::History;
+use crate::projection::{wire_approval, wire_reviewer, wire_sandbox, wire_source};
 
 /// A loaded thread: where it is and what it is set to.
 #[derive(Clone, Debug)]
@@ -47,8 +45,13 @@ impl Facts {
     /// The thread of a live session, without turns.
     pub(crate) fn thread(&self, status: ThreadStatus) -> Thread {
         let path = self.path.as_deref();
+        let forked_from = self.settings.forked_from_id.as_ref();
         Thread {
             id: self.settings.session_id.to_string(),
+            session_id: Some(self.settings.session_id.to_string()),
+            forked_from_id: forked_from.map(ToString::to_string),
+            model: Some(self.settings.model.clone()),
+            project_id: Update::Clear,
             preview: self.preview.clone(),
             ephemeral: path.is_none(),
             model_provider: self.settings.model_provider_id.clone(),
@@ -118,11 +121,11 @@ impl Facts {
 /// one that runs now, which has its unfinished items too.
 pub(crate) fn stored_thread(
     path: &Path,
-    loaded: &Loaded,
+    history: History,
     status: ThreadStatus,
     running: Option<Turn>,
 ) -> Thread {
-    let meta = &loaded.meta;
+    let meta = history.meta;
     let created: Option<Timestamp> = meta.timestamp.parse().ok();
     let created_at = created.map_or(0, Timestamp::as_second);
     let git = meta.git.as_ref().map(|git| GitInfo {
@@ -132,26 +135,30 @@ pub(crate) fn stored_thread(
     });
     Thread {
         id: meta.id.to_string(),
-        preview: preview_of(&loaded.items),
+        session_id: Some(meta.id.to_string()),
+        forked_from_id: meta.forked_from_id.as_ref().map(ToString::to_string),
+        model: history.model,
+        project_id: Update::Clear,
+        preview: history.preview,
         ephemeral: false,
-        model_provider: meta.model_provider.clone().unwrap_or_default(),
+        model_provider: meta.model_provider.unwrap_or_default(),
         created_at,
         updated_at: modified(path).unwrap_or(created_at),
         status,
         path: Some(path.display().to_string()),
-        cwd: meta.cwd.clone(),
-        cli_version: meta.cli_version.clone(),
-        source: wire_source(meta.source.clone()),
-        agent_nickname: meta.agent_nickname.clone(),
-        agent_role: meta.agent_role.clone(),
+        cwd: meta.cwd,
+        cli_version: meta.cli_version,
+        source: wire_source(meta.source),
+        agent_nickname: meta.agent_nickname,
+        agent_role: meta.agent_role,
         git_info: git,
         name: None,
-        turns: turns_of(loaded, running),
+        turns: turns_of(history.turns, running),
     }
 }
 
-fn turns_of(loaded: &Loaded, running: Option<Turn>) -> Vec<Turn> {
-    let mut turns = stored_turns(&loaded.items);
+/// A turn that was cut off is interrupted, unless it is the one that runs now.
+pub(crate) fn turns_of(mut turns: Vec<Turn>, running: Option<Turn>) -> Vec<Turn> {
     for turn in &mut turns {
         if turn.status == TurnStatus::InProgress {
             turn.status = TurnStatus::Interrupted;

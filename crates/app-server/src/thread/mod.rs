@@ -7,6 +7,7 @@
 mod actor;
 mod commands;
 mod facts;
+mod history;
 mod questions;
 mod status;
 
@@ -14,7 +15,8 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    Thread, ThreadUnsubscribeStatus, Turn, TurnInterruptParams, TurnStartParams, TurnSteerParams,
+    Thread, ThreadResumeParams, ThreadUnsubscribeStatus, Turn, TurnInterruptParams,
+    TurnStartParams, TurnSteerParams,
 };
 use codex_protocol::Op;
 use tokio::sync::{mpsc, oneshot};
@@ -22,7 +24,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::connection::{Connection, ConnectionId, Responder};
 
 pub(crate) use actor::Actor;
-pub(crate) use facts::{Facts, stored_thread};
+pub(crate) use facts::{Facts, stored_thread, turns_of};
+pub(crate) use history::{History, read_history};
 
 /// How many requests may wait for a thread.
 const MAILBOX: usize = 128;
@@ -39,7 +42,7 @@ enum Command {
     Interrupt(TurnInterruptParams, Responder<method::TurnInterrupt>),
     Rollback(u32, Responder<method::ThreadRollback>),
     Submit(Op, oneshot::Sender<()>),
-    Join(Responder<method::ThreadResume>),
+    Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
     Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
     Answer {
@@ -101,8 +104,12 @@ impl ThreadHandle {
         submitted.await.is_ok()
     }
 
-    pub(crate) async fn join(&self, reply: Responder<method::ThreadResume>) {
-        self.send(Command::Join(reply)).await;
+    pub(crate) async fn join(
+        &self,
+        params: ThreadResumeParams,
+        reply: Responder<method::ThreadResume>,
+    ) {
+        self.send(Command::Join(Box::new(params), reply)).await;
     }
 
     /// What the thread is like now; none if it is closed.

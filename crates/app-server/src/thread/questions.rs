@@ -1,13 +1,15 @@
 //! Questions to the clients of a thread. All are asked under one number, and the first answer counts.
 
 use codex_app_server_protocol::rpc::RequestId;
-use codex_app_server_protocol::v2::{ServerRequestResolvedNotification, ThreadActiveFlag};
+use codex_app_server_protocol::v2::{
+    ServerRequestResolvedNotification, ThreadActiveFlag, WarningNotification,
+};
 use codex_app_server_protocol::{ServerNotification as Told, ServerRequest};
 use codex_protocol::EventMsg;
 
 use super::Actor;
 use crate::connection::Connection;
-use crate::projection::{self, Question};
+use crate::projection::{self, Asker, Question};
 
 /// A question without an answer yet.
 #[derive(Debug)]
@@ -24,9 +26,13 @@ impl Pending {
 
 impl Actor {
     /// Puts the question of an event, if it has one, to everybody who hears the thread.
-    pub(super) fn ask(&mut self, event: &EventMsg) {
-        let id = self.thread.id().as_str();
-        let Some((question, request)) = projection::question(id, event) else {
+    pub(super) fn ask(&mut self, now: i64, event: &EventMsg) {
+        let asker = Asker {
+            thread: self.thread.id().as_str(),
+            cwd: &self.facts.settings.cwd,
+            now,
+        };
+        let Some((question, request)) = projection::question(&asker, event) else {
             return;
         };
         let number = self.server.open_question(self.handle.clone());
@@ -55,7 +61,16 @@ impl Actor {
             return;
         };
         self.tell_resolved(number, &pending);
-        let _ = self.thread.submit(pending.question.answered(answer)).await;
+        let (op, problem) = pending.question.answered(answer);
+        if let Some(problem) = problem {
+            let method = pending.request.method();
+            let thread_id = Some(self.thread.id().to_string());
+            let message = format!(
+                "The answer to `{method}` cannot be read and counts as a refusal: {problem}"
+            );
+            self.tell(&Told::Warning(WarningNotification { message, thread_id }));
+        }
+        let _ = self.thread.submit(op).await;
         self.tell_status();
     }
 

@@ -3,7 +3,7 @@
 //! The engine gives the model context as messages of role `user`. They are known by how they start
 //! and end, also in files that other versions wrote.
 
-use codex_protocol::ContentItem;
+use codex_protocol::{ContentItem, ResponseItem};
 
 /// Start and end of text that is context.
 const WRAPPERS: [(&str, &str); 7] = [
@@ -28,6 +28,20 @@ const SETTINGS_SECTIONS: [&str; 5] = [
 /// Whether a message of role `user` is context.
 pub(crate) fn is_contextual(content: &[ContentItem]) -> bool {
     texts(content).any(is_context)
+}
+
+/// The first thing that a person said in these items; empty if nobody did.
+#[must_use]
+pub fn first_user_text(items: &[ResponseItem]) -> String {
+    let said = items.iter().find_map(|item| match item {
+        ResponseItem::Message { role, content, .. }
+            if role == "user" && !is_contextual(content) =>
+        {
+            Some(texts(content).collect::<String>())
+        }
+        _ => None,
+    });
+    said.map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
 /// Whether a developer message tells settings.

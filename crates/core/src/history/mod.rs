@@ -17,6 +17,7 @@ use std::sync::Arc;
 use codex_model_client::Encoded;
 use codex_protocol::{ContentItem, FunctionCallOutputContentItem, ResponseItem, TruncationPolicy};
 
+pub use contextual::first_user_text;
 pub(crate) use contextual::is_contextual;
 pub(crate) use entry::{Entry, Kind};
 use entry::{Link, aborted_output};

@@ -1,29 +1,40 @@
 //! Says that a turn started, and once, whatever happens, that it ended.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use codex_protocol::{
     CodexErrorInfo, ErrorEvent, EventMsg, TurnAbortReason, TurnAbortedEvent, TurnCompleteEvent,
     TurnStartedEvent,
 };
 
 use super::{Completed, TurnScope, Voice};
+use crate::ports::Clock;
 
 /// A turn that was said to have started.
 #[derive(Debug)]
 pub(crate) struct TurnGuard {
     voice: Voice,
+    clock: Arc<dyn Clock>,
+    begun: Duration,
     ended: bool,
 }
 
 impl TurnGuard {
     pub(crate) fn start(scope: &TurnScope) -> Self {
         let voice = scope.voice();
+        let clock = Arc::clone(&scope.services.clock);
+        let begun = clock.elapsed();
         voice.say(EventMsg::TurnStarted(TurnStartedEvent {
             turn_id: voice.turn().to_owned(),
+            started_at: Some(clock.now().as_second()),
             model_context_window: scope.settings.model.effective_window(),
             collaboration_mode_kind: scope.settings.mode.mode,
         }));
         Self {
             voice,
+            clock,
+            begun,
             ended: false,
         }
     }
@@ -35,8 +46,12 @@ impl TurnGuard {
     pub(crate) fn abort(mut self, reason: TurnAbortReason) {
         self.ended = true;
         let turn_id = Some(self.voice.turn().to_owned());
-        self.voice
-            .say(EventMsg::TurnAborted(TurnAbortedEvent { turn_id, reason }));
+        self.voice.say(EventMsg::TurnAborted(TurnAbortedEvent {
+            turn_id,
+            reason,
+            completed_at: Some(self.clock.now().as_second()),
+            duration_ms: self.duration_ms(),
+        }));
     }
 
     fn end(&mut self, completed: Completed) {
@@ -45,7 +60,14 @@ impl TurnGuard {
             turn_id: self.voice.turn().to_owned(),
             last_agent_message: completed.last_agent_message,
             response_id: completed.response_id,
+            completed_at: Some(self.clock.now().as_second()),
+            duration_ms: self.duration_ms(),
         }));
+    }
+
+    fn duration_ms(&self) -> Option<i64> {
+        let taken = self.clock.elapsed().saturating_sub(self.begun);
+        i64::try_from(taken.as_millis()).ok()
     }
 }
 

@@ -16,6 +16,9 @@ pub struct TurnStartedEvent {
     /// The turn.
     #[serde(default)]
     pub turn_id: String,
+    /// When, in Unix seconds; older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<i64>,
     /// How many tokens the model can take in, as far as it is used; null if not known.
     pub model_context_window: Option<i64>,
     /// How model and person work together in this turn.
@@ -34,6 +37,12 @@ pub struct TurnCompleteEvent {
     /// The id of the last response, by which the conversation can be continued from here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
+    /// When, in Unix seconds; older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<i64>,
+    /// How long it took; older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
 }
 
 /// A turn was aborted.
@@ -44,6 +53,12 @@ pub struct TurnAbortedEvent {
     pub turn_id: Option<String>,
     /// Why.
     pub reason: TurnAbortReason,
+    /// When, in Unix seconds; older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<i64>,
+    /// How long it took; older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
 }
 
 /// Why a turn was aborted.

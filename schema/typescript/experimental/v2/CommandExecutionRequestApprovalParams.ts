@@ -15,6 +15,8 @@ export type CommandExecutionRequestApprovalParams = {
   turnId: string;
   /** Id of the `commandExecution` item, or a made-up id for a network connection. */
   itemId: string;
+  /** When it was asked, in Unix milliseconds. */
+  startedAtMs?: number | null;
   /** Tells apart several questions of one item; absent if the whole command is in question. */
   approvalId?: string | null;
   /** Why approval is needed, from the agent or a rule; absent without a reason. */

@@ -8,6 +8,8 @@ export type FileChangeRequestApprovalParams = {
   turnId: string;
   /** Id of the `fileChange` item, which holds the changes. */
   itemId: string;
+  /** When it was asked, in Unix milliseconds. */
+  startedAtMs?: number | null;
   /** Why approval is needed; absent without a reason. */
   reason: string | null;
   /** Directory to open for writing until the session ends; absent if only the patch is meant. */

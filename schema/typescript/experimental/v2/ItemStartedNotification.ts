@@ -9,4 +9,6 @@ export type ItemStartedNotification = {
   threadId: string;
   /** Turn that the item belongs to. */
   turnId: string;
+  /** When, in Unix milliseconds. */
+  startedAtMs?: number | null;
 };

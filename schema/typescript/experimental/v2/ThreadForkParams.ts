@@ -35,4 +35,6 @@ export type ThreadForkParams = {
   ephemeral?: boolean;
   /** Whether the new thread stores commands, tool calls and errors too; false by default. */
   persistExtendedHistory?: boolean;
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
+  excludeTurns?: boolean;
 };

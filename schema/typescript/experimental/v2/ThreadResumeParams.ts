@@ -39,4 +39,6 @@ export type ThreadResumeParams = {
   personality?: Personality | null;
   /** Whether to store commands, tool calls and errors from now on; not remembered by the thread. */
   persistExtendedHistory?: boolean;
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
+  excludeTurns?: boolean;
 };

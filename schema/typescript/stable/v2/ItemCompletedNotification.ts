@@ -9,4 +9,6 @@ export type ItemCompletedNotification = {
   threadId: string;
   /** Turn in which the item began, even if that turn is over. */
   turnId: string;
+  /** When, in Unix milliseconds. */
+  completedAtMs?: number | null;
 };

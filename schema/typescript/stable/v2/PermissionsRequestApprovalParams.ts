@@ -9,6 +9,10 @@ export type PermissionsRequestApprovalParams = {
   turnId: string;
   /** Id of the tool call that asks; no item belongs to it. */
   itemId: string;
+  /** When it was asked, in Unix milliseconds. */
+  startedAtMs?: number | null;
+  /** Working directory of the thread. */
+  cwd?: string | null;
   /** What the agent wants the access for; null if it does not say. */
   reason: string | null;
   /** Access that the agent asks for. */

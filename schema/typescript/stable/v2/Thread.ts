@@ -8,6 +8,14 @@ import type { Turn } from "./Turn";
 export type Thread = {
   /** UUID that names the thread in every request and notification about it. */
   id: string;
+  /** The session that the thread belongs to, which is named by the thread itself. */
+  sessionId?: string | null;
+  /** Thread that this one began as a copy of; absent if it did not, or if that is not known. */
+  forkedFromId?: string | null;
+  /** Slug of the model that the thread last used; absent where it was not looked up. */
+  model?: string | null;
+  /** Project that the thread is filed under: always null, as there are none here. */
+  projectId?: string | null;
   /** Text of the first user message at full length; empty while there is none. */
   preview: string;
   /** Whether the thread lives in memory only. Read from disk, a thread is never ephemeral. */

@@ -31,4 +31,6 @@ export type ThreadForkParams = {
   developerInstructions?: string | null;
   /** Whether to keep the new thread in memory and write nothing to disk; false by default. */
   ephemeral?: boolean;
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
+  excludeTurns?: boolean;
 };

@@ -35,20 +35,24 @@ impl Fold {
     pub(super) fn tell_item_started(&mut self, turn_id: &str, item: ThreadItem) {
         let thread_id = self.thread.clone();
         let turn_id = turn_id.to_owned();
+        let started_at_ms = self.now;
         self.tell(Told::ItemStarted(ItemStartedNotification {
             item,
             thread_id,
             turn_id,
+            started_at_ms,
         }));
     }
 
     pub(super) fn tell_item_completed(&mut self, turn_id: &str, item: ThreadItem) {
         let thread_id = self.thread.clone();
         let turn_id = turn_id.to_owned();
+        let completed_at_ms = self.now;
         self.tell(Told::ItemCompleted(ItemCompletedNotification {
             item,
             thread_id,
             turn_id,
+            completed_at_ms,
         }));
     }
 
@@ -160,6 +164,27 @@ impl Fold {
                         },
                     ));
                 }
+                if let Some(limits) = &count.rate_limits {
+                    let rate_limits = super::super::limits::wire_limits(limits);
+                    self.tell(Told::AccountRateLimitsUpdated(
+                        AccountRateLimitsUpdatedNotification { rate_limits },
+                    ));
+                }
+            }
+            EventMsg::ModelReroute(reroute) => {
+                let reason = match reroute.reason {
+                    v1::ModelRerouteReason::HighRiskCyberActivity => {
+                        ModelRerouteReason::HighRiskCyberActivity
+                    }
+                    _ => return,
+                };
+                self.tell(Told::ModelRerouted(ModelReroutedNotification {
+                    thread_id,
+                    turn_id,
+                    from_model: reroute.from_model.clone(),
+                    to_model: reroute.to_model.clone(),
+                    reason,
+                }));
             }
             EventMsg::PlanUpdate(update) => {
                 self.tell(Told::TurnPlanUpdated(plan(thread_id, turn_id, update)));

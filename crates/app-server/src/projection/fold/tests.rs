@@ -1,0 +1,413 @@
+//! What was streamed is what is read back, whatever happens in whatever order.
+
+use codex_app_server_protocol::v2::{ThreadItem, Turn};
+use codex_protocol::{
+    AgentMessageContent, AgentMessageItem, ContextCompactionItem, ItemEvent, PlanItem,
+    ReasoningItem, ResponseItem, RolloutItem, RolloutLine, ThreadId, TurnItem, UserInput,
+    UserMessageItem,
+};
+use codex_rollout::{Detail, is_persisted, reduced};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Say(String),
+    Answer(String),
+    Think(Vec<String>, Option<String>),
+    Command(Outcome),
+    Patch(Outcome),
+    Tool(bool),
+    Search,
+    Look,
+    Plan(String),
+    Compact,
+    Fail,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Outcome {
+    Succeeds,
+    Fails,
+    Declined,
+    Cancelled,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Ending {
+    Completes,
+    IsReplaced,
+    /// A client interrupts it; what is said from then on was still being written.
+    IsInterruptedAfter(usize),
+}
+
+fn text() -> impl Strategy<Value = String> {
+    "[a-z<>\"\\\\é ]{0,8}[a-z]"
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let outcome = || {
+        prop_oneof![
+            Just(Outcome::Succeeds),
+            Just(Outcome::Fails),
+            Just(Outcome::Declined),
+            Just(Outcome::Cancelled),
+        ]
+    };
+    prop_oneof![
+        text().prop_map(Step::Say),
+        text().prop_map(Step::Answer),
+        (
+            prop::collection::vec(text(), 1..3),
+            prop::option::of(text())
+        )
+            .prop_map(|(summary, raw)| Step::Think(summary, raw)),
+        outcome().prop_map(Step::Command),
+        outcome().prop_map(Step::Patch),
+        any::<bool>().prop_map(Step::Tool),
+        Just(Step::Search),
+        Just(Step::Look),
+        text().prop_map(Step::Plan),
+        Just(Step::Compact),
+        Just(Step::Fail),
+    ]
+}
+
+fn ending() -> impl Strategy<Value = Ending> {
+    prop_oneof![
+        Just(Ending::Completes),
+        Just(Ending::IsReplaced),
+        (0_usize..4).prop_map(Ending::IsInterruptedAfter),
+    ]
+}
+
+/// A conversation as it is streamed and as it is stored.
+struct Conversation {
+    fold: Fold,
+    turns: Vec<Turn>,
+    told: Vec<Told>,
+    lines: Vec<String>,
+    clock: i64,
+    calls: usize,
+}
+
+impl Conversation {
+    fn new() -> Self {
+        Self {
+            fold: Fold::new("thread".to_owned(), Listener::Clients),
+            turns: Vec::new(),
+            told: Vec::new(),
+            lines: Vec::new(),
+            clock: 1_772_359_200_000,
+            calls: 0,
+        }
+    }
+
+    fn hear(&mut self, turn: &str, event: EventMsg) {
+        self.clock += 7;
+        for told in self.fold.apply(turn, self.clock, &event) {
+            if let Told::TurnCompleted(completed) = &told {
+                self.turns.push(completed.turn.clone());
+            }
+            self.told.push(told);
+        }
+        if is_persisted(&event, Detail::Extended) {
+            let kept = reduced(&event).unwrap_or(event);
+            self.write(RolloutItem::EventMsg(kept));
+        }
+    }
+
+    fn write(&mut self, item: RolloutItem) {
+        let at = jiff::Timestamp::from_millisecond(self.clock).unwrap();
+        let line = RolloutLine {
+            timestamp: format!("{at:.3}"),
+            item,
+        };
+        self.lines.push(serde_json::to_string(&line).unwrap());
+    }
+
+    fn json(&mut self, turn: &str, event: Value) {
+        self.hear(turn, serde_json::from_value(event).unwrap());
+    }
+
+    /// An item of the engine, with the older events that repeat it.
+    fn item(&mut self, turn: &str, begun: TurnItem, ended: TurnItem, twins: Vec<Value>) {
+        let event = |item| ItemEvent {
+            thread_id: ThreadId::new(),
+            turn_id: turn.to_owned(),
+            item,
+        };
+        self.hear(turn, EventMsg::ItemStarted(event(begun)));
+        self.hear(turn, EventMsg::ItemCompleted(event(ended)));
+        for twin in twins {
+            self.json(turn, twin);
+        }
+    }
+
+    fn step(&mut self, turn: &str, step: Step) {
+        self.calls += 1;
+        let id = format!("call-{}", self.calls);
+        match step {
+            Step::Say(text) => {
+                let content = vec![UserInput::Text {
+                    text: text.clone(),
+                    text_elements: Vec::new(),
+                }];
+                let item = TurnItem::UserMessage(UserMessageItem { id, content });
+                let twin = json!({ "type": "user_message", "message": text, "images": [],
+                    "local_images": [], "text_elements": [] });
+                self.item(turn, item.clone(), item, vec![twin]);
+            }
+            Step::Answer(text) => {
+                let item = |content| {
+                    TurnItem::AgentMessage(AgentMessageItem {
+                        id: id.clone(),
+                        content,
+                        phase: None,
+                        memory_citation: None,
+                    })
+                };
+                let twin = json!({ "type": "agent_message", "message": text });
+                let content = vec![AgentMessageContent::Text { text }];
+                self.item(turn, item(Vec::new()), item(content), vec![twin]);
+            }
+            Step::Think(summary, raw) => self.think(turn, id, summary, raw),
+            Step::Command(outcome) => self.command(turn, &id, outcome),
+            Step::Patch(outcome) => self.patch(turn, &id, outcome),
+            Step::Tool(success) => {
+                self.json(
+                    turn,
+                    json!({ "type": "dynamic_tool_call_request", "callId": id, "turnId": turn,
+                        "tool": "t", "arguments": {} }),
+                );
+                self.json(
+                    turn,
+                    json!({ "type": "dynamic_tool_call_response", "call_id": id, "turn_id": turn,
+                        "tool": "t", "arguments": {}, "content_items": [], "success": success,
+                        "error": null, "duration": { "secs": 1, "nanos": 0 } }),
+                );
+            }
+            Step::Search => {
+                let action = json!({ "type": "search", "query": "q" });
+                let item = json!({ "type": "WebSearch", "id": id, "query": "q", "action": action });
+                let item: TurnItem = serde_json::from_value(item).unwrap();
+                let twin = json!({ "type": "web_search_end", "call_id": id, "query": "q",
+                    "action": action });
+                self.item(turn, item.clone(), item, vec![twin]);
+            }
+            Step::Look => self.json(
+                turn,
+                json!({ "type": "view_image_tool_call", "call_id": id, "path": "/a.png" }),
+            ),
+            Step::Plan(text) => {
+                let item = |text| {
+                    TurnItem::Plan(PlanItem {
+                        id: id.clone(),
+                        text,
+                    })
+                };
+                self.item(turn, item(String::new()), item(text), Vec::new());
+            }
+            Step::Compact => {
+                let item = TurnItem::ContextCompaction(ContextCompactionItem { id });
+                let twin = json!({ "type": "context_compacted" });
+                self.item(turn, item.clone(), item, vec![twin]);
+            }
+            Step::Fail => self.json(
+                turn,
+                json!({ "type": "error", "message": "m", "codex_error_info": "other" }),
+            ),
+        }
+    }
+
+    fn think(&mut self, turn: &str, id: String, summary: Vec<String>, raw: Option<String>) {
+        let item = |summary_text, raw_content| {
+            TurnItem::Reasoning(ReasoningItem {
+                id: id.clone(),
+                summary_text,
+                raw_content,
+            })
+        };
+        let twin = |text: &String| json!({ "type": "agent_reasoning", "text": text });
+        let twins = summary.iter().map(twin).collect();
+        let whole = item(summary, raw.clone().into_iter().collect());
+        self.item(turn, item(Vec::new(), Vec::new()), whole, twins);
+        let content = raw.map(|text| json!([{ "type": "reasoning_text", "text": text }]));
+        let recorded = json!({ "type": "reasoning", "summary": [], "content": content,
+            "encrypted_content": null });
+        let recorded: ResponseItem = serde_json::from_value(recorded).unwrap();
+        self.write(RolloutItem::ResponseItem(recorded));
+    }
+
+    fn command(&mut self, turn: &str, id: &str, outcome: Outcome) {
+        let command = json!({ "call_id": id, "turn_id": turn, "command": ["ls"], "cwd": "/",
+            "parsed_cmd": [], "source": "agent" });
+        let with = |kind: &str, more: Value| {
+            let mut event = command.clone();
+            let event_members = event.as_object_mut().unwrap();
+            event_members.insert("type".to_owned(), kind.into());
+            event_members.extend(more.as_object().unwrap().clone());
+            event
+        };
+        let is_asked = matches!(outcome, Outcome::Declined | Outcome::Cancelled);
+        if is_asked {
+            self.json(turn, with("exec_approval_request", json!({})));
+        } else {
+            self.json(turn, with("exec_command_begin", json!({})));
+        }
+        let (status, output, code) = match outcome {
+            Outcome::Succeeds => ("completed", "fine", 0),
+            Outcome::Fails => ("failed", "", 3),
+            Outcome::Declined => ("declined", "rejected", -1),
+            Outcome::Cancelled => ("declined", "", -1),
+        };
+        let more = json!({ "stdout": "", "stderr": "", "aggregated_output": output,
+            "exit_code": code, "duration": { "secs": 0, "nanos": 5_000_000 },
+            "formatted_output": "", "status": status });
+        self.json(turn, with("exec_command_end", more));
+    }
+
+    fn patch(&mut self, turn: &str, id: &str, outcome: Outcome) {
+        let changes = json!({ "/a": { "type": "add", "content": "x\n" } });
+        if matches!(outcome, Outcome::Declined | Outcome::Cancelled) {
+            let asked = json!({ "type": "apply_patch_approval_request", "call_id": id,
+                "turn_id": turn, "changes": changes });
+            self.json(turn, asked);
+        }
+        self.json(
+            turn,
+            json!({ "type": "patch_apply_begin", "call_id": id, "turn_id": turn,
+                "auto_approved": true, "changes": changes }),
+        );
+        let (status, said) = match outcome {
+            Outcome::Succeeds => ("completed", ""),
+            Outcome::Fails => ("failed", "no"),
+            Outcome::Declined => ("declined", "rejected"),
+            Outcome::Cancelled => ("declined", ""),
+        };
+        self.json(
+            turn,
+            json!({ "type": "patch_apply_end", "call_id": id, "turn_id": turn, "stdout": "",
+                "stderr": said, "success": status == "completed", "changes": changes,
+                "status": status }),
+        );
+    }
+
+    fn turn(&mut self, id: &str, steps: Vec<Step>, ending: Ending) {
+        let started_at = self.clock / 1000;
+        self.json(
+            id,
+            json!({ "type": "task_started", "turn_id": id, "started_at": started_at,
+                "model_context_window": null }),
+        );
+        for (position, step) in steps.into_iter().enumerate() {
+            if matches!(ending, Ending::IsInterruptedAfter(after) if after == position) {
+                self.fold.stopping(id);
+            }
+            self.step(id, step);
+        }
+        let end = match ending {
+            Ending::Completes => json!({ "type": "task_complete", "last_agent_message": null }),
+            Ending::IsReplaced => json!({ "type": "turn_aborted", "reason": "replaced" }),
+            Ending::IsInterruptedAfter(_) => {
+                json!({ "type": "turn_aborted", "reason": "interrupted" })
+            }
+        };
+        let mut end = end;
+        for (name, value) in [
+            ("turn_id", json!(id)),
+            ("completed_at", json!(self.clock / 1000)),
+            ("duration_ms", json!(12)),
+        ] {
+            end[name] = value;
+        }
+        self.json(id, end);
+    }
+
+    fn stored(&self) -> Vec<Turn> {
+        let mut fold = Fold::new(String::new(), Listener::Nobody);
+        for line in &self.lines {
+            let line = RolloutLine::read(line).unwrap();
+            fold.apply_stored(Moment::Text(&line.timestamp), &line.item);
+        }
+        fold.into_turns()
+    }
+}
+
+/// A turn without the ids that are numbers in stored turns.
+fn shape(turn: &Turn) -> Value {
+    let mut value = serde_json::to_value(turn).unwrap();
+    for (item, shown) in turn
+        .items
+        .iter()
+        .zip(value["items"].as_array_mut().unwrap())
+    {
+        if matches!(
+            item,
+            ThreadItem::UserMessage { .. }
+                | ThreadItem::AgentMessage { .. }
+                | ThreadItem::Reasoning { .. }
+                | ThreadItem::ContextCompaction { .. }
+        ) {
+            shown["id"] = Value::Null;
+        }
+    }
+    value
+}
+
+/// How often each item was said to have started and to have ended.
+fn ends(told: &[Told]) -> std::collections::BTreeMap<String, (u32, u32, bool)> {
+    let mut all = std::collections::BTreeMap::new();
+    for told in told {
+        match told {
+            Told::ItemStarted(started) => {
+                let entry: &mut (u32, u32, bool) = all
+                    .entry(item::id_of(&started.item).to_owned())
+                    .or_default();
+                entry.0 += 1;
+            }
+            Told::ItemCompleted(completed) => {
+                let entry = all
+                    .entry(item::id_of(&completed.item).to_owned())
+                    .or_default();
+                entry.1 += 1;
+                let value = serde_json::to_value(&completed.item).unwrap();
+                entry.2 |= value["status"] == "declined";
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn what_was_streamed_is_what_is_read_back(
+        turns in prop::collection::vec((prop::collection::vec(step(), 0..6), ending()), 1..4)
+    ) {
+        let mut conversation = Conversation::new();
+        for (number, (steps, ending)) in turns.into_iter().enumerate() {
+            conversation.turn(&format!("turn-{number}"), steps, ending);
+        }
+        let streamed: Vec<_> = conversation.turns.iter().map(shape).collect();
+        let stored: Vec<_> = conversation.stored().iter().map(shape).collect();
+        prop_assert_eq!(streamed, stored);
+    }
+
+    #[test]
+    fn what_begins_ends_once_but_for_what_was_declined_or_still_written(
+        steps in prop::collection::vec(step(), 0..8), ending in ending()
+    ) {
+        let mut conversation = Conversation::new();
+        conversation.turn("turn", steps, ending);
+        let interrupted = matches!(ending, Ending::IsInterruptedAfter(_));
+        for (id, (begins, ends, declined)) in ends(&conversation.told) {
+            prop_assert_eq!(begins, 1, "{}", id);
+            let most = if declined { 2 } else { 1 };
+            let least = if interrupted { 0 } else { 1 };
+            prop_assert!((least..=most).contains(&ends), "{} ended {} times", id, ends);
+        }
+    }
+}

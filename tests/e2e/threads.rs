@@ -1,0 +1,205 @@
+//! What becomes of a thread: how its items end, how it is read back in pages, how it is resumed, and
+//! what happens to answers that make no sense.
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+
+use crate::app_server::{home, server, shape, start_thread, start_turn};
+
+/// A response of one message.
+fn said(id: &str, text: &str) -> HttpReply {
+    let item = |text: &str| {
+        let mut item = sse::message(text);
+        item["id"] = id.into();
+        item
+    };
+    HttpReply::stream(&[
+        sse::created("resp"),
+        sse::added(&item("")),
+        sse::delta(text),
+        sse::done(&item(text)),
+        sse::completed("resp"),
+    ])
+}
+
+fn command(id: &str) -> HttpReply {
+    let arguments = json!({ "command": "touch made.txt" });
+    HttpReply::stream(&sse::items(&[sse::function_call(
+        id,
+        "shell_command",
+        &arguments,
+    )]))
+}
+
+async fn answer(server: &mut AppServer, question: &Value, answer: &Value) {
+    let message = json!({ "id": question["id"], "result": answer });
+    server.send(&message).await.unwrap();
+}
+
+async fn turn_read_back(server: &mut AppServer, thread: &str) -> Value {
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.call("thread/read", params).await.unwrap();
+    let turns = read["result"]["thread"]["turns"].as_array().unwrap();
+    turns.last().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_declined_command_ends_with_what_the_model_was_told() {
+    let model = ModelServer::start([command("call"), said("m", "done")]);
+    let model = model.await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    start_turn(&mut server, &thread, "make it").await;
+    let question = "item/commandExecution/requestApproval";
+    let question = server.wait_for(question).await.unwrap();
+    answer(&mut server, &question, &json!({ "decision": "decline" })).await;
+    let first = server.wait_for("item/completed").await.unwrap();
+    let second = server.wait_for("item/completed").await.unwrap();
+    let (first, second) = (&first["params"]["item"], &second["params"]["item"]);
+    assert_eq!(first["id"], second["id"]);
+    assert_eq!(first["aggregatedOutput"], Value::Null);
+    assert!(second["aggregatedOutput"].is_string());
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    let turn = &ended["params"]["turn"];
+    assert_eq!(turn["items"][1], *second);
+    let read = turn_read_back(&mut server, &thread).await;
+    assert_eq!(shape(&read), shape(turn));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_that_makes_no_sense_is_a_refusal_and_is_told() {
+    let model = ModelServer::start([command("call"), said("m", "done")]);
+    let model = model.await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    start_turn(&mut server, &thread, "make it").await;
+    let question = "item/commandExecution/requestApproval";
+    let question = server.wait_for(question).await.unwrap();
+    answer(
+        &mut server,
+        &question,
+        &json!({ "decision": { "maybe": 7 } }),
+    )
+    .await;
+    let warning = server.wait_for("warning").await.unwrap();
+    assert_eq!(warning["params"]["threadId"], thread.as_str());
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    let turn = &ended["params"]["turn"];
+    assert_eq!(turn["status"], "completed");
+    assert_eq!(turn["items"][1]["status"], "declined");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_message_that_is_cut_short_ends_with_its_turn() {
+    let begun = HttpReply::stream(&[
+        sse::created("resp"),
+        sse::added(&sse::message("")),
+        sse::delta("half a"),
+    ]);
+    let model = ModelServer::start([begun.stall()]).await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    let started = start_turn(&mut server, &thread, "talk").await;
+    server.wait_for("item/agentMessage/delta").await.unwrap();
+    let turn = &started["result"]["turn"]["id"];
+    let params = json!({ "threadId": thread, "turnId": turn });
+    server.call("turn/interrupt", params).await.unwrap();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    let turn = &ended["params"]["turn"];
+    assert_eq!(turn["status"], "interrupted");
+    assert_eq!(turn["items"][1]["text"], "half a");
+    let read = turn_read_back(&mut server, &thread).await;
+    assert_eq!(shape(&read), shape(turn));
+    for time in ["startedAt", "completedAt", "durationMs"] {
+        assert_eq!(read[time], turn[time]);
+        assert!(read[time].is_i64(), "{time}");
+    }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn turns_are_paged_and_left_out_where_they_are_not_wanted() {
+    let replies = ["a", "b", "c"].map(|id| said(id, id));
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = home(&model);
+    let mut first = server(&home).await;
+    let thread = start_thread(&mut first).await;
+    for text in ["one", "two", "three"] {
+        start_turn(&mut first, &thread, text).await;
+        first.wait_for("turn/completed").await.unwrap();
+    }
+    let page = |cursor: &Value| json!({ "threadId": thread, "limit": 2, "cursor": cursor });
+    let newest = first.call("thread/turns/list", page(&Value::Null)).await;
+    let newest = &newest.unwrap()["result"];
+    let text = |page: &Value, at: usize| page["data"][at]["items"][0]["content"][0]["text"].clone();
+    assert_eq!(
+        (text(newest, 0), text(newest, 1)),
+        ("three".into(), "two".into())
+    );
+    let oldest = first
+        .call("thread/turns/list", page(&newest["nextCursor"]))
+        .await;
+    let oldest = &oldest.unwrap()["result"];
+    assert_eq!(text(oldest, 0), "one");
+    assert_eq!(oldest["nextCursor"], Value::Null);
+    first.finish().await.unwrap();
+
+    let mut second = server(&home).await;
+    let params = json!({ "threadId": thread, "excludeTurns": true });
+    let resumed = second.call("thread/resume", params.clone()).await.unwrap();
+    assert_eq!(resumed["result"]["thread"]["turns"], json!([]));
+    assert_eq!(resumed["result"]["thread"]["preview"], "one");
+    let forked = second.call("thread/fork", params).await.unwrap();
+    let forked = &forked["result"]["thread"];
+    assert_eq!(forked["turns"], json!([]));
+    assert_eq!(forked["forkedFromId"], thread.as_str());
+    let params = json!({ "threadId": forked["id"] });
+    let turns = second.call("thread/turns/list", params).await.unwrap();
+    assert_eq!(turns["result"]["data"].as_array().unwrap().len(), 3);
+    second.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stored_thread_goes_on_with_its_model_and_a_told_one_under_a_new_id() {
+    let model = ModelServer::start([said("a", "hello")]).await.unwrap();
+    let home = home(&model);
+    let mut first = server(&home).await;
+    let thread = start_thread(&mut first).await;
+    let params = json!({ "threadId": thread, "model": "another", "effort": "high",
+        "input": [{ "type": "text", "text": "hi" }] });
+    first.call("turn/start", params).await.unwrap();
+    first.wait_for("turn/completed").await.unwrap();
+    first.finish().await.unwrap();
+
+    let mut second = server(&home).await;
+    let params = json!({ "threadId": thread });
+    let resumed = second.call("thread/resume", params).await.unwrap();
+    assert_eq!(resumed["result"]["model"], "another");
+    assert_eq!(resumed["result"]["reasoningEffort"], "high");
+    second.finish().await.unwrap();
+
+    let mut third = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let params = json!({ "clientInfo": { "name": "tests", "version": "1" },
+        "capabilities": { "experimentalApi": true } });
+    third.call("initialize", params).await.unwrap();
+    let params = json!({ "threadId": thread, "model": "scripted" });
+    let resumed = third.call("thread/resume", params).await.unwrap();
+    assert_eq!(resumed["result"]["model"], "scripted");
+    let message = json!({ "type": "message", "role": "user",
+        "content": [{ "type": "input_text", "text": "told before" }] });
+    let params = json!({ "threadId": "anything", "history": [message] });
+    let told = third.call("thread/resume", params).await.unwrap();
+    let told = &told["result"]["thread"];
+    assert_eq!(told["preview"], "told before");
+    model.push(said("b", "yes"));
+    start_turn(&mut third, told["id"].as_str().unwrap(), "and now").await;
+    third.wait_for("turn/completed").await.unwrap();
+    let request = model.requests().pop().unwrap();
+    assert!(request.json()["input"].to_string().contains("told before"));
+    third.finish().await.unwrap();
+}
