@@ -25,13 +25,21 @@ mod fuzzy_search;
 mod generate;
 mod layers;
 #[cfg(target_os = "linux")]
+mod listeners;
+#[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;
 #[cfg(target_os = "linux")]
 mod scenarios;
 #[cfg(target_os = "linux")]
+mod scripted_home;
+#[cfg(target_os = "linux")]
 mod serving;
+#[cfg(target_os = "linux")]
+mod shutdown;
+#[cfg(target_os = "linux")]
+mod soak;
 #[cfg(target_os = "linux")]
 mod stored_threads;
 #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@
 //! It owns the wire: one reply per request, one end per turn and item. It runs nothing itself; every
 //! effect is asked of the engine.
 //!
-//! Code map: `lines` and `stdio` (bytes to lines), `router` (lines to requests), `handlers` (a file a
+//! Code map: `transport` (bytes to messages), `router` (messages to requests), `handlers` (a file a
 //! family), `thread` (the actor behind each loaded thread), `projection` (events to items and turns),
 //! `connection` and `outbox` (the way back), `host` (what the program around provides).
 
@@ -13,8 +13,6 @@ mod connection;
 mod failure;
 mod handlers;
 mod host;
-mod in_memory;
-mod lines;
 mod outbox;
 mod projection;
 mod router;
@@ -22,12 +20,14 @@ mod run_output;
 mod runs;
 mod searches;
 mod server;
-mod stdio;
 mod thread;
+mod transport;
 mod voice;
 mod watches;
 
 pub use host::{ClientName, FeedbackSettings, Host, Identity, Prepared, Sending, ThreadSettings};
-pub use in_memory::{InMemory, serve_in_memory};
 pub use server::Server;
-pub use stdio::serve_stdio;
+pub use transport::{
+    Auth, AuthError, InMemory, Listen, Listener, MESSAGE_LIMIT, Secret, SignedTokens,
+    serve_in_memory, serve_stdio,
+};

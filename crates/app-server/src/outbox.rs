@@ -4,7 +4,6 @@
 //! wait are bounded: a client that lets them pass the limit is cut off, and nothing more is kept for
 //! it. Who has much to say that can wait, asks for [`Outbox::room`] first.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,9 +11,9 @@ use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-/// How many bytes may wait for a client that does not read. One message may be longer, if nothing
-/// else waits.
-const BYTE_LIMIT: usize = 256 * 1024 * 1024;
+/// How many bytes may wait for a client that does not read, besides those being written. One message
+/// may be longer, if nothing else waits.
+const BYTE_LIMIT: usize = 128 * 1024 * 1024;
 
 /// How many bytes may wait when there is room for more.
 const ROOM: usize = 512 * 1024;
@@ -24,9 +23,10 @@ const ROOM: usize = 512 * 1024;
 const WRITE_SIZE: usize = 64 * 1024;
 
 /// The queue between those who have something to say and the writer of a connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outbox {
     state: Mutex<State>,
+    limit: usize,
     changed: Notify,
     taken: Notify,
     ended: Notify,
@@ -34,33 +34,67 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct State {
-    messages: VecDeque<Bytes>,
+    messages: Vec<Bytes>,
     bytes: usize,
     closed: bool,
+    is_cut_off: bool,
+}
+
+/// Messages in their order, each with its line end.
+#[derive(Debug)]
+pub(crate) struct Batch(pub(crate) Vec<Bytes>);
+
+impl Batch {
+    /// All of them, in pieces to be written one after the other.
+    pub(crate) fn pieces(self) -> Vec<Bytes> {
+        let mut pieces = Vec::new();
+        let mut together = Vec::new();
+        for message in self.0 {
+            if together.len() + message.len() > WRITE_SIZE && !together.is_empty() {
+                pieces.push(std::mem::take(&mut together).into());
+            }
+            if message.len() > WRITE_SIZE {
+                pieces.push(message);
+            } else {
+                together.extend_from_slice(&message);
+            }
+        }
+        pieces.push(together.into());
+        pieces
+    }
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self::with_limit(BYTE_LIMIT)
+    }
 }
 
 impl Outbox {
+    fn with_limit(limit: usize) -> Self {
+        Self {
+            state: Mutex::default(),
+            limit,
+            changed: Notify::new(),
+            taken: Notify::new(),
+            ended: Notify::new(),
+        }
+    }
+
     /// Adds a message, its line end included. Dropped if the connection is closed.
     pub(crate) fn push(&self, message: Bytes) {
         let mut state = self.lock();
         if state.closed {
             return;
         }
-        let is_over = state.bytes + message.len() > BYTE_LIMIT && state.bytes > 0;
-        if is_over {
+        if state.bytes + message.len() > self.limit && state.bytes > 0 {
+            drop(state);
             tracing::warn!("a client does not read what it is sent; it is cut off");
-            *state = State {
-                closed: true,
-                ..State::default()
-            };
-        } else {
-            state.bytes += message.len();
-            state.messages.push_back(message);
+            return self.cut_off();
         }
+        state.bytes += message.len();
+        state.messages.push(message);
         drop(state);
-        if is_over {
-            self.tell_end();
-        }
         self.changed.notify_one();
     }
 
@@ -85,10 +119,19 @@ impl Outbox {
 
     /// Waits until nothing is added any more.
     pub(crate) async fn closed(&self) {
+        self.until(|state| state.closed).await;
+    }
+
+    /// Waits until nothing is written any more, whatever there is.
+    pub(crate) async fn until_cut_off(&self) {
+        self.until(|state| state.is_cut_off).await;
+    }
+
+    async fn until(&self, is_so: impl Fn(&State) -> bool) {
         loop {
             let mut ended = std::pin::pin!(self.ended.notified());
             ended.as_mut().enable();
-            if self.lock().closed {
+            if is_so(&self.lock()) {
                 return;
             }
             ended.await;
@@ -99,30 +142,26 @@ impl Outbox {
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.tell_end();
-        self.changed.notify_one();
+    }
+
+    /// Nothing more is written, not even what waits.
+    pub(crate) fn cut_off(&self) {
+        *self.lock() = State {
+            closed: true,
+            is_cut_off: true,
+            ..State::default()
+        };
+        self.tell_end();
     }
 
     fn tell_end(&self) {
         self.taken.notify_waiters();
         self.ended.notify_waiters();
+        self.changed.notify_one();
     }
 
-    /// Writes until the outbox is closed and empty.
-    pub(crate) async fn write_to(&self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        while let Some(messages) = self.next_messages().await {
-            if let Err(error) = write(messages, output).await {
-                *self.lock() = State {
-                    closed: true,
-                    ..State::default()
-                };
-                self.tell_end();
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    async fn next_messages(&self) -> Option<VecDeque<Bytes>> {
+    /// What is to be written next, for the one writer. Nothing once the outbox is closed and empty.
+    pub(crate) async fn next(&self) -> Option<Batch> {
         loop {
             // There is one writer, and a permit is kept for it: nothing is missed in between.
             {
@@ -130,7 +169,7 @@ impl Outbox {
                 if !state.messages.is_empty() {
                     state.bytes = 0;
                     self.taken.notify_waiters();
-                    return Some(std::mem::take(&mut state.messages));
+                    return Some(Batch(std::mem::take(&mut state.messages)));
                 }
                 if state.closed {
                     return None;
@@ -140,29 +179,23 @@ impl Outbox {
         }
     }
 
+    /// Writes until the outbox is closed and empty.
+    pub(crate) async fn write_to(&self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        while let Some(batch) = self.next().await {
+            for piece in batch.pieces() {
+                if let Err(error) = output.write_all(&piece).await {
+                    self.cut_off();
+                    return Err(error);
+                }
+            }
+            output.flush().await?;
+        }
+        Ok(())
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-async fn write(
-    messages: VecDeque<Bytes>,
-    output: &mut (impl AsyncWrite + Unpin),
-) -> io::Result<()> {
-    let mut together = Vec::new();
-    for message in messages {
-        if together.len() + message.len() > WRITE_SIZE && !together.is_empty() {
-            output.write_all(&together).await?;
-            together.clear();
-        }
-        if message.len() > WRITE_SIZE {
-            output.write_all(&message).await?;
-        } else {
-            together.extend_from_slice(&message);
-        }
-    }
-    output.write_all(&together).await?;
-    output.flush().await
 }
 
 #[cfg(test)]
@@ -206,12 +239,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_message_may_pass_the_limit_but_no_second_one() {
-        let outbox = Outbox::default();
-        let large = Bytes::from(vec![b' '; BYTE_LIMIT + 1]);
-        outbox.push(large.clone());
-        assert_eq!(outbox.lock().bytes, large.len());
+    async fn a_client_that_does_not_read_is_cut_off_at_the_limit() {
+        let outbox = Outbox::with_limit(10);
+        // One message may pass the limit, but no second one.
+        outbox.push(vec![b' '; 100].into());
+        assert_eq!(outbox.lock().bytes, 100);
         outbox.push(Bytes::from_static(b"x"));
-        assert!(outbox.lock().closed);
+        outbox.until_cut_off().await;
+        outbox.closed().await;
+        assert!(outbox.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_may_get_any_amount() {
+        let outbox = Outbox::with_limit(10);
+        for _ in 0..100 {
+            outbox.push(vec![b' '; 30].into());
+            assert_eq!(outbox.next().await.unwrap().0.len(), 1);
+        }
+        outbox.close();
+        outbox.push(Bytes::from_static(b"x"));
+        assert!(outbox.next().await.is_none());
     }
 }

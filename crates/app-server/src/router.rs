@@ -16,8 +16,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::handlers;
-use crate::lines::Line;
 use crate::server::Server;
+use crate::transport::Incoming;
 
 /// How many requests of a connection may be under way.
 const IN_FLIGHT: usize = 256;
@@ -41,11 +41,11 @@ impl Router {
         }
     }
 
-    pub(crate) async fn take(&mut self, line: Line) {
-        let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong => {
-                let failure = Failure::unreadable("the line is too long");
+    pub(crate) async fn take(&mut self, message: Incoming) {
+        let line = match message {
+            Incoming::Whole(line) => line,
+            Incoming::TooLong => {
+                let failure = Failure::unreadable("the message is too long");
                 return self.connection.refuse(None, failure);
             }
         };

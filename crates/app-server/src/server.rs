@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::ThreadStatus;
 use codex_file_watch::Watcher;
+use tokio::sync::Notify;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::host::Host;
@@ -22,6 +24,8 @@ pub struct Server {
     next_question: AtomicI64,
     next_connection: AtomicU64,
     watcher: Mutex<Option<Arc<Watcher>>>,
+    /// Somebody was told something of all threads, their status for instance.
+    told: Notify,
 }
 
 impl Server {
@@ -36,6 +40,7 @@ impl Server {
             next_question: AtomicI64::new(0),
             next_connection: AtomicU64::new(0),
             watcher: Mutex::default(),
+            told: Notify::new(),
         })
     }
 
@@ -76,6 +81,7 @@ impl Server {
         for client in clients {
             client.notify(notification);
         }
+        self.told.notify_waiters();
     }
 
     pub(crate) fn thread(&self, id: &str) -> Option<ThreadHandle> {
@@ -110,6 +116,38 @@ impl Server {
     /// Who waits for the answer; only the first who asks is told.
     pub(crate) fn close_question(&self, id: i64) -> Option<ThreadHandle> {
         lock(&self.questions).remove(&id)
+    }
+
+    /// Waits until no turn runs. What was said of the last one is then on its way to the clients.
+    pub(crate) async fn until_idle(&self) {
+        loop {
+            let told = self.told.notified();
+            tokio::pin!(told);
+            // From here on nothing that is told is missed.
+            told.as_mut().enable();
+            if !self.is_busy().await {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    async fn is_busy(&self) -> bool {
+        for thread in self.threads() {
+            let snapshot = thread.describe().await;
+            let status = snapshot.map(|snapshot| snapshot.thread.status);
+            if matches!(status, Some(ThreadStatus::Active { .. })) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Nothing more is said to any client.
+    pub(crate) fn close_connections(&self) {
+        for client in lock(&self.clients).values() {
+            client.outbox().close();
+        }
     }
 
     /// Ends every thread: turns are interrupted, logs written, processes stopped.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use clap::Subcommand;
-use codex_app_server::Server;
+use codex_app_server::{Listen, Listener, Server};
 use codex_scenario::Scenario;
 
 use crate::generate;
 use crate::host::EngineHost;
+use crate::listen_flags::{ListenFlags, Transport};
 use crate::log::LogWriter;
 use crate::scripted_model::ScriptedModel;
 use crate::settings_flags::SettingsFlags;
@@ -18,15 +19,14 @@ use crate::wiring::Tracing;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where to listen.
-    #[arg(long, value_name = "URL", default_value = "stdio://", value_parser = listen_url)]
-    listen: Listen,
-    /// Serve standard input and output, which is the default.
-    #[arg(long, conflicts_with = "listen")]
-    stdio: bool,
+    #[command(flatten)]
+    listen: ListenFlags,
     /// Play the model's part from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
+    /// Accepted for clients that say it; nothing is measured for anybody.
+    #[arg(long, hide = true)]
+    analytics_default_enabled: bool,
     #[command(flatten)]
     settings: SettingsFlags,
     #[command(subcommand)]
@@ -45,20 +45,6 @@ enum Command {
     GenerateOpenRpc(generate::Arguments),
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Listen {
-    Stdio,
-}
-
-fn listen_url(url: &str) -> Result<Listen, String> {
-    match url {
-        "stdio://" => Ok(Listen::Stdio),
-        _ => Err(format!(
-            "unsupported --listen URL `{url}`; expected `stdio://`"
-        )),
-    }
-}
-
 /// `before` are the settings that stand in front of the command.
 pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<()> {
     match arguments.command {
@@ -71,16 +57,20 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
         Some(Command::GenerateOpenRpc(arguments)) => {
             generate::run(&arguments, codex_app_server_protocol::export::openrpc)
         }
-        None => match arguments.listen {
-            Listen::Stdio => {
-                let settings = before.followed_by(arguments.settings);
-                serve_stdio(&settings, arguments.scenario.as_deref())
-            }
-        },
+        None => {
+            let settings = before.followed_by(arguments.settings);
+            serve(arguments.listen, &settings, arguments.scenario.as_deref())
+        }
     }
 }
 
-fn serve_stdio(settings: &SettingsFlags, scenario: Option<&Path>) -> anyhow::Result<()> {
+fn serve(
+    listen: ListenFlags,
+    settings: &SettingsFlags,
+    scenario: Option<&Path>,
+) -> anyhow::Result<()> {
+    let limit = listen.max_message_bytes();
+    let (transport, auth) = listen.transport()?;
     start_log();
     let scenario = scenario.map(Scenario::load).transpose()?;
     let tracing = Tracing::from_environment();
@@ -89,11 +79,20 @@ fn serve_stdio(settings: &SettingsFlags, scenario: Option<&Path>) -> anyhow::Res
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let served = runtime.block_on(async {
-        let server = server(settings, scenario, tracing.clone()).await?;
-        Ok(codex_app_server::serve_stdio(server).await?)
-    });
-    // A read of standard input that nobody will answer must not keep the process.
+    let server = runtime.block_on(server(settings, scenario, tracing.clone()))?;
+    let served = match transport {
+        Transport::Stdio => {
+            codex_app_server::serve_stdio(&server, &runtime, limit).map_err(Into::into)
+        }
+        Transport::Listener(listen) => runtime.block_on(async {
+            let listener = Listener::bind(&listen, auth, limit).await;
+            let listener = listener.with_context(|| format!("cannot listen at {listen}"))?;
+            announce(&listener, &listen);
+            listener.serve(server).await;
+            Ok(())
+        }),
+    };
+    // Nothing that still runs may keep the process.
     runtime.shutdown_background();
     tracing.finish();
     served
@@ -113,6 +112,23 @@ pub(crate) async fn server(
         }
     };
     Ok(Server::new(Arc::new(host)))
+}
+
+/// Says on standard error where to connect: whoever asked for any port reads it there.
+#[allow(clippy::print_stderr)]
+fn announce(listener: &Listener, listen: &Listen) {
+    eprintln!("codex app-server (WebSockets)");
+    let Some(address) = listener.tcp_address() else {
+        return eprintln!("  listening on: {listen}");
+    };
+    eprintln!("  listening on: ws://{address}");
+    eprintln!("  readyz: http://{address}/readyz");
+    eprintln!("  healthz: http://{address}/healthz");
+    if address.ip().is_loopback() {
+        eprintln!(
+            "  note: only this machine can connect; forward the port to connect from another"
+        );
+    }
 }
 
 /// The log goes to standard error, and its end is kept: `RUST_LOG` says how much, `LOG_FORMAT=json` in which form.

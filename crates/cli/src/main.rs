@@ -8,6 +8,7 @@ mod doctor;
 mod exec;
 mod generate;
 mod host;
+mod listen_flags;
 mod log;
 mod output;
 mod proto;
@@ -68,7 +69,7 @@ enum Command {
     /// Run one turn without a UI: the last message on standard output, progress on standard error.
     Exec(exec::Arguments),
     /// Serve IDE extensions over JSON-RPC, or describe what is served.
-    AppServer(app_server::Arguments),
+    AppServer(Box<app_server::Arguments>),
     /// Speak the queue protocol over standard input and output, a line a message.
     Proto(proto::Arguments),
     /// Look for what is wrong with the home folder and this machine, and say what to do.
@@ -119,7 +120,7 @@ fn run(Arguments { settings, command }: Arguments) -> anyhow::Result<ExitCode> {
     match command {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Exec(arguments) => exec::run(arguments, settings),
-        Command::AppServer(arguments) => app_server::run(arguments, settings).map(success),
+        Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::Proto(arguments) => proto::run(arguments, settings).map(success),
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
         Command::Debug(command) => debug(command, settings),

@@ -70,6 +70,11 @@ impl AppServer {
         })
     }
 
+    /// The id of the process, as long as it has not ended.
+    pub fn process_id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
     /// Sends a line as it is.
     pub async fn send_line(&mut self, line: &str) -> io::Result<()> {
         let input = self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;

@@ -1,5 +1,5 @@
 //! Layer: tests. What end-to-end tests share: a scripted model, in memory and behind HTTP, temporary
-//! homes, a JSON-RPC driver, the protocol observer.
+//! homes, JSON-RPC drivers, the protocol observer.
 
 mod app_server;
 mod model_server;
@@ -7,6 +7,7 @@ mod protocol_observer;
 pub mod reply;
 mod scripted_clock;
 mod scripted_model;
+mod web_socket;
 
 pub use app_server::AppServer;
 pub use codex_scenario::Gate;
@@ -19,6 +20,7 @@ pub use scripted_clock::ScriptedClock;
 pub use scripted_model::Reply;
 pub use scripted_model::ScriptedModel;
 pub use scripted_model::Step;
+pub use web_socket::WebSocket;
 
 use std::sync::Mutex;
 use std::sync::MutexGuard;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::host::{ClientName, Host, Identity, Prepared, ThreadSettings};
-use crate::lines::Lines;
+use crate::transport::Lines;
 
 const LINES: u32 = 100_000;
 
@@ -149,8 +149,8 @@ async fn whatever_comes_is_replied_to_once() {
         input.push(b'\n');
     }
     let mut lines = Lines::new(input.as_slice(), 1024);
-    while let Some(line) = lines.next().await.unwrap() {
-        if let Line::Whole(line) = &line
+    while let Some(line) = lines.next().unwrap() {
+        if let Incoming::Whole(line) = &line
             && let Some(id) = id_of(line)
         {
             *expected.entry(id).or_default() += 1;

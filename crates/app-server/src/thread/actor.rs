@@ -45,6 +45,8 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
+    /// Makes the thread known: who is told its id can ask something of it at once. It is done when
+    /// the thread runs.
     pub(crate) fn new(
         server: Arc<Server>,
         manager: Arc<ThreadManager>,
@@ -54,6 +56,7 @@ impl Actor {
     ) -> Self {
         let (handle, mailbox) = ThreadHandle::new();
         let id = thread.id().to_string();
+        server.add_thread(id.clone(), handle.clone());
         Self {
             server,
             manager,
@@ -75,11 +78,9 @@ impl Actor {
         }
     }
 
-    /// Makes the thread known and lets it run, with its first subscriber.
+    /// Lets the thread run, with its first subscriber.
     pub(crate) fn launch(mut self, subscriber: &Arc<Connection>) {
         self.subscribe(subscriber);
-        let id = self.thread.id().to_string();
-        self.server.add_thread(id, self.handle.clone());
         tokio::spawn(self.run());
     }
 

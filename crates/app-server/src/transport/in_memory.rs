@@ -1,0 +1,61 @@
+//! The transport inside one process: a client that is a part of this program.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::io::{BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::task::JoinHandle;
+
+use super::lines::Lines;
+use super::{LAST_WORDS, MESSAGE_LIMIT, end_threads};
+use crate::router::Router;
+use crate::server::Server;
+
+/// Bytes on the way in each direction.
+const CAPACITY: usize = 256 * 1024;
+
+/// The client's end. The server ends in good order when `input` is shut down.
+#[derive(Debug)]
+pub struct InMemory {
+    /// What the client says goes here, a message a line.
+    pub input: WriteHalf<DuplexStream>,
+    /// What the server says comes from here.
+    pub output: ReadHalf<DuplexStream>,
+    /// The server at work.
+    pub served: JoinHandle<io::Result<()>>,
+}
+
+/// Serves one client in this process.
+#[must_use]
+pub fn serve_in_memory(server: Arc<Server>) -> InMemory {
+    let (ours, theirs) = tokio::io::duplex(CAPACITY);
+    let (output, input) = tokio::io::split(theirs);
+    let served = tokio::spawn(serve(server, ours));
+    InMemory {
+        input,
+        output,
+        served,
+    }
+}
+
+async fn serve(server: Arc<Server>, stream: DuplexStream) -> io::Result<()> {
+    let (input, mut output) = tokio::io::split(stream);
+    let connection = server.connect();
+    let writer = tokio::spawn({
+        let connection = Arc::clone(&connection);
+        async move { connection.outbox().write_to(&mut output).await }
+    });
+    let mut lines = Lines::new(BufReader::new(input), MESSAGE_LIMIT);
+    let mut router = Router::new(Arc::clone(&server), Arc::clone(&connection));
+    let outcome = loop {
+        match lines.next_of_stream().await {
+            Ok(Some(line)) => router.take(line).await,
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    end_threads(&server).await;
+    server.disconnect(&connection).await;
+    let _ = tokio::time::timeout(LAST_WORDS, writer).await;
+    outcome
+}

@@ -1,0 +1,143 @@
+//! The line codec: bytes in, lines out, none longer than a limit.
+//!
+//! A line ends at `\n` and nowhere else. One that passes the limit is skipped to its end and reported
+//! once; no more than the limit is ever held.
+
+use std::io::{self, BufRead};
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+
+use super::Incoming;
+
+/// Reads lines.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    input: R,
+    line: Line,
+}
+
+/// The line that is being read.
+#[derive(Debug)]
+struct Line {
+    limit: usize,
+    partial: Vec<u8>,
+    skipping: bool,
+}
+
+impl<R> Lines<R> {
+    pub(crate) fn new(input: R, limit: usize) -> Self {
+        let line = Line {
+            limit,
+            partial: Vec::new(),
+            skipping: false,
+        };
+        Self { input, line }
+    }
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The next line; none at the end of the input. What stands after the last `\n` counts as a line.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Incoming>> {
+        loop {
+            let available = match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                available => available?,
+            };
+            if available.is_empty() {
+                return Ok(self.line.last());
+            }
+            let (taken, line) = self.line.take_from(available);
+            self.input.consume(taken);
+            if line.is_some() {
+                return Ok(line);
+            }
+        }
+    }
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    /// Like [`next`](Lines::next) for a stream. Nothing is lost if it is dropped half-way.
+    pub(crate) async fn next_of_stream(&mut self) -> io::Result<Option<Incoming>> {
+        loop {
+            let available = self.input.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(self.line.last());
+            }
+            let (taken, line) = self.line.take_from(available);
+            self.input.consume(taken);
+            if line.is_some() {
+                return Ok(line);
+            }
+        }
+    }
+}
+
+impl Line {
+    /// Takes what belongs to the line: how much that is, and the line if it ends there.
+    fn take_from(&mut self, available: &[u8]) -> (usize, Option<Incoming>) {
+        let end = memchr::memchr(b'\n', available);
+        let taken = end.unwrap_or(available.len());
+        if self.partial.len() + taken > self.limit {
+            self.skipping = true;
+            self.partial = Vec::new();
+        }
+        if !self.skipping {
+            self.partial.extend_from_slice(&available[..taken]);
+        }
+        match end {
+            Some(end) => (end + 1, Some(self.finish())),
+            None => (taken, None),
+        }
+    }
+
+    /// What stands at the end of the input.
+    fn last(&mut self) -> Option<Incoming> {
+        let is_blank = self.partial.is_empty() && !self.skipping;
+        (!is_blank).then(|| self.finish())
+    }
+
+    fn finish(&mut self) -> Incoming {
+        let line = std::mem::take(&mut self.partial);
+        if std::mem::take(&mut self.skipping) {
+            Incoming::TooLong
+        } else {
+            Incoming::Whole(line)
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(input: &str, expected: &[Option<&str>]) {
+        for capacity in [1, 3, 1024] {
+            let mut lines = Lines::new(BufReader::with_capacity(capacity, input.as_bytes()), 8);
+            for line in expected {
+                let expected = line.map_or(Incoming::TooLong, |text| Incoming::Whole(text.into()));
+                assert_eq!(lines.next().unwrap(), Some(expected));
+            }
+            assert_eq!(lines.next().unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn lines_end_at_newlines_only() {
+        check(
+            "a\rb\u{2028}\n\nlast",
+            &[Some("a\rb\u{2028}"), Some(""), Some("last")],
+        );
+        check("", &[]);
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_skipped_and_the_next_one_is_read() {
+        check("12345678\n", &[Some("12345678")]);
+        check("123456789\nnext\n", &[None, Some("next")]);
+        check("123456789", &[None]);
+    }
+}

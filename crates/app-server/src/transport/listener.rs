@@ -1,0 +1,205 @@
+//! A listener: many clients over websockets, at any time.
+//!
+//! Threads do not end with the client that started them. The first signal lets running turns end, while
+//! everything is still served; then the threads are closed and the clients told goodbye. A second
+//! signal ends the process at once.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::auth::Auth;
+use super::signals::Signals;
+#[cfg(unix)]
+use super::unix_socket::SocketFile;
+use super::websocket::{self, Control, Reader};
+use super::{LAST_WORDS, end_threads, http};
+use crate::router::Router;
+use crate::server::Server;
+
+/// How many clients are served at once; more are hung up on.
+const CLIENTS: usize = 1024;
+
+/// How long a client may take to become one.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How long to wait when no connection can be accepted, for want of descriptors for instance.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Where to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// A TCP port.
+    Tcp(SocketAddr),
+    /// A unix socket.
+    #[cfg(unix)]
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(formatter, "ws://{address}"),
+            #[cfg(unix)]
+            Self::Unix(path) => write!(formatter, "unix://{}", path.display()),
+        }
+    }
+}
+
+/// A place where clients connect.
+#[derive(Debug)]
+pub struct Listener {
+    socket: Socket,
+    auth: Option<Auth>,
+    limit: usize,
+    signals: Signals,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(SocketFile),
+}
+
+/// A client's connection, whatever it is made of.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+impl Listener {
+    /// Listens for clients that pass `auth` and whose messages are no longer than `limit`.
+    ///
+    /// # Errors
+    /// The address cannot be listened at, or signals cannot be heard.
+    pub async fn bind(listen: &Listen, auth: Option<Auth>, limit: usize) -> io::Result<Self> {
+        Ok(Self {
+            signals: Signals::new()?,
+            socket: match listen {
+                Listen::Tcp(address) => Socket::Tcp(TcpListener::bind(address).await?),
+                #[cfg(unix)]
+                Listen::Unix(path) => Socket::Unix(SocketFile::bind(path).await?),
+            },
+            auth,
+            limit,
+        })
+    }
+
+    /// The address of a TCP port, the chosen one where any would do.
+    #[must_use]
+    pub fn tcp_address(&self) -> Option<SocketAddr> {
+        match &self.socket {
+            Socket::Tcp(listener) => listener.local_addr().ok(),
+            #[cfg(unix)]
+            Socket::Unix(_) => None,
+        }
+    }
+
+    /// Serves clients until a signal comes and running turns have ended.
+    pub async fn serve(self, server: Arc<Server>) {
+        let auth = self.auth.map(Arc::new);
+        let mut clients = JoinSet::new();
+        let drained = async {
+            self.signals.first().await;
+            server.until_idle().await;
+        };
+        tokio::pin!(drained);
+        loop {
+            tokio::select! {
+                accepted = self.socket.accept() => match accepted {
+                    Ok(_) if clients.len() >= CLIENTS => tracing::warn!("too many clients"),
+                    Ok(stream) => {
+                        let (server, auth) = (Arc::clone(&server), auth.clone());
+                        clients.spawn(serve_client(server, stream, auth, self.limit));
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "a client could not be accepted");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                },
+                Some(_) = clients.join_next() => {}
+                () = &mut drained => break,
+            }
+        }
+        drop(self.socket);
+        end_threads(&server).await;
+        server.close_connections();
+        let gone = async { while clients.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(LAST_WORDS, gone).await;
+    }
+}
+
+impl Socket {
+    async fn accept(&self) -> io::Result<Box<dyn Stream>> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // Messages are written whole; to wait for more would only delay them.
+                stream.set_nodelay(true)?;
+                Ok(Box::new(stream))
+            }
+            #[cfg(unix)]
+            Self::Unix(socket) => Ok(Box::new(socket.accept().await?)),
+        }
+    }
+}
+
+/// Everything with one client.
+async fn serve_client(
+    server: Arc<Server>,
+    stream: Box<dyn Stream>,
+    auth: Option<Arc<Auth>>,
+    limit: usize,
+) {
+    let (input, mut output) = tokio::io::split(stream);
+    let mut input = BufReader::with_capacity(16 * 1024, input);
+    let upgrade = http::upgrade(&mut input, &mut output, auth.as_deref());
+    match tokio::time::timeout(HANDSHAKE, upgrade).await {
+        Ok(Ok(true)) => {}
+        Ok(Ok(false)) => return,
+        Ok(Err(error)) => return tracing::debug!(%error, "a client did not connect"),
+        Err(_) => return tracing::debug!("a client did not connect in time"),
+    }
+    let connection = server.connect();
+    let control = Control::default();
+    let reading = async {
+        let mut reader = Reader::new(input, limit);
+        let mut router = Router::new(Arc::clone(&server), Arc::clone(&connection));
+        loop {
+            match reader.next(&control).await {
+                Ok(message) => router.take(message).await,
+                Err(broken) => {
+                    tracing::debug!(%broken, "nothing more is read from a client");
+                    control.reason(&broken);
+                    break;
+                }
+            }
+        }
+    };
+    let writing = async {
+        tokio::select! {
+            written = websocket::write(output, connection.outbox(), &control) => {
+                if let Err(error) = written {
+                    tracing::debug!(%error, "nothing more can be written to a client");
+                }
+            }
+            () = connection.outbox().until_cut_off() => {}
+        }
+    };
+    tokio::pin!(writing);
+    let is_written = tokio::select! {
+        () = reading => false,
+        () = &mut writing => true,
+    };
+    server.disconnect(&connection).await;
+    if !is_written {
+        let _ = tokio::time::timeout(LAST_WORDS, writing).await;
+    }
+}

@@ -1,0 +1,57 @@
+//! The ways in: bytes from a client to messages for the router, and messages from its outbox to bytes.
+//!
+//! [`stdio`] serves the one client that started the process, [`listener`] any number of clients over
+//! websockets, on a TCP port or on a unix socket, [`in_memory`] a part of this program. All end in good order at a signal: turns are ended,
+//! logs written, processes stopped, and what clients are still owed is sent.
+
+mod auth;
+mod frame;
+mod http;
+mod in_memory;
+mod lines;
+mod listener;
+mod signals;
+mod stdio;
+#[cfg(unix)]
+mod unix_socket;
+mod websocket;
+
+use std::time::Duration;
+
+use crate::server::Server;
+
+pub use auth::{Auth, AuthError, Secret, SignedTokens};
+pub use in_memory::{InMemory, serve_in_memory};
+pub use listener::{Listen, Listener};
+pub use stdio::serve_stdio;
+
+#[cfg(test)]
+pub(crate) use lines::Lines;
+
+/// The longest message that is read unless somebody says otherwise.
+pub const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
+
+/// How long threads may take to end.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// How long a client may take to read the last of it. Both together stay below two seconds.
+const LAST_WORDS: Duration = Duration::from_millis(400);
+
+/// Ends every thread, or gives up in time.
+async fn end_threads(server: &Server) {
+    if tokio::time::timeout(GRACE, server.shut_down())
+        .await
+        .is_err()
+    {
+        tracing::warn!("some threads did not end in time");
+    }
+}
+
+/// A message of a client, or what is left of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Incoming {
+    /// Without its end.
+    Whole(Vec<u8>),
+    /// It passed the limit and was skipped.
+    TooLong,
+}

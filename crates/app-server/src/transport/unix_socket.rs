@@ -1,0 +1,121 @@
+//! The file of a unix socket: for its owner only, taken over from a server that is gone, never from one
+//! that answers, and removed in the end.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tokio::net::{UnixListener, UnixSocket, UnixStream};
+
+/// How many clients may wait to be accepted.
+const BACKLOG: u32 = 128;
+
+/// A socket that listens, and its file.
+#[derive(Debug)]
+pub(super) struct SocketFile {
+    path: PathBuf,
+    listener: UnixListener,
+    /// Tells the file from one that another server put in its place.
+    inode: u64,
+}
+
+impl SocketFile {
+    /// Listens at a path.
+    ///
+    /// # Errors
+    /// Something else is there, or a server that answers.
+    pub(super) async fn bind(path: &Path) -> io::Result<Self> {
+        let _turn = one_at_a_time(path)?;
+        make_room(path).await?;
+        let socket = UnixSocket::new_stream()?;
+        // The file comes into being with these rights: there is no moment at which others have more.
+        #[cfg(target_os = "linux")]
+        rustix::fs::fchmod(&socket, rustix::fs::Mode::from_raw_mode(0o600))?;
+        socket.bind(path)?;
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o600))?;
+        Ok(Self {
+            path: path.to_owned(),
+            inode: std::fs::symlink_metadata(path)?.ino(),
+            listener: socket.listen(BACKLOG)?,
+        })
+    }
+
+    pub(super) async fn accept(&self) -> io::Result<UnixStream> {
+        Ok(self.listener.accept().await?.0)
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let is_own = std::fs::symlink_metadata(&self.path).is_ok_and(|it| it.ino() == self.inode);
+        if is_own {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Two servers that find the same leftover must not take over from each other.
+fn one_at_a_time(path: &Path) -> io::Result<File> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path.with_file_name(name))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+async fn make_room(path: &Path) -> io::Result<()> {
+    let found = match std::fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if !found.file_type().is_socket() {
+        let message = "something that is no socket is there";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
+    }
+    match UnixStream::connect(path).await {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            std::fs::remove_file(path)
+        }
+        Err(error) => Err(error),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "another server listens there",
+        )),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_leftover_is_taken_over_and_a_server_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        let first = SocketFile::bind(&path).await.unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let second = SocketFile::bind(&path).await.unwrap_err();
+        assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
+        drop(first);
+        assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn what_is_no_socket_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "precious").unwrap();
+        SocketFile::bind(&path).await.unwrap_err();
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    }
+}

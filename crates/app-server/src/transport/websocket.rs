@@ -1,0 +1,235 @@
+//! A client on a websocket: one message per text frame.
+//!
+//! Long messages go out in pieces, so that the answer to a ping need not wait for the end of one.
+//! Binary messages are dropped. Whoever breaks the rules of the protocol is told so and let go.
+
+use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Notify;
+
+use super::Incoming;
+use super::frame::{self, Header, Opcode};
+use crate::outbox::Outbox;
+
+/// The longest frame that is sent, and how much is written at once.
+const PIECE: usize = 64 * 1024;
+
+/// Why nothing more is read from a client.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    #[error("the connection is gone: {0}")]
+    Io(#[from] io::Error),
+    #[error("the client closed the connection")]
+    Closed,
+    #[error("what came is no websocket frame that a client may send")]
+    Protocol,
+    #[error("a text message is no UTF-8")]
+    Encoding,
+}
+
+impl Broken {
+    /// What the client is told.
+    fn close_code(&self) -> Option<u16> {
+        match self {
+            Self::Io(_) => None,
+            Self::Closed => Some(1000),
+            Self::Protocol => Some(1002),
+            Self::Encoding => Some(1007),
+        }
+    }
+}
+
+/// The server is going away.
+const GOING_AWAY: u16 = 1001;
+
+/// What the reader has the writer say besides messages.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    /// Of several pings only the last one needs an answer.
+    pong: Mutex<Option<Vec<u8>>>,
+    changed: Notify,
+    close_code: OnceLock<u16>,
+}
+
+impl Control {
+    /// Has the goodbye say why.
+    pub(super) fn reason(&self, broken: &Broken) {
+        if let Some(code) = broken.close_code() {
+            let _ = self.close_code.set(code);
+        }
+    }
+
+    fn pong(&self, payload: Vec<u8>) {
+        *self.pong.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
+        self.changed.notify_one();
+    }
+
+    fn take(&self) -> Option<Vec<u8>> {
+        let mut pong = self.pong.lock().unwrap_or_else(PoisonError::into_inner);
+        pong.take()
+    }
+
+    async fn next(&self) -> Vec<u8> {
+        loop {
+            if let Some(payload) = self.take() {
+                return payload;
+            }
+            self.changed.notified().await;
+        }
+    }
+}
+
+/// Reads messages.
+#[derive(Debug)]
+pub(super) struct Reader<R> {
+    input: R,
+    limit: usize,
+}
+
+impl<R: AsyncRead + Unpin> Reader<R> {
+    pub(super) fn new(input: R, limit: usize) -> Self {
+        Self { input, limit }
+    }
+
+    /// The next text message. Pings on the way are answered.
+    pub(super) async fn next(&mut self, control: &Control) -> Result<Incoming, Broken> {
+        let mut message = Vec::new();
+        let mut kind = None;
+        let mut is_too_long = false;
+        loop {
+            let header = Header::read(&mut self.input).await?;
+            if header.opcode.is_control() {
+                self.take_control(&header, control).await?;
+                continue;
+            }
+            match (header.opcode, kind) {
+                (Opcode::Continuation, Some(_)) => {}
+                (Opcode::Text | Opcode::Binary, None) => kind = Some(header.opcode),
+                _ => return Err(Broken::Protocol),
+            }
+            let length = usize::try_from(header.length).unwrap_or(usize::MAX);
+            is_too_long |= length > self.limit.saturating_sub(message.len());
+            if is_too_long || kind == Some(Opcode::Binary) {
+                message = Vec::new();
+                self.skip(header.length).await?;
+            } else {
+                self.append(&header, length, &mut message).await?;
+            }
+            if !header.is_last {
+                continue;
+            }
+            match kind.take() {
+                Some(Opcode::Binary) => tracing::warn!("a binary message is dropped"),
+                _ if is_too_long => return Ok(Incoming::TooLong),
+                _ if std::str::from_utf8(&message).is_err() => return Err(Broken::Encoding),
+                _ => return Ok(Incoming::Whole(message)),
+            }
+            is_too_long = false;
+        }
+    }
+
+    async fn append(
+        &mut self,
+        header: &Header,
+        length: usize,
+        message: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
+        let start = message.len();
+        // What a header promises is not believed before it comes.
+        let mut payload = (&mut self.input).take(header.length);
+        if payload.read_to_end(message).await? < length {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        header.unmask(&mut message[start..]);
+        Ok(())
+    }
+
+    async fn skip(&mut self, length: u64) -> Result<(), Broken> {
+        let mut rest = (&mut self.input).take(length);
+        match tokio::io::copy(&mut rest, &mut tokio::io::sink()).await? {
+            skipped if skipped < length => {
+                Err(io::Error::from(io::ErrorKind::UnexpectedEof).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn take_control(&mut self, header: &Header, control: &Control) -> Result<(), Broken> {
+        let mut payload = Vec::new();
+        let length = usize::try_from(header.length).unwrap_or(usize::MAX);
+        self.append(header, length, &mut payload).await?;
+        match header.opcode {
+            Opcode::Close => return Err(Broken::Closed),
+            Opcode::Ping => control.pong(payload),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Writes what the outbox has until it is closed and empty, and says goodbye.
+pub(super) async fn write(
+    mut output: impl AsyncWrite + Unpin,
+    outbox: &Outbox,
+    control: &Control,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        tokio::select! {
+            biased;
+            pong = control.next() => frame::write(&mut buffer, Opcode::Pong, true, &pong),
+            batch = outbox.next() => match batch {
+                Some(batch) => {
+                    for message in &batch.0 {
+                        let text = message.strip_suffix(b"\n").unwrap_or(message);
+                        write_text(&mut output, &mut buffer, text, control).await?;
+                    }
+                }
+                None => break,
+            },
+        }
+        output.write_all(&buffer).await?;
+    }
+    let code = control.close_code.get().copied();
+    say_goodbye(&mut output, code.unwrap_or(GOING_AWAY)).await
+}
+
+/// Frames a message. What fills the buffer is written, the rest stays in it.
+async fn write_text(
+    output: &mut (impl AsyncWrite + Unpin),
+    buffer: &mut Vec<u8>,
+    text: &[u8],
+    control: &Control,
+) -> io::Result<()> {
+    let pieces = text.len().div_ceil(PIECE).max(1);
+    for number in 0..pieces {
+        let piece = &text[number * PIECE..text.len().min((number + 1) * PIECE)];
+        let opcode = match number {
+            0 => Opcode::Text,
+            _ => Opcode::Continuation,
+        };
+        frame::write(buffer, opcode, number + 1 == pieces, piece);
+        if buffer.len() >= PIECE {
+            if let Some(pong) = control.take() {
+                frame::write(buffer, Opcode::Pong, true, &pong);
+            }
+            output.write_all(buffer).await?;
+            buffer.clear();
+        }
+    }
+    Ok(())
+}
+
+async fn say_goodbye(output: &mut (impl AsyncWrite + Unpin), code: u16) -> io::Result<()> {
+    let mut frame = Vec::new();
+    frame::write(&mut frame, Opcode::Close, true, &code.to_be_bytes());
+    output.write_all(&frame).await?;
+    output.shutdown().await
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

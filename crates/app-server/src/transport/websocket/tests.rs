@@ -1,0 +1,145 @@
+use super::super::frame::masked;
+use super::*;
+
+const LIMIT: usize = 1000;
+
+/// Everything that is read from these bytes, and the last answer to a ping.
+async fn read(bytes: &[u8]) -> (Vec<Incoming>, Broken, Option<Vec<u8>>) {
+    let control = Control::default();
+    let mut reader = Reader::new(bytes, LIMIT);
+    let mut messages = Vec::new();
+    loop {
+        match reader.next(&control).await {
+            Ok(message) => messages.push(message),
+            Err(broken) => return (messages, broken, control.take()),
+        }
+    }
+}
+
+fn whole(text: &str) -> Incoming {
+    Incoming::Whole(text.into())
+}
+
+#[tokio::test]
+async fn pieces_make_a_message_with_pings_between_them() {
+    let bytes = [
+        masked(Opcode::Text, false, b"{\"id\""),
+        masked(Opcode::Ping, true, b"one"),
+        masked(Opcode::Continuation, false, b""),
+        masked(Opcode::Ping, true, b"two"),
+        masked(Opcode::Continuation, true, b":1}"),
+        masked(Opcode::Binary, true, b"dropped"),
+        masked(Opcode::Pong, true, b""),
+        masked(Opcode::Text, true, b"next"),
+        masked(Opcode::Close, true, &1000_u16.to_be_bytes()),
+    ];
+    let (messages, broken, pong) = read(&bytes.concat()).await;
+    assert_eq!(messages, [whole("{\"id\":1}"), whole("next")]);
+    assert!(matches!(broken, Broken::Closed));
+    assert_eq!(pong.unwrap(), b"two");
+}
+
+#[tokio::test]
+async fn a_message_over_the_limit_is_skipped_and_the_next_one_is_read() {
+    let half = vec![b'x'; LIMIT / 2 + 1];
+    let bytes = [
+        masked(Opcode::Text, true, &half),
+        masked(Opcode::Text, false, &half),
+        masked(Opcode::Continuation, true, &half),
+        masked(Opcode::Text, true, b"next"),
+    ];
+    let (messages, broken, _) = read(&bytes.concat()).await;
+    assert_eq!(
+        messages,
+        [Incoming::Whole(half), Incoming::TooLong, whole("next")]
+    );
+    assert!(matches!(broken, Broken::Io(_)));
+}
+
+#[tokio::test]
+async fn who_breaks_the_rules_is_let_go() {
+    let mut unmasked = Vec::new();
+    frame::write(&mut unmasked, Opcode::Text, true, b"x");
+    let mut reserved = masked(Opcode::Text, true, b"x");
+    reserved[0] |= 0x40;
+    let mut unknown = masked(Opcode::Text, true, b"x");
+    unknown[0] = 0x83;
+    for bytes in [
+        unmasked,
+        reserved,
+        unknown,
+        masked(Opcode::Continuation, true, b"x"),
+        masked(Opcode::Ping, false, b"x"),
+        masked(Opcode::Ping, true, &[0; 126]),
+        [
+            masked(Opcode::Text, false, b"x"),
+            masked(Opcode::Text, true, b"x"),
+        ]
+        .concat(),
+    ] {
+        let (messages, broken, _) = read(&bytes).await;
+        assert!(messages.is_empty(), "{bytes:?}");
+        assert!(matches!(broken, Broken::Protocol), "{bytes:?}");
+    }
+    let (_, broken, _) = read(&masked(Opcode::Text, true, b"\xff")).await;
+    assert_eq!(broken.close_code(), Some(1007));
+}
+
+#[tokio::test]
+async fn bytes_of_any_kind_do_no_harm() {
+    // Whatever a header promises, no more is held than came.
+    let mut huge = masked(Opcode::Text, true, &[b'x'; 200]);
+    huge[1] = 0x80 | 127;
+    huge.splice(2..4, (u64::MAX / 2).to_be_bytes());
+    let (messages, _, _) = read(&huge).await;
+    assert!(messages.is_empty());
+    let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..2000 {
+        let bytes: Vec<u8> = (0..64)
+            .map(|_| {
+                noise ^= noise << 13;
+                noise ^= noise >> 7;
+                noise ^= noise << 17;
+                noise.to_le_bytes()[0]
+            })
+            .collect();
+        read(&bytes).await;
+    }
+}
+
+#[tokio::test]
+async fn a_long_message_goes_out_in_pieces_and_a_pong_between_them() {
+    let outbox = Outbox::default();
+    let text = "y".repeat(3 * PIECE + 1);
+    outbox.push(format!("{text}\n").into());
+    outbox.push("short\n".into());
+    outbox.close();
+    let control = Control::default();
+    // A pipe that is full at once: the pong is asked for while the message is being written.
+    let (mut client, server) = tokio::io::duplex(PIECE);
+    let writing = write(server, &outbox, &control);
+    let reading = async {
+        let mut bytes = vec![0; PIECE / 2];
+        client.read_exact(&mut bytes).await.unwrap();
+        control.pong(b"here".to_vec());
+        client.read_to_end(&mut bytes).await.unwrap();
+        bytes
+    };
+    let (written, bytes) = tokio::join!(writing, reading);
+    written.unwrap();
+    let mut expected = Vec::new();
+    let piece = |number: usize| &text.as_bytes()[number * PIECE..(number + 1) * PIECE];
+    frame::write(&mut expected, Opcode::Text, false, piece(0));
+    frame::write(&mut expected, Opcode::Continuation, false, piece(1));
+    frame::write(&mut expected, Opcode::Pong, true, b"here");
+    frame::write(&mut expected, Opcode::Continuation, false, piece(2));
+    frame::write(&mut expected, Opcode::Continuation, true, b"y");
+    frame::write(&mut expected, Opcode::Text, true, b"short");
+    frame::write(
+        &mut expected,
+        Opcode::Close,
+        true,
+        &GOING_AWAY.to_be_bytes(),
+    );
+    assert!(bytes == expected);
+}

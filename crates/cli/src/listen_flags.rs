@@ -1,0 +1,180 @@
+//! Where `codex app-server` listens, and whom it lets in.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use codex_app_server::{Auth, Listen, MESSAGE_LIMIT, Secret, SignedTokens};
+
+#[derive(Debug, Args)]
+pub(crate) struct ListenFlags {
+    /// Where to listen: `stdio://`, `ws://IP:PORT` or `unix://PATH`.
+    #[arg(long, value_name = "URL", default_value = "stdio://", value_parser = listen_url)]
+    listen: Transport,
+    /// Serve standard input and output, which is the default.
+    #[arg(long, conflicts_with = "listen")]
+    stdio: bool,
+    /// The longest message that is read from a client.
+    #[arg(long, value_name = "BYTES", default_value_t = MESSAGE_LIMIT)]
+    max_message_bytes: usize,
+    #[command(flatten)]
+    auth: AuthFlags,
+}
+
+/// Standard input and output, or a listener.
+#[derive(Clone, Debug)]
+pub(crate) enum Transport {
+    Stdio,
+    Listener(Listen),
+}
+
+#[derive(Debug, Args)]
+struct AuthFlags {
+    /// What clients of a websocket must show.
+    #[arg(long, value_name = "MODE")]
+    ws_auth: Option<Mode>,
+    /// The file with the token that clients must show.
+    #[arg(long, value_name = "PATH")]
+    ws_token_file: Option<PathBuf>,
+    /// The SHA-256 digest of that token, in place of its file.
+    #[arg(long, value_name = "HEX")]
+    ws_token_sha256: Option<String>,
+    /// The file with the secret that tokens are signed with.
+    #[arg(long, value_name = "PATH")]
+    ws_shared_secret_file: Option<PathBuf>,
+    /// Who must have issued a signed token.
+    #[arg(long, value_name = "ISSUER")]
+    ws_issuer: Option<String>,
+    /// For whom a signed token must be.
+    #[arg(long, value_name = "AUDIENCE")]
+    ws_audience: Option<String>,
+    /// By how much clocks may differ, 30 seconds unless given.
+    #[arg(long, value_name = "SECONDS")]
+    ws_max_clock_skew_seconds: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// The token itself.
+    CapabilityToken,
+    /// A JSON Web Token signed with the shared secret.
+    SignedBearerToken,
+}
+
+fn listen_url(url: &str) -> Result<Transport, String> {
+    if url == "stdio://" {
+        return Ok(Transport::Stdio);
+    }
+    if let Some(address) = url.strip_prefix("ws://") {
+        let address: Result<SocketAddr, _> = address.parse();
+        let invalid =
+            |_| format!("invalid websocket --listen URL `{url}`; expected `ws://IP:PORT`");
+        return address
+            .map(|address| Transport::Listener(Listen::Tcp(address)))
+            .map_err(invalid);
+    }
+    #[cfg(unix)]
+    if let Some(path) = url.strip_prefix("unix://").filter(|path| !path.is_empty()) {
+        return Ok(Transport::Listener(Listen::Unix(PathBuf::from(path))));
+    }
+    Err(format!(
+        "unsupported --listen URL `{url}`; expected `stdio://`, `ws://IP:PORT` or `unix://PATH`"
+    ))
+}
+
+impl ListenFlags {
+    pub(crate) fn max_message_bytes(&self) -> usize {
+        self.max_message_bytes
+    }
+
+    /// Where to listen, and what is asked of clients there.
+    pub(crate) fn transport(self) -> anyhow::Result<(Transport, Option<Auth>)> {
+        let auth = self.auth.read()?;
+        if let Transport::Listener(Listen::Tcp(address)) = &self.listen
+            && !address.ip().is_loopback()
+            && auth.is_none()
+        {
+            bail!("{address} can be reached from other machines: `--ws-auth` is required");
+        }
+        Ok((self.listen, auth))
+    }
+}
+
+impl AuthFlags {
+    fn read(self) -> anyhow::Result<Option<Auth>> {
+        let is_signed = self.ws_shared_secret_file.is_some()
+            || self.ws_issuer.is_some()
+            || self.ws_audience.is_some()
+            || self.ws_max_clock_skew_seconds.is_some();
+        let is_capability = self.ws_token_file.is_some() || self.ws_token_sha256.is_some();
+        match self.ws_auth {
+            None if is_signed || is_capability => {
+                bail!("the websocket auth flags need `--ws-auth`")
+            }
+            None => Ok(None),
+            Some(Mode::CapabilityToken) if is_signed => bail!(
+                "`--ws-shared-secret-file`, `--ws-issuer`, `--ws-audience` and \
+                 `--ws-max-clock-skew-seconds` need `--ws-auth signed-bearer-token`"
+            ),
+            Some(Mode::SignedBearerToken) if is_capability => {
+                bail!("`--ws-token-file` and `--ws-token-sha256` need `--ws-auth capability-token`")
+            }
+            Some(Mode::CapabilityToken) => self.capability().map(Some),
+            Some(Mode::SignedBearerToken) => self.signed().map(Some),
+        }
+    }
+
+    fn capability(self) -> anyhow::Result<Auth> {
+        let secret = match (self.ws_token_file, self.ws_token_sha256) {
+            (Some(path), None) => Secret::new(&secret_file("--ws-token-file", &path)?),
+            (None, Some(digest)) => Secret::from_hex(digest.trim())
+                .context("`--ws-token-sha256` takes 64 hexadecimal digits")?,
+            (None, None) => {
+                bail!("`--ws-token-file` is required when `--ws-auth capability-token` is set")
+            }
+            (Some(_), Some(_)) => {
+                bail!("`--ws-token-file` and `--ws-token-sha256` exclude each other")
+            }
+        };
+        Ok(Auth::Capability(secret))
+    }
+
+    fn signed(self) -> anyhow::Result<Auth> {
+        let path = self.ws_shared_secret_file.context(
+            "`--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set",
+        )?;
+        let secret = secret_file("--ws-shared-secret-file", &path)?;
+        let least = SignedTokens::SECRET_BYTES;
+        if secret.len() < least {
+            bail!(
+                "the secret in {} is shorter than {least} bytes",
+                path.display()
+            );
+        }
+        let text = |value: Option<String>| {
+            let value = value.map(|value| value.trim().to_owned());
+            value.filter(|value| !value.is_empty())
+        };
+        Ok(Auth::Signed(Box::new(SignedTokens::new(
+            secret.as_bytes(),
+            text(self.ws_issuer),
+            text(self.ws_audience),
+            Duration::from_secs(self.ws_max_clock_skew_seconds.unwrap_or(30)),
+        ))))
+    }
+}
+
+/// What stands in a secret's file, without the blanks around it.
+fn secret_file(flag: &str, path: &Path) -> anyhow::Result<String> {
+    if !path.is_absolute() {
+        bail!("`{flag}` takes an absolute path");
+    }
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    match text.trim() {
+        "" => bail!("{} is empty", path.display()),
+        secret => Ok(secret.to_owned()),
+    }
+}

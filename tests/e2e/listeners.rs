@@ -1,0 +1,210 @@
+//! The listeners of the app-server: who may connect, how many, and how they end.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use codex_test_support::{Gate, HttpReply, ModelServer, WebSocket, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::process::{Child, Command};
+
+use crate::scripted_home::scripted_home;
+
+/// A listener, and where it says that it listens.
+pub(crate) struct Listening {
+    pub(crate) child: Child,
+    pub(crate) address: String,
+}
+
+impl Listening {
+    pub(crate) async fn start(home: &Path, arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
+            .arg("app-server")
+            .args(arguments)
+            .env("CODEX_HOME", home)
+            .current_dir(home)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = loop {
+            let line = lines.next_line().await.unwrap().unwrap();
+            if let Some(address) = line.trim().strip_prefix("listening on: ") {
+                break address.to_owned();
+            }
+        };
+        // What else it says must have somewhere to go.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Self { child, address }
+    }
+
+    async fn tcp(&self) -> TcpStream {
+        let address = self.address.strip_prefix("ws://").unwrap();
+        TcpStream::connect(address).await.unwrap()
+    }
+
+    pub(crate) async fn connect(&self) -> WebSocket<TcpStream> {
+        initialized(
+            WebSocket::connect(self.tcp().await, "")
+                .await
+                .unwrap()
+                .unwrap(),
+        )
+        .await
+    }
+
+    pub(crate) fn terminate(&self) {
+        let id = self.child.id().unwrap().to_string();
+        let sent = std::process::Command::new("kill").arg(id).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+pub(crate) async fn initialized<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
+    mut socket: WebSocket<S>,
+) -> WebSocket<S> {
+    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    let reply = socket.call("initialize", client).await.unwrap();
+    assert!(reply["result"]["userAgent"].is_string(), "{reply}");
+    socket
+}
+
+async fn start_turn(socket: &mut WebSocket<TcpStream>, text: &str) -> (Value, Value) {
+    let reply = socket.call("thread/start", json!({})).await.unwrap();
+    let thread = reply["result"]["thread"]["id"].clone();
+    let input = json!([{ "type": "text", "text": text }]);
+    let params = json!({ "threadId": thread, "input": input });
+    let reply = socket.call("turn/start", params).await.unwrap();
+    (thread, reply["result"]["turn"]["id"].clone())
+}
+
+async fn home_with(replies: Vec<HttpReply>) -> (ModelServer, TempDir) {
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, "");
+    (model, home)
+}
+
+#[tokio::test]
+async fn a_port_serves_many_clients_and_its_probes() {
+    let (_model, home) = home_with(vec![HttpReply::stream(&sse::text("hello"))]).await;
+    let server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+    let mut one = server.connect().await;
+    let mut other = server.connect().await;
+    let (thread, turn) = start_turn(&mut one, "hi").await;
+    let ended = one.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["id"], turn);
+    // The other hears of the thread, and of its turns when it asks for it.
+    let started = other.wait_for("thread/started").await.unwrap();
+    assert_eq!(started["params"]["thread"]["id"], thread);
+    let params = json!({ "threadId": thread });
+    let resumed = other.call("thread/resume", params).await.unwrap();
+    assert_eq!(resumed["result"]["thread"]["turns"][0]["id"], turn);
+
+    let mut probe = server.tcp().await;
+    probe
+        .write_all(b"GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    let mut reply = String::new();
+    probe.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
+    let page = WebSocket::connect(server.tcp().await, "Origin: http://localhost\r\n").await;
+    assert!(page.unwrap().unwrap_err().starts_with("HTTP/1.1 403 "));
+}
+
+#[tokio::test]
+async fn a_unix_socket_is_its_owners_and_is_taken_over_from_the_dead_only() {
+    let (_model, home) = home_with(Vec::new()).await;
+    let path = home.path().join("socket");
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let url = format!("unix://{}", path.display());
+    let mut server = Listening::start(home.path(), &["--listen", &url]).await;
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let stream = UnixStream::connect(&path).await.unwrap();
+    let mut client = initialized(WebSocket::connect(stream, "").await.unwrap().unwrap()).await;
+
+    let second = crate::codex(&["app-server", "--listen", &url]);
+    assert_eq!(second.status.code(), Some(1));
+
+    server.terminate();
+    assert_eq!(client.receive().await.unwrap(), None);
+    assert!(server.child.wait().await.unwrap().success());
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn a_token_is_asked_for_where_one_is_set() {
+    let (_model, home) = home_with(Vec::new()).await;
+    let token = home.path().join("token");
+    fs::write(&token, "open sesame\n").unwrap();
+    let token = token.display().to_string();
+    let auth = ["--ws-auth", "capability-token", "--ws-token-file", &token];
+    let server = Listening::start(
+        home.path(),
+        &[&["--listen", "ws://0.0.0.0:0"], auth.as_slice()].concat(),
+    )
+    .await;
+    let port = server.address.rsplit_once(':').unwrap().1;
+    let connect = async |header: &str| {
+        let stream = TcpStream::connect(format!("127.0.0.1:{port}")).await;
+        WebSocket::connect(stream.unwrap(), header).await.unwrap()
+    };
+    for header in ["", "Authorization: Bearer else\r\n"] {
+        let refused = connect(header).await.unwrap_err();
+        assert!(refused.starts_with("HTTP/1.1 401 "), "{refused}");
+    }
+    let welcome = connect("Authorization: Bearer open sesame\r\n").await;
+    initialized(welcome.unwrap()).await;
+}
+
+#[test]
+fn what_would_let_anybody_in_is_refused() {
+    let check = |arguments: &[&str], reason: &str| {
+        let arguments = [&["app-server", "--listen", "ws://127.0.0.1:0"], arguments].concat();
+        let output = crate::codex(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(reason), "{said}");
+    };
+    let output = crate::codex(&["app-server", "--listen", "ws://0.0.0.0:0"]);
+    assert_eq!(output.status.code(), Some(1));
+    check(&["--ws-issuer", "us"], "--ws-auth");
+    check(&["--ws-auth", "capability-token"], "--ws-token-file");
+    let relative = ["--ws-auth", "capability-token", "--ws-token-file", "token"];
+    check(&relative, "absolute");
+    check(
+        &["--ws-auth", "signed-bearer-token"],
+        "--ws-shared-secret-file",
+    );
+}
+
+#[tokio::test]
+async fn a_signal_lets_a_listener_finish_its_turns() {
+    let gate = Gate::new();
+    let held = HttpReply::status(200)
+        .header("content-type", "text/event-stream")
+        .wait(&gate)
+        .body(sse::frames(&sse::text("at last")));
+    let (model, home) = home_with(vec![held]).await;
+    let mut server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+    let mut client = server.connect().await;
+    let (_, turn) = start_turn(&mut client, "hi").await;
+    client.wait_for("turn/started").await.unwrap();
+    model.request(0).await;
+    server.terminate();
+    // It is still served.
+    client.call("thread/loaded/list", json!({})).await.unwrap();
+    gate.open();
+    let ended = client.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["id"], turn);
+    assert_eq!(ended["params"]["turn"]["status"], "completed");
+    while client.receive().await.unwrap().is_some() {}
+    assert!(server.child.wait().await.unwrap().success());
+}

@@ -1,0 +1,286 @@
+//! Many threads at once, with tools, interrupts at random moments, a client that reads slowly and one
+//! that comes and goes: every turn ends once, memory stays what it was, no process is left.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_test_support::{HttpReply, ModelServer, ProtocolObserver, WebSocket, sse};
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpStream, unix::pipe};
+use tokio::sync::{mpsc, watch};
+
+use crate::listeners::{Listening, initialized};
+use crate::scripted_home::scripted_home;
+
+/// Nothing may take longer than this.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// After so many turns the memory is taken that the end is held against.
+const WARM: usize = 100;
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Load {
+    threads: usize,
+    turns_each: usize,
+}
+
+/// Numbers without a pattern, the same in every run.
+struct Noise(u64);
+
+impl Noise {
+    fn new(seed: usize) -> Self {
+        Self(0x9e37_79b9_7f4a_7c15 ^ ((seed as u64 + 1) << 20))
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % end as u64).unwrap()
+    }
+}
+
+/// What the model says next, to whomever: a command, a long or a short message.
+fn script(replies: usize) -> Vec<HttpReply> {
+    let mut noise = Noise::new(replies);
+    let reply = |number: usize| match noise.below(10) {
+        0..4 => {
+            let command = match noise.below(4) {
+                0 => "exec 9>pipe; sleep 60 & wait",
+                _ => "exec 9>pipe; echo done",
+            };
+            // What would go on for long is stopped by its time.
+            let arguments = json!({ "command": command, "timeout_ms": 200 });
+            let id = format!("call-{number}");
+            let call = sse::function_call(&id, "shell_command", &arguments);
+            HttpReply::stream(&sse::items(&[call]))
+        }
+        4..6 => HttpReply::stream(&sse::text(&"word ".repeat(400))),
+        _ => HttpReply::stream(&sse::text("short")),
+    };
+    (0..replies).map(reply).collect()
+}
+
+/// A client with a thread of its own.
+struct Owner {
+    socket: WebSocket<TcpStream>,
+    observer: ProtocolObserver,
+    noise: Noise,
+    next_id: i64,
+}
+
+impl Owner {
+    async fn send(&mut self, method: &str, params: Value) -> i64 {
+        self.next_id += 1;
+        let request = json!({ "id": self.next_id, "method": method, "params": params });
+        self.observer.sent(&request);
+        self.socket.send(&request).await.unwrap();
+        self.next_id
+    }
+
+    async fn receive(&mut self) -> Value {
+        let message = tokio::time::timeout(PATIENCE, self.socket.receive()).await;
+        let message = message.unwrap().unwrap().unwrap();
+        // Of threads of others only their beginning is heard.
+        self.observer.received(&message);
+        message
+    }
+
+    async fn call(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params).await;
+        loop {
+            let message = self.receive().await;
+            if message["id"] == id && message.get("method").is_none() {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    async fn turn(&mut self, thread: &Value) {
+        let input = json!([{ "type": "text", "text": "go on" }]);
+        let params = json!({ "threadId": thread, "input": input });
+        let started = self.call("turn/start", params).await;
+        let turn = started["turn"]["id"].clone();
+        assert!(turn.is_string(), "{started}");
+        // A third of them is interrupted, some before they have begun.
+        let mut until_interrupt = (self.noise.below(3) == 0).then(|| self.noise.below(12));
+        loop {
+            if until_interrupt == Some(0) {
+                let params = json!({ "threadId": thread, "turnId": turn });
+                self.send("turn/interrupt", params).await;
+            }
+            until_interrupt = until_interrupt.and_then(|left| left.checked_sub(1));
+            let message = self.receive().await;
+            if message["method"] == "turn/completed" && message["params"]["threadId"] == *thread {
+                assert_eq!(message["params"]["turn"]["id"], turn);
+                return;
+            }
+        }
+    }
+}
+
+/// Drives a thread through its turns, and tells of it and of each turn.
+async fn own_a_thread(
+    socket: WebSocket<TcpStream>,
+    number: usize,
+    load: Load,
+    started: mpsc::UnboundedSender<Value>,
+    turns: Arc<watch::Sender<usize>>,
+) {
+    let mut owner = Owner {
+        socket,
+        observer: ProtocolObserver::default(),
+        noise: Noise::new(number),
+        next_id: 0,
+    };
+    let reply = owner.call("thread/start", json!({})).await;
+    let thread = reply["thread"]["id"].clone();
+    for turn in 0..load.turns_each {
+        owner.turn(&thread).await;
+        turns.send_modify(|turns| *turns += 1);
+        if turn == 0 {
+            // From here on it can be resumed.
+            let _ = started.send(thread.clone());
+        }
+    }
+    // The reply to an interrupt may still be on its way.
+    owner.call("thread/loaded/list", json!({})).await;
+    owner.observer.finish();
+}
+
+/// Resumes every thread, and reads a message for each turn that ends: far too slowly.
+async fn read_slowly(
+    mut socket: WebSocket<TcpStream>,
+    mut threads: mpsc::UnboundedReceiver<Value>,
+    mut turns: watch::Receiver<usize>,
+) {
+    loop {
+        tokio::select! {
+            Some(thread) = threads.recv() => {
+                let params = json!({ "threadId": thread });
+                let request = json!({ "id": 1, "method": "thread/resume", "params": params });
+                socket.send(&request).await.unwrap();
+            }
+            changed = turns.changed() => match changed {
+                Ok(()) => drop(socket.receive().await.unwrap()),
+                Err(_) => return,
+            },
+        }
+    }
+}
+
+/// Resumes a thread and is gone, again and again.
+async fn come_and_go(address: String, thread: Value, mut turns: watch::Receiver<usize>) {
+    while turns.changed().await.is_ok() {
+        let stream = TcpStream::connect(&address).await.unwrap();
+        let socket = WebSocket::connect(stream, "").await.unwrap().unwrap();
+        let mut socket = initialized(socket).await;
+        let params = json!({ "threadId": thread });
+        let request = json!({ "id": 1, "method": "thread/resume", "params": params });
+        socket.send(&request).await.unwrap();
+    }
+}
+
+/// The memory of a process, in KiB.
+fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    line.unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+fn hold_pipe(home: &Path) -> pipe::Receiver {
+    let path = home.join("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .unwrap()
+            .success()
+    );
+    pipe::OpenOptions::new().open_receiver(&path).unwrap()
+}
+
+/// The memory after the first turns, and in the end.
+async fn soak(load: Load) -> (u64, u64) {
+    let total = load.threads * load.turns_each;
+    let model = ModelServer::start(script(total * 2)).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("short")));
+    let home = scripted_home(&model, "approval_policy = \"never\"");
+    let mut held = hold_pipe(home.path());
+    let mut server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+    let process = server.child.id().unwrap();
+
+    let turns = Arc::new(watch::Sender::new(0));
+    let mut done = turns.subscribe();
+    let (started, threads) = mpsc::unbounded_channel();
+    let slow = tokio::spawn(read_slowly(
+        server.connect().await,
+        threads,
+        turns.subscribe(),
+    ));
+    let mut owners = tokio::task::JoinSet::new();
+    for number in 0..load.threads {
+        let (socket, started) = (server.connect().await, started.clone());
+        owners.spawn(own_a_thread(
+            socket,
+            number,
+            load,
+            started,
+            Arc::clone(&turns),
+        ));
+    }
+    let mut guest = server.connect().await;
+    done.wait_for(|turns| *turns >= WARM.min(total / 2))
+        .await
+        .unwrap();
+    let warm = resident(process);
+    let loaded = guest.call("thread/loaded/list", json!({})).await.unwrap();
+    let thread = loaded["result"]["data"][0].clone();
+    let address = server.address.strip_prefix("ws://").unwrap().to_owned();
+    let guests = tokio::spawn(come_and_go(address, thread, turns.subscribe()));
+    while let Some(owner) = owners.join_next().await {
+        owner.unwrap();
+    }
+    let end = resident(process);
+    assert_eq!(*turns.borrow(), total);
+    drop(turns);
+    slow.await.unwrap();
+    guests.await.unwrap();
+
+    server.terminate();
+    assert!(server.child.wait().await.unwrap().success());
+    let left = tokio::time::timeout(PATIENCE, held.read_to_end(&mut Vec::new())).await;
+    left.unwrap().unwrap();
+    (warm, end)
+}
+
+#[tokio::test]
+async fn every_turn_ends_whoever_interrupts_reads_slowly_or_leaves() {
+    soak(Load {
+        threads: 8,
+        turns_each: 5,
+    })
+    .await;
+}
+
+/// Takes minutes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes; run it by name"]
+async fn memory_stays_what_it_was_after_two_thousand_turns() {
+    let (warm, end) = soak(Load {
+        threads: 50,
+        turns_each: 40,
+    })
+    .await;
+    println!("after {WARM} turns {warm} KiB, in the end {end} KiB");
+    assert!(end * 5 <= warm * 6, "{warm} KiB became {end} KiB");
+}
