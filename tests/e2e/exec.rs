@@ -1,7 +1,7 @@
 //! `codex exec`: a turn for scripts.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -199,6 +199,33 @@ fn ephemeral_stores_nothing() {
     assert_eq!(place.rollouts(), Vec::<PathBuf>::new());
 }
 
+#[test]
+fn an_interrupt_ends_the_turn_in_good_order() {
+    let place = Place::new();
+    let mut child = place
+        .command(&[
+            "--json",
+            "--scenario",
+            &scenario("slow-answer.toml"),
+            "a story",
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("turn.started")));
+    let interrupt = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(interrupt.unwrap().success());
+    let last = lines.last().unwrap().unwrap();
+    assert!(
+        last.contains("turn.failed") && last.contains("interrupted"),
+        "{last}"
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 #[tokio::test]
 async fn what_is_asked_for_reaches_the_model() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("{}"))])
@@ -230,25 +257,32 @@ async fn what_is_asked_for_reaches_the_model() {
 
 #[tokio::test]
 async fn a_thread_goes_on_where_it_was() {
-    let replies = ["one", "two"].map(|text| HttpReply::stream(&sse::text(text)));
+    let replies = ["one", "two", "three"].map(|text| HttpReply::stream(&sse::text(text)));
     let model = ModelServer::start(replies).await.unwrap();
     let place = Place::with_model(&model);
-    let first = {
-        let mut command = place.command(&["--json", "the first thing"]);
-        tokio::task::spawn_blocking(move || command.output().unwrap())
-            .await
-            .unwrap()
+    let exec = async |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+        output.await.unwrap()
     };
+    let first = exec(&["--json", "the first thing"]).await;
     let thread = events(&first)[0]["thread_id"].as_str().unwrap().to_owned();
-    let second = {
-        let mut command = place.command(&["resume", &thread, "the second thing"]);
-        tokio::task::spawn_blocking(move || command.output().unwrap())
-            .await
-            .unwrap()
-    };
+    let second = exec(&["resume", &thread, "the second thing"]).await;
     assert_eq!(stdout_of(&second), "two\n");
-    let input = model.requests()[1].json()["input"].to_string();
-    for part in ["the first thing", "one", "the second thing"] {
+    let third = exec(&["resume", "--last", "the third thing"]).await;
+    assert_eq!(stdout_of(&third), "three\n");
+    let input = model.requests()[2].json()["input"].to_string();
+    for part in [
+        "the first thing",
+        "one",
+        "the second thing",
+        "two",
+        "the third thing",
+    ] {
         assert!(input.contains(part), "{part} is not in: {input}");
     }
+    let nowhere = exec(&["-C", "/", "--skip-git-repo-check", "resume", "--last", "hi"]).await;
+    assert_eq!(nowhere.status.code(), Some(1));
+    let message = String::from_utf8(nowhere.stderr).unwrap();
+    assert!(message.contains("--all looks everywhere"), "{message}");
 }

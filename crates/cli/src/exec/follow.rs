@@ -9,7 +9,7 @@ use codex_app_server_protocol::v2::{ThreadItem, TokenUsageBreakdown, TurnStatus}
 use codex_client::{ClientError, Decision, ExecEvents, Listener, Outcome, Question, Transcript};
 
 use super::arguments::Options;
-use super::print_line;
+use super::{INTERRUPTED, print_line};
 use crate::terminal::{self, usage_line};
 
 /// What is printed of the turn.
@@ -24,8 +24,7 @@ pub(super) struct Follower {
     view: View,
     last_message: Option<String>,
     usage: Option<TokenUsageBreakdown>,
-    /// Interrupts were asked for, and heard.
-    interrupted: bool,
+    interrupts: Interrupts,
 }
 
 impl Follower {
@@ -47,7 +46,7 @@ impl Follower {
             view,
             last_message: None,
             usage: None,
-            interrupted: false,
+            interrupts: Interrupts::new()?,
         })
     }
 
@@ -115,10 +114,43 @@ impl Listener for Follower {
         Ok(Decision::Decline)
     }
 
+    /// At the first interrupt the turn is ended in good order, at a second one the process.
     async fn interrupted(&mut self) {
-        if self.interrupted || tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+        self.interrupts.next().await;
+        if let Ok(mut again) = Interrupts::new() {
+            tokio::spawn(async move {
+                again.next().await;
+                std::process::exit(INTERRUPTED.into());
+            });
         }
-        self.interrupted = true;
+    }
+}
+
+/// The interrupts of the person. From the beginning on they do not end the process by themselves.
+#[cfg(unix)]
+struct Interrupts(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Interrupts {
+    fn new() -> io::Result<Self> {
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map(Self)
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}
+
+#[cfg(not(unix))]
+struct Interrupts;
+
+#[cfg(not(unix))]
+impl Interrupts {
+    fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
     }
 }
