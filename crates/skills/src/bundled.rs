@@ -1,0 +1,81 @@
+//! The skills that come with the program, kept as files so that the model can read them.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The marker that says which ones are there.
+const MARKER: &str = ".codex-system-skills.marker";
+
+/// Path below the folder, and text.
+const FILES: [(&str, &str); 1] = [(
+    "skill-creator/SKILL.md",
+    include_str!("../bundled/skill-creator/SKILL.md"),
+)];
+
+/// Makes the folder hold the skills of this program, or removes it if there are to be none.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn install_bundled(folder: &Path, wanted: bool) -> io::Result<()> {
+    if !wanted {
+        return match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+    }
+    let marker = folder.join(MARKER);
+    if fs::read_to_string(&marker).is_ok_and(|found| found == fingerprint()) {
+        return Ok(());
+    }
+    install_bundled(folder, false)?;
+    for (path, text) in FILES {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(path, text)?;
+    }
+    // Last, so that a start that was cut off is made up for.
+    fs::write(marker, fingerprint())
+}
+
+/// Changes whenever the files do.
+fn fingerprint() -> String {
+    // FNV-1a: it only has to tell versions of this program apart.
+    let texts = FILES.iter().flat_map(|(path, text)| [*path, *text]);
+    let bytes = texts.flat_map(|text| text.bytes().chain([0]));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use codex_protocol::SkillScope;
+
+    use super::*;
+    use crate::load::{Root, load};
+
+    #[test]
+    fn what_comes_along_is_installed_once_and_can_be_read() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".system");
+        install_bundled(&folder, true).unwrap();
+        let root = Root {
+            path: folder.clone(),
+            scope: SkillScope::User,
+            trusted: false,
+        };
+        let skills = load(std::slice::from_ref(&root), &[]);
+        assert_eq!(skills.enabled().count(), FILES.len(), "{:?}", skills.errors);
+        fs::write(folder.join("mine"), "x").unwrap();
+        install_bundled(&folder, true).unwrap();
+        assert!(folder.join("mine").exists(), "not written again");
+        fs::write(folder.join(MARKER), "older").unwrap();
+        install_bundled(&folder, true).unwrap();
+        assert!(!folder.join("mine").exists());
+        install_bundled(&folder, false).unwrap();
+        install_bundled(&folder, false).unwrap();
+        assert!(!folder.exists());
+    }
+}

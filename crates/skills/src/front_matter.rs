@@ -1,0 +1,128 @@
+//! What a `SKILL.md` says of its skill, between two lines of dashes.
+
+use std::path::Path;
+
+use crate::yaml;
+
+/// The most characters of a name.
+const NAME: usize = 64;
+/// The most characters of a description.
+const DESCRIPTION: usize = 1024;
+
+/// What a skill says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FrontMatter {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) short_description: Option<String>,
+}
+
+/// Reads the front matter of the file at `path`.
+pub(crate) fn parse(text: &str, path: &Path) -> Result<FrontMatter, String> {
+    let written = between_dashes(text).ok_or("missing YAML frontmatter delimited by ---")?;
+    let yaml = yaml::parse(&written).map_err(|error| format!("invalid YAML: {error}"))?;
+    let name = yaml::text(&yaml["name"]).unwrap_or_else(|| folder_name(path));
+    let description = yaml::text(&yaml["description"]).ok_or("missing field `description`")?;
+    let short_description = yaml::text(&yaml["metadata"]["short-description"]);
+    check("name", &name, NAME)?;
+    check("description", &description, DESCRIPTION)?;
+    if let Some(short) = &short_description {
+        check("metadata.short-description", short, DESCRIPTION)?;
+    }
+    Ok(FrontMatter {
+        name,
+        description,
+        short_description,
+    })
+}
+
+fn between_dashes(text: &str) -> Option<String> {
+    let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
+    if lines.next()?.trim() != "---" {
+        return None;
+    }
+    let mut written = String::new();
+    for line in lines {
+        if line.trim() == "---" {
+            return (!written.trim().is_empty()).then_some(written);
+        }
+        written.push_str(line);
+        written.push('\n');
+    }
+    None
+}
+
+fn folder_name(path: &Path) -> String {
+    let folder = path.parent().and_then(Path::file_name);
+    let name = folder.map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "skill".to_owned())
+}
+
+fn check(field: &str, text: &str, most: usize) -> Result<(), String> {
+    match text.chars().count() <= most {
+        true => Ok(()),
+        false => Err(format!(
+            "invalid {field}: exceeds maximum length of {most} characters"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<(String, String), String> {
+        let read = parse(text, Path::new("/skills/folder/SKILL.md"))?;
+        Ok((read.name, read.description))
+    }
+
+    fn ok(text: &str, name: &str, description: &str) {
+        let expected = (name.to_owned(), description.to_owned());
+        assert_eq!(read(text), Ok(expected), "{text}");
+    }
+
+    #[test]
+    fn name_and_description_are_read() {
+        ok("---\nname: a\ndescription: b\n---\nbody", "a", "b");
+        ok(
+            "---\r\nname: a\r\ndescription: >\r\n  b\r\n  c\r\n---\r\n",
+            "a",
+            "b c",
+        );
+        ok(
+            "---\ndescription: ' b   c '\nother: [1]\n---",
+            "folder",
+            "b c",
+        );
+        ok("--- \nname: 7\ndescription: \"x: y\"\n ---\n", "7", "x: y");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let missing = Err("missing YAML frontmatter delimited by ---".to_owned());
+        for text in [
+            "",
+            "no",
+            "---\n---\n",
+            "---\nname: a\n",
+            "\n---\na: b\n---\n",
+        ] {
+            assert_eq!(read(text), missing, "{text:?}");
+        }
+        let no_description = Err("missing field `description`".to_owned());
+        assert_eq!(read("---\nname: a\n---"), no_description);
+        assert_eq!(read("---\njust words\n---"), no_description);
+        assert!(
+            read("---\nname: [\n---")
+                .unwrap_err()
+                .starts_with("invalid YAML: ")
+        );
+        let long = format!("---\nname: {}\ndescription: b\n---", "a".repeat(65));
+        let complaint = "invalid name: exceeds maximum length of 64 characters";
+        assert_eq!(read(&long).unwrap_err(), complaint);
+        let metadata = format!("metadata:\n  short-description: {}", "é".repeat(1025));
+        let long = format!("---\ndescription: b\n{metadata}\n---");
+        let field = "invalid metadata.short-description: ";
+        assert!(read(&long).unwrap_err().starts_with(field));
+    }
+}

@@ -1,0 +1,257 @@
+//! The skills of all folders that were asked about, kept until something changes.
+
+use std::collections::HashMap;
+use std::fmt::{self, Debug};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use codex_protocol::{SkillErrorInfo, SkillScope};
+
+use crate::load::{Root, Rule, Skills, load_from};
+use crate::watch::Watcher;
+
+/// How often files are read while more and more folders come to be.
+const READS: usize = 3;
+
+/// How many folders are kept.
+const LIMIT: usize = 256;
+
+/// Where the skills of a folder are, and what was decided about them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The roots. Of skills that several lead to, the first one counts.
+    pub roots: Vec<Root>,
+    /// The rules. Later ones win.
+    pub rules: Vec<Rule>,
+}
+
+/// Tells where the skills of a folder are, or why that cannot be told.
+pub type Source = dyn Fn(&Path) -> Result<Sources, String> + Send + Sync;
+
+/// Who wants to know that skills changed.
+type Listener = dyn Fn() + Send + Sync;
+
+/// The skills of all folders. What is asked for once is kept and watched.
+pub struct Library {
+    source: Box<Source>,
+    state: Mutex<State>,
+    watcher: Mutex<Option<Watcher>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By folder and by further roots.
+    kept: HashMap<(PathBuf, Vec<PathBuf>), Arc<Skills>>,
+    /// Grows with every change, so that what was read before one is not kept after it.
+    changes: u64,
+    listeners: Vec<Arc<Listener>>,
+}
+
+impl Debug for Library {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Library").finish_non_exhaustive()
+    }
+}
+
+impl Library {
+    /// A library whose roots come from `source`. It watches them from the first time on that they are
+    /// asked for.
+    pub fn new(
+        source: impl Fn(&Path) -> Result<Sources, String> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|library: &Weak<Self>| {
+            let library = library.clone();
+            let changed = move || {
+                if let Some(library) = library.upgrade() {
+                    library.changed();
+                }
+            };
+            Self {
+                source: Box::new(source),
+                state: Mutex::default(),
+                watcher: Mutex::new(Watcher::start(changed)),
+            }
+        })
+    }
+
+    /// Calls `listener` whenever skill files changed. It must return at once.
+    pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) {
+        self.state().listeners.push(Arc::new(listener));
+    }
+
+    /// The skills of a folder, if they are known already.
+    pub fn known(&self, folder: &Path) -> Option<Arc<Skills>> {
+        let key = (folder.to_path_buf(), Vec::new());
+        self.state().kept.get(&key).cloned()
+    }
+
+    /// The skills of a folder and of further roots of the user. Reads files, if they are not known.
+    pub fn skills(&self, folder: &Path, further: &[PathBuf]) -> Arc<Skills> {
+        let mut further = further.to_vec();
+        further.sort();
+        let key = (folder.to_path_buf(), further);
+        let changes = {
+            let state = self.state();
+            if let Some(skills) = state.kept.get(&key) {
+                return Arc::clone(skills);
+            }
+            state.changes
+        };
+        let skills = Arc::new(self.read(folder, &key.1));
+        let mut state = self.state();
+        if state.changes == changes {
+            if state.kept.len() >= LIMIT {
+                state.kept.clear();
+            }
+            state.kept.insert(key, Arc::clone(&skills));
+        }
+        skills
+    }
+
+    fn read(&self, folder: &Path, further: &[PathBuf]) -> Skills {
+        let failed = |message: String| Skills {
+            errors: vec![SkillErrorInfo {
+                path: folder.display().to_string(),
+                message,
+            }],
+            ..Skills::default()
+        };
+        if !folder.is_absolute() {
+            return failed("the folder must be an absolute path".to_owned());
+        }
+        let mut sources = match (self.source)(folder) {
+            Ok(sources) => sources,
+            Err(message) => return failed(message),
+        };
+        sources.roots.extend(further.iter().map(|path| Root {
+            path: path.clone(),
+            scope: SkillScope::User,
+            trusted: true,
+        }));
+        // What was read before its folders were watched is read again, so that no change is missed.
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..READS {
+            let (skills, folders) = load_from(&sources.roots, &sources.rules);
+            let has_new = watcher
+                .as_mut()
+                .is_some_and(|watcher| watcher.watch(folders));
+            if !has_new {
+                return skills;
+            }
+        }
+        drop(watcher);
+        load_from(&sources.roots, &sources.rules).0
+    }
+
+    /// Forgets what is known: the next one who asks gets it from the files.
+    pub fn forget(&self) {
+        let mut state = self.state();
+        state.changes += 1;
+        state.kept.clear();
+    }
+
+    fn changed(&self) {
+        self.forget();
+        let listeners = self.state().listeners.clone();
+        listeners.iter().for_each(|listener| listener());
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What it holds can be made again from files.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn library(root: &Path) -> Arc<Library> {
+        let root = Root {
+            path: root.to_path_buf(),
+            scope: SkillScope::User,
+            trusted: true,
+        };
+        Library::new(move |folder| match folder.ends_with("bad") {
+            true => Err("no such project".to_owned()),
+            false => Ok(Sources {
+                roots: vec![root.clone()],
+                rules: Vec::new(),
+            }),
+        })
+    }
+
+    fn write(folder: &Path, name: &str) {
+        let folder = folder.join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let text = format!("---\nname: {name}\ndescription: x\n---\n");
+        fs::write(folder.join("SKILL.md"), text).unwrap();
+    }
+
+    fn names(skills: &Skills) -> Vec<&str> {
+        let names = skills.all.iter().map(|skill| skill.metadata.name.as_str());
+        names.collect()
+    }
+
+    #[test]
+    fn a_change_of_a_file_is_noticed_and_told() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "one");
+        let library = library(root.path());
+        let (sender, changes) = mpsc::channel();
+        library.on_change(move || {
+            let _ = sender.send(());
+        });
+        let folder = Path::new("/work");
+        assert_eq!(names(&library.skills(folder, &[])), ["one"]);
+        assert!(library.known(folder).is_some());
+        write(root.path(), "two");
+        while names(&library.skills(folder, &[])) != ["one", "two"] {
+            changes.recv_timeout(PATIENCE).expect("the change is told");
+        }
+    }
+
+    #[test]
+    fn a_root_that_appears_later_is_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("skills");
+        let library = library(&root);
+        let (sender, changes) = mpsc::channel();
+        library.on_change(move || {
+            let _ = sender.send(());
+        });
+        let folder = Path::new("/work");
+        assert!(library.skills(folder, &[]).all.is_empty());
+        write(&root, "one");
+        while names(&library.skills(folder, &[])) != ["one"] {
+            changes.recv_timeout(PATIENCE).expect("the change is told");
+        }
+    }
+
+    #[test]
+    fn further_roots_are_for_those_who_name_them() {
+        let (root, further) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(further.path(), "more");
+        let library = library(root.path());
+        let folder = Path::new("/work");
+        let more = [further.path().to_path_buf()];
+        assert_eq!(names(&library.skills(folder, &more)), ["more"]);
+        assert!(names(&library.skills(folder, &[])).is_empty());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_told_about_is_an_error() {
+        let root = tempfile::tempdir().unwrap();
+        let library = library(root.path());
+        for folder in ["relative", "/bad"] {
+            let skills = library.skills(Path::new(folder), &[]);
+            assert_eq!(skills.errors[0].path, folder);
+        }
+    }
+}

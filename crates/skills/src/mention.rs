@@ -1,0 +1,207 @@
+//! Which skills a person mentions: by an item of the input, by a link, or by `$name`.
+
+use std::collections::HashSet;
+
+use crate::load::{Skill, Skills};
+
+/// Names that are variables of the shell before anything else.
+const VARIABLES: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "SHELL",
+    "PWD",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "LANG",
+    "TERM",
+    "XDG_CONFIG_HOME",
+];
+/// Links to other things than skills.
+const OTHER_LINKS: [&str; 3] = ["app://", "mcp://", "plugin://"];
+
+/// A part of an input in which skills may be mentioned.
+#[derive(Clone, Copy, Debug)]
+pub enum Mention<'a> {
+    /// An item that names a skill.
+    Item {
+        /// Its name.
+        name: &'a str,
+        /// Its file.
+        path: &'a str,
+    },
+    /// Text.
+    Text(&'a str),
+}
+
+/// The skills that an input mentions, each once: those of items first. Only skills that are on count.
+#[must_use]
+pub fn mentioned<'a>(skills: &'a Skills, input: &[Mention<'_>]) -> Vec<&'a Skill> {
+    let mut finder = Finder {
+        skills,
+        found: Vec::new(),
+        paths: HashSet::new(),
+    };
+    let mut named = HashSet::new();
+    for part in input {
+        if let Mention::Item { name, path } = part {
+            named.insert(*name);
+            finder.take_path(path);
+        }
+    }
+    for part in input {
+        if let Mention::Text(text) = part {
+            finder.take_text(text, &named);
+        }
+    }
+    finder.found
+}
+
+struct Finder<'a> {
+    skills: &'a Skills,
+    found: Vec<&'a Skill>,
+    paths: HashSet<&'a str>,
+}
+
+impl<'a> Finder<'a> {
+    fn take_path(&mut self, path: &str) {
+        let wanted = path.strip_prefix("skill://").unwrap_or(path);
+        let real = std::fs::canonicalize(wanted).ok();
+        let real = real.as_ref().map(|path| path.to_string_lossy());
+        let skills = self.skills;
+        let mut enabled = skills.enabled();
+        let skill = enabled.find(|skill| {
+            let own = skill.metadata.path.as_str();
+            own == wanted || real.as_deref() == Some(own)
+        });
+        self.take(skill);
+    }
+
+    fn take(&mut self, skill: Option<&'a Skill>) {
+        if let Some(skill) = skill
+            && self.paths.insert(&skill.metadata.path)
+        {
+            self.found.push(skill);
+        }
+    }
+
+    fn take_text(&mut self, text: &str, named: &HashSet<&str>) {
+        let mut rest = text;
+        while let Some(at) = rest.find('$') {
+            let is_link = rest[..at].ends_with('[');
+            let after = &rest[at + 1..];
+            let name = &after[..name_length(after)];
+            rest = &after[name.len()..];
+            if is_link && let Some((target, behind)) = link_target(rest) {
+                rest = behind;
+                if !OTHER_LINKS.iter().any(|other| target.starts_with(other)) {
+                    self.take_path(target);
+                }
+            } else if !named.contains(name) {
+                self.take_name(name);
+            }
+        }
+    }
+
+    /// A name that several skills have says nothing.
+    fn take_name(&mut self, name: &str) {
+        let is_variable = VARIABLES
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name));
+        if name.is_empty() || is_variable {
+            return;
+        }
+        let skills = self.skills;
+        let mut matching = skills.enabled().filter(|skill| skill.metadata.name == name);
+        let first = matching.next();
+        if matching.next().is_none() {
+            self.take(first);
+        }
+    }
+}
+
+fn name_length(text: &str) -> usize {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-');
+    text.bytes().take_while(|byte| is_part(*byte)).count()
+}
+
+/// The target in `](target)`, and what comes behind.
+fn link_target(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix(']')?.trim_start().strip_prefix('(')?;
+    let (target, behind) = inner.split_once(')')?;
+    Some((target.trim(), behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use codex_protocol::{SkillMetadata, SkillScope};
+
+    use super::*;
+
+    fn skills() -> Skills {
+        let skill = |name: &str, path: &str, enabled| {
+            Skill::for_tests(SkillMetadata {
+                name: name.to_owned(),
+                description: String::new(),
+                short_description: None,
+                interface: None,
+                dependencies: None,
+                path: path.to_owned(),
+                scope: SkillScope::User,
+                enabled,
+            })
+        };
+        let all = vec![
+            skill("demo", "/s/demo/SKILL.md", true),
+            skill("plug:in-1", "/s/plug/SKILL.md", true),
+            skill("twin", "/s/one/SKILL.md", true),
+            skill("twin", "/s/two/SKILL.md", true),
+            skill("off", "/s/off/SKILL.md", false),
+            skill("home", "/s/home/SKILL.md", true),
+        ];
+        Skills {
+            all,
+            errors: Vec::new(),
+        }
+    }
+
+    fn check(input: &[Mention<'_>], expected: &[&str]) {
+        let skills = skills();
+        let found = mentioned(&skills, input);
+        let paths: Vec<&str> = found
+            .iter()
+            .map(|skill| skill.metadata.path.split('/').nth(2).unwrap())
+            .collect();
+        assert_eq!(paths, expected, "{input:?}");
+    }
+
+    #[test]
+    fn names_count_where_they_are_clear() {
+        let text = |text: &'static str, expected: &[&str]| check(&[Mention::Text(text)], expected);
+        text("use $demo, please", &["demo"]);
+        text("$demo$plug:in-1 $demo", &["demo", "plug"]);
+        text("$demos and $ demo and demo", &[]);
+        text("$twin $off $home $HOME é$", &[]);
+    }
+
+    #[test]
+    fn links_go_by_their_target() {
+        let text = |text: &'static str, expected: &[&str]| check(&[Mention::Text(text)], expected);
+        text("see [$twin](/s/two/SKILL.md)", &["two"]);
+        text("[$x] ( skill:///s/demo/SKILL.md )", &["demo"]);
+        text("[$demo](app://demo) [$demo](mcp://x)", &[]);
+        text("[$demo] without a target", &["demo"]);
+        text("[$demo](unclosed", &["demo"]);
+    }
+
+    #[test]
+    fn items_come_first_and_their_names_are_taken() {
+        let item = |name: &'static str, path: &'static str| Mention::Item { name, path };
+        let text = Mention::Text("$plug:in-1 and $demo");
+        let demo = item("demo", "/s/demo/SKILL.md");
+        check(&[text, demo], &["demo", "plug"]);
+        check(&[text, item("demo", "/nowhere")], &["plug"]);
+        check(&[item("off", "/s/off/SKILL.md")], &[]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Finding the `SKILL.md` files below a root.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use codex_protocol::SkillScope;
+
+/// How deep below a root skills may lie.
+const DEPTH: usize = 6;
+/// How many folders of a root are looked at.
+const MOST_FOLDERS: usize = 2_000;
+
+/// What lies below a root.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The skill files, by path.
+    pub(crate) files: Vec<PathBuf>,
+    /// The folders that were looked at.
+    pub(crate) folders: HashSet<PathBuf>,
+}
+
+/// Looks below a root. One that is not there holds nothing.
+pub(crate) fn scan(root: &Path, scope: SkillScope) -> Found {
+    let Ok(root) = root.canonicalize() else {
+        return Found::default();
+    };
+    let mut found = Vec::new();
+    let mut seen = HashSet::from([root.clone()]);
+    let mut folders = VecDeque::from([(root, 0)]);
+    while let Some((folder, depth)) = folders.pop_front() {
+        let Ok(entries) = fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if name.to_string_lossy().starts_with('.') {
+                continue;
+            }
+            let path = entry.path();
+            if kind.is_file() && name == "SKILL.md" {
+                found.push(path);
+                continue;
+            }
+            let followed = kind.is_symlink() && scope != SkillScope::System;
+            if depth == DEPTH || !(kind.is_dir() || followed) {
+                continue;
+            }
+            // A link is looked at once, as what it leads to, so that circles end.
+            let Some(path) = path.canonicalize().ok().filter(|path| path.is_dir()) else {
+                continue;
+            };
+            if seen.len() > MOST_FOLDERS {
+                tracing::warn!("{} has too many folders for skills", folder.display());
+                folders.clear();
+                break;
+            }
+            if seen.insert(path.clone()) {
+                folders.push_back((path, depth + 1));
+            }
+        }
+    }
+    found.sort();
+    Found {
+        files: found,
+        folders: seen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: PathBuf) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+
+    #[test]
+    fn skills_lie_anywhere_below_but_not_hidden_and_not_too_deep() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        write(root.join("a/SKILL.md"));
+        write(root.join("a/b/SKILL.md"));
+        write(root.join(".system/c/SKILL.md"));
+        write(root.join("d/skill.md"));
+        write(root.join("1/2/3/4/5/6/SKILL.md"));
+        write(root.join("1/2/3/4/5/6/7/SKILL.md"));
+        let found = scan(&root, SkillScope::User).files;
+        let expected = ["1/2/3/4/5/6/SKILL.md", "a/SKILL.md", "a/b/SKILL.md"];
+        assert_eq!(found, expected.map(|path| root.join(path)));
+        assert!(scan(&root.join("none"), SkillScope::User).files.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_once_and_not_for_the_system() {
+        let outside = tempfile::tempdir().unwrap();
+        write(outside.path().join("SKILL.md"));
+        let root = tempfile::tempdir().unwrap();
+        let link = |target: &Path, name: &str| {
+            std::os::unix::fs::symlink(target, root.path().join(name)).unwrap();
+        };
+        link(outside.path(), "linked");
+        link(root.path(), "circle");
+        assert_eq!(scan(root.path(), SkillScope::Repo).files.len(), 1);
+        assert!(scan(root.path(), SkillScope::System).files.is_empty());
+    }
+}

@@ -1,0 +1,113 @@
+//! Whether a skill brings something along that could be run.
+
+use std::fs::{self, DirEntry, File};
+use std::io::Read;
+use std::path::Path;
+
+/// A skill with more files than this is taken to bring scripts along.
+const MOST_FILES: usize = 500;
+
+/// Endings of files that an interpreter runs.
+const ENDINGS: [&str; 22] = [
+    "sh", "bash", "zsh", "fish", "py", "pyz", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php",
+    "lua", "ps1", "psm1", "bat", "cmd", "exe", "jar", "wasm",
+];
+
+/// Whether there is anything in a folder or below that could be run. What cannot be looked at could.
+pub(crate) fn has_scripts(folder: &Path) -> bool {
+    let mut left = MOST_FILES;
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else {
+            return true;
+        };
+        for entry in entries {
+            let Ok(entry) = entry else { return true };
+            let Ok(kind) = entry.file_type() else {
+                return true;
+            };
+            left = left.saturating_sub(1);
+            if left == 0 || kind.is_symlink() {
+                return true;
+            }
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if could_run(&entry) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+fn could_run(entry: &DirEntry) -> bool {
+    let path = entry.path();
+    let in_scripts = path
+        .parent()
+        .and_then(Path::file_name)
+        .is_some_and(|folder| folder == "scripts");
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    in_scripts
+        || ending.is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
+        || is_executable(entry)
+        || names_interpreter(&path)
+}
+
+#[cfg(unix)]
+fn is_executable(entry: &DirEntry) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    entry
+        .metadata()
+        .map_or(true, |metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &DirEntry) -> bool {
+    false
+}
+
+fn names_interpreter(path: &Path) -> bool {
+    let mut start = [0; 2];
+    match File::open(path).map(|mut file| file.read(&mut start)) {
+        Ok(Ok(2)) => start == *b"#!",
+        Ok(Ok(_)) => false,
+        Ok(Err(_)) | Err(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(files: &[(&str, &str)], expected: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        assert_eq!(has_scripts(folder.path()), expected, "{files:?}");
+    }
+
+    #[test]
+    fn texts_and_images_are_no_scripts() {
+        check(&[], false);
+        check(&[("SKILL.md", "---"), ("references/a.md", "x")], false);
+        check(&[("assets/a.png", "x"), ("agents/openai.yaml", "")], false);
+    }
+
+    #[test]
+    fn whatever_could_run_is() {
+        check(&[("SKILL.md", "---"), ("tools/Deep.PY", "")], true);
+        check(&[("scripts/data", "x")], true);
+        check(&[("go", "#!/bin/sh\n")], true);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_could_lead_anywhere() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/bin/sh", folder.path().join("x.md")).unwrap();
+        assert!(has_scripts(folder.path()));
+    }
+}

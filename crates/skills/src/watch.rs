@@ -1,0 +1,48 @@
+//! Noticing that skill files changed.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_file_watch as file_watch;
+
+/// How many folders are watched.
+const LIMIT: usize = 1_024;
+
+/// Watches folders; what it has watched once it goes on watching.
+pub(crate) struct Watcher {
+    inner: file_watch::Watcher,
+    watched: HashMap<PathBuf, Option<file_watch::Watch>>,
+    changed: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Watcher {
+    /// Calls `changed` after something changed. None if this system cannot watch, which is logged.
+    pub(crate) fn start(changed: impl Fn() + Send + Sync + 'static) -> Option<Self> {
+        let inner = file_watch::Watcher::new();
+        let inner = inner.inspect_err(|error| tracing::warn!("skills are not watched: {error}"));
+        Some(Self {
+            inner: inner.ok()?,
+            watched: HashMap::new(),
+            changed: Arc::new(changed),
+        })
+    }
+
+    /// Watches these folders, which need not exist. Answers whether one of them was not watched yet.
+    pub(crate) fn watch(&mut self, folders: impl IntoIterator<Item = PathBuf>) -> bool {
+        let mut is_new = false;
+        for folder in folders {
+            if self.watched.len() >= LIMIT || self.watched.contains_key(&folder) {
+                continue;
+            }
+            is_new = true;
+            let changed = Arc::clone(&self.changed);
+            let watch = self.inner.watch(&folder, move |_| changed());
+            let watch = watch.inspect_err(|error| {
+                tracing::warn!("{} is not watched: {error}", folder.display());
+            });
+            self.watched.insert(folder, watch.ok());
+        }
+        is_new
+    }
+}
