@@ -31,6 +31,8 @@ mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;
 #[cfg(target_os = "linux")]
+mod reviews;
+#[cfg(target_os = "linux")]
 mod scenarios;
 #[cfg(target_os = "linux")]
 mod scripted_home;
@@ -38,6 +40,8 @@ mod scripted_home;
 mod serving;
 #[cfg(target_os = "linux")]
 mod shutdown;
+#[cfg(target_os = "linux")]
+mod skills;
 #[cfg(target_os = "linux")]
 mod soak;
 #[cfg(target_os = "linux")]

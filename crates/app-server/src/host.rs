@@ -1,7 +1,7 @@
 //! What the server needs of the program around it: configuration and an engine.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use codex_config::RequestParams;
 use codex_core::{SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::Homes;
 use codex_protocol::SandboxPolicy;
+use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
 use serde_json::{Map, Value};
 
@@ -115,4 +116,16 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// # Errors
     /// The configuration cannot be read; a sentence that says why.
     fn default_provider(&self) -> Result<String, String>;
+
+    /// The folder that relative paths start at.
+    fn working_folder(&self) -> &Path;
+
+    /// The skills of this machine.
+    fn skills(&self) -> &Arc<Library>;
+
+    /// Turns skills on or off for the user. Writes a file.
+    ///
+    /// # Errors
+    /// It was not written; a sentence that says why.
+    fn switch_skill(&self, rule: &Rule) -> Result<(), String>;
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::v2::ThreadStatus;
+use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
 use codex_file_watch::Watcher;
 use tokio::sync::Notify;
 
@@ -32,7 +32,7 @@ impl Server {
     /// A server without clients and threads.
     #[must_use]
     pub fn new(host: Arc<dyn Host>) -> Arc<Self> {
-        Arc::new(Self {
+        let server = Arc::new(Self {
             host,
             clients: Mutex::default(),
             threads: Mutex::default(),
@@ -41,7 +41,15 @@ impl Server {
             next_connection: AtomicU64::new(0),
             watcher: Mutex::default(),
             told: Notify::new(),
-        })
+        });
+        let told = Arc::downgrade(&server);
+        server.host.skills().on_change(move || {
+            if let Some(server) = told.upgrade() {
+                let changed = SkillsChangedNotification {};
+                server.broadcast(&ServerNotification::SkillsChanged(changed));
+            }
+        });
+        server
     }
 
     pub(crate) fn host(&self) -> &Arc<dyn Host> {

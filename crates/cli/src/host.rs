@@ -1,7 +1,7 @@
 //! The engine as the app-server wants it: settings by thread, an engine by provider.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
@@ -14,10 +14,12 @@ use codex_exec::Launcher;
 use codex_external_agent::Homes;
 use codex_protocol::SandboxPolicy;
 use codex_rollout::Writer;
+use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
 
 use crate::log;
 use crate::scripted_model::ScriptedModel;
+use crate::skills;
 use crate::wiring::{self, Tracing};
 
 /// Loads configuration and keeps an engine for each provider and client that was asked for.
@@ -33,6 +35,7 @@ pub(crate) struct EngineHost {
     standalone: OnceLock<Standalone>,
     store: Store,
     writer: OnceLock<Writer>,
+    skills: Arc<Library>,
 }
 
 /// What is configured for methods that need no thread.
@@ -52,6 +55,7 @@ impl EngineHost {
     ) -> anyhow::Result<Self> {
         let home = wiring::home()?;
         Ok(Self {
+            skills: skills::library(flags.clone()),
             flags,
             scripted,
             cwd: std::env::current_dir().context("cannot tell the working folder")?,
@@ -73,6 +77,7 @@ impl EngineHost {
         let config = wiring::load_config(&cwd, &overrides, &settings.params)?;
         let mut session = wiring::session_config(&config, &cwd)?;
         session.originator = originator(&settings.client);
+        session.skills = Some(Arc::clone(&self.skills));
         let manager = self.engine(&config, &settings.client)?;
         Ok(Prepared {
             manager,
@@ -199,6 +204,18 @@ impl Host for EngineHost {
     fn default_provider(&self) -> Result<String, String> {
         self.try_default_provider()
             .map_err(|error| format!("{error:#}"))
+    }
+
+    fn working_folder(&self) -> &Path {
+        &self.cwd
+    }
+
+    fn skills(&self) -> &Arc<Library> {
+        &self.skills
+    }
+
+    fn switch_skill(&self, rule: &Rule) -> Result<(), String> {
+        skills::switch(rule, &self.flags).map_err(|error| format!("{error:#}"))
     }
 }
 

@@ -15,6 +15,7 @@ mod proto;
 mod scripted_model;
 mod server_process;
 mod settings_flags;
+mod skills;
 mod terminal;
 mod trace_diff;
 mod trace_export;

@@ -5,6 +5,7 @@
 //! only the events are heard from then on. A line that cannot be read answers an error event.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
@@ -14,9 +15,11 @@ use codex_model_client::Provider;
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, SessionProvider, Submission,
 };
+use codex_skills::Library;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
 use crate::settings_flags::SettingsFlags;
+use crate::skills;
 use crate::wiring::{self, Tracing};
 
 /// A line longer than this is an error.
@@ -40,7 +43,10 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
     let served = runtime.block_on(async {
         let cwd = std::env::current_dir().context("cannot tell the working folder")?;
         let config = wiring::load_config(&cwd, &overrides, &RequestParams::default())?;
-        Proto::start(config, &cwd, tracing.clone())?.serve().await
+        let skills = skills::library(overrides);
+        Proto::start(config, &cwd, tracing.clone(), skills)?
+            .serve()
+            .await
     });
     // A read of standard input that nobody will answer must not keep the process.
     runtime.shutdown_background();
@@ -60,8 +66,14 @@ struct Proto {
 }
 
 impl Proto {
-    fn start(config: Config, cwd: &Path, tracing: Tracing) -> anyhow::Result<Self> {
-        let session = wiring::session_config(&config, cwd)?;
+    fn start(
+        config: Config,
+        cwd: &Path,
+        tracing: Tracing,
+        skills: Arc<Library>,
+    ) -> anyhow::Result<Self> {
+        let mut session = wiring::session_config(&config, cwd)?;
+        session.skills = Some(skills);
         let provider = wiring::provider(&config.model.provider)?;
         let manager = tracing.engine(wiring::ports(provider, identity())?);
         let Started { thread, events } = manager.start(session.clone())?;

@@ -10,17 +10,19 @@ use std::time::Duration;
 
 use anyhow::Context;
 use codex_app_server::ClientName;
+use codex_config::schema::HistoryPersistence;
 use codex_config::{Config, Environment, Feature, LoadRequest, ModelProvider, Overrides};
-use codex_config::{RequestParams, Variables, resolve_home};
+use codex_config::{RequestParams, Requirements, Variables, resolve_home};
 use codex_core::{
-    Features, Observers, Ports, ProjectDocs, ProviderModel, RandomIds, SessionConfig, SystemClock,
-    SystemProcesses, ThreadManager,
+    Features, Limits, MessageHistory, Observers, Ports, ProjectDocs, ProviderModel, RandomIds,
+    SessionConfig, SystemClock, SystemProcesses, ThreadManager,
 };
 use codex_exec::Launcher;
 use codex_model_client::{
     ClientIdentity, FixedCredential, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
     Platform, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
 };
+use codex_protocol::{AskForApproval, SandboxPolicy};
 use codex_rollout::Writer;
 use codex_rollout_trace::format::ROOT_VARIABLE;
 use codex_session_trace::Traces;
@@ -44,15 +46,21 @@ pub(crate) fn user_home() -> Option<PathBuf> {
     set.into_iter().flatten().map(PathBuf::from).next()
 }
 
+/// The surroundings of the configuration.
+pub(crate) fn config_environment() -> anyhow::Result<Environment> {
+    let mut env = Environment::with_home(home()?);
+    env.user_home = user_home();
+    env.variables = Variables::from_lookup(|name: &str| std::env::var(name).ok());
+    Ok(env)
+}
+
 /// Reads the configuration for a folder and what a request says.
 pub(crate) fn load_config(
     cwd: &Path,
     flags: &Overrides,
     params: &RequestParams,
 ) -> anyhow::Result<Config> {
-    let mut env = Environment::with_home(home()?);
-    env.user_home = std::env::var("HOME").ok().map(PathBuf::from);
-    env.variables = Variables::from_lookup(|name: &str| std::env::var(name).ok());
+    let env = config_environment()?;
     let request = LoadRequest {
         env: &env,
         cwd: Some(cwd),
@@ -197,6 +205,7 @@ pub(crate) fn session_config(config: &Config, cwd: &Path) -> anyhow::Result<Sess
     let model = config.model.model.clone().or(preset).unwrap_or_default();
     let mut session = SessionConfig::new(&config.home, cwd, &model);
     session.provider = config.model.provider_id.clone();
+    session.review_model = config.model.review_model.clone();
     session.effort = config.model.reasoning_effort;
     session.summary = config.model.reasoning_summary;
     session.verbosity = config.model.verbosity;
@@ -208,6 +217,7 @@ pub(crate) fn session_config(config: &Config, cwd: &Path) -> anyhow::Result<Sess
     session.approval_policy = config.policy.approval_policy;
     session.approvals_reviewer = config.policy.approvals_reviewer;
     session.sandbox_policy = config.policy.sandbox_policy.clone();
+    session.limits = Some(Arc::new(AdministratorLimits(config.requirements.clone())));
     session.allow_login_shell = config.policy.allow_login_shell;
     session.base_instructions = config.instructions.base.clone();
     session.developer_instructions = config.instructions.developer.clone();
@@ -216,6 +226,10 @@ pub(crate) fn session_config(config: &Config, cwd: &Path) -> anyhow::Result<Sess
         max_bytes: usize::try_from(config.project_docs.max_bytes).unwrap_or(usize::MAX),
         root_markers: config.project_docs.root_markers.clone(),
         fallback_names: config.project_docs.fallback_names.clone(),
+    };
+    session.message_history = MessageHistory {
+        keep: config.storage.history.persistence == HistoryPersistence::SaveAll,
+        max_bytes: config.storage.history.max_bytes,
     };
     session.features = features(config);
     session.environment = Arc::new(environment(config));
@@ -226,6 +240,20 @@ pub(crate) fn session_config(config: &Config, cwd: &Path) -> anyhow::Result<Sess
     session.originator = ORIGINATOR.to_owned();
     session.rules.add_folder(&config.home.join("rules"))?;
     Ok(session)
+}
+
+/// The limits of the configuration, as the engine asks for them.
+#[derive(Debug)]
+struct AdministratorLimits(Requirements);
+
+impl Limits for AdministratorLimits {
+    fn check(&self, approval: AskForApproval, sandbox: &SandboxPolicy) -> Result<(), String> {
+        let requirements = &self.0;
+        let checked = requirements
+            .check_approval_policy(approval)
+            .and_then(|()| requirements.check_sandbox_policy(sandbox));
+        checked.map_err(|violation| violation.to_string())
+    }
 }
 
 fn features(config: &Config) -> Features {

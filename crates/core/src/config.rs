@@ -12,6 +12,9 @@ use codex_protocol::{
     ReasoningSummary, SandboxPolicy, ServiceTier, SessionSource, Verbosity,
 };
 use codex_rollout::Detail;
+use codex_skills::Library;
+
+use crate::ports::Limits;
 
 /// What a session starts with.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct SessionConfig {
     pub cwd: PathBuf,
     /// The model.
     pub model: String,
+    /// The model of reviews, if it is another one.
+    pub review_model: Option<String>,
     /// The id of its provider.
     pub provider: String,
     /// How hard to reason.
@@ -38,6 +43,8 @@ pub struct SessionConfig {
     pub approval_policy: AskForApproval,
     /// Whom to ask.
     pub approvals_reviewer: ApprovalsReviewer,
+    /// What of this may be changed to what; anything, if none are set.
+    pub limits: Option<Arc<dyn Limits>>,
     /// Rules about commands.
     pub rules: Policy,
     /// What commands may touch.
@@ -54,6 +61,10 @@ pub struct SessionConfig {
     pub web_search: Option<ToolSpec>,
     /// Instructions in files.
     pub project_docs: ProjectDocs,
+    /// The skills of this machine.
+    pub skills: Option<Arc<Library>>,
+    /// Whether what people type is kept for recalling it.
+    pub message_history: MessageHistory,
     /// What is switched on.
     pub features: Features,
     /// Tokens of a tool's output, in place of the model's own limit.
@@ -96,6 +107,7 @@ impl SessionConfig {
             home: home.into(),
             cwd: cwd.into(),
             model: model.to_owned(),
+            review_model: None,
             provider: "openai".to_owned(),
             effort: None,
             summary: None,
@@ -104,6 +116,7 @@ impl SessionConfig {
             personality: None,
             approval_policy: AskForApproval::default(),
             approvals_reviewer: ApprovalsReviewer::default(),
+            limits: None,
             rules: Policy::default(),
             sandbox_policy: read_only(),
             base_instructions: None,
@@ -112,6 +125,8 @@ impl SessionConfig {
             dynamic_tools: Vec::new(),
             web_search: None,
             project_docs: ProjectDocs::default(),
+            skills: None,
+            message_history: MessageHistory::default(),
             features: Features::default(),
             tool_output_tokens: None,
             context_window: None,
@@ -136,6 +151,24 @@ fn read_only() -> SandboxPolicy {
     SandboxPolicy::ReadOnly {
         access: Default::default(),
         network_access: false,
+    }
+}
+
+/// Whether what people type is kept for recalling it, over all threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageHistory {
+    /// Whether it is.
+    pub keep: bool,
+    /// How large its file may grow.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for MessageHistory {
+    fn default() -> Self {
+        Self {
+            keep: true,
+            max_bytes: None,
+        }
     }
 }
 

@@ -21,7 +21,15 @@ const READ_AHEAD: usize = 1024;
 
 /// Says what happens in a thread. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Emitter(Arc<Shared>);
+pub(crate) struct Emitter(Arc<Shared>, Speaker);
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speaker {
+    Thread,
+    /// Somebody who works for the thread and has a history of its own.
+    Reviewer,
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -71,7 +79,13 @@ impl Emitter {
             drained: Notify::new(),
             gathered: Notify::new(),
         });
-        (Self(Arc::clone(&shared)), Events(shared))
+        (Self(Arc::clone(&shared), Speaker::Thread), Events(shared))
+    }
+
+    /// The same, for a reviewer: people see what it does but not what it says, and its history stays
+    /// out of the thread's file.
+    pub(crate) fn for_reviewer(&self) -> Self {
+        Self(Arc::clone(&self.0), Speaker::Reviewer)
     }
 
     pub(crate) fn thread(&self) -> &ThreadId {
@@ -84,6 +98,9 @@ impl Emitter {
 
     /// Says that something happened.
     pub(crate) fn emit(&self, id: &str, msg: EventMsg) {
+        if self.1 == Speaker::Reviewer && !is_shown_of_reviewer(&msg) {
+            return;
+        }
         let event = Event {
             id: id.to_owned(),
             msg,
@@ -114,6 +131,9 @@ impl Emitter {
 
     /// Appends a line to the rollout that is no event.
     pub(crate) fn log(&self, kind: LineKind, payload: &impl Serialize) {
+        if self.1 == Speaker::Reviewer {
+            return;
+        }
         let at = self.0.clock.now();
         if let Some(log) = &mut self.0.lock().log {
             log.append(at, kind, payload);
@@ -122,6 +142,9 @@ impl Emitter {
 
     /// The same, for a payload that is JSON already.
     pub(crate) fn log_json(&self, kind: LineKind, payload: &str) {
+        if self.1 == Speaker::Reviewer {
+            return;
+        }
         let at = self.0.clock.now();
         if let Some(log) = &mut self.0.lock().log {
             log.append_json(at, kind, payload.as_bytes().to_vec());
@@ -199,6 +222,17 @@ impl Emitter {
         self.0.readable.notify_one();
         self.0.drained.notify_waiters();
     }
+}
+
+/// What a reviewer says is told as its result, once it is there.
+fn is_shown_of_reviewer(msg: &EventMsg) -> bool {
+    !matches!(
+        msg,
+        EventMsg::AgentMessage(_)
+            | EventMsg::AgentMessageContentDelta(_)
+            | EventMsg::RawResponseItem(_)
+            | EventMsg::TokenCount(_)
+    )
 }
 
 impl Shared {

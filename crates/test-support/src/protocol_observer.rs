@@ -1,9 +1,10 @@
 //! Watches a conversation with an app-server and holds it to what the protocol promises: one reply for
 //! each request; one end for each turn and each item, after its beginning.
 //!
-//! Two exceptions are part of the promise, and only these: a command or file change that was declined
+//! Two exceptions are part of the promise: a command or file change that was declined
 //! may end a second time, and a message, plan or reasoning that was still being written when its turn
 //! was interrupted ends with the turn, whose items have it.
+//! Reviews are told as clients have always known them, which is a third: see [`Reviews`].
 
 use std::collections::HashMap;
 
@@ -15,6 +16,38 @@ pub struct ProtocolObserver {
     requests: HashMap<String, bool>,
     turns: HashMap<String, bool>,
     items: HashMap<String, Item>,
+    reviews: Reviews,
+}
+
+/// The threads under review. Their turn begins under another id than it ends with, the reviewer's
+/// messages begin and do not end, and the items at both ends of a review share an id.
+#[derive(Debug, Default)]
+struct Reviews(HashMap<String, String>);
+
+impl Reviews {
+    /// Whether a message belongs to a review in this way.
+    fn takes(&mut self, method: &str, params: &Value) -> bool {
+        let thread = params["threadId"].to_string();
+        let kind = params["item"]["type"].as_str().unwrap_or_default();
+        match (method, kind) {
+            (_, "enteredReviewMode") => {
+                self.0.insert(thread, params["turnId"].to_string());
+                true
+            }
+            (_, "exitedReviewMode") => {
+                if method == "item/completed" {
+                    self.0.insert(thread, String::new());
+                }
+                true
+            }
+            ("turn/started", _) => self.0.contains_key(&thread),
+            ("turn/completed", _) => self.0.remove(&thread).is_some(),
+            ("item/started", "agentMessage") => {
+                self.0.get(&thread).is_some_and(|turn| !turn.is_empty())
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What is known of an item.
@@ -52,6 +85,9 @@ impl ProtocolObserver {
         let thread = &params["threadId"];
         let turn = format!("{thread} {}", params["turn"]["id"]);
         let item = format!("{thread} {}", params["item"]["id"]);
+        if self.reviews.takes(method, params) {
+            return;
+        }
         match method {
             "turn/started" => begin(&mut self.turns, "turn", &turn),
             "turn/completed" => {

@@ -172,7 +172,7 @@ pub struct ThreadResumeResponse {
 
 /// Params of `thread/fork`: a new thread that begins with a copy of another's history.
 #[sparse]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = mark_experimental::<Self>)]
 pub struct ThreadForkParams {

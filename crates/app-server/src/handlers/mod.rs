@@ -11,7 +11,9 @@ mod fs_watch;
 mod fuzzy_search;
 mod git;
 mod handshake;
+mod review;
 mod settings;
+mod skills;
 pub(crate) mod stored;
 mod thread_archive;
 mod thread_control;
@@ -64,6 +66,7 @@ pub(crate) fn subject_of(request: &ClientRequest) -> Option<&str> {
         ClientRequest::TurnStart(params) => &params.thread_id,
         ClientRequest::TurnSteer(params) => &params.thread_id,
         ClientRequest::TurnInterrupt(params) => &params.thread_id,
+        ClientRequest::ReviewStart(params) => &params.thread_id,
         _ => return None,
     })
 }
@@ -129,6 +132,11 @@ pub(crate) async fn handle(
         ClientRequest::TurnStart(params) => turns::start(&server, params, reply!()).await,
         ClientRequest::TurnSteer(params) => turns::steer(&server, params, reply!()).await,
         ClientRequest::TurnInterrupt(params) => turns::interrupt(&server, params, reply!()).await,
+        ClientRequest::ReviewStart(params) => review::start(server, params, reply!()).await,
+        ClientRequest::SkillsList(params) => skills::list(&server, params, reply!()).await,
+        ClientRequest::SkillsConfigWrite(params) => {
+            skills::config_write(&server, params, reply!()).await;
+        }
         ClientRequest::MockExperimentalMethod(params) => {
             handshake::mock(params, reply!());
         }

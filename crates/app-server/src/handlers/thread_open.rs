@@ -15,11 +15,11 @@ use codex_rollout::Detail;
 
 use super::stored::add_said;
 use super::{blocking, load, settings, thread_id};
-use crate::connection::Responder;
+use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::host::{Prepared, ThreadSettings};
 use crate::server::Server;
-use crate::thread::{Actor, Facts, History, stored_thread};
+use crate::thread::{Actor, Facts, History, ThreadHandle, stored_thread};
 
 pub(super) async fn start(
     server: Arc<Server>,
@@ -227,6 +227,31 @@ async fn fork_stored(
         thread.turns.clear();
     }
     Ok((actor, facts, thread))
+}
+
+/// Loads a copy of a thread for a review, with the configuration's own settings.
+pub(super) async fn copy_for_review(
+    server: &Arc<Server>,
+    thread_id: &str,
+    connection: &Arc<Connection>,
+) -> Result<ThreadHandle, Failure> {
+    let params = ThreadForkParams {
+        thread_id: thread_id.to_owned(),
+        ..ThreadForkParams::default()
+    };
+    let settings = settings::of_fork(&params, connection);
+    let (actor, facts, _) = fork_stored(server, params, settings)
+        .await
+        .map_err(|failure| {
+            let reason = failure.into_object().message;
+            Failure::internal(format!("error creating detached review thread: {reason}"))
+        })?;
+    let thread = facts.thread(ThreadStatus::Idle);
+    let id = thread.id.clone();
+    let started = ThreadStartedNotification { thread };
+    server.broadcast(&ServerNotification::ThreadStarted(started));
+    actor.launch(connection);
+    super::loaded_thread(server, &id)
 }
 
 /// The file that a request names, by its path or by the id of its thread.

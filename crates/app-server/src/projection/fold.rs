@@ -17,10 +17,12 @@ use super::turn_error::turn_error;
 mod concessions;
 mod live;
 mod moment;
+mod review;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use moment::Moment;
+use review::Review;
 
 /// Who hears the fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub(crate) struct Fold {
     /// When what is taken now happened, in milliseconds, for what is told of it.
     now: Option<i64>,
     told: Vec<Told>,
+    /// The beginning of a review whose turn has not begun yet.
+    entered: Option<ThreadItem>,
 }
 
 #[derive(Debug)]
@@ -65,6 +69,7 @@ struct FoldedTurn {
     completed_at: Option<i64>,
     duration_ms: Option<i64>,
     concessions: concessions::Concessions,
+    review: Review,
 }
 
 impl FoldedTurn {
@@ -88,6 +93,7 @@ impl FoldedTurn {
             completed_at: None,
             duration_ms: None,
             concessions: concessions::Concessions::default(),
+            review: Review::None,
         }
     }
 
@@ -126,6 +132,7 @@ impl Fold {
             is_thinking: false,
             now: None,
             told: Vec::new(),
+            entered: None,
         }
     }
 
@@ -181,6 +188,12 @@ impl Fold {
             }
             EventMsg::Error(error) => self.fail(id, error),
             EventMsg::ThreadRolledBack(back) => self.roll_back(back.num_turns),
+            EventMsg::EnteredReviewMode(request) => self.enter_review(id, request),
+            EventMsg::ExitedReviewMode(exited) => self.exit_review(id, exited),
+            EventMsg::ItemStarted(started) if self.is_of_reviewer(&started.item) => {
+                self.tell_reviewer_speaks(started);
+            }
+            EventMsg::ItemCompleted(completed) if self.is_of_reviewer(&completed.item) => {}
             EventMsg::ItemStarted(started) => {
                 if let Some(turn) = self.turn_mut(&started.turn_id) {
                     turn.says_items = true;
@@ -368,7 +381,9 @@ impl Fold {
     fn open_turn(&mut self) -> &mut FoldedTurn {
         if !self.turns.last().is_some_and(|turn| turn.is_open) {
             let id = uuid::Uuid::now_v7().to_string();
-            self.turns.push(FoldedTurn::new(id, false));
+            let mut turn = FoldedTurn::new(id, false);
+            turn.completed.extend(self.entered.take());
+            self.turns.push(turn);
         }
         let last = self.turns.len() - 1;
         &mut self.turns[last]
@@ -388,16 +403,20 @@ impl Fold {
         if self.listener == Listener::Nobody {
             self.close_open_turn();
         }
-        let mut turn = FoldedTurn::new(id.to_owned(), true);
+        let mut turn = self.review_of(id);
         turn.begun = moment.milliseconds();
         turn.started_at = started_at.or(turn.begun.map(|begun| begun / 1000));
-        self.tell_turn_started(turn.with_items(Vec::new(), TurnItemsView::NotLoaded));
+        let mut told = turn.with_items(Vec::new(), TurnItemsView::NotLoaded);
+        if turn.review == Review::Runs {
+            told.id = uuid::Uuid::now_v7().to_string();
+        }
+        self.tell_turn_started(told);
         self.turns.push(turn);
     }
 
     fn end_turn(&mut self, id: Option<&str>, status: TurnStatus, end: moment::End) {
         let position = match id.filter(|id| !id.is_empty()) {
-            Some(id) => self.turns.iter().rposition(|turn| turn.id == id),
+            Some(id) => self.position_of(id),
             None => self.turns.iter().rposition(|turn| turn.is_open),
         };
         let Some(position) =

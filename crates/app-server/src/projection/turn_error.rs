@@ -3,7 +3,7 @@
 use codex_app_server_protocol::v2;
 use codex_protocol::{CodexErrorInfo, NonSteerableTurnKind};
 
-pub(super) fn turn_error(
+pub(crate) fn turn_error(
     message: &str,
     info: Option<&CodexErrorInfo>,
     details: Option<&str>,

@@ -2,8 +2,9 @@
 //! once.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
 use serde_json::Value;
 
@@ -27,16 +28,19 @@ const SEEDS: [&str; 8] = [
     r#"{"method":"initialized"}"#,
 ];
 
-/// Can start nothing.
+/// Can start nothing, and has no skills.
 #[derive(Debug)]
 struct NoEngine {
     store: Store,
+    skills: Arc<Library>,
 }
 
 impl NoEngine {
     fn new() -> Self {
-        let store = Store::new("/nowhere");
-        Self { store }
+        Self {
+            store: Store::new("/nowhere"),
+            skills: Library::new(|_| Ok(Default::default())),
+        }
     }
 }
 
@@ -89,6 +93,18 @@ impl Host for NoEngine {
 
     fn default_provider(&self) -> Result<String, String> {
         Err("there is no configuration".to_owned())
+    }
+
+    fn working_folder(&self) -> &Path {
+        Path::new("/nowhere")
+    }
+
+    fn skills(&self) -> &Arc<Library> {
+        &self.skills
+    }
+
+    fn switch_skill(&self, _: &Rule) -> Result<(), String> {
+        Err("there is no engine".to_owned())
     }
 }
 

@@ -9,14 +9,19 @@ use codex_app_server_protocol::v2::{
     TurnItemsView, TurnStartParams, TurnStartResponse, TurnStatus, TurnSteerParams,
     TurnSteerResponse,
 };
-use codex_core::SteerError;
-use codex_protocol::{Op, OverrideTurnContext, Submission, Update, UserInputOp};
+use codex_core::{SteerError, TaskKind};
+use codex_protocol::{
+    CodexErrorInfo, NonSteerableTurnKind, Op, OverrideTurnContext, Submission, Update, UserInputOp,
+};
+use serde_json::json;
 
 use super::{Actor, Command, History, Snapshot, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
 use crate::handlers::stored::add_said;
-use crate::projection::{engine_approval, engine_input, engine_reviewer, engine_sandbox};
+use crate::projection::{
+    engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error,
+};
 
 impl Actor {
     pub(super) async fn carry_out(&mut self, command: Command) {
@@ -25,6 +30,7 @@ impl Actor {
             Command::Steer(params, reply) => self.steer(params, reply).await,
             Command::Interrupt(params, reply) => self.interrupt(&params, reply).await,
             Command::Rollback(turns, reply) => self.roll_back(turns, reply).await,
+            Command::Review(target, reply) => self.review(target, reply).await,
             Command::Submit(op, done) => {
                 if self.thread.submit(op).await.is_ok() {
                     let _ = done.send(());
@@ -122,6 +128,7 @@ impl Actor {
             .await;
         let outcome = steered.map_err(|error| match error {
             SteerError::Closed => Failure::internal(error.to_string()),
+            SteerError::NotSteerable(kind) => not_steerable(&error, kind),
             _ => Failure::invalid(error.to_string()),
         });
         reply.reply(outcome.map(|turn_id| TurnSteerResponse { turn_id }));
@@ -272,4 +279,16 @@ fn change_of_settings(params: &TurnStartParams) -> Option<OverrideTurnContext> {
         personality: params.personality,
     };
     (change != OverrideTurnContext::default()).then_some(change)
+}
+
+/// Clients read from the data which kind of turn it is.
+fn not_steerable(error: &SteerError, kind: TaskKind) -> Failure {
+    let turn_kind = match kind {
+        TaskKind::Review => NonSteerableTurnKind::Review,
+        TaskKind::Compact => NonSteerableTurnKind::Compact,
+        TaskKind::Regular | TaskKind::UserShell => return Failure::invalid(error.to_string()),
+    };
+    let info = CodexErrorInfo::ActiveTurnNotSteerable { turn_kind };
+    let data = turn_error(&error.to_string(), Some(&info), None);
+    Failure::invalid(error.to_string()).with_data(json!(data))
 }

@@ -9,6 +9,7 @@ mod commands;
 mod facts;
 mod history;
 mod questions;
+mod review;
 mod status;
 
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use codex_app_server_protocol::v2::{
     Thread, ThreadResumeParams, ThreadUnsubscribeStatus, Turn, TurnInterruptParams,
     TurnStartParams, TurnSteerParams,
 };
-use codex_protocol::Op;
+use codex_protocol::{Op, ReviewTarget};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::connection::{Connection, ConnectionId, Responder};
@@ -41,6 +42,7 @@ enum Command {
     Steer(TurnSteerParams, Responder<method::TurnSteer>),
     Interrupt(TurnInterruptParams, Responder<method::TurnInterrupt>),
     Rollback(u32, Responder<method::ThreadRollback>),
+    Review(ReviewTarget, Responder<method::ReviewStart>),
     Submit(Op, oneshot::Sender<()>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
@@ -95,6 +97,10 @@ impl ThreadHandle {
 
     pub(crate) async fn roll_back(&self, turns: u32, reply: Responder<method::ThreadRollback>) {
         self.send(Command::Rollback(turns, reply)).await;
+    }
+
+    pub(crate) async fn review(&self, target: ReviewTarget, reply: Responder<method::ReviewStart>) {
+        self.send(Command::Review(target, reply)).await;
     }
 
     /// Hands an operation to the engine. False if the thread is closed.

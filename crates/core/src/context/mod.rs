@@ -7,6 +7,7 @@
 mod environment;
 mod permissions;
 mod project_docs;
+mod skills;
 pub(crate) mod summary;
 mod user_input;
 
@@ -66,6 +67,8 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     sections.push(permissions::text(turn));
     sections.extend(turn.developer_instructions.as_deref().map(str::to_owned));
     sections.extend(collaboration_mode(turn));
+    sections.extend(personality(turn));
+    sections.extend(skills::text(turn));
     let mut user = Vec::new();
     user.extend(
         turn.user_instructions
@@ -89,6 +92,9 @@ pub(crate) fn updates(
     }
     if told.collaboration_mode.as_ref() != Some(&turn.mode) {
         sections.extend(collaboration_mode(turn));
+    }
+    if told.personality != turn.personality && told.model == turn.model.slug {
+        sections.extend(personality(turn));
     }
     let mut items = Vec::new();
     if !sections.is_empty() {
@@ -146,6 +152,13 @@ fn collaboration_mode(turn: &TurnSettings) -> Option<String> {
         (None, ModeKind::Default) => return None,
     };
     (!text.is_empty()).then(|| format!("<collaboration_mode>{text}</collaboration_mode>"))
+}
+
+/// The tone, if the model has words for it that it was not told yet.
+fn personality(turn: &TurnSettings) -> Option<String> {
+    let text = turn.model.personality(turn.personality?)?;
+    let is_new = !turn.instructions.contains(text);
+    is_new.then(|| format!("<personality_spec>\n{text}\n</personality_spec>"))
 }
 
 fn instructions_text(turn: &TurnSettings, text: &str) -> String {

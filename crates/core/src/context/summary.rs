@@ -4,10 +4,14 @@ use codex_protocol::{ContentItem, ResponseItem, TruncationMode, TruncationPolicy
 
 use super::user_message;
 use crate::history::truncate::{middle_cut, tokens_of};
-use crate::history::{History, Kind};
+use crate::history::{History, Kind, is_contextual, replace_images};
 
 /// Tokens of what people said that stay.
 const USER_TOKENS: usize = 20_000;
+
+/// What stands for an image that went.
+const IMAGE_GONE: &str = "(An image stood here. It is not part of the summarised conversation; open its \
+                          file or ask for it again if it is needed.)";
 
 /// The request for a summary.
 pub(crate) const COMPACT_PROMPT: &str = include_str!("../../prompts/compact.md");
@@ -60,15 +64,41 @@ pub(crate) fn compacted_history(texts: &[String], summary: &str) -> Vec<Response
     kept.into_iter().map(|text| user_message([text])).collect()
 }
 
+/// Whether an item is something that a person said.
+pub(crate) fn is_said(item: &ResponseItem) -> bool {
+    user_text(item).is_some_and(|text| !is_summary(&text))
+}
+
+/// Whether an item is the summary of an earlier compaction.
+pub(crate) fn is_summary_item(item: &ResponseItem) -> bool {
+    user_text(item).is_some_and(|text| is_summary(&text))
+}
+
+fn user_text(item: &ResponseItem) -> Option<String> {
+    match item {
+        ResponseItem::Message { role, content, .. }
+            if role == "user" && !is_contextual(content) =>
+        {
+            Some(text_of(content))
+        }
+        _ => None,
+    }
+}
+
+/// The item with words in place of its images, which would otherwise be stored again and again.
+pub(crate) fn without_images(item: ResponseItem) -> ResponseItem {
+    replace_images(item, IMAGE_GONE)
+}
+
 fn is_summary(text: &str) -> bool {
     text.strip_prefix(prefix())
         .is_some_and(|rest| rest.starts_with('\n'))
 }
 
 fn text_of(content: &[ContentItem]) -> String {
-    let texts = content.iter().filter_map(|part| match part {
-        ContentItem::InputText { text } | ContentItem::OutputText { text } => Some(text.as_str()),
-        ContentItem::InputImage { .. } => None,
+    let texts = content.iter().map(|part| match part {
+        ContentItem::InputText { text } | ContentItem::OutputText { text } => text.as_str(),
+        ContentItem::InputImage { .. } => IMAGE_GONE,
     });
     texts.collect()
 }

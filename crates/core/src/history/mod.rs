@@ -208,7 +208,8 @@ fn without_images(entry: &Entry) -> Option<Encoded<ResponseItem>> {
     Entry::of(item).map(|entry| entry.input)
 }
 
-fn replace_images(mut item: ResponseItem, text: &str) -> ResponseItem {
+/// The item with a text in place of each image.
+pub(crate) fn replace_images(mut item: ResponseItem, text: &str) -> ResponseItem {
     match &mut item {
         ResponseItem::Message { content, .. } => {
             for part in content {

@@ -5,6 +5,7 @@
 
 mod clock;
 mod ids;
+mod limits;
 mod model;
 mod observer;
 mod processes;
@@ -12,6 +13,7 @@ mod provider_model;
 
 pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
+pub use limits::Limits;
 pub use model::{
     Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,
     ReasoningRequest, Retry, ShellKind,

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use codex_model_client::{AttemptObserver, Encoded, ToolSpec, TurnState};
 use codex_protocol::{
-    CodexErrorInfo, RateLimitSnapshot, ReasoningEffort, ReasoningSummary, ResponseItem,
-    ServiceTier, ThreadId, TokenUsage, TruncationMode, TruncationPolicy, Verbosity,
+    CodexErrorInfo, Personality, RateLimitSnapshot, ReasoningEffort, ReasoningSummary,
+    ResponseItem, ServiceTier, ThreadId, TokenUsage, TruncationMode, TruncationPolicy, Verbosity,
 };
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -20,6 +20,19 @@ pub trait Model: Debug + Send + Sync {
 
     /// Sends a request and answers its stream. Dropping either gives the request up.
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>>;
+
+    /// Whether the provider can compact a conversation itself.
+    fn compacts(&self) -> bool {
+        false
+    }
+
+    /// Lets the provider compact the conversation of a request. Only where [`Model::compacts`].
+    fn compact(
+        &self,
+        _request: ModelRequest,
+    ) -> BoxFuture<'static, Result<Vec<ResponseItem>, ModelError>> {
+        Box::pin(std::future::ready(Err(ModelError::cut_off())))
+    }
 }
 
 /// What comes back.
@@ -54,6 +67,8 @@ pub struct ModelRequest {
     pub turn_state: TurnState,
     /// Who wants to know of each time the request is sent.
     pub observer: Option<Arc<dyn AttemptObserver>>,
+    /// What kind of helper of the thread asks, if one does.
+    pub subagent: Option<String>,
 }
 
 /// How to reason.
@@ -172,6 +187,10 @@ pub struct ModelInfo {
     pub is_guess: bool,
     /// Instructions made for it.
     pub base_instructions: Option<Arc<str>>,
+    /// How it is told to be friendly.
+    pub friendly: Option<Arc<str>>,
+    /// How it is told to be matter-of-fact.
+    pub pragmatic: Option<Arc<str>>,
     /// Tokens that it takes in.
     pub context_window: Option<i64>,
     /// How much of that is used, in percent.
@@ -206,6 +225,8 @@ impl ModelInfo {
             slug: slug.to_owned(),
             is_guess: true,
             base_instructions: None,
+            friendly: None,
+            pragmatic: None,
             context_window: Some(272_000),
             effective_window_percent: 95,
             auto_compact_limit: None,
@@ -221,6 +242,16 @@ impl ModelInfo {
             default_summary: ReasoningSummary::Auto,
             default_verbosity: None,
             images: true,
+        }
+    }
+
+    /// The words for a personality, if it has any.
+    #[must_use]
+    pub fn personality(&self, personality: Personality) -> Option<&str> {
+        match personality {
+            Personality::None => None,
+            Personality::Friendly => self.friendly.as_deref(),
+            Personality::Pragmatic => self.pragmatic.as_deref(),
         }
     }
 

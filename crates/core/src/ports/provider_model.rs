@@ -6,7 +6,7 @@ use codex_model_client as client;
 use codex_model_client::{
     ApplyPatchToolType, Completion, ModelCatalog, ModelClient, RequestContext, ShellType,
 };
-use codex_protocol::{TruncationMode, TruncationPolicy};
+use codex_protocol::{Personality, ResponseItem, TruncationMode, TruncationPolicy};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 
@@ -47,6 +47,22 @@ impl Model for ProviderModel {
             Ok(events.boxed())
         })
     }
+
+    /// Known by the provider's name, as other programs that speak to it do.
+    fn compacts(&self) -> bool {
+        self.client.provider().name == "OpenAI"
+    }
+
+    fn compact(
+        &self,
+        request: ModelRequest,
+    ) -> BoxFuture<'static, Result<Vec<ResponseItem>, ModelError>> {
+        let client = Arc::clone(&self.client);
+        Box::pin(async move {
+            let compacted = client.compact(&request_of(request)).await;
+            compacted.map_err(error_of)
+        })
+    }
 }
 
 fn request_of(request: ModelRequest) -> client::ModelRequest {
@@ -67,6 +83,7 @@ fn request_of(request: ModelRequest) -> client::ModelRequest {
             thread_id: request.thread_id.0,
             turn_state: request.turn_state,
             observer: request.observer,
+            subagent: request.subagent,
             ..RequestContext::default()
         },
     }
@@ -124,6 +141,8 @@ fn info_of(found: client::ResolvedModel) -> ModelInfo {
     ModelInfo {
         is_guess: is_fallback,
         base_instructions: info.instructions(None).map(Arc::from),
+        friendly: info.personality(Personality::Friendly).map(Arc::from),
+        pragmatic: info.personality(Personality::Pragmatic).map(Arc::from),
         context_window: info.context_window,
         effective_window_percent: info.effective_context_window_percent,
         auto_compact_limit: info.auto_compact_token_limit,

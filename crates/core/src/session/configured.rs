@@ -25,6 +25,7 @@ impl Session {
     pub(super) fn configured(&self, initial_messages: Option<Vec<EventMsg>>) -> EventMsg {
         let (config, settings) = (&self.services.config, &self.settings);
         let path = self.services.emitter.log_path();
+        let history = codex_rollout::message_history(&config.home);
         EventMsg::SessionConfigured(Box::new(SessionConfiguredEvent {
             session_id: self.services.emitter.thread().clone(),
             forked_from_id: None,
@@ -37,8 +38,8 @@ impl Session {
             sandbox_policy: settings.sandbox_policy.clone(),
             cwd: settings.cwd.display().to_string(),
             reasoning_effort: settings.mode.settings.reasoning_effort,
-            history_log_id: 0,
-            history_entry_count: 0,
+            history_log_id: history.log_id,
+            history_entry_count: history.entry_count,
             initial_messages,
             network_proxy: None,
             rollout_path: path.map(|path| path.display().to_string()),

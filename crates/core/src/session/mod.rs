@@ -8,13 +8,15 @@ mod ask;
 mod configured;
 mod gatekeeper;
 mod operations;
+mod recall;
+mod review;
 mod settings;
 mod task;
 mod user_shell;
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_protocol::{
@@ -38,7 +40,7 @@ pub(crate) use operations::Steer;
 pub use operations::SteerError;
 pub(crate) use settings::ThreadSettings;
 use task::Running;
-pub(crate) use task::TaskKind;
+pub use task::TaskKind;
 
 /// How many submissions may wait.
 pub(crate) const MAILBOX: usize = 512;
@@ -194,6 +196,18 @@ impl Session {
             self.warn("", format!("The conversation could not be saved: {error}"));
         }
         self.services.emitter.emit("", EventMsg::ShutdownComplete);
+    }
+
+    pub(crate) fn emitter(&self) -> &Emitter {
+        &self.services.emitter
+    }
+
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.settings.cwd
+    }
+
+    pub(crate) fn skill_library(&self) -> Option<Arc<codex_skills::Library>> {
+        self.services.config.skills.clone()
     }
 
     pub(crate) fn warn(&self, id: &str, message: String) {

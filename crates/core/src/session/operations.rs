@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::ask::{Answer, QuestionKey};
 use super::task::TaskKind;
-use super::{MAILBOX, Session};
+use super::{MAILBOX, Session, ThreadSettings};
 use crate::turn::{Input, TurnSettings};
 
 /// Whether an operation goes on with the thread, which one process does at a time.
@@ -47,8 +47,8 @@ pub enum SteerError {
         active: String,
     },
     /// The task that runs has no use for input.
-    #[error("the active turn does not take input")]
-    NotSteerable,
+    #[error("cannot steer {0}")]
+    NotSteerable(TaskKind),
     /// The thread is closed.
     #[error("internal error; agent loop died unexpectedly")]
     Closed,
@@ -82,7 +82,11 @@ impl Session {
         match op {
             Op::UserInput(input) => self.user_input(id, input).await,
             Op::UserTurn(turn) => self.user_turn(id, *turn).await,
-            Op::OverrideTurnContext(change) => self.settings.take_override(*change),
+            Op::OverrideTurnContext(change) => {
+                let mut settings = self.settings.clone();
+                settings.take_override(*change);
+                self.take_settings(&id, settings);
+            }
             Op::ConfigureSession(configure) => self.reconfigure(id, *configure).await,
             Op::Interrupt => {
                 self.waiting.clear();
@@ -109,6 +113,10 @@ impl Session {
             Op::SetThreadName { name } => self.set_name(&id, name.trim()),
             Op::RunUserShellCommand { command } => self.user_shell(id, command).await,
             Op::Compact => self.compact(id).await,
+            Op::AddToHistory { text } => self.remember(text),
+            Op::GetHistoryEntryRequest { offset, log_id } => self.recall(id, log_id, offset),
+            Op::ListSkills { cwds, force_reload } => self.list_skills(id, cwds, force_reload),
+            Op::Review { review_request } => self.review(id, review_request).await,
             Op::CleanBackgroundTerminals => {
                 let services = Arc::clone(&self.services);
                 tokio::spawn(async move { services.terminals.stop_all().await });
@@ -126,7 +134,11 @@ impl Session {
     }
 
     async fn user_turn(&mut self, id: String, turn: UserTurn) {
-        self.settings.take_turn(&turn);
+        let mut settings = self.settings.clone();
+        settings.take_turn(&turn);
+        if !self.take_settings(&id, settings) {
+            return;
+        }
         let schema = turn.final_output_json_schema;
         self.begin_or_steer(id, turn.items, schema, turn.last_response_id)
             .await;
@@ -201,7 +213,7 @@ impl Session {
             return Err(SteerError::OtherTurn { expected, active });
         }
         if running.kind != TaskKind::Regular {
-            return Err(SteerError::NotSteerable);
+            return Err(SteerError::NotSteerable(running.kind));
         }
         match self.put_into_turn(Input::Said(items)) {
             Ok(_) => Ok(active),
@@ -220,7 +232,7 @@ impl Session {
     /// The older way to change settings: whatever runs is aborted.
     async fn reconfigure(&mut self, id: String, configure: ConfigureSession) {
         self.abort(TurnAbortReason::Replaced).await;
-        let settings = &mut self.settings;
+        let mut settings = self.settings.clone();
         settings.cwd = settings.cwd.join(configure.cwd);
         settings.approval_policy = configure
             .approval_policy
@@ -234,8 +246,25 @@ impl Session {
         let effort = &mut settings.mode.settings.reasoning_effort;
         *effort = configure.model_reasoning_effort.or(*effort);
         settings.summary = configure.model_reasoning_summary.or(settings.summary);
+        if !self.take_settings(&id, settings) {
+            return;
+        }
         let configured = self.configured(None);
         self.services.emitter.emit(&id, configured);
+    }
+
+    /// Takes other settings over, all of them or, if the administrator forbids one, none.
+    fn take_settings(&mut self, id: &str, settings: ThreadSettings) -> bool {
+        let limits = self.services.config.limits.as_ref();
+        let allowed = limits.map_or(Ok(()), |limits| {
+            limits.check(settings.approval_policy, &settings.sandbox_policy)
+        });
+        if let Err(reason) = &allowed {
+            self.error(id, reason.as_str(), CodexErrorInfo::BadRequest);
+            return false;
+        }
+        self.settings = settings;
+        true
     }
 
     fn roll_back(&mut self, id: &str, num_turns: u32) {

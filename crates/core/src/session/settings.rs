@@ -1,7 +1,7 @@
 //! The settings of a thread, which last from turn to turn until they are changed.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use codex_model_client::TurnState;
 use codex_protocol::{
@@ -113,11 +113,12 @@ impl ThreadSettings {
             developer_instructions: services.developer_instructions.clone(),
             tools: tools.tools(services),
             turn_state: TurnState::default(),
+            skills: OnceLock::new(),
         }
     }
 }
 
-fn default_mode(
+pub(super) fn default_mode(
     model: String,
     reasoning_effort: Option<codex_protocol::ReasoningEffort>,
 ) -> CollaborationMode {

@@ -14,13 +14,21 @@ use crate::turn::{DiffOfTurn, Inbox, Input, Stop, TurnScope, TurnSettings};
 /// task that hangs, whose conversation is then lost.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What kind of task it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TaskKind {
+/// What kind of task it is. Only a regular one has a use for more input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TaskKind {
     /// A turn with the model.
+    #[error("a turn")]
     Regular,
-    /// Something that has no use for more input.
-    Other,
+    /// A compaction.
+    #[error("a compact turn")]
+    Compact,
+    /// A review.
+    #[error("a review turn")]
+    Review,
+    /// A command that a person typed.
+    #[error("a command")]
+    UserShell,
 }
 
 /// The task that runs.

@@ -21,7 +21,7 @@ impl Session {
             return;
         }
         let settings = self.turn_settings(&id, None);
-        self.start(TaskKind::Other, settings, |scope, conversation| {
+        self.start(TaskKind::UserShell, settings, |scope, conversation| {
             run(scope, conversation, command)
         })
         .await;

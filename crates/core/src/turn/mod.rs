@@ -109,7 +109,7 @@ pub(crate) async fn run_regular(
     conversation
 }
 
-fn panicked() -> Halt {
+pub(crate) fn panicked() -> Halt {
     Halt::Failed(ModelError {
         message: "Fatal error: the turn ended unexpectedly".to_owned(),
         info: CodexErrorInfo::Other,
@@ -200,8 +200,10 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    async fn run(mut self, input: Vec<UserInput>) -> Result<Completed, Halt> {
+    /// From the input until nothing follows.
+    pub(crate) async fn run(mut self, input: Vec<UserInput>) -> Result<Completed, Halt> {
         self.conversation.usage.reasoning_included = false;
+        self.find_skills().await;
         let compacted = self
             .compact_if_full(crate::compact::Phase::BeforeTurn)
             .await;
@@ -249,8 +251,12 @@ impl Turn<'_> {
             inbox::Input::Said(items) => {
                 let message = context::message_of(&items).await;
                 self.record(message);
+                let skills = self.texts_of_skills(&items).await;
                 self.voice
                     .user_message(self.scope.services.ids.item(), items);
+                for text in skills {
+                    self.record(text);
+                }
             }
             inbox::Input::Silent(item) => self.record(*item),
         }

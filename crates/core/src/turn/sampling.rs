@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_protocol::{CodexErrorInfo, EventMsg, StreamErrorEvent};
+use codex_protocol::{CodexErrorInfo, EventMsg, SessionSource, StreamErrorEvent, SubAgentSource};
 use futures::StreamExt;
 
 use super::calls::Calls;
@@ -159,6 +159,7 @@ impl Turn<'_> {
                     compaction,
                 })
             }),
+            subagent: subagent(&self.scope.services.config.source),
         }
     }
 
@@ -193,6 +194,21 @@ impl Turn<'_> {
             invalid_image: false,
         }))
     }
+}
+
+/// How providers call a helper of a thread.
+fn subagent(source: &SessionSource) -> Option<String> {
+    let SessionSource::SubAgent(source) = source else {
+        return None;
+    };
+    let label = match source {
+        SubAgentSource::Review => "review",
+        SubAgentSource::Compact => "compact",
+        SubAgentSource::MemoryConsolidation => "memory_consolidation",
+        SubAgentSource::ThreadSpawn { .. } => "collab_spawn",
+        SubAgentSource::Other(label) => label,
+    };
+    Some(label.to_owned())
 }
 
 impl ModelError {

@@ -1,13 +1,14 @@
 //! The settings of one turn. They are fixed when it starts; changes hold for the next one.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use codex_model_client::TurnState;
 use codex_protocol::{
     AskForApproval, CollaborationMode, Personality, ReasoningSummary, SandboxPolicy, ServiceTier,
     Verbosity,
 };
+use codex_skills::Skills;
 use serde_json::Value;
 
 use crate::ports::ModelInfo;
@@ -39,6 +40,8 @@ pub(crate) struct TurnSettings {
     pub(crate) tools: Arc<ToolSet>,
     /// Where the provider wants the requests of this turn.
     pub(crate) turn_state: TurnState,
+    /// The skills as they were when the turn began, once that is known.
+    pub(crate) skills: OnceLock<Arc<Skills>>,
 }
 
 impl TurnSettings {

@@ -4,8 +4,10 @@
 
 mod support;
 
+mod compact;
 mod interrupt;
 mod retry;
+mod review;
 mod steer;
 mod stored;
 mod text;

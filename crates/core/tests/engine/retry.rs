@@ -103,7 +103,7 @@ async fn fails(replies: Vec<Reply>, message: &str) -> Driver {
 
 #[tokio::test]
 async fn what_would_fail_again_is_told_at_once() {
-    let error = ModelErrorText::new("no such model");
+    let error = fatal("no such model");
     fails(vec![Reply::Refused(error.clone())], "no such model").await;
     let mut events = starts("hello", &["hel"]);
     events.push(Err(error));
@@ -122,7 +122,7 @@ async fn what_fails_too_often_is_told() {
 
 #[tokio::test]
 async fn a_full_window_is_counted() {
-    let mut error = ModelErrorText::new("too long");
+    let mut error = fatal("too long");
     error.info = CodexErrorInfo::ContextWindowExceeded;
     let driver = fails(vec![Reply::Refused(error)], "too long").await;
     let counted = driver.seen.iter().find_map(|event| match &event.msg {
@@ -132,14 +132,52 @@ async fn a_full_window_is_counted() {
     assert_eq!(counted.unwrap().total_token_usage.total_tokens, 258_400);
 }
 
-struct ModelErrorText;
+#[tokio::test]
+async fn an_end_after_a_wait_is_an_end() {
+    fails(
+        vec![
+            Reply::Refused(broken(Retry::Soon)),
+            Reply::Refused(fatal("no such model")),
+        ],
+        "no such model",
+    )
+    .await;
+}
 
-impl ModelErrorText {
-    #[allow(clippy::new_ret_no_self)]
-    fn new(message: &str) -> codex_core::ModelError {
-        codex_core::ModelError {
-            message: message.to_owned(),
-            ..broken(Retry::Never)
+/// The model fails for good while a command is at work; what that does is told all the same.
+#[tokio::test]
+async fn an_end_during_a_tool_and_during_an_approval() {
+    for policy in [AskForApproval::Never, AskForApproval::UnlessTrusted] {
+        let mut driver = Driver::with(|config| config.approval_policy = policy).await;
+        driver.model.push(Reply::Events(vec![
+            Ok(ModelEvent::ItemDone(script("print x", "c1"))),
+            Err(fatal("no such model")),
+        ]));
+        driver.say("go").await;
+        if policy == AskForApproval::UnlessTrusted {
+            driver
+                .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
+                .await;
+            let (id, turn_id) = ("c1".to_owned(), None);
+            let decision = ReviewDecision::Approved;
+            driver
+                .submit(Op::ExecApproval {
+                    id,
+                    turn_id,
+                    decision,
+                })
+                .await;
         }
+        driver.turn_over().await;
+        assert_eq!(driver.count("error"), 1);
+        driver.assert_ends();
+        driver.model.push(Reply::Events(says("again", &[])));
+        driver.say("again").await;
+        driver.turn_over().await;
+        let last = driver.model.inputs().pop().unwrap();
+        assert_eq!(
+            outputs(&last),
+            ["Exit code: 0\nWall time: 0 seconds\nOutput:\nx"]
+        );
     }
 }

@@ -156,3 +156,27 @@ async fn a_name_stays_with_the_thread() {
             .is_some_and(|events| !events.is_empty())
     );
 }
+
+#[tokio::test]
+async fn what_was_typed_can_be_recalled() {
+    let mut driver = Driver::new().await;
+    let text = "typed".to_owned();
+    driver.submit(Op::AddToHistory { text }).await;
+    let found = loop {
+        let (offset, log_id) = (0, 0);
+        driver
+            .submit(Op::GetHistoryEntryRequest { offset, log_id })
+            .await;
+        let answer = driver
+            .until(|msg| matches!(msg, EventMsg::GetHistoryEntryResponse(_)))
+            .await;
+        // The two operations run side by side.
+        if let EventMsg::GetHistoryEntryResponse(answer) = answer.msg
+            && let Some(entry) = answer.entry
+        {
+            break entry;
+        }
+    };
+    assert_eq!(found.text, "typed");
+    assert_eq!(found.conversation_id, driver.thread.id().to_string());
+}

@@ -41,10 +41,15 @@ pub(crate) enum Reply {
 #[derive(Clone, Default)]
 pub(crate) struct ScriptedModel(Arc<Script>);
 
+type Compacted = Result<Vec<ResponseItem>, ModelError>;
+
 #[derive(Default)]
 struct Script {
     replies: Mutex<VecDeque<Reply>>,
+    /// What it compacts to; none if it cannot compact.
+    compactions: Mutex<Option<VecDeque<Compacted>>>,
     requests: Mutex<Vec<Value>>,
+    sent: Mutex<Vec<ModelRequest>>,
     asked: Notify,
 }
 
@@ -57,6 +62,24 @@ impl fmt::Debug for ScriptedModel {
 impl ScriptedModel {
     pub(crate) fn push(&self, reply: Reply) {
         self.0.replies.lock().unwrap().push_back(reply);
+    }
+
+    /// It can compact, and does it once in this way.
+    pub(crate) fn push_compaction(&self, compacted: Compacted) {
+        let mut compactions = self.0.compactions.lock().unwrap();
+        compactions.get_or_insert_default().push_back(compacted);
+    }
+
+    /// The requests so far.
+    pub(crate) fn sent(&self) -> Vec<ModelRequest> {
+        self.0.sent.lock().unwrap().clone()
+    }
+
+    fn note(&self, request: &ModelRequest) {
+        let input = serde_json::to_value(&request.input).unwrap();
+        self.0.requests.lock().unwrap().push(input);
+        self.0.sent.lock().unwrap().push(request.clone());
+        self.0.asked.notify_one();
     }
 
     /// The `input` of every request so far.
@@ -77,18 +100,38 @@ impl ScriptedModel {
 }
 
 impl Model for ScriptedModel {
+    /// Models whose name begins with `small` take in little.
     fn info(&self, name: &str) -> Arc<ModelInfo> {
+        let guess = ModelInfo::guess(name);
+        let small = name.starts_with("small").then_some(10_000);
         Arc::new(ModelInfo {
             is_guess: false,
             parallel_tool_calls: true,
-            ..ModelInfo::guess(name)
+            context_window: small.or(guess.context_window),
+            friendly: Some("Be kind.".into()),
+            pragmatic: Some("Be brief.".into()),
+            ..guess
         })
     }
 
+    fn compacts(&self) -> bool {
+        self.0.compactions.lock().unwrap().is_some()
+    }
+
+    fn compact(
+        &self,
+        request: ModelRequest,
+    ) -> BoxFuture<'static, Result<Vec<ResponseItem>, ModelError>> {
+        self.note(&request);
+        let mut compactions = self.0.compactions.lock().unwrap();
+        let compacted = compactions.as_mut().and_then(VecDeque::pop_front);
+        Box::pin(std::future::ready(
+            compacted.expect("a scripted compaction"),
+        ))
+    }
+
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {
-        let input = serde_json::to_value(&request.input).unwrap();
-        self.0.requests.lock().unwrap().push(input);
-        self.0.asked.notify_one();
+        self.note(&request);
         let reply = self
             .0
             .replies
@@ -116,7 +159,8 @@ impl Model for ScriptedModel {
 
 /// Processes that only pretend: a command prints its script's words and ends.
 ///
-/// `print X` prints, `fail X` prints and ends with 1, `hang` never ends.
+/// `print X` prints, `fail X` prints and ends with 1, `hang` never ends, `guarded X` prints if it runs
+/// without sandbox and is denied in one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FakeProcesses(Arc<Mutex<Vec<Launch>>>);
 
@@ -139,9 +183,13 @@ impl Processes for FakeProcesses {
 
     fn start(&self, launch: Launch) -> BoxFuture<'static, Result<RunningProcess, SpawnError>> {
         let script = launch.command.last().unwrap().to_str().unwrap().to_owned();
+        let is_free = launch.plan == codex_sandbox::LaunchPlan::Unconfined;
         self.0.lock().unwrap().push(launch);
         Box::pin(async move {
-            let (verb, words) = script.split_once(' ').unwrap_or((&script, ""));
+            let (verb, words) = match script.split_once(' ').unwrap_or((&script, "")) {
+                ("guarded", _) if !is_free => ("fail", "touch: Permission denied"),
+                other => other,
+            };
             let status = match verb {
                 "hang" => None,
                 "fail" => Some(ExitStatus::Code(1)),
@@ -309,6 +357,11 @@ impl Driver {
             .await
     }
 
+    /// How often a type of event was seen.
+    pub(crate) fn count(&self, name: &str) -> usize {
+        self.names().iter().filter(|seen| *seen == name).count()
+    }
+
     /// The types of all events so far.
     pub(crate) fn names(&self) -> Vec<String> {
         self.seen.iter().map(|event| name(&event.msg)).collect()
@@ -446,6 +499,33 @@ pub(crate) fn starts(text: &str, deltas: &[&str]) -> Vec<Result<ModelEvent, Mode
             .map(|delta| Ok(ModelEvent::TextDelta((*delta).to_owned()))),
     );
     events
+}
+
+/// A message at the end of a request of that size.
+pub(crate) fn says_at(text: &str, total_tokens: i64) -> Vec<Result<ModelEvent, ModelError>> {
+    vec![
+        Ok(ModelEvent::ItemDone(message(text))),
+        Ok(completed_at(&format!("resp_{text}"), total_tokens)),
+    ]
+}
+
+pub(crate) fn completed_at(id: &str, total_tokens: i64) -> ModelEvent {
+    let usage = TokenUsage {
+        total_tokens,
+        ..TokenUsage::default()
+    };
+    ModelEvent::Completed {
+        response_id: id.to_owned(),
+        usage: Some(usage),
+    }
+}
+
+/// A failure that would come again.
+pub(crate) fn fatal(message: &str) -> ModelError {
+    ModelError {
+        message: message.to_owned(),
+        ..broken(Retry::Never)
+    }
 }
 
 pub(crate) fn calls(items: Vec<ResponseItem>) -> Vec<Result<ModelEvent, ModelError>> {

@@ -217,3 +217,105 @@ async fn a_plan_is_an_item_of_its_own() {
         .collect();
     assert_eq!(streamed, "1. look\n");
 }
+
+#[tokio::test]
+async fn a_personality_is_told_once_and_again_when_it_changes() {
+    let mut driver = Driver::with(|config| config.personality = Some(Personality::Pragmatic)).await;
+    let mut specs = Vec::new();
+    let changes = [
+        None,
+        Some(Personality::Friendly),
+        None,
+        Some(Personality::None),
+        Some(Personality::Pragmatic),
+    ];
+    for personality in changes {
+        let change = OverrideTurnContext {
+            personality,
+            ..OverrideTurnContext::default()
+        };
+        driver
+            .submit(Op::OverrideTurnContext(Box::new(change)))
+            .await;
+        driver.model.push(Reply::Events(says("ok", &[])));
+        driver.say("hi").await;
+        driver.turn_over().await;
+        let said = texts(&driver.model.inputs().pop().unwrap(), "developer");
+        let is_spec = |text: &&String| text.starts_with("<personality_spec>");
+        specs.push(said.iter().filter(is_spec).count());
+    }
+    assert_eq!(specs, [1, 2, 2, 2, 3]);
+}
+
+#[tokio::test]
+async fn what_a_turn_overrides_stays_except_the_form_of_its_answer() {
+    let mut driver = Driver::new().await;
+    let schema = serde_json::json!({ "type": "object" });
+    let first = UserTurn {
+        items: vec![text_input("hi")],
+        final_output_json_schema: Some(schema.clone()),
+        cwd: driver.home.path().display().to_string(),
+        approval_policy: AskForApproval::Never,
+        sandbox_policy: SandboxPolicy::DangerFullAccess,
+        model: "other-model".to_owned(),
+        effort: Some(ReasoningEffort::High),
+        summary: Some(ReasoningSummary::Detailed),
+        service_tier: Update::Set(ServiceTier::Fast),
+        collaboration_mode: None,
+        personality: None,
+        last_response_id: None,
+        approvals_reviewer: None,
+    };
+    driver.model.push(Reply::Events(says("one", &[])));
+    driver.submit(Op::UserTurn(Box::new(first))).await;
+    driver.turn_over().await;
+    driver.model.push(Reply::Events(says("two", &[])));
+    driver.say("again").await;
+    driver.turn_over().await;
+    let sent = driver.model.sent();
+    let schemas: Vec<_> = sent
+        .iter()
+        .map(|sent| sent.output_schema.as_deref())
+        .collect();
+    assert_eq!(schemas, [Some(&schema), None]);
+    for request in &sent {
+        assert_eq!(request.model.slug, "other-model");
+        assert_eq!(request.service_tier, Some(ServiceTier::Fast));
+        assert_eq!(request.reasoning, None, "the model cannot be told how");
+    }
+}
+
+#[derive(Debug)]
+struct NeverNever;
+
+impl codex_core::Limits for NeverNever {
+    fn check(&self, approval: AskForApproval, _: &SandboxPolicy) -> Result<(), String> {
+        match approval {
+            AskForApproval::Never => Err("never say never".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_administrator_forbids_changes_nothing_at_all() {
+    let mut driver = Driver::with(|config| {
+        config.approval_policy = AskForApproval::OnRequest;
+        config.limits = Some(std::sync::Arc::new(NeverNever));
+    })
+    .await;
+    let change = OverrideTurnContext {
+        approval_policy: Some(AskForApproval::Never),
+        model: Some("other-model".to_owned()),
+        ..OverrideTurnContext::default()
+    };
+    driver
+        .submit(Op::OverrideTurnContext(Box::new(change)))
+        .await;
+    let refused = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
+    assert!(format!("{refused:?}").contains("never say never"));
+    driver.model.push(Reply::Events(says("ok", &[])));
+    driver.say("hi").await;
+    driver.turn_over().await;
+    assert_eq!(driver.model.sent()[0].model.slug, "mock-model");
+}

@@ -503,3 +503,103 @@ async fn what_a_person_types_is_run_and_told() {
     assert!(told.contains(&expected.to_owned()), "{told:?}");
     driver.assert_ends();
 }
+
+/// A thread whose commands run in a sandbox, and again without it if people agree.
+async fn on_failure() -> Driver {
+    Driver::with(|config| {
+        config.approval_policy = AskForApproval::OnFailure;
+        config.sandbox_policy = SandboxPolicy::ReadOnly {
+            access: ReadOnlyAccess::FullAccess,
+            network_access: false,
+        };
+    })
+    .await
+}
+
+fn guarded(tool: &str) -> ResponseItem {
+    let (key, script) = match tool {
+        "exec_command" => ("cmd", "guarded x"),
+        _ => ("command", "guarded x"),
+    };
+    call(tool, json!({ key: script, "login": false }), "c1")
+}
+
+#[tokio::test]
+async fn what_the_sandbox_denied_runs_again_if_people_agree() {
+    for tool in ["shell_command", "exec_command"] {
+        let mut driver = on_failure().await;
+        driver.model.push(Reply::Events(calls(vec![guarded(tool)])));
+        driver.model.push(Reply::Events(says("done", &[])));
+        driver.say("go").await;
+        let asked = driver
+            .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
+            .await;
+        let EventMsg::ExecApprovalRequest(request) = asked.msg else {
+            panic!("{asked:?}")
+        };
+        let reason = "command failed; retry without sandbox?";
+        assert_eq!(request.reason.as_deref(), Some(reason), "{tool}");
+        decide(&driver, ReviewDecision::Approved).await;
+        driver.turn_over().await;
+        driver.assert_ends();
+        assert_eq!(ends(&driver), [ExecCommandStatus::Completed], "{tool}");
+        assert_eq!(driver.processes.launches().len(), 2);
+        let said = outputs(&driver.model.inputs().pop().unwrap());
+        assert!(
+            said[0].as_str().unwrap().ends_with("Output:\nx"),
+            "{said:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_the_sandbox_denied_stays_so_if_people_do_not_agree() {
+    for tool in ["shell_command", "exec_command"] {
+        let mut driver = on_failure().await;
+        driver.model.push(Reply::Events(calls(vec![guarded(tool)])));
+        driver.model.push(Reply::Events(says("done", &[])));
+        driver.say("go").await;
+        driver
+            .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
+            .await;
+        decide(&driver, ReviewDecision::Denied).await;
+        driver.turn_over().await;
+        driver.assert_ends();
+        assert_eq!(ends(&driver), [ExecCommandStatus::Declined], "{tool}");
+        assert_eq!(driver.processes.launches().len(), 1);
+        let said = outputs(&driver.model.inputs().pop().unwrap());
+        assert!(said[0].as_str().unwrap().contains("rejected by user"));
+    }
+}
+
+#[tokio::test]
+async fn what_the_sandbox_denied_is_told_where_nobody_is_asked() {
+    for tool in ["shell_command", "exec_command"] {
+        let mut driver = on_failure().await;
+        driver
+            .submit(Op::OverrideTurnContext(Box::new(OverrideTurnContext {
+                approval_policy: Some(AskForApproval::Never),
+                ..OverrideTurnContext::default()
+            })))
+            .await;
+        let said = outputs_of(&mut driver, vec![guarded(tool)]).await;
+        assert!(said[0].as_str().unwrap().contains("Permission denied"));
+        assert_eq!(ends(&driver), [ExecCommandStatus::Failed], "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn an_interrupt_while_people_are_asked_about_a_second_run() {
+    let mut driver = on_failure().await;
+    driver
+        .model
+        .push(Reply::Events(calls(vec![guarded("exec_command")])));
+    driver.say("go").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
+        .await;
+    driver.submit(Op::Interrupt).await;
+    let over = driver.turn_over().await;
+    assert!(matches!(over.msg, EventMsg::TurnAborted(_)), "{over:?}");
+    driver.assert_ends();
+}

@@ -6,12 +6,26 @@ use codex_protocol::ReasoningSummary;
 use codex_protocol::Verbosity;
 
 use super::ApplyPatchToolType;
+use super::InstructionsVariables;
 use super::ModelInfo;
+use super::ModelMessages;
 use super::ReasoningLevel;
 use super::ShellType;
 use super::TruncationPolicy;
 use super::Visibility;
 use super::WebSearchToolType;
+
+/// How to be friendly.
+const FRIENDLY: &str = "Work like a colleague who is glad to be asked. Be warm and encouraging, also when \
+    something goes wrong, and take the user's aims and limits as yours. Explain unfamiliar things without \
+    talking down, say \"we\" where you do something together, and notice what went well. Warmth never \
+    replaces honesty: say plainly what is wrong, what you do not know and what was not checked.";
+
+/// How to be matter-of-fact.
+const PRAGMATIC: &str = "Work like an experienced engineer with little time. Come to the point at once, \
+    in few words, without praise and without small talk. Judge by what works and what it costs, name \
+    risks and better ways without softening them, and state what is decided, what is open and what comes \
+    next. Stay polite and calm.";
 
 const TOKENS: TruncationPolicy = TruncationPolicy::tokens(10_000);
 const BYTES: TruncationPolicy = TruncationPolicy::bytes(10_000);
@@ -53,6 +67,8 @@ struct Row {
     sight: Sight,
     /// The older models without a command-line shell tool of their own.
     plain_shell: bool,
+    /// Whether its tone can be chosen.
+    has_personalities: bool,
 }
 
 const fn row(slug: &'static str, priority: i32, visibility: Visibility, efforts: Efforts) -> Row {
@@ -66,6 +82,7 @@ const fn row(slug: &'static str, priority: i32, visibility: Visibility, efforts:
         truncation: TOKENS,
         sight: Sight::Images,
         plain_shell: false,
+        has_personalities: false,
     }
 }
 
@@ -75,9 +92,9 @@ const ROWS: [Row; 13] = {
     use Lengths::*;
     use Visibility::*;
     [
-        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, ..row("gpt-5.3-codex", 0, List, LowToXhigh) },
-        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, ..row("gpt-5.4", 0, List, LowToXhigh) },
-        Row { parallel: true, ..row("gpt-5.2-codex", 3, List, LowToXhigh) },
+        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, has_personalities: true, ..row("gpt-5.3-codex", 0, List, LowToXhigh) },
+        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, has_personalities: true, ..row("gpt-5.4", 0, List, LowToXhigh) },
+        Row { parallel: true, has_personalities: true, ..row("gpt-5.2-codex", 3, List, LowToXhigh) },
         row("gpt-5.1-codex-max", 4, List, LowToXhigh),
         row("gpt-5.1-codex", 5, Hide, LowToHigh),
         Row { lengths: LowByDefault, parallel: true, truncation: BYTES, ..row("gpt-5.2", 6, List, LowToXhigh) },
@@ -136,7 +153,7 @@ fn model(row: &Row) -> ModelInfo {
         availability_nux: None,
         upgrade: None,
         base_instructions: None,
-        model_messages: None,
+        model_messages: row.has_personalities.then(personalities),
         supports_reasoning_summaries: true,
         default_reasoning_summary: match newest {
             true => ReasoningSummary::None,
@@ -155,6 +172,18 @@ fn model(row: &Row) -> ModelInfo {
         experimental_supported_tools: Vec::new(),
         input_modalities,
         supports_search_tool: false,
+    }
+}
+
+/// The tones to choose from; the instructions themselves are the engine's.
+fn personalities() -> ModelMessages {
+    ModelMessages {
+        instructions_template: None,
+        instructions_variables: Some(InstructionsVariables {
+            personality_default: None,
+            personality_friendly: Some(FRIENDLY.to_owned()),
+            personality_pragmatic: Some(PRAGMATIC.to_owned()),
+        }),
     }
 }
 

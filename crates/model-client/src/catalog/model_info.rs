@@ -143,6 +143,16 @@ impl ModelInfo {
         self.input_modalities.contains(&InputModality::Image)
     }
 
+    /// The words of a personality, if the model has any for it.
+    pub fn personality(&self, personality: Personality) -> Option<&str> {
+        let variables = self
+            .model_messages
+            .as_ref()?
+            .instructions_variables
+            .as_ref()?;
+        variables.text(Some(personality))
+    }
+
     /// The instructions that the entry brings, written in a personality; nothing leaves them to the
     /// engine.
     pub fn instructions(&self, personality: Option<Personality>) -> Option<String> {

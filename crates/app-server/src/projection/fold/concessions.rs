@@ -1,4 +1,5 @@
-//! Where what clients of 0.117 were shown wins over "one end for each item". Two cases, and no others:
+//! Where what clients of 0.117 were shown wins over "one end for each item". Two cases, and besides them
+//! only reviews, which have a file of their own:
 //!
 //! - A command or file change that was asked about and declined ends twice: at once, and again with
 //!   the text that the model was given.

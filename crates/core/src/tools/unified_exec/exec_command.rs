@@ -1,5 +1,7 @@
 //! `exec_command`: starts a command and answers when it ends or the wait is over.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{Streams, TerminalSize};
@@ -8,11 +10,12 @@ use codex_protocol::ExecCommandSource;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::oneshot;
 
-use super::output::wait_and_read;
-use super::terminal::Terminal;
+use super::output::{read, wait};
+use super::terminal::{Denial, Started, Terminal};
 use super::terminals::WARN_AT;
-use crate::gate::{Effect, Pass, Stopped, check_arguments};
+use crate::gate::{CommandEffect, Confinement, Effect, Pass, Stopped, check_arguments};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
     ApprovalArguments, CommandItem, DECLINED, Layout, approval_properties, effect, environment,
@@ -144,7 +147,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
     );
     let posture = context.services.posture(&context.settings);
     check_arguments(&effect, &posture).map_err(ToolFailure::Model)?;
-    let pass = match context.gate().pass(Effect::Command(effect)).await {
+    let pass = match context.gate().pass(Effect::Command(effect.clone())).await {
         Ok(pass) => pass,
         Err(Stopped::Refused(reason)) => return Err(failed(&reason)),
         Err(Stopped::Declined) => {
@@ -153,55 +156,138 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         }
         Err(Stopped::Aborted) => return Err(ToolFailure::Aborted),
     };
-    let terminal = start(context, argv, cwd, &arguments, &pass)
-        .await
-        .map_err(|why| failed(&why))?;
     let patience = arguments
         .yield_time_ms
         .unwrap_or(10_000)
         .clamp(SHORTEST, LONGEST);
-    let patience = Duration::from_millis(patience);
-    text(wait_and_read(context, &terminal, patience, arguments.max_output_tokens).await)
+    let run = Run {
+        context,
+        argv,
+        cwd,
+        tty: arguments.tty,
+        patience: Duration::from_millis(patience),
+        max_tokens: arguments.max_output_tokens,
+    };
+    match run.through(effect, pass).await {
+        Ok(said) => text(said),
+        Err(Failed::Because(why)) => Err(failed(&why)),
+        Err(Failed::Aborted) => Err(ToolFailure::Aborted),
+    }
 }
 
-async fn start(
-    context: &ToolContext,
+/// One call.
+struct Run<'a> {
+    context: &'a ToolContext,
     argv: Vec<String>,
-    cwd: std::path::PathBuf,
-    arguments: &Arguments,
-    pass: &Pass,
-) -> Result<std::sync::Arc<Terminal>, String> {
-    let size = TerminalSize::new(ROWS, COLUMNS).filter(|_| arguments.tty);
-    let streams = size.map_or(Streams::Output, Streams::Terminal);
-    let mut launch = launch(context, &argv, cwd.clone(), pass, streams)?;
-    launch.environment = environment(context, &VARIABLES);
-    let process = context.services.processes.start(launch).await;
-    let process = process.map_err(|error| spawn_problem(&error))?;
-    let terminals = &context.services.terminals;
-    let id = terminals.fresh_id();
-    let mut item = item(context, &argv, &cwd.display().to_string(), Some(id));
-    item.runs();
-    let clock = context.services.clock.clone();
-    let terminal = Terminal::watch(
-        id,
-        argv,
-        arguments.tty,
-        &context.call.id,
-        process,
-        item,
-        clock,
-    );
-    let open = terminals.add(terminal.clone());
-    if open >= WARN_AT {
-        let warning = format!(
-            "Warning: The maximum number of unified exec processes you can keep open is {WARN_AT} \
-             and you currently have {open} processes open. Reuse older processes or close them to \
-             prevent automatic pruning of old processes"
-        );
-        let item = crate::context::user_message([warning]);
-        let _ = context.inbox.put(Input::Silent(Box::new(item)));
+    cwd: PathBuf,
+    tty: bool,
+    patience: Duration,
+    max_tokens: Option<u64>,
+}
+
+enum Failed {
+    Because(String),
+    Aborted,
+}
+
+impl Run<'_> {
+    /// Runs the command, and once more without sandbox if the sandbox seems to have stopped it while
+    /// the model waited and that is allowed.
+    async fn through(&self, effect: CommandEffect, pass: Pass) -> Result<String, Failed> {
+        let id = self.context.services.terminals.fresh_id();
+        let (tell, mut denied) = oneshot::channel();
+        let confined = matches!(pass.confinement, Confinement::Policy(_));
+        let begin = || {
+            item(
+                self.context,
+                &self.argv,
+                &self.cwd.display().to_string(),
+                Some(id),
+            )
+        };
+        let tell = confined.then_some(tell);
+        let first = self.start(id, &pass, tell, begin).await?;
+        let elapsed = wait(self.context, &first, self.patience).await;
+        denied.close();
+        let Ok(Denial { item, end }) = denied.try_recv() else {
+            return Ok(self.read(&first, elapsed));
+        };
+        match self.context.gate().pass_again(effect, pass).await {
+            Ok(Some(pass)) => {
+                self.context.services.terminals.remove(id);
+                let second = self.start(id, &pass, None, || item).await?;
+                let elapsed = wait(self.context, &second, self.patience).await;
+                Ok(self.read(&second, elapsed))
+            }
+            Ok(None) => {
+                item.end(end);
+                Ok(self.read(&first, elapsed))
+            }
+            Err(stopped) => {
+                self.context.services.terminals.remove(id);
+                match stopped {
+                    Stopped::Refused(reason) => {
+                        item.decline(&reason);
+                        Err(Failed::Because(reason))
+                    }
+                    Stopped::Declined => {
+                        item.decline(DECLINED);
+                        Err(Failed::Because("rejected by user".to_owned()))
+                    }
+                    Stopped::Aborted => {
+                        item.decline("");
+                        Err(Failed::Aborted)
+                    }
+                }
+            }
+        }
     }
-    Ok(terminal)
+
+    fn read(&self, terminal: &Terminal, elapsed: Duration) -> String {
+        read(self.context, terminal, elapsed, self.max_tokens)
+    }
+
+    async fn start(
+        &self,
+        id: i32,
+        pass: &Pass,
+        denied: Option<oneshot::Sender<Denial>>,
+        begin: impl FnOnce() -> CommandItem,
+    ) -> Result<Arc<Terminal>, Failed> {
+        let context = self.context;
+        let size = TerminalSize::new(ROWS, COLUMNS).filter(|_| self.tty);
+        let streams = size.map_or(Streams::Output, Streams::Terminal);
+        let launch = launch(context, &self.argv, self.cwd.clone(), pass, streams);
+        let mut launch = launch.map_err(Failed::Because)?;
+        launch.environment = environment(context, &VARIABLES);
+        let process = context.services.processes.start(launch).await;
+        let process = process.map_err(|error| Failed::Because(spawn_problem(&error)))?;
+        let mut item = begin();
+        item.runs();
+        let started = Started {
+            process,
+            item,
+            denied,
+        };
+        let (argv, clock) = (self.argv.clone(), context.services.clock.clone());
+        let terminal = Terminal::watch(id, argv, self.tty, &context.call.id, started, clock);
+        let open = context.services.terminals.add(Arc::clone(&terminal));
+        warn_of_many(context, open);
+        Ok(terminal)
+    }
+}
+
+fn warn_of_many(context: &ToolContext, open: usize) {
+    if open < WARN_AT {
+        return;
+    }
+    let warning = format!(
+        "Warning: The maximum number of unified exec processes you can keep open is {WARN_AT} \
+         and you currently have {open} processes open. Reuse older processes or close them to \
+         prevent automatic pruning of old processes"
+    );
+    let item = crate::context::user_message([warning]);
+    let _ = context.inbox.put(Input::Silent(Box::new(item)));
 }
 
 fn item(context: &ToolContext, argv: &[String], cwd: &str, id: Option<i32>) -> CommandItem {

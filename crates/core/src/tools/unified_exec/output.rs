@@ -19,6 +19,16 @@ pub(crate) async fn wait_and_read(
     patience: Duration,
     max_tokens: Option<u64>,
 ) -> String {
+    let elapsed = wait(context, terminal, patience).await;
+    read(context, terminal, elapsed, max_tokens)
+}
+
+/// Waits until a terminal has something to say, and answers how long that took.
+pub(super) async fn wait(
+    context: &ToolContext,
+    terminal: &Terminal,
+    patience: Duration,
+) -> Duration {
     let clock = &context.services.clock;
     let started = clock.elapsed();
     tokio::select! {
@@ -26,7 +36,16 @@ pub(crate) async fn wait_and_read(
         () = terminal.until_ended() => {}
         () = clock.sleep(patience) => {}
     }
-    let elapsed = clock.elapsed().saturating_sub(started);
+    clock.elapsed().saturating_sub(started)
+}
+
+/// What a terminal has to say now.
+pub(super) fn read(
+    context: &ToolContext,
+    terminal: &Terminal,
+    elapsed: Duration,
+    max_tokens: Option<u64>,
+) -> String {
     let status = terminal.status();
     let bytes = terminal.take_output().into_bytes();
     if status.is_some() {

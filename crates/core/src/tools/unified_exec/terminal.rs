@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use codex_exec::{Capture, Captured, ExitStatus, Keep};
 use futures::StreamExt;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ports::{Clock, RunningProcess};
@@ -39,8 +39,7 @@ impl Terminal {
         command: Vec<String>,
         tty: bool,
         call_id: &str,
-        process: RunningProcess,
-        item: CommandItem,
+        started: Started,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         let (tell_end, ended) = watch::channel(None);
@@ -55,11 +54,17 @@ impl Terminal {
             input,
             stop: CancellationToken::new(),
         });
+        let Started {
+            process,
+            item,
+            denied,
+        } = started;
         let watcher = Watcher {
             terminal: Arc::clone(&terminal),
             process,
             item,
             clock,
+            denied,
         };
         tokio::spawn(async move {
             let status = watcher.run(typed).await;
@@ -99,11 +104,30 @@ impl Terminal {
     }
 }
 
+/// A command that was just started.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) process: RunningProcess,
+    pub(crate) item: CommandItem,
+    /// Who wants to know if the sandbox seems to have stopped it.
+    pub(crate) denied: Option<oneshot::Sender<Denial>>,
+}
+
+/// A command that its sandbox seems to have stopped, for whoever may run it again. Its item is still
+/// open.
+#[derive(Debug)]
+pub(crate) struct Denial {
+    pub(crate) item: CommandItem,
+    pub(crate) end: CommandEnd,
+}
+
 struct Watcher {
     terminal: Arc<Terminal>,
     process: RunningProcess,
     item: CommandItem,
     clock: Arc<dyn Clock>,
+    /// Who wants to know of a denial, as long as they do.
+    denied: Option<oneshot::Sender<Denial>>,
 }
 
 impl Watcher {
@@ -153,14 +177,27 @@ impl Watcher {
         let text = String::from_utf8_lossy(&all.take().into_bytes()).into_owned();
         let exit_code = status.map_or(-1, ExitStatus::code);
         let duration = self.clock.elapsed().saturating_sub(started);
-        self.item.end(CommandEnd {
+        let looks_denied = matches!(status, Some(ExitStatus::Code(_)))
+            && codex_sandbox::looks_denied(exit_code, text.as_bytes());
+        let end = CommandEnd {
             stdout: text.clone(),
             stderr: String::new(),
             formatted: text.clone(),
             aggregated: text,
             exit_code,
             duration,
-        });
+        };
+        let denial = Denial {
+            item: self.item,
+            end,
+        };
+        let unheard = match self.denied.filter(|_| looks_denied) {
+            Some(denied) => denied.send(denial).err(),
+            None => Some(denial),
+        };
+        if let Some(Denial { item, end }) = unheard {
+            item.end(end);
+        }
         status.unwrap_or(ExitStatus::Signal(9))
     }
 }

@@ -1,0 +1,160 @@
+//! `skills/list` and `skills/config/write`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    SkillDependencies, SkillErrorInfo, SkillInterface, SkillMetadata, SkillScope,
+    SkillToolDependency, SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry,
+    SkillsListParams, SkillsListResponse,
+};
+use codex_protocol as v1;
+use codex_skills::{Rule, Selector, Skills};
+
+use super::blocking;
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::server::Server;
+
+pub(super) async fn list(
+    server: &Server,
+    params: SkillsListParams,
+    reply: Responder<method::SkillsList>,
+) {
+    let further = match further_roots(&params) {
+        Ok(further) => further,
+        Err(failure) => return reply.refuse(failure),
+    };
+    let host = Arc::clone(server.host());
+    let listed = blocking(move || {
+        let library = host.skills();
+        if params.force_reload {
+            library.forget();
+        }
+        let mut cwds = params.cwds;
+        if cwds.is_empty() {
+            cwds.push(host.working_folder().display().to_string());
+        }
+        let entry = |cwd: String| {
+            let none = Vec::new();
+            let roots = further.get(&cwd).unwrap_or(&none);
+            let skills = library.skills(Path::new(&cwd), roots);
+            entry(cwd, &skills)
+        };
+        Ok(SkillsListResponse {
+            data: cwds.into_iter().map(entry).collect(),
+        })
+    });
+    reply.reply(listed.await);
+}
+
+/// The further roots of each folder.
+fn further_roots(params: &SkillsListParams) -> Result<HashMap<String, Vec<PathBuf>>, Failure> {
+    let mut further: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    for of_folder in params.per_cwd_extra_user_roots.iter().flatten() {
+        let roots = further.entry(of_folder.cwd.clone()).or_default();
+        for root in &of_folder.extra_user_roots {
+            let path = Path::new(root);
+            if !path.is_absolute() {
+                let message = format!(
+                    "skills/list perCwdExtraUserRoots extraUserRoots paths must be absolute: {root}"
+                );
+                return Err(Failure::invalid(message));
+            }
+            roots.push(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+        }
+    }
+    Ok(further)
+}
+
+pub(super) async fn config_write(
+    server: &Server,
+    params: SkillsConfigWriteParams,
+    reply: Responder<method::SkillsConfigWrite>,
+) {
+    let name = params.name.filter(|name| !name.trim().is_empty());
+    let selector = match (params.path, name) {
+        (Some(path), None) if Path::new(&path.0).is_absolute() => {
+            Selector::Path(PathBuf::from(path.0))
+        }
+        (Some(path), None) => {
+            let message = format!("the path of a skill must be absolute: {}", path.0);
+            return reply.refuse(Failure::invalid(message));
+        }
+        (None, Some(name)) => Selector::Name(name.trim().to_owned()),
+        _ => {
+            let message = "skills/config/write requires exactly one of path or name";
+            return reply.refuse(Failure::over_limit(message));
+        }
+    };
+    let enabled = params.enabled;
+    let host = Arc::clone(server.host());
+    let written = blocking(move || {
+        let written = host.switch_skill(&Rule { selector, enabled });
+        host.skills().forget();
+        written.map_err(Failure::internal)
+    });
+    reply.reply(written.await.map(|()| SkillsConfigWriteResponse {
+        effective_enabled: enabled,
+    }));
+}
+
+fn entry(cwd: String, skills: &Skills) -> SkillsListEntry {
+    let error = |error: &v1::SkillErrorInfo| SkillErrorInfo {
+        path: error.path.clone(),
+        message: error.message.clone(),
+    };
+    SkillsListEntry {
+        cwd,
+        skills: skills
+            .all
+            .iter()
+            .map(|skill| metadata(&skill.metadata))
+            .collect(),
+        errors: skills.errors.iter().map(error).collect(),
+    }
+}
+
+fn metadata(skill: &v1::SkillMetadata) -> SkillMetadata {
+    SkillMetadata {
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        short_description: skill.short_description.clone(),
+        interface: skill.interface.clone().map(interface),
+        dependencies: skill.dependencies.clone().map(|needed| SkillDependencies {
+            tools: needed.tools.into_iter().map(dependency).collect(),
+        }),
+        path: skill.path.clone(),
+        scope: match skill.scope {
+            v1::SkillScope::User => SkillScope::User,
+            v1::SkillScope::Repo => SkillScope::Repo,
+            v1::SkillScope::System => SkillScope::System,
+            v1::SkillScope::Admin => SkillScope::Admin,
+        },
+        enabled: skill.enabled,
+    }
+}
+
+fn interface(interface: v1::SkillInterface) -> SkillInterface {
+    SkillInterface {
+        display_name: interface.display_name,
+        short_description: interface.short_description,
+        icon_small: interface.icon_small,
+        icon_large: interface.icon_large,
+        brand_color: interface.brand_color,
+        default_prompt: interface.default_prompt,
+    }
+}
+
+fn dependency(dependency: v1::SkillToolDependency) -> SkillToolDependency {
+    SkillToolDependency {
+        kind: dependency.r#type,
+        value: dependency.value,
+        description: dependency.description,
+        transport: dependency.transport,
+        command: dependency.command,
+        url: dependency.url,
+    }
+}

@@ -1,0 +1,60 @@
+//! Starting a review in a loaded thread.
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ReviewStartResponse, ThreadItem, Turn, TurnItemsView, TurnStatus, UserInput,
+};
+use codex_core::review_hint;
+use codex_protocol::{Op, ReviewRequest, ReviewTarget, Submission};
+
+use super::Actor;
+use crate::connection::Responder;
+use crate::failure::Failure;
+
+impl Actor {
+    pub(super) async fn review(
+        &mut self,
+        target: ReviewTarget,
+        reply: Responder<method::ReviewStart>,
+    ) {
+        if let Err(error) = self.thread.claim() {
+            return reply.refuse(Failure::invalid(error.to_string()));
+        }
+        let mut review_request = ReviewRequest {
+            target,
+            user_facing_hint: None,
+        };
+        let hint = review_hint(&review_request);
+        review_request.user_facing_hint = Some(hint.clone());
+        let id = uuid::Uuid::now_v7().to_string();
+        let submission = Submission {
+            id: id.clone(),
+            op: Op::Review { review_request },
+            trace: None,
+        };
+        if let Err(closed) = self.thread.submit_as(submission).await {
+            return reply.refuse(Failure::internal(closed.to_string()));
+        }
+        self.turn.get_or_insert_with(|| id.clone());
+        let said = ThreadItem::UserMessage {
+            id: id.clone(),
+            content: vec![UserInput::Text {
+                text: hint,
+                text_elements: Vec::new(),
+            }],
+        };
+        reply.accept(&ReviewStartResponse {
+            turn: Turn {
+                id,
+                items: vec![said],
+                status: TurnStatus::InProgress,
+                error: None,
+                started_at: None,
+                completed_at: None,
+                duration_ms: None,
+                items_view: Some(TurnItemsView::Full),
+            },
+            review_thread_id: self.thread.id().to_string(),
+        });
+    }
+}

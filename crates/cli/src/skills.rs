@@ -1,0 +1,155 @@
+//! Skills of this machine: where the configuration of a folder says they are, and switching them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use codex_config::schema::SkillRule;
+use codex_config::{
+    Config, ConfigEdit, EditRequest, Environment, KeyPath, LayerSource, LayerStack, LoadRequest,
+    Overrides, RequestParams, TrustLevel, edit_user_config,
+};
+use codex_protocol::SkillScope;
+use codex_skills::{Library, Root, Rule, Selector, Sources, install_bundled};
+
+use crate::wiring;
+
+/// The skills as the configuration with these flags has them.
+pub(crate) fn library(flags: Overrides) -> Arc<Library> {
+    Library::new(move |cwd| sources(cwd, &flags).map_err(|error| format!("{error:#}")))
+}
+
+fn sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<Sources> {
+    let env = wiring::config_environment()?;
+    let stack = LayerStack::load(&env, Some(cwd), flags)?;
+    let params = RequestParams::default();
+    let request = LoadRequest {
+        env: &env,
+        cwd: Some(cwd),
+        flags,
+        params: &params,
+        host_features: &BTreeMap::new(),
+    };
+    let config = Config::from_stack(&stack, request)?;
+    let bundled = config.tools.bundled_skills;
+    if let Err(error) = install_bundled(&system_root(&env), bundled) {
+        tracing::warn!("the bundled skills are not there: {error}");
+    }
+    Ok(Sources {
+        roots: roots(&stack, &env, bundled),
+        rules: config.tools.skill_rules.iter().filter_map(rule).collect(),
+    })
+}
+
+fn system_root(env: &Environment) -> PathBuf {
+    env.codex_home.join("skills/.system")
+}
+
+/// The roots, the nearest first.
+fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<Root> {
+    let trusted = stack.trust() == Some(TrustLevel::Trusted);
+    let root = |path: PathBuf, scope| Root {
+        path,
+        scope,
+        trusted: trusted || scope != SkillScope::Repo,
+    };
+    let mut roots = Vec::new();
+    for layer in stack.layers().iter().rev() {
+        match &layer.source {
+            LayerSource::Project { folder } => {
+                roots.push(root(folder.join("skills"), SkillScope::Repo));
+            }
+            LayerSource::User { .. } => {
+                roots.push(root(env.codex_home.join("skills"), SkillScope::User));
+                if let Some(home) = &env.user_home {
+                    roots.push(root(home.join(".agents/skills"), SkillScope::User));
+                }
+                if bundled {
+                    roots.push(root(system_root(env), SkillScope::System));
+                }
+            }
+            LayerSource::System { file } => {
+                let folder = file.parent().unwrap_or(file);
+                roots.push(root(folder.join("skills"), SkillScope::Admin));
+            }
+            _ => {}
+        }
+    }
+    let folders = stack.project().map(|project| project.folders());
+    for folder in folders.into_iter().flatten() {
+        roots.push(root(folder.join(".agents/skills"), SkillScope::Repo));
+    }
+    roots
+}
+
+/// A rule that names no skill, or two, says nothing.
+fn rule(rule: &SkillRule) -> Option<Rule> {
+    let name = rule.name.as_ref().map(|name| name.trim());
+    let selector = match (&rule.path, name) {
+        (Some(path), None) => Selector::Path(path.clone()),
+        (None, Some(name)) if !name.is_empty() => Selector::Name(name.to_owned()),
+        _ => {
+            tracing::warn!("a rule of `skills.config` needs either a path or a name");
+            return None;
+        }
+    };
+    Some(Rule {
+        selector,
+        enabled: rule.enabled,
+    })
+}
+
+/// Writes into the user's file that a skill is off; one that is on needs no word there.
+pub(crate) fn switch(rule: &Rule, flags: &Overrides) -> anyhow::Result<()> {
+    let env = wiring::config_environment()?;
+    let stack = LayerStack::load(&env, None, flags)?;
+    let user = stack.user().map(|layer| &layer.table);
+    let written = user
+        .and_then(|table| table.get("skills")?.get("config")?.as_array())
+        .cloned()
+        .unwrap_or_default();
+    let mut entries: Vec<_> = written
+        .into_iter()
+        .filter(|entry| !is_about(entry, &rule.selector))
+        .collect();
+    if !rule.enabled {
+        let mut entry = toml::Table::new();
+        match &rule.selector {
+            Selector::Path(path) => {
+                let path = path.to_str().context("the path is no text")?;
+                entry.insert("path".to_owned(), path.into());
+            }
+            Selector::Name(name) => {
+                entry.insert("name".to_owned(), name.as_str().into());
+            }
+        }
+        entry.insert("enabled".to_owned(), false.into());
+        entries.push(entry.into());
+    }
+    let path = KeyPath::from_segments(["skills", "config"]).context("the key of the rules")?;
+    let edit = ConfigEdit::set(path, entries);
+    edit_user_config(EditRequest {
+        env: &env,
+        flags,
+        host_features: &BTreeMap::new(),
+        file: None,
+        expected_version: None,
+        edits: &[edit],
+    })?;
+    Ok(())
+}
+
+fn is_about(entry: &toml::Value, selector: &Selector) -> bool {
+    match selector {
+        Selector::Name(name) => entry.get("name").and_then(|own| own.as_str()) == Some(name),
+        Selector::Path(path) => entry
+            .get("path")
+            .and_then(|own| own.as_str())
+            .is_some_and(|own| {
+                let real = |path: &Path| path.canonicalize().ok();
+                let own = Path::new(own);
+                own == path || real(own).is_some_and(|own| real(path) == Some(own))
+            }),
+    }
+}

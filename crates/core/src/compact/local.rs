@@ -1,0 +1,136 @@
+//! Compaction on this side: the model writes a summary.
+
+use codex_model_client::Encoded;
+use codex_protocol::{CodexErrorInfo, ResponseItem};
+use futures::StreamExt;
+
+use super::{Compaction, Phase};
+use crate::context::summary::{COMPACT_PROMPT, compacted_history, user_texts};
+use crate::context::user_message;
+use crate::ports::{ModelError, ModelEvent, ModelRequest};
+use crate::turn::{self, Halt, Turn};
+
+impl Turn<'_> {
+    pub(super) async fn compact_locally(
+        &mut self,
+        phase: Phase,
+        id: &str,
+    ) -> Result<Compaction, Halt> {
+        let message = self.summary(phase, id).await?;
+        let texts = user_texts(&self.conversation.history);
+        let items = compacted_history(&texts, &message);
+        Ok(Compaction { items, message })
+    }
+
+    /// Lets the model write a summary. When even that is too much the oldest items go.
+    async fn summary(&mut self, phase: Phase, id: &str) -> Result<String, Halt> {
+        let images = self.scope.settings.model.images;
+        let mut input = self.conversation.history.prompt(images);
+        let prompt = self.scope.services.config.compact_prompt.as_deref();
+        let wish = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
+        let entry = crate::history::Entry::of(wish);
+        input.extend(entry.map(|entry| entry.input));
+        let most = self.scope.services.config.stream_max_retries;
+        let mut repeats = 0;
+        loop {
+            let error = match self.summary_attempt(phase, id, input.clone()).await {
+                Ok(text) => return Ok(text),
+                Err(Halt::Stopped) => return Err(Halt::Stopped),
+                Err(Halt::Failed(error)) => error,
+            };
+            let overflow = error.info == CodexErrorInfo::ContextWindowExceeded;
+            if overflow && drop_oldest(&mut input) {
+                repeats = 0;
+                continue;
+            }
+            let clock = self.scope.services.clock.as_ref();
+            let delay = crate::turn::retry_delay(&error, repeats + 1, clock);
+            let Some(delay) = delay.filter(|_| !overflow && repeats < most) else {
+                return Err(Halt::Failed(error));
+            };
+            repeats += 1;
+            self.wait_to_retry(repeats, most, error, delay).await?;
+        }
+    }
+
+    async fn summary_attempt(
+        &mut self,
+        phase: Phase,
+        id: &str,
+        input: Vec<Encoded<ResponseItem>>,
+    ) -> Result<String, Halt> {
+        let request = ModelRequest {
+            input,
+            tools: crate::tools::no_tools(),
+            parallel_tool_calls: false,
+            ..self.request_to_compact(phase, id)
+        };
+        let stop = &self.scope.stop;
+        let mut stream = tokio::select! {
+            biased;
+            () = stop.stopped() => return Err(Halt::Stopped),
+            opened = self.scope.services.model.stream(request) => opened.map_err(Halt::Failed)?,
+        };
+        let mut text = String::new();
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = stop.stopped() => return Err(Halt::Stopped),
+                event = stream.next() => event,
+            };
+            match event
+                .unwrap_or_else(|| Err(ModelError::cut_off()))
+                .map_err(Halt::Failed)?
+            {
+                ModelEvent::ItemDone(ResponseItem::Message { role, content, .. })
+                    if role == "assistant" =>
+                {
+                    text = turn::assistant_text(&content);
+                }
+                ModelEvent::Completed { usage, .. } => {
+                    if let Some(usage) = usage {
+                        let window = self.scope.settings.model.effective_window();
+                        self.conversation.usage.add(usage, window);
+                    }
+                    self.voice.say(self.conversation.usage.event());
+                    return Ok(text);
+                }
+                ModelEvent::RateLimits(limits) => {
+                    self.conversation.usage.limit(limits);
+                    self.voice.say(self.conversation.usage.event());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Drops the oldest item and, if it is half of a call, the other half. False if too little is left.
+fn drop_oldest(input: &mut Vec<Encoded<ResponseItem>>) -> bool {
+    if input.len() <= 2 {
+        return false;
+    }
+    let oldest = input.remove(0);
+    let link = |item: &Encoded<ResponseItem>| call_id(item).map(str::to_owned);
+    if let Some(id) = link(&oldest)
+        && let Some(other) = input
+            .iter()
+            .position(|item| link(item).as_ref() == Some(&id))
+    {
+        input.remove(other);
+    }
+    true
+}
+
+fn call_id(item: &ResponseItem) -> Option<&str> {
+    match item {
+        ResponseItem::FunctionCall { call_id, .. }
+        | ResponseItem::FunctionCallOutput { call_id, .. }
+        | ResponseItem::CustomToolCall { call_id, .. }
+        | ResponseItem::CustomToolCallOutput { call_id, .. } => Some(call_id),
+        ResponseItem::LocalShellCall { call_id, .. }
+        | ResponseItem::ToolSearchCall { call_id, .. }
+        | ResponseItem::ToolSearchOutput { call_id, .. } => call_id.as_deref(),
+        _ => None,
+    }
+}

@@ -1,0 +1,193 @@
+//! Compaction: something shorter takes the place of the history.
+//!
+//! Where the provider can do it, it is asked to; elsewhere the model writes a summary. The history is
+//! replaced in one step when that is there, so that a compaction that fails or is stopped changes
+//! nothing.
+
+mod local;
+mod remote;
+
+use codex_protocol::{
+    Compacted, ContextCompactionItem, EventMsg, ResponseItem, TurnItem, WarningEvent,
+};
+use codex_rollout::LineKind;
+
+use crate::context::{self, summary};
+use crate::conversation::Conversation;
+use crate::history::Kind;
+use crate::ports::ModelRequest;
+use crate::session::Session;
+use crate::turn::{self, Completed, Halt, Turn, TurnScope, Voice};
+
+/// When a turn compacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The context is told anew after the summary.
+    BeforeTurn,
+    /// The context is put in front of the last thing a person said.
+    MidTurn,
+}
+
+impl Session {
+    /// Compacts as a task of its own.
+    pub(crate) async fn compact(&mut self, id: String) {
+        let settings = self.turn_settings(&id, None);
+        self.start(crate::session::TaskKind::Compact, settings, run_compaction)
+            .await;
+    }
+}
+
+async fn run_compaction(scope: TurnScope, mut conversation: Conversation) -> Conversation {
+    let voice = scope.voice();
+    let guard = turn::TurnGuard::start(&scope);
+    let mut turn = Turn {
+        scope: &scope,
+        voice: &voice,
+        conversation: &mut conversation,
+    };
+    let ended = turn
+        .compact(Phase::BeforeTurn)
+        .await
+        .map(|()| Completed::default());
+    turn::finish(&scope, &mut conversation, guard, ended).await;
+    conversation
+}
+
+/// Says that a compaction started, and that it is over if it is.
+struct CompactionItem<'a> {
+    voice: &'a Voice,
+    item: TurnItem,
+}
+
+impl<'a> CompactionItem<'a> {
+    fn start(voice: &'a Voice, id: String) -> Self {
+        let item = TurnItem::ContextCompaction(ContextCompactionItem { id });
+        voice.item_started(item.clone());
+        Self { voice, item }
+    }
+
+    fn id(&self) -> &str {
+        self.item.id().unwrap_or_default()
+    }
+}
+
+impl Drop for CompactionItem<'_> {
+    fn drop(&mut self) {
+        self.voice.item_completed(self.item.clone(), false);
+    }
+}
+
+impl Turn<'_> {
+    /// Compacts if the context has grown to the limit.
+    pub(crate) async fn compact_if_full(&mut self, phase: Phase) -> Result<(), Halt> {
+        let Some(limit) = self.scope.settings.model.compact_at() else {
+            return Ok(());
+        };
+        if self.context_tokens() < limit {
+            return Ok(());
+        }
+        self.compact(phase).await
+    }
+
+    /// How many tokens the next request has, as far as is known.
+    fn context_tokens(&self) -> i64 {
+        let (history, usage) = (&self.conversation.history, &self.conversation.usage);
+        let past = if usage.reasoning_included {
+            0
+        } else {
+            history.past_reasoning_tokens()
+        };
+        let estimated = history.tokens_since_model() + past;
+        usage
+            .last_total()
+            .saturating_add(i64::try_from(estimated).unwrap_or(i64::MAX))
+    }
+
+    pub(crate) async fn compact(&mut self, phase: Phase) -> Result<(), Halt> {
+        let item = CompactionItem::start(self.voice, self.scope.services.ids.item());
+        let Compaction { mut items, message } = match self.scope.services.model.compacts() {
+            true => self.compact_remotely(phase, item.id()).await?,
+            false => self.compact_locally(phase, item.id()).await?,
+        };
+        // From here on nothing fails and nothing waits.
+        self.conversation.told = None;
+        if phase == Phase::MidTurn {
+            let at = place_of_context(&items);
+            items.splice(at..at, context::initial(&self.scope.settings, None));
+            self.conversation.told = Some(context::told(&self.scope.settings));
+        }
+        self.replace_history(items, message, item.id());
+        drop(item);
+        let message = "Long threads and repeated compaction make the model less accurate. Start a \
+                       new thread when you can."
+            .to_owned();
+        self.voice.say(EventMsg::Warning(WarningEvent { message }));
+        Ok(())
+    }
+
+    /// The request that carries the conversation as it is. Before a turn with a model that takes in
+    /// less, the model of the turn before is asked, which can read all of it.
+    fn request_to_compact(&mut self, phase: Phase, id: &str) -> ModelRequest {
+        let request = ModelRequest {
+            output_schema: None,
+            ..self.request(Some(id))
+        };
+        let previous = self.conversation.previous_model.as_deref();
+        let own = &self.scope.settings.model;
+        let previous =
+            previous.filter(|previous| phase == Phase::BeforeTurn && *previous != own.slug);
+        let larger = previous
+            .map(|previous| self.scope.services.model.info(previous))
+            .filter(|previous| previous.effective_window() > own.effective_window());
+        match larger {
+            Some(model) => ModelRequest { model, ..request },
+            None => request,
+        }
+    }
+
+    fn replace_history(&mut self, mut items: Vec<ResponseItem>, message: String, id: &str) {
+        if let Some(observer) = self.scope.services.emitter.observer() {
+            let images = self.scope.settings.model.images;
+            let before = self.conversation.history.prompt(images);
+            observer.compacted(self.voice.turn(), id, before, &items);
+        }
+        let old = self.conversation.history.entries();
+        let ghosts = old.iter().filter(|entry| entry.kind == Kind::Ghost);
+        items.extend(ghosts.map(|entry| entry.item().clone()));
+        self.conversation.history.replace(items.iter().cloned());
+        let emitter = &self.scope.services.emitter;
+        let replacement_history = Some(items);
+        emitter.log(
+            LineKind::Compacted,
+            &Compacted {
+                message,
+                replacement_history,
+            },
+        );
+        if let Some(told) = &self.conversation.told {
+            emitter.log(LineKind::TurnContext, told);
+        }
+        let window = self.scope.settings.model.effective_window();
+        let instructions = &self.scope.settings.instructions;
+        self.conversation.estimate(instructions, window);
+        self.voice.say(self.conversation.usage.event());
+    }
+}
+
+/// What takes the place of the history.
+#[derive(Debug)]
+struct Compaction {
+    items: Vec<ResponseItem>,
+    /// What the log says besides: the summary, if it is readable.
+    message: String,
+}
+
+/// Where the context belongs when it is told in the middle of a turn: before the last thing a person
+/// said, or else before what stands for all of it.
+fn place_of_context(items: &[ResponseItem]) -> usize {
+    let last = |wanted: &dyn Fn(&ResponseItem) -> bool| items.iter().rposition(wanted);
+    last(&summary::is_said)
+        .or_else(|| last(&summary::is_summary_item))
+        .or_else(|| last(&|item| matches!(item, ResponseItem::Compaction { .. })))
+        .unwrap_or(items.len())
+}

@@ -1,0 +1,23 @@
+//! What the model is told about the skills that it may use by itself.
+
+use std::fmt::Write;
+
+use crate::turn::TurnSettings;
+
+/// How to go about skills.
+const RULES: &str = include_str!("../../prompts/skills.md").trim_ascii_end();
+
+/// The section; none if there are no skills.
+pub(super) fn text(turn: &TurnSettings) -> Option<String> {
+    let skills = turn.skills.get()?;
+    let mut lines = String::new();
+    for skill in skills.enabled().filter(|skill| skill.is_implicit) {
+        let metadata = &skill.metadata;
+        let path = metadata.path.replace('\\', "/");
+        let (name, description) = (&metadata.name, &metadata.description);
+        let _ = writeln!(lines, "- {name}: {description} (file: {path})");
+    }
+    (!lines.is_empty()).then(|| {
+        format!("<skills_instructions>\n# Skills\n\n{lines}\n{RULES}\n</skills_instructions>")
+    })
+}

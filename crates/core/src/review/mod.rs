@@ -1,0 +1,154 @@
+//! Reviews: somebody else looks at the code, with instructions and a history of their own.
+//!
+//! The reviewer is a turn inside the review's task. It has the thread's settings but asks nobody,
+//! and it speaks through the thread's emitter, which passes on what people should see of it. What
+//! it found becomes part of the thread's own history, what it read does not.
+
+mod findings;
+mod target;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use codex_protocol::{
+    AgentMessageContent, AgentMessageItem, CodexErrorInfo, ContentItem, EventMsg,
+    ExitedReviewModeEvent, ResponseItem, ReviewOutput, ReviewRequest, ReviewTarget, TurnItem,
+    UserInput,
+};
+use futures::FutureExt;
+
+use crate::context::user_message;
+use crate::conversation::Conversation;
+use crate::git::Git;
+use crate::ports::{ModelError, Retry};
+use crate::session::Services;
+use crate::turn::{self, Completed, Halt, Turn, TurnScope, TurnSettings};
+
+pub use findings::{review_hint, review_text};
+
+/// The instructions of the reviewer.
+pub(crate) const RUBRIC: &str = include_str!("../../prompts/review.md").trim_ascii_end();
+/// The id of the message that tells the result.
+const RESULT_ID: &str = "review_rollout_assistant";
+/// What the model reads of a review that did not end.
+const BROKEN_OFF: &str =
+    "Review was interrupted. Please re-run /review and wait for it to complete.";
+
+/// What a reviewer works with.
+#[derive(Debug)]
+pub(crate) struct Reviewer {
+    pub(crate) services: Arc<Services>,
+    pub(crate) settings: Arc<TurnSettings>,
+}
+
+/// Carries a review out and hands the thread's conversation back.
+pub(crate) async fn run(
+    scope: TurnScope,
+    mut conversation: Conversation,
+    reviewer: Reviewer,
+    request: ReviewRequest,
+) -> Conversation {
+    let voice = scope.voice();
+    let hint = Some(review_hint(&request));
+    voice.say(EventMsg::EnteredReviewMode(ReviewRequest {
+        user_facing_hint: hint,
+        ..request.clone()
+    }));
+    let guard = turn::TurnGuard::start(&scope);
+    crate::repository::materialise(&scope.services);
+    let looked = AssertUnwindSafe(look(&scope, &reviewer, &request.target)).catch_unwind();
+    let ended = looked.await.unwrap_or_else(|_| Err(turn::panicked()));
+    reviewer.services.terminals.stop_all().await;
+    let (output, ended) = match ended {
+        Ok(output) => (Some(output), Ok(Completed::default())),
+        Err(halt) => (None, Err(halt)),
+    };
+    tell(&scope, &mut conversation, output);
+    turn::finish(&scope, &mut conversation, guard, ended).await;
+    conversation
+}
+
+/// Lets the reviewer look and answers what it found.
+async fn look(
+    scope: &TurnScope,
+    reviewer: &Reviewer,
+    target: &ReviewTarget,
+) -> Result<ReviewOutput, Halt> {
+    let git = Git::new(&scope.services, &scope.settings.cwd);
+    let prompt = tokio::select! {
+        biased;
+        () = scope.stop.stopped() => return Err(Halt::Stopped),
+        prompt = target::prompt(target, &git) => prompt.map_err(not_reviewable)?,
+    };
+    let scope = TurnScope {
+        settings: Arc::clone(&reviewer.settings),
+        services: Arc::clone(&reviewer.services),
+        inbox: Arc::default(),
+        ..scope.clone()
+    };
+    let turn = Turn {
+        scope: &scope,
+        voice: &scope.voice(),
+        conversation: &mut Conversation::default(),
+    };
+    let input = UserInput::Text {
+        text: prompt,
+        text_elements: Vec::new(),
+    };
+    let completed = turn.run(vec![input]).await?;
+    let answer = completed.last_agent_message.unwrap_or_default();
+    Ok(findings::parse(&answer))
+}
+
+fn not_reviewable(reason: String) -> Halt {
+    Halt::Failed(ModelError {
+        message: format!("The review cannot start: {reason}"),
+        info: CodexErrorInfo::BadRequest,
+        retry: Retry::Never,
+        http_status: None,
+        invalid_image: false,
+    })
+}
+
+/// Tells people and the model what came of it.
+fn tell(scope: &TurnScope, conversation: &mut Conversation, output: Option<ReviewOutput>) {
+    let voice = scope.voice();
+    let text = review_text(output.as_ref());
+    let (results, said) = match &output {
+        Some(_) => (text.clone(), text),
+        None => ("None.".to_owned(), BROKEN_OFF.to_owned()),
+    };
+    voice.say(EventMsg::ExitedReviewMode(ExitedReviewModeEvent {
+        review_output: output,
+    }));
+    let recorder = turn::recorder(scope);
+    conversation.record(action(&results), &recorder);
+    let item = TurnItem::AgentMessage(AgentMessageItem {
+        id: RESULT_ID.to_owned(),
+        content: vec![AgentMessageContent::Text { text: said.clone() }],
+        phase: None,
+        memory_citation: None,
+    });
+    voice.item_started(item.clone());
+    voice.item_completed(item, false);
+    conversation.record(answer(said), &recorder);
+}
+
+/// What tells the model that a person had code reviewed.
+fn action(results: &str) -> ResponseItem {
+    user_message([format!(
+        "<user_action>\n<context>The user had the code reviewed by a separate reviewer, whose results \
+         follow. The user may ask you to act on some of them.</context>\n<action>review</action>\n\
+         <results>\n{results}\n</results>\n</user_action>"
+    )])
+}
+
+fn answer(text: String) -> ResponseItem {
+    ResponseItem::Message {
+        role: "assistant".to_owned(),
+        content: vec![ContentItem::OutputText { text }],
+        end_turn: None,
+        phase: None,
+        id: Some(RESULT_ID.to_owned()),
+    }
+}

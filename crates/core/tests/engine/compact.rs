@@ -1,0 +1,267 @@
+//! Compaction: when, how, and that it never loses what it must not.
+
+use codex_core::{ModelEvent, Retry};
+use codex_protocol::*;
+
+use crate::support::*;
+
+/// A thread that compacts at this many tokens, with one turn behind it.
+async fn one_turn(limit: i64, tokens: i64) -> Driver {
+    let mut driver = Driver::with(|config| {
+        config.auto_compact_limit = Some(limit);
+        config.stream_max_retries = 1;
+    })
+    .await;
+    driver.model.push(Reply::Events(says_at("one", tokens)));
+    driver.say("say one").await;
+    driver.turn_over().await;
+    driver.seen.clear();
+    driver
+}
+
+async fn turn(driver: &mut Driver, text: &str) -> Event {
+    driver.say(text).await;
+    let over = driver.turn_over().await;
+    driver.assert_ends();
+    over
+}
+
+/// What the model is sent when nothing happens but one more turn.
+async fn next_input(driver: &mut Driver) -> serde_json::Value {
+    driver.model.push(Reply::Events(says("next", &[])));
+    turn(driver, "next?").await;
+    driver.model.inputs().pop().unwrap()
+}
+
+#[tokio::test]
+async fn a_full_context_is_compacted_before_the_next_turn() {
+    let mut driver = one_turn(5_000, 6_000).await;
+    driver.model.push(Reply::Events(says_at("summary", 100)));
+    driver.model.push(Reply::Events(says("two", &[])));
+    turn(&mut driver, "say two").await;
+    assert_eq!(driver.count("context_compacted"), 1);
+    let requests = driver.model.inputs();
+    assert_eq!(requests.len(), 3);
+    let said = texts(&requests[2], "user");
+    assert_eq!(said[0], "say one");
+    assert!(said[1].ends_with("\nsummary"), "{said:?}");
+    assert!(said[2].starts_with("<environment_context>"));
+    assert_eq!(said[3], "say two");
+    assert_eq!(texts(&requests[2], "assistant"), [""; 0]);
+    assert!(driver.model.sent()[1].tools.is_empty());
+}
+
+#[tokio::test]
+async fn a_context_that_fills_during_a_turn_is_compacted_and_the_turn_goes_on() {
+    let mut driver = one_turn(5_000, 100).await;
+    driver.model.push(Reply::Events(vec![
+        Ok(ModelEvent::ItemDone(plan_call("c1"))),
+        Ok(completed_at("full", 6_000)),
+    ]));
+    driver.model.push(Reply::Events(says_at("summary", 100)));
+    driver.model.push(Reply::Events(says("done", &[])));
+    let over = turn(&mut driver, "go on").await;
+    let EventMsg::TurnComplete(complete) = over.msg else {
+        panic!("{over:?}")
+    };
+    assert_eq!(complete.last_agent_message.as_deref(), Some("done"));
+    let last = driver.model.inputs().pop().unwrap();
+    let said = texts(&last, "user");
+    assert_eq!(said[0], "say one");
+    assert!(said[1].starts_with("<environment_context>"), "{said:?}");
+    assert_eq!(said[2], "go on");
+    assert!(said[3].ends_with("\nsummary"));
+    assert!(outputs(&last).is_empty(), "calls are in the summary");
+    // What is stored is the same.
+    let before = next_input(&mut driver).await;
+    let path = driver.thread.rollout_path().unwrap().to_owned();
+    driver.manager.close(driver.thread.id()).await;
+    let started = driver.manager.resume(&path, config(&driver.home)).unwrap();
+    (driver.thread, driver.events) = (started.thread, started.events);
+    driver.seen.clear();
+    let after = next_input(&mut driver).await;
+    let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());
+    assert_eq!(after[..before.len()], before[..]);
+}
+
+/// Nothing of the conversation is lost when no summary comes.
+async fn fails(replies: Vec<Reply>, stop: bool) {
+    let mut driver = one_turn(1_000_000, 100).await;
+    for reply in replies {
+        driver.model.push(reply);
+    }
+    driver.submit(Op::Compact).await;
+    if stop {
+        driver.model.wait_for_request(2).await;
+        driver.submit(Op::Interrupt).await;
+    }
+    driver.turn_over().await;
+    driver.assert_ends();
+    assert_eq!(driver.count("error"), usize::from(!stop));
+    let next = next_input(&mut driver).await;
+    assert_eq!(texts(&next, "assistant"), ["one"]);
+    let said = texts(&next, "user");
+    assert_eq!(said[1], "say one");
+    assert_eq!(said.last().unwrap(), "next?");
+    driver.thread.flush().await.unwrap();
+    assert!(!driver.lines().contains(&"compacted".to_owned()));
+}
+
+#[tokio::test]
+async fn a_compaction_that_fails_leaves_everything_as_it_was() {
+    fails(vec![Reply::Refused(fatal("no such model"))], false).await;
+    let broken = || Reply::Events(vec![Err(broken(Retry::Soon))]);
+    fails(vec![broken(), broken()], false).await;
+    let mut halfway = starts("summ", &["su"]);
+    halfway.push(Err(fatal("gone")));
+    fails(vec![Reply::Events(halfway)], false).await;
+}
+
+#[tokio::test]
+async fn a_compaction_that_is_stopped_leaves_everything_as_it_was() {
+    fails(vec![Reply::Silence], true).await;
+    fails(vec![Reply::Stall(starts("summ", &["su"]))], true).await;
+}
+
+#[tokio::test]
+async fn a_turn_whose_compaction_fails_keeps_what_was_said() {
+    let mut driver = one_turn(5_000, 6_000).await;
+    driver.model.push(Reply::Refused(fatal("gone")));
+    turn(&mut driver, "say two").await;
+    assert_eq!(driver.count("error"), 1);
+    driver.model.push(Reply::Events(says_at("summary", 100)));
+    let next = next_input(&mut driver).await;
+    let said = texts(&next, "user");
+    assert!(said.contains(&"say two".to_owned()), "{said:?}");
+}
+
+#[tokio::test]
+async fn a_conversation_too_long_to_summarise_loses_its_oldest_items_in_the_request_only() {
+    let mut driver = one_turn(1_000_000, 100).await;
+    let full = || {
+        let mut error = fatal("too long");
+        error.info = CodexErrorInfo::ContextWindowExceeded;
+        Reply::Refused(error)
+    };
+    driver.model.push(full());
+    driver.model.push(full());
+    driver.model.push(Reply::Events(says_at("summary", 100)));
+    driver.submit(Op::Compact).await;
+    driver.turn_over().await;
+    driver.assert_ends();
+    let lengths: Vec<usize> = driver
+        .model
+        .sent()
+        .iter()
+        .map(|sent| sent.input.len())
+        .collect();
+    assert_eq!(lengths, [3, 5, 4, 3]);
+    let next = next_input(&mut driver).await;
+    assert_eq!(texts(&next, "user")[0], "say one");
+}
+
+#[tokio::test]
+async fn a_smaller_model_gets_a_summary_by_the_larger_one() {
+    let mut driver = one_turn(100_000, 20_000).await;
+    driver
+        .submit(Op::OverrideTurnContext(Box::new(OverrideTurnContext {
+            model: Some("small-model".to_owned()),
+            ..OverrideTurnContext::default()
+        })))
+        .await;
+    driver.model.push(Reply::Events(says_at("summary", 100)));
+    driver.model.push(Reply::Events(says("two", &[])));
+    turn(&mut driver, "say two").await;
+    let sent = driver.model.sent();
+    let models: Vec<&str> = sent.iter().map(|sent| sent.model.slug.as_str()).collect();
+    assert_eq!(models, ["mock-model", "mock-model", "small-model"]);
+}
+
+#[tokio::test]
+async fn images_are_not_stored_again() {
+    let mut driver = one_turn(1_000_000, 100).await;
+    driver.model.push(Reply::Events(says("two", &[])));
+    let image_url = format!("data:image/png;base64,{}", "A".repeat(1_000));
+    let image = UserInput::Image { image_url };
+    driver
+        .submit(Op::UserInput(UserInputOp {
+            items: vec![image, text_input("what is it?")],
+            ..UserInputOp::default()
+        }))
+        .await;
+    driver.turn_over().await;
+    for _ in 0..3 {
+        driver.model.push(Reply::Events(says_at("summary", 100)));
+        driver.submit(Op::Compact).await;
+        driver.turn_over().await;
+    }
+    driver.thread.flush().await.unwrap();
+    let path = driver.thread.rollout_path().unwrap();
+    let file = std::fs::read_to_string(path).unwrap();
+    let lines = file.lines().filter(|line| line.contains("response_item"));
+    assert_eq!(lines.filter(|line| line.contains("AAAA")).count(), 1);
+    let compacted = file.lines().filter(|line| line.contains("\"compacted\""));
+    assert_eq!(compacted.filter(|line| line.contains("AAAA")).count(), 0);
+    let next = next_input(&mut driver).await;
+    let said = texts(&next, "user");
+    assert!(said.iter().any(|text| text.contains("An image stood here")));
+    assert!(said.iter().any(|text| text.contains("what is it?")));
+}
+
+fn compaction_item() -> ResponseItem {
+    ResponseItem::Compaction {
+        encrypted_content: "secret".to_owned(),
+    }
+}
+
+fn user(text: &str) -> ResponseItem {
+    ResponseItem::Message {
+        role: "user".to_owned(),
+        content: vec![ContentItem::InputText {
+            text: text.to_owned(),
+        }],
+        end_turn: None,
+        phase: None,
+        id: None,
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_can_compacts_itself() {
+    let mut driver = one_turn(1_000_000, 100).await;
+    let context = user("<environment_context>\n</environment_context>");
+    let kept = vec![context, user("say one"), compaction_item()];
+    driver.model.push_compaction(Ok(kept));
+    driver.submit(Op::Compact).await;
+    driver.turn_over().await;
+    driver.assert_ends();
+    assert_eq!(driver.count("context_compacted"), 1);
+    let next = next_input(&mut driver).await;
+    let kinds: Vec<&str> = next
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["message", "compaction", "message", "message", "message"]
+    );
+    assert_eq!(texts(&next, "user")[0], "say one");
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_to_compact_changes_nothing() {
+    let mut driver = one_turn(1_000_000, 100).await;
+    driver.model.push_compaction(Err(fatal("gone")));
+    driver.submit(Op::Compact).await;
+    let error = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
+    let EventMsg::Error(error) = error.msg else {
+        panic!("{error:?}")
+    };
+    assert_eq!(error.message, "Error running remote compact task: gone");
+    driver.turn_over().await;
+    driver.assert_ends();
+    let next = next_input(&mut driver).await;
+    assert_eq!(texts(&next, "assistant"), ["one"]);
+}

@@ -1,0 +1,235 @@
+//! What a person typed, over all threads: a file of JSON lines under the home folder, for recalling it.
+//! It is no transcript.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use codex_protocol::{HistoryEntry, ThreadId};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+const FILE: &str = "history.jsonl";
+
+/// How often, and how far apart, a lock that somebody else holds is tried.
+const LOCK_TRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    session_id: String,
+    ts: u64,
+    text: String,
+}
+
+/// Which file it is, and how many entries it has; zeros if it is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageHistoryState {
+    /// The identity of the file: it changes when the file is another one.
+    pub log_id: u64,
+    /// How many entries it has.
+    pub entry_count: usize,
+}
+
+/// Adds an entry. If the file grows beyond `max_bytes`, the oldest entries go until a fifth is free.
+///
+/// Waits up to a second for other processes.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn add_message(
+    home: &Path,
+    thread: &ThreadId,
+    text: &str,
+    at: Timestamp,
+    max_bytes: Option<u64>,
+) -> io::Result<()> {
+    let line = Line {
+        session_id: thread.to_string(),
+        ts: u64::try_from(at.as_second()).unwrap_or(0),
+        text: text.to_owned(),
+    };
+    let mut line = serde_json::to_vec(&line)?;
+    line.push(b'\n');
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    for_owner_only(&mut options);
+    let mut file = options.open(home.join(FILE))?;
+    close_to_others(&file)?;
+    lock(&file, File::try_lock)?;
+    file.write_all(&line)?;
+    match max_bytes {
+        Some(most) if file.metadata()?.len() > most => shorten(&mut file, most),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn for_owner_only(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.mode(0o600);
+}
+
+/// Also a file that others made.
+#[cfg(unix)]
+fn close_to_others(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    match file.metadata()?.permissions().mode() & 0o777 {
+        0o600 => Ok(()),
+        _ => file.set_permissions(std::fs::Permissions::from_mode(0o600)),
+    }
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn for_owner_only(_: &mut OpenOptions) {}
+
+fn lock(file: &File, try_lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<()> {
+    for _ in 0..LOCK_TRIES {
+        match try_lock(file) {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::WouldBlock,
+        "another process holds the message history",
+    ))
+}
+
+/// Drops the oldest lines; the newest one always stays.
+fn shorten(file: &mut File, most: u64) -> io::Result<()> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut text)?;
+    let wanted = usize::try_from(most / 5 * 4).unwrap_or(usize::MAX);
+    let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let starts = ends
+        .map(|(end, _)| end + 1)
+        .filter(|start| *start < text.len());
+    let mut kept = 0;
+    for start in starts {
+        if text.len() - kept <= wanted {
+            break;
+        }
+        kept = start;
+    }
+    // Opened for appending: what is written after the file is emptied is all there is.
+    file.set_len(0)?;
+    file.write_all(&text[kept..])
+}
+
+/// Which file it is now.
+#[must_use]
+pub fn message_history(home: &Path) -> MessageHistoryState {
+    let Ok(file) = File::open(home.join(FILE)) else {
+        return MessageHistoryState::default();
+    };
+    let log_id = identity(&file);
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    let mut entry_count = 0;
+    while let Ok(chunk) = reader.fill_buf()
+        && !chunk.is_empty()
+    {
+        entry_count += chunk.iter().filter(|byte| **byte == b'\n').count();
+        let length = chunk.len();
+        reader.consume(length);
+    }
+    MessageHistoryState {
+        log_id,
+        entry_count,
+    }
+}
+
+/// The entry at `offset`, counted from the oldest, if the file is still the one of that id; any file is
+/// for the id 0.
+#[must_use]
+pub fn message_at(home: &Path, log_id: u64, offset: usize) -> Option<HistoryEntry> {
+    let file = File::open(home.join(FILE)).ok()?;
+    if log_id != 0 && identity(&file) != log_id {
+        return None;
+    }
+    lock(&file, File::try_lock_shared).ok()?;
+    let line = BufReader::new(file).lines().nth(offset)?.ok()?;
+    let line: Line = serde_json::from_str(&line).ok()?;
+    Some(HistoryEntry {
+        conversation_id: line.session_id,
+        ts: line.ts,
+        text: line.text,
+    })
+}
+
+#[cfg(unix)]
+fn identity(file: &File) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().map_or(0, |metadata| metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(file: &File) -> u64 {
+    let created = file.metadata().and_then(|metadata| metadata.created());
+    let since = created.map(|at| at.duration_since(std::time::SystemTime::UNIX_EPOCH));
+    since.map_or(0, |since| since.map_or(0, |since| since.as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(home: &Path, text: &str, max_bytes: Option<u64>) {
+        let thread = ThreadId("t".to_owned());
+        add_message(home, &thread, text, Timestamp::UNIX_EPOCH, max_bytes).unwrap();
+    }
+
+    #[test]
+    fn entries_are_found_by_their_number_in_the_same_file_only() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        assert_eq!(message_history(home), MessageHistoryState::default());
+        assert_eq!(message_at(home, 0, 0), None);
+        add(home, "one\ntwo", None);
+        add(home, "three", None);
+        let state = message_history(home);
+        assert_eq!(state.entry_count, 2);
+        let text = |id, offset| message_at(home, id, offset).map(|entry| entry.text);
+        assert_eq!(text(state.log_id, 0).as_deref(), Some("one\ntwo"));
+        assert_eq!(text(0, 1).as_deref(), Some("three"));
+        assert_eq!(text(state.log_id, 2), None);
+        assert_eq!(text(state.log_id + 1, 0), None);
+    }
+
+    #[test]
+    fn the_oldest_entries_make_room() {
+        let home = tempfile::tempdir().unwrap();
+        for number in 0..20 {
+            add(home.path(), &format!("message {number:02}"), Some(500));
+        }
+        let length = std::fs::metadata(home.path().join(FILE)).unwrap().len();
+        assert!(length <= 500, "{length}");
+        let count = message_history(home.path()).entry_count;
+        let last = message_at(home.path(), 0, count - 1).unwrap();
+        assert_eq!(last.text, "message 19");
+        add(home.path(), &"x".repeat(1_000), Some(500));
+        assert_eq!(
+            message_history(home.path()).entry_count,
+            1,
+            "the newest stays"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_reads_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        add(home.path(), "secret", None);
+        let metadata = std::fs::metadata(home.path().join(FILE)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    }
+}
