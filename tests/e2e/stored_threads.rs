@@ -278,3 +278,59 @@ async fn turns_that_were_reported_complete_survive_a_crash() {
     }
     server.finish().await.unwrap();
 }
+
+/// Rollouts in the format of other versions: old and new ones, forks, damaged ones.
+#[tokio::test]
+async fn rollouts_of_other_versions_are_listed_read_and_resumed() {
+    let model = model().await;
+    let home = home(&model);
+    let folder = home.path().join("sessions/2026/03/01");
+    fs::create_dir_all(&folder).unwrap();
+    for file in fs::read_dir(crate::repository().join("tests/rollouts")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
+    // Its preview, and of each turn its state and how many items it has.
+    let expected: [(&str, &[(&str, usize)]); 6] = [
+        ("cut off", &[("interrupted", 1)]),
+        (
+            "run it",
+            &[("completed", 3), ("completed", 1), ("completed", 2)],
+        ),
+        ("plain one", &[("completed", 2), ("completed", 2)]),
+        ("odd one", &[("completed", 2)]),
+        ("old one", &[("completed", 2), ("completed", 2)]),
+        ("plain one", &[("completed", 2), ("completed", 2)]),
+    ];
+    let mut server = server(home.path()).await;
+    let page = call(&mut server, "thread/list", json!({})).await;
+    let threads = page["data"].as_array().unwrap();
+    assert_eq!(threads.len(), expected.len());
+    let shape = |thread: &Value| -> Vec<(String, usize)> {
+        let turns = thread["turns"].as_array().unwrap();
+        let state = |turn: &Value| turn["status"].as_str().unwrap().to_owned();
+        let items = |turn: &Value| turn["items"].as_array().unwrap().len();
+        turns
+            .iter()
+            .map(|turn| (state(turn), items(turn)))
+            .collect()
+    };
+    for (thread, (preview, turns)) in threads.iter().zip(expected) {
+        assert_eq!(thread["preview"], preview);
+        let turns: Vec<_> = turns
+            .iter()
+            .map(|(state, items)| ((*state).to_owned(), *items))
+            .collect();
+        let read = json!({ "threadId": thread["id"], "includeTurns": true });
+        let read = call(&mut server, "thread/read", read).await;
+        assert_eq!(shape(&read["thread"]), turns, "{preview}");
+        let id = thread["id"].as_str().unwrap();
+        let resumed = call(&mut server, "thread/resume", json!({ "threadId": id })).await;
+        assert_eq!(shape(&resumed["thread"]), turns, "{preview}");
+        turn(&mut server, id, "and on").await;
+        let read = json!({ "threadId": id, "includeTurns": true });
+        let read = call(&mut server, "thread/read", read).await;
+        assert_eq!(shape(&read["thread"]).len(), turns.len() + 1, "{preview}");
+    }
+    server.finish().await.unwrap();
+}

@@ -265,7 +265,10 @@ impl Database {
 
     /// Every folder that a thread lies in.
     pub(crate) fn folders(&self) -> rusqlite::Result<Vec<String>> {
-        let sql = "SELECT DISTINCT folder FROM threads";
+        // From one to the next, where DISTINCT would look at every thread.
+        let sql = "WITH RECURSIVE f (folder) AS (SELECT min(folder) FROM threads UNION ALL \
+             SELECT (SELECT min(folder) FROM threads t WHERE t.folder > f.folder) FROM f \
+             WHERE f.folder IS NOT NULL) SELECT folder FROM f WHERE folder IS NOT NULL";
         let mut statement = self.connection.prepare(sql)?;
         let rows = statement.query_map([], |row| row.get(0))?;
         rows.collect()

@@ -81,13 +81,14 @@ impl Digest<'_> {
     }
 
     fn user_message(&mut self, message: UserMessage<'_>) {
-        let text = preview_of(&message.message);
         let images = message.images.as_ref().map_or(0, Vec::len) + message.local_images.len();
+        let Some(shown) = preview_of(&message.message, images) else {
+            return;
+        };
         match &self.facts.preview {
-            None if !text.is_empty() => self.facts.preview = Some(text.to_owned()),
-            None if images > 0 => self.facts.preview = Some(IMAGE.to_owned()),
-            Some(_) if !text.is_empty() => self.facts.title = Some(text.to_owned()),
-            _ => {}
+            None => self.facts.preview = Some(shown.to_owned()),
+            Some(_) if shown != IMAGE => self.facts.title = Some(shown.to_owned()),
+            Some(_) => {}
         }
     }
 
@@ -103,11 +104,13 @@ impl Digest<'_> {
     }
 }
 
-/// What is shown of a message.
+/// What is shown of a message that has so many images; none if there is nothing to show.
 #[must_use]
-pub fn preview_of(message: &str) -> &str {
+pub fn preview_of(message: &str, images: usize) -> Option<&str> {
     let text = message.split_once(REQUEST_HEADING);
-    text.map_or(message, |(_, request)| request).trim()
+    let text = text.map_or(message, |(_, request)| request).trim();
+    let image = (images > 0).then_some(IMAGE);
+    if text.is_empty() { image } else { Some(text) }
 }
 
 #[derive(Deserialize)]

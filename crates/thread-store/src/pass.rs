@@ -17,35 +17,22 @@ const NEWEST: usize = 3;
 /// A pass that is under way.
 pub(crate) struct Pass {
     pub(crate) began: Instant,
-    /// What is to be done, the next one last.
-    folders: Vec<String>,
+    /// What is to be done, the next one last; none before it was looked for.
+    folders: Option<Vec<String>>,
     current: Option<FolderWork>,
     /// No thread in use that was created at this time or later is unknown.
     floor: i64,
 }
 
 impl Pass {
-    pub(crate) fn begin(home: &Path, database: &Database) -> rusqlite::Result<Self> {
-        let days = day_folders(home);
-        let mut folders: Vec<String> = days
-            .iter()
-            .map(|folder| folder.to_string_lossy().into_owned())
-            .collect();
-        folders.insert(NEWEST.min(folders.len()), ARCHIVED.to_owned());
-        let there: HashSet<&String> = folders.iter().collect();
-        let gone: Vec<String> = database
-            .folders()?
-            .into_iter()
-            .filter(|folder| !there.contains(folder))
-            .collect();
-        folders.extend(gone);
-        folders.reverse();
-        Ok(Self {
+    /// A pass that has yet to look what there is.
+    pub(crate) fn new() -> Self {
+        Self {
             began: Instant::now(),
-            folders,
+            folders: None,
             current: None,
             floor: i64::MAX,
-        })
+        }
     }
 
     /// Works until the pass is over, which it answers, or out of time.
@@ -55,12 +42,16 @@ impl Pass {
         database: &Database,
         deadline: Instant,
     ) -> rusqlite::Result<bool> {
+        let mut folders = match self.folders.take() {
+            Some(folders) => folders,
+            None => folders_of(home, database)?,
+        };
         // Many folders are unchanged: one transaction for those that are not.
-        database.atomically(|| {
+        let outcome = database.atomically(|| {
             loop {
                 let mut work = match self.current.take() {
                     Some(work) => work,
-                    None => match self.folders.pop() {
+                    None => match folders.pop() {
                         Some(folder) => FolderWork::start(home, database, &folder)?,
                         None => return Ok(true),
                     },
@@ -76,12 +67,30 @@ impl Pass {
                     return Ok(false);
                 }
             }
-        })
+        });
+        self.folders = Some(folders);
+        outcome
     }
 
     pub(crate) fn floor(&self) -> i64 {
         self.floor
     }
+}
+
+/// Every folder to look at, the next one last. Those that are gone come at the end.
+fn folders_of(home: &Path, database: &Database) -> rusqlite::Result<Vec<String>> {
+    let days = day_folders(home);
+    let names = days
+        .iter()
+        .map(|folder| folder.to_string_lossy().into_owned());
+    let mut folders: Vec<String> = names.collect();
+    folders.insert(NEWEST.min(folders.len()), ARCHIVED.to_owned());
+    let there: HashSet<&String> = folders.iter().collect();
+    let mut gone = database.folders()?;
+    gone.retain(|folder| !there.contains(folder));
+    folders.extend(gone);
+    folders.reverse();
+    Ok(folders)
 }
 
 /// Threads in older folders than this one were created before this time, wherever on earth.

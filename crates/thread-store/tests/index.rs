@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use codex_protocol::{GitInfo, SessionSource, ThreadId};
-use codex_thread_store::{Cursor, FILE_NAME, Kinds, Query, SortKey, Store, ThreadRecord, said};
+use codex_thread_store::{
+    Cursor, FILE_NAME, IndexState, Kinds, Query, SortKey, Store, ThreadRecord, inspect, said,
+};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -162,6 +164,27 @@ async fn what_others_write_shows_at_once() {
     assert_eq!(home.store.get(&new).await.unwrap(), None);
     let (newest, _) = home.thread(3, "/w", "newest");
     assert_eq!(home.ids(&query()).await, [newest, old]);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_forgotten() {
+    let home = Home::new();
+    let (_, path) = home.thread(1, "/w", "gone");
+    home.thread(50, "/w", "there");
+    home.store.settle().await.unwrap();
+    let known = || match inspect(home.path()).index {
+        IndexState::Read {
+            threads,
+            behind,
+            gone,
+        } => (threads, behind.len(), gone.len()),
+        state => panic!("{state:?}"),
+    };
+    assert_eq!(known(), (2, 0, 0));
+    fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    assert_eq!(known(), (2, 0, 1));
+    Store::new(home.path()).settle().await.unwrap();
+    assert_eq!(known(), (1, 0, 0));
 }
 
 #[tokio::test]

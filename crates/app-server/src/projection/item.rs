@@ -83,6 +83,12 @@ pub(super) fn told_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     content
 }
 
+/// What is shown of a message, if there is anything to show.
+pub(crate) fn preview_of_message(message: &v1::UserMessageEvent) -> Option<&str> {
+    let images = message.images.as_ref().map_or(0, Vec::len) + message.local_images.len();
+    codex_thread_store::preview_of(&message.message, images)
+}
+
 /// An item that the engine knows as one.
 pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
     Some(match item {

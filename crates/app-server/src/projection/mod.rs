@@ -12,7 +12,7 @@ mod shell_words;
 mod turn_error;
 
 pub(crate) use fold::{Fold, Listener, Moment};
-pub(crate) use item::engine_input;
+pub(crate) use item::{engine_input, preview_of_message};
 pub(crate) use policy::{
     engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,
     wire_source,

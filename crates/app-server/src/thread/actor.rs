@@ -17,7 +17,7 @@ use super::questions::Pending;
 use super::status::Activity;
 use super::{Command, Facts, Subscribers, ThreadHandle};
 use crate::connection::{Connection, Responder, encode};
-use crate::projection::{Fold, Listener};
+use crate::projection::{Fold, Listener, preview_of_message};
 use crate::server::Server;
 
 /// A loaded thread.
@@ -129,7 +129,8 @@ impl Actor {
         if let EventMsg::UserMessage(message) = &event.msg
             && self.facts.preview.is_empty()
         {
-            self.facts.preview = message.message.trim().to_owned();
+            let shown = preview_of_message(message).unwrap_or_default();
+            shown.clone_into(&mut self.facts.preview);
         }
         let now = Timestamp::now().as_millisecond();
         let told = self.fold.apply(&event.id, now, &event.msg);

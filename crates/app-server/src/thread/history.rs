@@ -5,12 +5,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use codex_app_server_protocol::v2::Turn;
-use codex_protocol::{
-    EventMsg, ReasoningEffort, RolloutItem, SessionMeta, TurnContext, UserMessageEvent,
-};
+use codex_protocol::{EventMsg, ReasoningEffort, RolloutItem, SessionMeta, TurnContext};
 use codex_rollout::{LoadError, ScannedLine, scan};
 
-use crate::projection::{Fold, Listener, Moment};
+use crate::projection::{Fold, Listener, Moment, preview_of_message};
 
 /// A stored thread.
 #[derive(Debug)]
@@ -84,8 +82,10 @@ impl Reader {
         match line.item {
             RolloutItem::SessionMeta(meta) => drop(self.meta.get_or_insert(*meta)),
             item => {
-                if let RolloutItem::EventMsg(EventMsg::UserMessage(message)) = &item {
-                    self.preview.get_or_insert_with(|| preview_of(message));
+                if let RolloutItem::EventMsg(EventMsg::UserMessage(message)) = &item
+                    && self.preview.is_none()
+                {
+                    self.preview = preview_of_message(message).map(str::to_owned);
                 }
                 self.fold.apply_stored(Moment::Text(&line.timestamp), &item);
             }
@@ -113,11 +113,6 @@ impl Reader {
             _ => None,
         }
     }
-}
-
-/// What a list of threads shows of one.
-fn preview_of(message: &UserMessageEvent) -> String {
-    message.message.trim().to_owned()
 }
 
 /// Whether the events of a kind make turns or items. The others are many.
