@@ -1,12 +1,12 @@
 //! What is known about models: a built-in list, and what a server adds to it.
 //!
-//! The instructions of a model are not here: the built-in entries leave them to the engine. Fetching
-//! the list and keeping it in a file are up to the caller; [`ModelsCache`] is the content of such a
-//! file.
+//! The instructions of a model are not here: the built-in entries leave them to the engine.
+//! [`ModelStore`] asks for the list and keeps it in a file.
 
 mod bundled;
 mod cache;
 mod model_info;
+mod store;
 
 pub use cache::ModelsCache;
 pub use model_info::ApplyPatchToolType;
@@ -21,6 +21,11 @@ pub use model_info::TruncationMode;
 pub use model_info::TruncationPolicy;
 pub use model_info::Visibility;
 pub use model_info::WebSearchToolType;
+pub use store::AvailableModels;
+pub use store::ModelStore;
+
+use serde::Deserialize;
+use serde_json::Value;
 
 /// The models that are known.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,6 +120,13 @@ impl ModelCatalog {
             .filter(begins)
             .max_by_key(|model| model.slug.len())
     }
+}
+
+/// An entry of a list, unless a newer server has given it a form that is not known here.
+pub(crate) fn readable(entry: Value) -> Option<ModelInfo> {
+    ModelInfo::deserialize(&entry)
+        .inspect_err(|error| tracing::warn!(%error, "skipping a model that cannot be read"))
+        .ok()
 }
 
 fn without_namespace(name: &str) -> Option<&str> {

@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
@@ -24,8 +25,8 @@ use crate::error::ModelError;
 /// How connections are made.
 #[derive(Clone, Default)]
 pub struct HttpSettings {
-    /// Certificates to trust beside the system's, as a PEM bundle.
-    pub extra_roots: Option<Vec<u8>>,
+    /// A file with certificates to trust beside the system's, as a PEM bundle.
+    pub extra_roots: Option<PathBuf>,
     /// The proxies to go through.
     pub proxies: ProxySettings,
 }
@@ -62,11 +63,18 @@ impl ProxySettings {
     fn list(&self) -> Result<Vec<Proxy>, reqwest::Error> {
         let http = self.http.as_ref().map(Proxy::http);
         let https = self.https.as_ref().map(Proxy::https);
-        let except = || self.except.as_deref().and_then(NoProxy::from_string);
+        let except = match &self.except {
+            Some(hosts) => format!("{LOOPBACK},{hosts}"),
+            None => LOOPBACK.to_owned(),
+        };
+        let except = || NoProxy::from_string(&except);
         let proxies = [http, https].into_iter().flatten();
         proxies.map(|proxy| Ok(proxy?.no_proxy(except()))).collect()
     }
 }
+
+/// What listens on this machine only. A proxy cannot reach it.
+const LOOPBACK: &str = "localhost,127.0.0.1,::1";
 
 /// The connections of a process.
 pub struct HttpPool {
@@ -86,7 +94,10 @@ impl HttpPool {
     }
 
     /// The client for a URL.
-    pub(crate) fn client(&self, url: &str) -> Result<&Client, ModelError> {
+    ///
+    /// # Errors
+    /// Connections cannot be set up: a file of certificates or a proxy is not usable.
+    pub fn client(&self, url: &str) -> Result<&Client, ModelError> {
         let (slot, secure) = match is_plain(url) {
             true => (&self.plain, false),
             false => (&self.secure, true),
@@ -138,14 +149,15 @@ impl HttpPool {
             tracing::warn!(%error, "cannot load some of the system's certificates");
         }
         roots.add_parsable_certificates(system.certs);
-        for certificate in CertificateDer::pem_slice_iter(self.extra_roots()) {
-            roots.add(certificate?)?;
+        if let Some(path) = &self.settings.extra_roots {
+            let place = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
+            let bundle = std::fs::read(path).map_err(|error| place(&error))?;
+            for certificate in CertificateDer::pem_slice_iter(&bundle) {
+                let certificate = certificate.map_err(|error| place(&error))?;
+                roots.add(certificate).map_err(|error| place(&error))?;
+            }
         }
         Ok(roots)
-    }
-
-    fn extra_roots(&self) -> &[u8] {
-        self.settings.extra_roots.as_deref().unwrap_or_default()
     }
 }
 
@@ -190,15 +202,20 @@ mod tests {
 
     #[test]
     fn plain_urls_load_no_certificates() {
-        let pool = HttpPool::new(HttpSettings {
-            extra_roots: Some(
-                b"-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----\n".to_vec(),
-            ),
-            ..HttpSettings::default()
-        });
-        assert!(pool.client("HTTP://localhost:1/v1").is_ok());
-        let error = pool.client("https://localhost:1/v1").unwrap_err();
-        assert!(error.to_string().starts_with("cannot set up connections: "));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = "-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----\n";
+        std::fs::write(file.path(), text).unwrap();
+        let missing = PathBuf::from("/no/such/bundle.pem");
+        for path in [file.path().to_owned(), missing] {
+            let start = format!("cannot set up connections: {}: ", path.display());
+            let pool = HttpPool::new(HttpSettings {
+                extra_roots: Some(path),
+                ..HttpSettings::default()
+            });
+            assert!(pool.client("HTTP://localhost:1/v1").is_ok());
+            let error = pool.client("https://localhost:1/v1").unwrap_err();
+            assert!(error.to_string().starts_with(&start), "{error}");
+        }
     }
 
     #[test]

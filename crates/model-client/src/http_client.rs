@@ -16,7 +16,7 @@ use reqwest::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::catalog::ModelInfo;
+use crate::catalog::readable;
 use crate::chat;
 use crate::client::ModelClient;
 use crate::client::ModelList;
@@ -244,13 +244,6 @@ struct CompactReply {
 #[derive(Deserialize)]
 struct ModelsReply {
     models: Vec<Value>,
-}
-
-/// An entry of the list, unless a newer server has given it a form that is not known here.
-fn readable(entry: Value) -> Option<ModelInfo> {
-    ModelInfo::deserialize(&entry)
-        .inspect_err(|error| tracing::warn!(%error, "skipping a model that cannot be read"))
-        .ok()
 }
 
 fn unencodable(error: serde_json::Error) -> ModelError {

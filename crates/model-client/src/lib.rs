@@ -1,8 +1,8 @@
 //! Layer: capability. Talks to a model: providers, requests, the event stream, retries, errors.
 //!
 //! It owns everything between a prompt and typed stream events, for the Responses API and for Chat
-//! Completions. It knows neither sessions nor tools, reads no configuration, no file and no
-//! environment variable: all that comes in as values.
+//! Completions. It knows neither sessions nor tools, reads no configuration and no environment
+//! variable: all that comes in as values. The one file that it reads and writes keeps the list of models.
 //!
 //! [`ModelClient`] is what the engine uses, [`HttpModelClient`] what gives it in earnest.
 

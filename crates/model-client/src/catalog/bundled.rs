@@ -9,6 +9,7 @@ use super::ApplyPatchToolType;
 use super::InstructionsVariables;
 use super::ModelInfo;
 use super::ModelMessages;
+use super::ModelUpgrade;
 use super::ReasoningLevel;
 use super::ShellType;
 use super::TruncationPolicy;
@@ -69,6 +70,10 @@ struct Row {
     plain_shell: bool,
     /// Whether its tone can be chosen.
     has_personalities: bool,
+    /// The model to move on to.
+    upgrade: Option<&'static str>,
+    /// What it is good for.
+    description: &'static str,
 }
 
 const fn row(slug: &'static str, priority: i32, visibility: Visibility, efforts: Efforts) -> Row {
@@ -83,8 +88,14 @@ const fn row(slug: &'static str, priority: i32, visibility: Visibility, efforts:
         sight: Sight::Images,
         plain_shell: false,
         has_personalities: false,
+        upgrade: None,
+        description: "",
     }
 }
+
+/// Where the newest generation is moved on to, and the one before.
+const NEWEST: Option<&str> = Some("gpt-5.4");
+const NEWEST_FOR_CODE: Option<&str> = Some("gpt-5.3-codex");
 
 #[rustfmt::skip]
 const ROWS: [Row; 13] = {
@@ -92,19 +103,19 @@ const ROWS: [Row; 13] = {
     use Lengths::*;
     use Visibility::*;
     [
-        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, has_personalities: true, ..row("gpt-5.3-codex", 0, List, LowToXhigh) },
-        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, has_personalities: true, ..row("gpt-5.4", 0, List, LowToXhigh) },
-        Row { parallel: true, has_personalities: true, ..row("gpt-5.2-codex", 3, List, LowToXhigh) },
-        row("gpt-5.1-codex-max", 4, List, LowToXhigh),
-        row("gpt-5.1-codex", 5, Hide, LowToHigh),
-        Row { lengths: LowByDefault, parallel: true, truncation: BYTES, ..row("gpt-5.2", 6, List, LowToXhigh) },
-        Row { lengths: LowByDefault, parallel: true, truncation: BYTES, ..row("gpt-5.1", 7, Hide, LowToHigh) },
-        row("gpt-5-codex", 10, Hide, LowToHigh),
-        Row { lengths: Free, truncation: BYTES, plain_shell: true, ..row("gpt-5", 11, Hide, MinimalToHigh) },
-        Row { lengths: Free, truncation: BYTES, plain_shell: true, sight: Sight::Text, ..row("gpt-oss-120b", 11, Hide, LowToHigh) },
-        Row { lengths: Free, truncation: BYTES, plain_shell: true, sight: Sight::Text, ..row("gpt-oss-20b", 11, Hide, LowToHigh) },
-        row("gpt-5.1-codex-mini", 12, List, MediumAndHigh),
-        row("gpt-5-codex-mini", 13, Hide, MediumAndHigh),
+        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, upgrade: NEWEST, has_personalities: true, description: "For coding: plans and carries out long tasks.", ..row("gpt-5.3-codex", 0, List, LowToXhigh) },
+        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, has_personalities: true, description: "For everything: the broadest knowledge, strong at code.", ..row("gpt-5.4", 0, List, LowToXhigh) },
+        Row { parallel: true, upgrade: NEWEST, has_personalities: true, description: "For coding, of the generation before.", ..row("gpt-5.2-codex", 3, List, LowToXhigh) },
+        Row { upgrade: NEWEST, description: "For coding at length, of an older generation.", ..row("gpt-5.1-codex-max", 4, List, LowToXhigh) },
+        Row { upgrade: NEWEST_FOR_CODE, description: "For coding, of an older generation.", ..row("gpt-5.1-codex", 5, Hide, LowToHigh) },
+        Row { lengths: LowByDefault, parallel: true, truncation: BYTES, upgrade: NEWEST, description: "For everything, of the generation before.", ..row("gpt-5.2", 6, List, LowToXhigh) },
+        Row { lengths: LowByDefault, parallel: true, truncation: BYTES, upgrade: NEWEST_FOR_CODE, description: "For everything, of an older generation.", ..row("gpt-5.1", 7, Hide, LowToHigh) },
+        Row { upgrade: NEWEST_FOR_CODE, description: "For coding, of the first of these generations.", ..row("gpt-5-codex", 10, Hide, LowToHigh) },
+        Row { lengths: Free, truncation: BYTES, plain_shell: true, upgrade: NEWEST_FOR_CODE, description: "For everything, of the first of these generations.", ..row("gpt-5", 11, Hide, MinimalToHigh) },
+        Row { lengths: Free, truncation: BYTES, plain_shell: true, sight: Sight::Text, description: "An open model for machines of one's own.", ..row("gpt-oss-120b", 11, Hide, LowToHigh) },
+        Row { lengths: Free, truncation: BYTES, plain_shell: true, sight: Sight::Text, description: "A small open model for machines of one's own.", ..row("gpt-oss-20b", 11, Hide, LowToHigh) },
+        Row { upgrade: NEWEST, description: "For coding: small, quick and cheap.", ..row("gpt-5.1-codex-mini", 12, List, MediumAndHigh) },
+        Row { upgrade: NEWEST_FOR_CODE, description: "For coding: small, quick and cheap, of an older generation.", ..row("gpt-5-codex-mini", 13, Hide, MediumAndHigh) },
     ]
 };
 
@@ -140,7 +151,7 @@ fn model(row: &Row) -> ModelInfo {
     ModelInfo {
         slug: row.slug.to_owned(),
         display_name: row.slug.to_owned(),
-        description: None,
+        description: (!row.description.is_empty()).then(|| row.description.to_owned()),
         default_reasoning_level: Some(ReasoningEffort::Medium),
         supported_reasoning_levels: levels(row.efforts),
         shell_type: match row.plain_shell {
@@ -151,7 +162,7 @@ fn model(row: &Row) -> ModelInfo {
         supported_in_api: true,
         priority: row.priority,
         availability_nux: None,
-        upgrade: None,
+        upgrade: row.upgrade.map(|model| upgrade(row.slug, model)),
         base_instructions: None,
         model_messages: row.has_personalities.then(personalities),
         supports_reasoning_summaries: true,
@@ -184,6 +195,15 @@ fn personalities() -> ModelMessages {
             personality_friendly: Some(FRIENDLY.to_owned()),
             personality_pragmatic: Some(PRAGMATIC.to_owned()),
         }),
+    }
+}
+
+fn upgrade(from: &str, to: &str) -> ModelUpgrade {
+    ModelUpgrade {
+        model: to.to_owned(),
+        migration_markdown: format!(
+            "**{to}** does what {from} does, and does it better. {from} stays available."
+        ),
     }
 }
 

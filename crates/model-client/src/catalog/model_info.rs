@@ -138,6 +138,15 @@ impl ModelInfo {
             .min()
     }
 
+    /// Whether the choice of a personality changes what it is told.
+    pub fn takes_personality(&self) -> bool {
+        let messages = self.model_messages.as_ref();
+        let variables = messages.and_then(|messages| messages.instructions_variables.as_ref());
+        variables.is_some_and(|texts| {
+            texts.personality_friendly.is_some() && texts.personality_pragmatic.is_some()
+        })
+    }
+
     /// Whether it can be shown images.
     pub fn takes_images(&self) -> bool {
         self.input_modalities.contains(&InputModality::Image)

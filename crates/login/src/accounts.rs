@@ -1,0 +1,359 @@
+//! The login of a process: found, replaced, forgotten, and renewed in time.
+//!
+//! The store is the truth: whenever it changes, by this process or another, it is read again. Tokens of
+//! a host application are in memory only and hide what is stored until somebody logs out.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+
+use async_trait::async_trait;
+use codex_model_client::ClientIdentity;
+use codex_model_client::Clock;
+use codex_model_client::Credential;
+use codex_model_client::CredentialError;
+use codex_model_client::CredentialSource;
+use codex_model_client::HttpPool;
+use codex_model_client::Recovery;
+use codex_model_client::Secret;
+use codex_protocol::AuthMode;
+use codex_protocol::ForcedLoginMethod;
+use jiff::Timestamp;
+
+use crate::auth_file::AuthFile;
+use crate::browser::Pending;
+use crate::identity_server::Caller;
+use crate::login::Kind;
+use crate::login::Login;
+use crate::settings::LoginSettings;
+use crate::store::Stamp;
+use crate::store::Store;
+
+/// The login of a process.
+#[derive(Debug)]
+pub struct Accounts {
+    pub(crate) settings: LoginSettings,
+    pub(crate) caller: Caller,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) store: Store,
+    keeper: OnceLock<Arc<dyn TokenKeeper>>,
+    state: Mutex<State>,
+    /// Held while tokens are renewed: everybody else waits for the new ones.
+    pub(crate) renewing: tokio::sync::Mutex<()>,
+    /// The browser login that waits.
+    pub(crate) pending: Mutex<Option<Pending>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Tokens of a host application.
+    external: Option<Login>,
+    /// What was read of the store, and when it was in which state.
+    stored: Option<(Stamp, Option<Login>)>,
+    /// What is wrong with the store.
+    problem: Option<String>,
+    /// The refresh token that will never be accepted again, and why.
+    refused: Option<(Secret, String)>,
+}
+
+/// Tokens that a host application obtained.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ExternalTokens {
+    /// The token of requests.
+    pub access_token: String,
+    /// The account that it is for.
+    pub account_id: String,
+    /// The name of the plan; the token says it otherwise.
+    pub plan: Option<String>,
+}
+
+impl fmt::Debug for ExternalTokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ExternalTokens")
+            .field("account_id", &self.account_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The host application that renews its tokens.
+#[async_trait]
+pub trait TokenKeeper: Send + Sync + fmt::Debug {
+    /// Asks for new tokens in place of those of an account, which a server has refused.
+    ///
+    /// # Errors
+    /// None came; a sentence that says why.
+    async fn renew(&self, previous_account: Option<&str>) -> Result<ExternalTokens, String>;
+}
+
+/// Why somebody is not logged in or out.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginError {
+    /// It is not allowed, or not now.
+    #[error("{0}")]
+    Refused(String),
+    /// It did not work.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Accounts {
+    /// The login of a process, which nobody has looked for yet.
+    pub fn new(
+        settings: LoginSettings,
+        http: Arc<HttpPool>,
+        identity: ClientIdentity,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            store: Store::new(settings.store, &settings.home),
+            settings,
+            caller: Caller { http, identity },
+            clock,
+            keeper: OnceLock::new(),
+            state: Mutex::default(),
+            renewing: tokio::sync::Mutex::default(),
+            pending: Mutex::default(),
+        }
+    }
+
+    /// Says whom to ask for new tokens of a host application. Only the first one counts.
+    pub fn set_keeper(&self, keeper: Arc<dyn TokenKeeper>) {
+        let _ = self.keeper.set(keeper);
+    }
+
+    /// Who is logged in; a login that is not allowed does not count.
+    pub fn login(&self) -> Option<Login> {
+        let login = self.any_login();
+        login.filter(|login| login.is_allowed(&self.settings))
+    }
+
+    /// What is wrong with the stored login, for people.
+    pub fn problem(&self) -> Option<String> {
+        self.any_login();
+        self.lock().problem.clone()
+    }
+
+    /// Logs in with an API key, which is stored.
+    ///
+    /// # Errors
+    /// It is not allowed, blank, or cannot be stored.
+    pub fn log_in_with_api_key(&self, key: &str) -> Result<(), LoginError> {
+        self.refuse_beside_external()?;
+        if self.settings.forced_method == Some(ForcedLoginMethod::Chatgpt) {
+            let text = "API key login is disabled. Use ChatGPT login instead.";
+            return Err(LoginError::Refused(text.to_owned()));
+        }
+        if key.trim().is_empty() {
+            let text = "the API key must not be empty";
+            return Err(LoginError::Refused(text.to_owned()));
+        }
+        self.cancel_pending();
+        let saved = self.save(&AuthFile::with_api_key(key.into()));
+        saved.map_err(|error| LoginError::Failed(format!("failed to save api key: {error}")))
+    }
+
+    /// Logs in with the tokens of a host application, which are kept in memory only.
+    ///
+    /// # Errors
+    /// They are not allowed, or are none.
+    pub fn log_in_with_tokens(&self, tokens: &ExternalTokens) -> Result<(), LoginError> {
+        if self.settings.forced_method == Some(ForcedLoginMethod::Api) {
+            let text = "External ChatGPT auth is disabled. Use API key login instead.";
+            return Err(LoginError::Refused(text.to_owned()));
+        }
+        self.cancel_pending();
+        let id = &tokens.account_id;
+        if let Some(forced) = self.settings.forced_workspace.as_ref()
+            && forced != id
+        {
+            let text = format!("External auth must use workspace {forced}, but received \"{id}\".");
+            return Err(LoginError::Refused(text));
+        }
+        let login = external_login(tokens);
+        let failed = |error| LoginError::Failed(format!("failed to set external auth: {error}"));
+        self.lock().external = Some(login.map_err(failed)?);
+        Ok(())
+    }
+
+    /// Forgets the login. False if nobody was logged in.
+    ///
+    /// # Errors
+    /// The store cannot be emptied.
+    pub fn log_out(&self) -> Result<bool, LoginError> {
+        self.cancel_pending();
+        let external = self.lock().external.take();
+        let deleted = self.store.delete();
+        self.reload();
+        let deleted =
+            deleted.map_err(|error| LoginError::Failed(format!("logout failed: {error}")))?;
+        Ok(deleted || external.is_some())
+    }
+
+    /// Renews managed tokens now; other logins stay as they are.
+    ///
+    /// # Errors
+    /// It did not work, for now or for good.
+    pub async fn renew(&self) -> Result<(), CredentialError> {
+        match self.login().map(|login| login.kind) {
+            Some(Kind::Managed { tokens, .. }) => self.renew_managed(&tokens).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// The login with tokens that are fresh, as far as they can be had.
+    pub async fn fresh_login(&self) -> Option<Login> {
+        let login = self.login()?;
+        if !login.is_due(self.now()) || self.refusal(&login).is_some() {
+            return Some(login);
+        }
+        if let Err(error) = self.renew().await {
+            tracing::warn!(%error, "tokens that are due were not renewed");
+        }
+        self.login()
+    }
+
+    /// Why the tokens of a login will never be renewed, if that is so.
+    pub fn refusal(&self, login: &Login) -> Option<String> {
+        let Kind::Managed { tokens, .. } = &login.kind else {
+            return None;
+        };
+        self.remembered_refusal(&tokens.refresh_token)
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now().timestamp()
+    }
+
+    /// Stores a login in place of the one before.
+    pub(crate) fn save(&self, file: &AuthFile) -> io::Result<()> {
+        let saved = self.store.save(file);
+        self.reload();
+        saved
+    }
+
+    /// Reads the store again, whatever it looks like.
+    pub(crate) fn reload(&self) {
+        self.lock().stored = None;
+    }
+
+    pub(crate) fn remembered_refusal(&self, refresh_token: &Secret) -> Option<String> {
+        let state = self.lock();
+        let refused = state.refused.as_ref();
+        let refused = refused.filter(|(token, _)| token == refresh_token);
+        refused.map(|(_, why)| why.clone())
+    }
+
+    pub(crate) fn remember_refusal(&self, refresh_token: &Secret, why: &str) {
+        self.lock().refused = Some((refresh_token.clone(), why.to_owned()));
+    }
+
+    /// Only tokens of the same host application may replace its tokens.
+    pub(crate) fn refuse_beside_external(&self) -> Result<(), LoginError> {
+        if self.lock().external.is_none() {
+            return Ok(());
+        }
+        let text = "External auth is active. Use account/login/start (chatgptAuthTokens) to update it or \
+                    account/logout to clear it.";
+        Err(LoginError::Refused(text.to_owned()))
+    }
+
+    fn any_login(&self) -> Option<Login> {
+        if let Some(key) = &self.settings.api_key {
+            return Login::of_file(&AuthFile::with_api_key(key.clone()));
+        }
+        let mut state = self.lock();
+        if state.external.is_some() {
+            return state.external.clone();
+        }
+        let stamp = self.store.stamp();
+        if let Some((known, login)) = &state.stored
+            && *known == stamp
+        {
+            return login.clone();
+        }
+        let (login, problem) = match self.store.load() {
+            Ok(None) => (None, None),
+            Ok(Some(file)) => match Login::of_file(&file) {
+                Some(login) => (Some(login), None),
+                None => (None, Some("the stored login is incomplete".to_owned())),
+            },
+            Err(error) => (
+                None,
+                Some(format!("the stored login cannot be read: {error}")),
+            ),
+        };
+        if let Some(problem) = &problem {
+            tracing::warn!(%problem, "nobody is logged in");
+        }
+        state.problem = problem;
+        state.stored = Some((stamp, login.clone()));
+        login
+    }
+
+    async fn renew_external(&self, account: &str) -> Result<(), CredentialError> {
+        let missing = || "external auth refresher is not configured".to_owned();
+        let keeper = self.keeper.get().ok_or_else(missing);
+        let keeper = keeper.map_err(CredentialError::Failed)?;
+        let tokens = keeper.renew(Some(account)).await;
+        let tokens = tokens.map_err(CredentialError::Failed)?;
+        let id = &tokens.account_id;
+        if let Some(forced) = self.settings.forced_workspace.as_ref()
+            && forced != id
+        {
+            let text =
+                format!("external auth refresh returned workspace \"{id}\", expected \"{forced}\"");
+            return Err(CredentialError::Failed(text));
+        }
+        let login = external_login(&tokens);
+        let login = login.map_err(|error| CredentialError::Failed(error.to_string()))?;
+        let mut state = self.lock();
+        // Whoever logged out while the host was asked stays logged out.
+        if state.external.is_some() {
+            state.external = Some(login);
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change is a single assignment: a panic leaves nothing half-done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn external_login(tokens: &ExternalTokens) -> Result<Login, impl fmt::Display> {
+    let plan = tokens.plan.as_deref();
+    Login::external(&tokens.access_token, &tokens.account_id, plan)
+}
+
+#[async_trait]
+impl CredentialSource for Accounts {
+    async fn current(&self) -> Option<Credential> {
+        Some(self.fresh_login().await?.credential())
+    }
+
+    async fn recover(&self, step: u32) -> Result<Recovery, CredentialError> {
+        let Some(login) = self.login() else {
+            return Ok(Recovery::Exhausted);
+        };
+        match (login.mode(), step, login.kind) {
+            (_, 0, Kind::Managed { tokens, .. }) => {
+                self.reload_same_account(&tokens)?;
+                Ok(Recovery::Retry)
+            }
+            (_, 1, Kind::Managed { tokens, .. }) => {
+                self.renew_managed(&tokens).await?;
+                Ok(Recovery::Retry)
+            }
+            (AuthMode::ChatgptAuthTokens, 0, Kind::External { account_id, .. }) => {
+                self.renew_external(&account_id).await?;
+                Ok(Recovery::Retry)
+            }
+            _ => Ok(Recovery::Exhausted),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! From a code to a stored login.
+
+use crate::accounts::Accounts;
+use crate::auth_file::AuthFile;
+use crate::auth_file::Tokens;
+use crate::jwt::Claims;
+use crate::refused::detail;
+
+/// Why a code led to no login.
+#[derive(Debug)]
+pub(crate) struct ExchangeError {
+    /// Names the kind of failure on the page.
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
+
+/// Gets the tokens of a code, checks whose they are, and stores them.
+pub(crate) async fn exchange(
+    accounts: &Accounts,
+    code: &str,
+    redirect_uri: &str,
+    verifier: &str,
+) -> Result<(), ExchangeError> {
+    let tokens = tokens(accounts, code, redirect_uri, verifier).await;
+    let (tokens, claims) = tokens.map_err(|why| ExchangeError {
+        code: "token_exchange_failed",
+        message: format!("Token exchange failed: {why}"),
+    })?;
+    check_workspace(accounts, &claims).map_err(|message| ExchangeError {
+        code: "workspace_restriction",
+        message,
+    })?;
+    let file = AuthFile::with_tokens(tokens, accounts.now());
+    accounts.save(&file).map_err(|error| {
+        tracing::error!(%error, "a login could not be stored");
+        ExchangeError {
+            code: "persist_failed",
+            message: "Sign-in completed but credentials could not be saved locally.".to_owned(),
+        }
+    })
+}
+
+async fn tokens(
+    accounts: &Accounts,
+    code: &str,
+    redirect_uri: &str,
+    verifier: &str,
+) -> Result<(Tokens, Claims), String> {
+    let settings = &accounts.settings;
+    let fields = [
+        ("grant_type", "authorization_code"),
+        ("code", code),
+        ("redirect_uri", redirect_uri),
+        ("client_id", &settings.client_id),
+        ("code_verifier", verifier),
+    ];
+    let answer = accounts
+        .caller
+        .post_form(&settings.token_url(), &fields)
+        .await?;
+    let json = answer.json();
+    if !answer.is_success() {
+        let text = detail(&json, &answer.body, "unknown error");
+        let (status, reason) = (answer.status, &answer.reason);
+        return Err(format!(
+            "token endpoint returned status {status} {reason}: {text}"
+        ));
+    }
+    let text = |name: &str| {
+        let text = json[name].as_str();
+        text.ok_or_else(|| format!("the reply has no `{name}`"))
+    };
+    let id_token = text("id_token")?;
+    let claims = Claims::of(id_token).map_err(|error| error.to_string())?;
+    let tokens = Tokens {
+        id_token: id_token.into(),
+        access_token: text("access_token")?.into(),
+        refresh_token: text("refresh_token")?.into(),
+        account_id: claims.account_id.clone(),
+    };
+    Ok((tokens, claims))
+}
+
+fn check_workspace(accounts: &Accounts, claims: &Claims) -> Result<(), String> {
+    let Some(forced) = &accounts.settings.forced_workspace else {
+        return Ok(());
+    };
+    match &claims.account_id {
+        Some(id) if id == forced => Ok(()),
+        Some(_) => Err(format!("Login is restricted to workspace id {forced}.")),
+        None => Err(
+            "Login is restricted to a specific workspace, but the token did not include an \
+                     chatgpt_account_id claim."
+                .to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,63 @@
+//! The secrets of one login.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::Digest;
+use sha2::Sha256;
+
+/// What only this process knows until the end.
+pub(crate) struct Secrets {
+    /// Proves that the reply belongs to the request.
+    pub(crate) state: String,
+    /// Proves to the identity server that whoever has the code is who asked for it.
+    pub(crate) verifier: String,
+}
+
+impl Secrets {
+    pub(crate) fn new() -> Result<Self, String> {
+        Ok(Self {
+            state: random::<32>()?,
+            verifier: random::<64>()?,
+        })
+    }
+
+    /// What the identity server is told of the verifier beforehand.
+    pub(crate) fn challenge(&self) -> String {
+        URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))
+    }
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Secrets(…)")
+    }
+}
+
+fn random<const LENGTH: usize>() -> Result<String, String> {
+    let mut bytes = [0; LENGTH];
+    let provider = rustls::crypto::ring::default_provider();
+    let filled = provider.secure_random.fill(&mut bytes);
+    filled.map_err(|_| "the system gives no random numbers".to_owned())?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_differ_and_the_challenge_is_that_of_the_standard() {
+        let (one, other) = (Secrets::new().unwrap(), Secrets::new().unwrap());
+        assert!(one.state != other.state && one.verifier != other.verifier);
+        assert_eq!((one.state.len(), one.verifier.len()), (43, 86));
+        let example = Secrets {
+            state: String::new(),
+            verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned(),
+        };
+        assert_eq!(
+            example.challenge(),
+            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! Logging in with a code that is typed in on another device.
+
+use std::time::Duration;
+
+use codex_protocol::ForcedLoginMethod;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::accounts::Accounts;
+use crate::accounts::LoginError;
+use crate::browser::exchange;
+
+/// The shortest pause between two questions.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+/// The pause if the server names none.
+const USUAL_PAUSE: Duration = Duration::from_secs(5);
+
+/// A code, and where to type it in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceCode {
+    /// Where.
+    pub verification_url: String,
+    /// The code.
+    pub user_code: String,
+    device_id: String,
+    pause: Duration,
+}
+
+impl Accounts {
+    /// Asks for a code.
+    ///
+    /// # Errors
+    /// It is not allowed, or the server gives none.
+    pub async fn device_code(&self) -> Result<DeviceCode, LoginError> {
+        self.refuse_beside_external()?;
+        if self.settings.forced_method == Some(ForcedLoginMethod::Api) {
+            let text = "ChatGPT login is disabled. Use API key login instead.";
+            return Err(LoginError::Refused(text.to_owned()));
+        }
+        self.ask_for_code().await.map_err(LoginError::Failed)
+    }
+
+    async fn ask_for_code(&self) -> Result<DeviceCode, String> {
+        let issuer = &self.settings.issuer;
+        let url = format!("{issuer}/api/accounts/deviceauth/usercode");
+        let body = json!({ "client_id": self.settings.client_id });
+        let answer = self.caller.post_json(&url, &body).await?;
+        match answer.status {
+            200..300 => {}
+            404 => {
+                let text = "device code login is not enabled for this Codex server. Use the browser login \
+                            or verify the server URL.";
+                return Err(text.to_owned());
+            }
+            status => return Err(format!("device code request failed with status {status}")),
+        }
+        let reply = answer.json();
+        let text = |name: &str| reply[name].as_str().map(str::to_owned);
+        let user_code = text("user_code").or_else(|| text("usercode"));
+        let missing = || "the reply to the device code request has no code".to_owned();
+        Ok(DeviceCode {
+            verification_url: format!("{issuer}/codex/device"),
+            user_code: user_code.ok_or_else(missing)?,
+            device_id: text("device_auth_id").ok_or_else(missing)?,
+            pause: pause(&reply["interval"]),
+        })
+    }
+
+    /// Waits until the code was typed in, and logs in.
+    ///
+    /// # Errors
+    /// Nobody typed it in in time, or the login was refused.
+    pub async fn log_in_with_device(&self, code: &DeviceCode) -> Result<(), LoginError> {
+        let time = self.settings.device_time;
+        let waiting = tokio::time::timeout(time, self.wait_for_device(code)).await;
+        let minutes = time.as_secs() / 60;
+        let timed_out = || Err(format!("device auth timed out after {minutes} minutes"));
+        waiting
+            .unwrap_or_else(|_| timed_out())
+            .map_err(LoginError::Failed)
+    }
+
+    async fn wait_for_device(&self, code: &DeviceCode) -> Result<(), String> {
+        let issuer = &self.settings.issuer;
+        let url = format!("{issuer}/api/accounts/deviceauth/token");
+        let body = json!({ "device_auth_id": code.device_id, "user_code": code.user_code });
+        let reply = loop {
+            let answer = self.caller.post_json(&url, &body).await?;
+            match answer.status {
+                200..300 => break answer.json(),
+                403 | 404 => self.clock.sleep(code.pause).await,
+                status => return Err(format!("device auth failed with status {status}")),
+            }
+        };
+        let text = |name: &str| {
+            let text = reply[name].as_str();
+            text.ok_or_else(|| format!("the reply of the device login has no `{name}`"))
+        };
+        let redirect_uri = format!("{issuer}/deviceauth/callback");
+        let (code, verifier) = (text("authorization_code")?, text("code_verifier")?);
+        let exchanged = exchange(self, code, &redirect_uri, verifier).await;
+        exchanged.map_err(|error| error.message)
+    }
+}
+
+/// Seconds, as a text or a number.
+fn pause(interval: &Value) -> Duration {
+    let seconds = interval
+        .as_u64()
+        .or_else(|| interval.as_str()?.trim().parse().ok());
+    seconds.map_or(USUAL_PAUSE, |seconds| {
+        Duration::from_secs(seconds).max(MIN_PAUSE)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_texts_or_numbers_and_never_none() {
+        let check = |interval, seconds| assert_eq!(pause(&interval), Duration::from_secs(seconds));
+        check(json!("3"), 3);
+        check(json!(4), 4);
+        check(json!("0"), 1);
+        check(json!(null), 5);
+    }
+}

@@ -1,0 +1,109 @@
+//! What is read from tokens. Signatures are not verified: the claims say nothing that the server that
+//! gave the token out does not know better.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// The namespaces of the service in a token.
+const AUTH: &str = "https://api.openai.com/auth";
+const PROFILE: &str = "https://api.openai.com/profile";
+
+/// A text is no token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid ID token format")]
+pub(crate) struct NoToken;
+
+/// What a token says of its owner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Claims {
+    pub(crate) email: Option<String>,
+    /// The name of the plan as it stands there.
+    pub(crate) plan: Option<String>,
+    pub(crate) account_id: Option<String>,
+}
+
+impl Claims {
+    /// What a token says.
+    pub(crate) fn of(token: &str) -> Result<Self, NoToken> {
+        let payload = payload(token)?;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let auth = &payload[AUTH];
+        Ok(Self {
+            email: text(&payload["email"]).or_else(|| text(&payload[PROFILE]["email"])),
+            plan: text(&auth["chatgpt_plan_type"]),
+            account_id: text(&auth["chatgpt_account_id"]),
+        })
+    }
+}
+
+/// When a token expires, if it says so.
+pub(crate) fn expiry(token: &str) -> Option<Timestamp> {
+    let seconds = payload(token).ok()?["exp"].as_i64()?;
+    Timestamp::from_second(seconds).ok()
+}
+
+fn payload(token: &str) -> Result<Value, NoToken> {
+    let parts: Vec<&str> = token.split('.').collect();
+    let [header, payload, signature] = parts[..] else {
+        return Err(NoToken);
+    };
+    if header.is_empty() || signature.is_empty() {
+        return Err(NoToken);
+    }
+    let bytes = URL_SAFE_NO_PAD.decode(payload).map_err(|_| NoToken)?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|_| NoToken)?;
+    if value.is_object() {
+        Ok(value)
+    } else {
+        Err(NoToken)
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn token(payload: &Value) -> String {
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    format!("{}.{}.sig", encode(&serde_json::json!({})), encode(payload))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn claims_are_where_the_service_puts_them() {
+        let auth = json!({ "chatgpt_plan_type": "pro", "chatgpt_account_id": "a" });
+        let claims = Claims::of(&token(&json!({ "email": "x@y", AUTH: auth }))).unwrap();
+        assert_eq!(claims.email.as_deref(), Some("x@y"));
+        assert_eq!(claims.plan.as_deref(), Some("pro"));
+        assert_eq!(claims.account_id.as_deref(), Some("a"));
+        let profile = json!({ PROFILE: { "email": "p@y" } });
+        let claims = Claims::of(&token(&profile)).unwrap();
+        assert_eq!(claims.email.as_deref(), Some("p@y"));
+        assert_eq!(
+            expiry(&token(&json!({ "exp": 7 }))),
+            Timestamp::from_second(7).ok()
+        );
+        assert_eq!(expiry(&token(&json!({}))), None);
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        for text in [
+            "",
+            "a",
+            "a.b",
+            ".e30.c",
+            "a.e30.",
+            "a.!.c",
+            "a.W10.c",
+            "a.e30.c.d",
+        ] {
+            assert_eq!(Claims::of(text), Err(NoToken), "{text}");
+        }
+    }
+}

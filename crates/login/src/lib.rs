@@ -1,0 +1,36 @@
+//! Layer: capability. Who the user is to the model service: logging in, keeping the login, renewing it.
+//!
+//! [`Accounts`] holds the login of a process and is what requests to models take their credential from.
+//! It owns `auth.json` in the home folder, which is replaced as a whole and readable by its owner only,
+//! and the flows that lead to it: an API key, a browser, a code for another device, tokens that a host
+//! application brings along.
+//!
+//! It reads no environment and no configuration: addresses, times and limits come in with
+//! [`LoginSettings`]. Tokens are in no log and in no error.
+
+mod accounts;
+mod auth_file;
+mod backend;
+mod browser;
+mod device;
+mod identity_server;
+mod jwt;
+mod login;
+mod plan;
+mod refresh;
+mod refused;
+mod settings;
+mod store;
+
+pub use accounts::Accounts;
+pub use accounts::ExternalTokens;
+pub use accounts::LoginError;
+pub use accounts::TokenKeeper;
+pub use backend::RateLimits;
+pub use backend::RateLimitsError;
+pub use browser::StartedLogin;
+pub use device::DeviceCode;
+pub use login::Login;
+pub use plan::plan_type;
+pub use settings::LoginSettings;
+pub use settings::StoreKind;

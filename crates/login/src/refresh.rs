@@ -1,0 +1,130 @@
+//! Renewing the tokens of a ChatGPT login: one process at a time, one task at a time.
+
+use codex_model_client::CredentialError;
+use codex_model_client::Secret;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::accounts::Accounts;
+use crate::auth_file::AuthFile;
+use crate::auth_file::Tokens;
+use crate::jwt::Claims;
+use crate::refused::SIGNED_OUT;
+use crate::refused::is_reused;
+use crate::refused::refresh_error;
+
+impl Accounts {
+    /// Reads the store again, if it still has the account of these tokens.
+    pub(crate) fn reload_same_account(&self, tokens: &Tokens) -> Result<(), CredentialError> {
+        self.stored_for(tokens)?;
+        self.reload();
+        Ok(())
+    }
+
+    /// Renews these tokens. If somebody else has done so, the tokens that are stored now are used.
+    pub(crate) async fn renew_managed(&self, stale: &Tokens) -> Result<(), CredentialError> {
+        let _turn = self.renewing.lock().await;
+        let _lock = self.store.lock().await;
+        let (mut file, stored) = self.stored_for(stale)?;
+        if stored != *stale {
+            self.reload();
+            return Ok(());
+        }
+        if let Some(why) = self.remembered_refusal(&stored.refresh_token) {
+            return Err(CredentialError::Refused(why));
+        }
+        let renewed = match self.ask(&stored).await {
+            Ok(reply) => reply,
+            Err(Refusal { error, reused }) => {
+                // Somebody who does not lock may have been faster.
+                if reused && self.stored_for(stale)?.1 != *stale {
+                    self.reload();
+                    return Ok(());
+                }
+                if let CredentialError::Refused(why) = &error {
+                    self.remember_refusal(&stored.refresh_token, why);
+                }
+                return Err(error);
+            }
+        };
+        file.tokens = Some(renewed);
+        file.last_refresh = Some(self.now());
+        let saved = self.save(&file);
+        saved.map_err(|error| failed(format!("renewed tokens could not be saved: {error}")))
+    }
+
+    /// What is stored for the account of these tokens.
+    fn stored_for(&self, tokens: &Tokens) -> Result<(AuthFile, Tokens), CredentialError> {
+        let file = self
+            .store
+            .load()
+            .map_err(|error| failed(error.to_string()))?;
+        let signed_out = || CredentialError::Refused(SIGNED_OUT.to_owned());
+        let file = file.ok_or_else(signed_out)?;
+        let stored = file.tokens.clone().ok_or_else(signed_out)?;
+        if stored.account_id.is_none() || stored.account_id != tokens.account_id {
+            return Err(signed_out());
+        }
+        Ok((file, stored))
+    }
+
+    async fn ask(&self, tokens: &Tokens) -> Result<Tokens, Refusal> {
+        let body = json!({
+            "client_id": self.settings.client_id,
+            "grant_type": "refresh_token",
+            "refresh_token": tokens.refresh_token.reveal(),
+        });
+        let url = self.settings.refresh_url();
+        let answer = self.caller.post_json(&url, &body).await;
+        let answer = answer
+            .map_err(|error| Refusal::passing(format!("Failed to refresh token: {error}")))?;
+        if !answer.is_success() {
+            return Err(Refusal {
+                error: refresh_error(answer.status, &answer.reason, &answer.body),
+                reused: is_reused(&answer.body),
+            });
+        }
+        let reply = answer.json();
+        if !reply.is_object() {
+            return Err(Refusal::passing(
+                "Failed to refresh token: the reply is no JSON".to_owned(),
+            ));
+        }
+        let newer = |name: &str, old: &Secret| match &reply[name] {
+            Value::String(text) if !text.is_empty() => text.as_str().into(),
+            _ => old.clone(),
+        };
+        let id_token = newer("id_token", &tokens.id_token);
+        if Claims::of(id_token.reveal()).is_err() {
+            let text = "Failed to refresh token: the reply has an unreadable ID token";
+            return Err(Refusal::passing(text.to_owned()));
+        }
+        Ok(Tokens {
+            access_token: newer("access_token", &tokens.access_token),
+            refresh_token: newer("refresh_token", &tokens.refresh_token),
+            account_id: tokens.account_id.clone(),
+            id_token,
+        })
+    }
+}
+
+/// Why the server gave no tokens.
+struct Refusal {
+    error: CredentialError,
+    /// Whether it says that the refresh token was used before.
+    reused: bool,
+}
+
+impl Refusal {
+    /// It may work another time.
+    fn passing(text: String) -> Self {
+        Self {
+            error: failed(text),
+            reused: false,
+        }
+    }
+}
+
+fn failed(text: String) -> CredentialError {
+    CredentialError::Failed(text)
+}

@@ -1,0 +1,217 @@
+//! Where a login is kept between runs.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use crate::auth_file::AuthFile;
+use crate::settings::StoreKind;
+
+/// A larger file was not written by this program.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// How often, and how far apart, the lock that another process holds is tried.
+const LOCK_TRIES: u32 = 600;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// A place for one login.
+#[derive(Debug)]
+pub(crate) enum Store {
+    File(PathBuf),
+    Memory(Box<Mutex<Option<AuthFile>>>),
+    /// There is none that could be used.
+    Keyring,
+}
+
+/// Tells one state of a store from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp(Option<(SystemTime, u64)>);
+
+impl Store {
+    pub(crate) fn new(kind: StoreKind, home: &Path) -> Self {
+        match kind {
+            // Where there is no keyring, the file is what comes next.
+            StoreKind::File | StoreKind::Auto => Self::File(home.join("auth.json")),
+            StoreKind::Ephemeral => Self::Memory(Box::default()),
+            StoreKind::Keyring => Self::Keyring,
+        }
+    }
+
+    /// The login that is kept, if any.
+    pub(crate) fn load(&self) -> io::Result<Option<AuthFile>> {
+        match self {
+            Self::File(path) => read(path),
+            Self::Memory(login) => {
+                let login = login.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(login.clone())
+            }
+            Self::Keyring => Err(no_keyring()),
+        }
+    }
+
+    /// Keeps a login in place of the one before.
+    pub(crate) fn save(&self, login: &AuthFile) -> io::Result<()> {
+        match self {
+            Self::File(path) => write(path, login),
+            Self::Memory(kept) => {
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(login.clone());
+                Ok(())
+            }
+            Self::Keyring => Err(no_keyring()),
+        }
+    }
+
+    /// Forgets the login. False if there was none.
+    pub(crate) fn delete(&self) -> io::Result<bool> {
+        match self {
+            Self::File(path) => match fs::remove_file(path) {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+                Err(error) => Err(error),
+            },
+            Self::Memory(login) => {
+                let mut login = login.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(login.take().is_some())
+            }
+            Self::Keyring => Err(no_keyring()),
+        }
+    }
+
+    /// What changes whenever the login that is kept does, as far as other processes can change it.
+    pub(crate) fn stamp(&self) -> Stamp {
+        let Self::File(path) = self else {
+            return Stamp(None);
+        };
+        let metadata = fs::metadata(path);
+        let modified =
+            |metadata: &fs::Metadata| Some((metadata.modified().ok()?, identity(metadata)));
+        Stamp(metadata.ok().as_ref().and_then(modified))
+    }
+
+    /// Keeps other processes from renewing the same tokens. Whoever holds the lock for very long does
+    /// not keep this process from going on.
+    pub(crate) async fn lock(&self) -> Option<File> {
+        let Self::File(path) = self else {
+            return None;
+        };
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true);
+        private(&mut options);
+        let file = options.open(path.with_extension("json.lock")).ok()?;
+        for _ in 0..LOCK_TRIES {
+            match file.try_lock() {
+                Ok(()) => return Some(file),
+                Err(fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+                Err(fs::TryLockError::Error(_)) => return None,
+            }
+        }
+        None
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn identity(metadata: &fs::Metadata) -> u64 {
+    metadata.len()
+}
+
+fn private(options: &mut fs::OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+fn no_keyring() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        "this version cannot use the system's keyring; set `cli_auth_credentials_store` to `file`",
+    )
+}
+
+fn read(path: &Path) -> io::Result<Option<AuthFile>> {
+    let text = match fs::metadata(path) {
+        Ok(metadata) if metadata.len() > MAX_BYTES => {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "too large"));
+        }
+        Ok(_) => fs::read(path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
+    AuthFile::parse(&text).map(Some).map_err(invalid)
+}
+
+/// Replaces the file as a whole. The temporary file is for its owner only from the beginning.
+fn write(path: &Path, login: &AuthFile) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(login.to_text().as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_for_its_owner_only_and_its_change_is_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::new(StoreKind::Auto, &home.path().join("new/folder"));
+        assert_eq!(store.load().unwrap(), None);
+        let before = store.stamp();
+        let login = AuthFile::with_api_key("key".into());
+        store.save(&login).unwrap();
+        assert_eq!(store.load().unwrap(), Some(login.clone()));
+        let first = store.stamp();
+        assert_ne!(before, first);
+        store.save(&login).unwrap();
+        assert_ne!(first, store.stamp());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let path = home.path().join("new/folder/auth.json");
+            let mode = fs::metadata(path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        assert!(store.delete().unwrap());
+        assert!(!store.delete().unwrap());
+    }
+
+    #[test]
+    fn memory_forgets_and_a_keyring_is_refused() {
+        let memory = Store::new(StoreKind::Ephemeral, Path::new("/nowhere"));
+        let login = AuthFile::with_api_key("key".into());
+        memory.save(&login).unwrap();
+        assert_eq!(memory.load().unwrap(), Some(login.clone()));
+        assert!(memory.delete().unwrap());
+        assert_eq!(memory.load().unwrap(), None);
+        let keyring = Store::new(StoreKind::Keyring, Path::new("/nowhere"));
+        assert!(keyring.load().is_err() && keyring.delete().is_err());
+        let error = keyring.save(&login).unwrap_err();
+        assert!(error.to_string().contains("cli_auth_credentials_store"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_login_is_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("auth.json"), "no json").unwrap();
+        let store = Store::new(StoreKind::File, home.path());
+        assert_eq!(store.load().unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}

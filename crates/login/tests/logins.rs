@@ -1,0 +1,614 @@
+//! Logins against a scripted identity server.
+
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use codex_login::{Accounts, ExternalTokens, LoginSettings, StoreKind, TokenKeeper};
+use codex_model_client::{
+    ClientIdentity, Credential, CredentialSource, HttpPool, HttpSettings, Platform, Recovery,
+    SystemClock,
+};
+use codex_protocol::{AuthMode, ForcedLoginMethod, PlanType};
+use codex_test_support::{Gate, HttpReply, ModelServer};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+const AUTH: &str = "https://api.openai.com/auth";
+
+/// A token of this account that expires in so many seconds.
+fn token(account: &str, seconds: i64) -> String {
+    let auth = json!({ "chatgpt_account_id": account, "chatgpt_plan_type": "plus" });
+    let expiry = jiff::Timestamp::now().as_second() + seconds;
+    let payload = json!({ "email": "me@here", AUTH: auth, "exp": expiry });
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    format!("{}.{}.signature", encode(&json!({})), encode(&payload))
+}
+
+struct World {
+    home: TempDir,
+    server: ModelServer,
+    settings: LoginSettings,
+}
+
+impl World {
+    async fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let server = ModelServer::start([]).await.unwrap();
+        let mut settings = LoginSettings::hosted(home.path());
+        settings.issuer = server.base_url();
+        settings.backend_url = server.base_url();
+        settings.callback_port = 0;
+        Self {
+            home,
+            server,
+            settings,
+        }
+    }
+
+    fn accounts(&self) -> Arc<Accounts> {
+        let platform = Platform {
+            os: "test",
+            os_version: "0",
+            architecture: "none",
+            terminal: "none",
+        };
+        Arc::new(Accounts::new(
+            self.settings.clone(),
+            Arc::new(HttpPool::new(HttpSettings::default())),
+            ClientIdentity::new("tests", "1.0.0", platform, None),
+            Arc::new(SystemClock),
+        ))
+    }
+
+    fn store(&self, account: &str, access_token: &str, refresh_token: &str) {
+        store(self.home.path(), account, access_token, refresh_token);
+    }
+
+    fn stored(&self) -> Value {
+        let text = fs::read(self.home.path().join("auth.json")).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    fn renewals(&self) -> usize {
+        let requests = self.server.requests();
+        let renewal = |body: &Value| body["grant_type"] == "refresh_token";
+        requests
+            .iter()
+            .filter(|request| renewal(&request.json()))
+            .count()
+    }
+}
+
+fn store(home: &Path, account: &str, access_token: &str, refresh_token: &str) {
+    let file = json!({
+        "auth_mode": "chatgpt",
+        "OPENAI_API_KEY": null,
+        "tokens": {
+            "id_token": token(account, 3600), "access_token": access_token,
+            "refresh_token": refresh_token, "account_id": account,
+        },
+        "last_refresh": jiff::Timestamp::now().to_string(),
+        "unknown": { "kept": true },
+    });
+    let path = home.join("auth.json.new");
+    fs::write(&path, file.to_string()).unwrap();
+    fs::rename(path, home.join("auth.json")).unwrap();
+}
+
+fn renewed(access_token: &str) -> HttpReply {
+    HttpReply::json(
+        200,
+        &json!({ "access_token": access_token, "refresh_token": "r2" }),
+    )
+}
+
+fn access_token(credential: Option<Credential>) -> String {
+    match credential {
+        Some(Credential::ChatGpt { access_token, .. }) => access_token.reveal().to_owned(),
+        other => panic!("no ChatGPT login: {other:?}"),
+    }
+}
+
+/// What a browser gets for an address of this machine, without its head.
+async fn browse(url: &str) -> (String, String) {
+    let rest = url.strip_prefix("http://localhost:").unwrap();
+    let (port, path) = rest.split_once('/').unwrap();
+    let port: u16 = port.parse().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
+/// The address that the identity server sends the browser to, with more parameters.
+fn way_back(auth_url: &str, more: &str) -> String {
+    let query = auth_url.split_once('?').unwrap().1;
+    let get = |name: &str| {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let mut found = pairs.filter(|(known, _)| *known == name);
+        found.next().unwrap().1.to_owned()
+    };
+    let back = get("redirect_uri").replace("%3A", ":").replace("%2F", "/");
+    format!("{back}?state={}&{more}", get("state"))
+}
+
+#[tokio::test]
+async fn an_api_key_is_stored_for_its_owner_only_and_forgotten() {
+    let world = World::new().await;
+    let accounts = world.accounts();
+    assert_eq!(accounts.login(), None);
+    accounts.log_in_with_api_key("sk-1").unwrap();
+    let expected = json!({ "auth_mode": "apikey", "OPENAI_API_KEY": "sk-1" });
+    assert_eq!(world.stored(), expected);
+    assert_eq!(
+        accounts.current().await,
+        Some(Credential::ApiKey("sk-1".into()))
+    );
+    assert!(accounts.log_in_with_api_key(" ").is_err());
+    assert!(accounts.log_out().unwrap());
+    assert!(!accounts.log_out().unwrap());
+    assert_eq!(accounts.current().await, None);
+}
+
+#[tokio::test]
+async fn a_key_of_the_process_comes_before_what_is_stored() {
+    let mut world = World::new().await;
+    world.store("w1", &token("w1", 3600), "r1");
+    world.settings.api_key = Some("sk-own".into());
+    let expected = Some(Credential::ApiKey("sk-own".into()));
+    assert_eq!(world.accounts().current().await, expected);
+}
+
+#[tokio::test]
+async fn what_another_process_does_to_the_file_is_seen() {
+    let world = World::new().await;
+    let accounts = world.accounts();
+    assert_eq!(accounts.login(), None);
+    world.accounts().log_in_with_api_key("sk-2").unwrap();
+    assert_eq!(accounts.login().unwrap().mode(), AuthMode::Apikey);
+    fs::write(world.home.path().join("auth.json"), "broken").unwrap();
+    assert_eq!(accounts.login(), None);
+    assert!(accounts.problem().unwrap().contains("cannot be read"));
+    accounts.log_in_with_api_key("sk-3").unwrap();
+    assert_eq!(accounts.problem(), None);
+}
+
+#[tokio::test]
+async fn a_login_that_is_not_allowed_is_refused_and_does_not_count() {
+    let mut world = World::new().await;
+    world.store("w1", "a", "r");
+    world.settings.forced_method = Some(ForcedLoginMethod::Api);
+    let accounts = world.accounts();
+    assert_eq!(accounts.login(), None);
+    let tokens = ExternalTokens {
+        access_token: token("w1", 60),
+        account_id: "w1".to_owned(),
+        plan: None,
+    };
+    assert!(accounts.log_in_with_tokens(&tokens).is_err());
+    assert!(accounts.log_in_with_browser("tests").await.is_err());
+    assert!(accounts.device_code().await.is_err());
+    world.settings.forced_method = Some(ForcedLoginMethod::Chatgpt);
+    assert!(world.accounts().log_in_with_api_key("sk").is_err());
+    assert!(world.accounts().login().is_some());
+    world.settings.forced_workspace = Some("w2".to_owned());
+    assert_eq!(world.accounts().login(), None);
+    let refused = world.accounts().log_in_with_tokens(&tokens).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "External auth must use workspace w2, but received \"w1\"."
+    );
+}
+
+#[tokio::test]
+async fn a_browser_logs_in() {
+    let world = World::new().await;
+    let accounts = world.accounts();
+    let started = accounts.log_in_with_browser("my ide").await.unwrap();
+    assert!(started.auth_url.contains("originator=my%20ide"));
+    let (id, access) = (token("w1", 3600), token("w1", 3600));
+    world.server.push_for(
+        "/oauth/token",
+        HttpReply::json(
+            200,
+            &json!({ "id_token": id, "access_token": access, "refresh_token": "r1" }),
+        ),
+    );
+    let elsewhere = way_back(&started.auth_url, "code=c").replace("state=", "state=x");
+    assert!(browse(&elsewhere).await.0.starts_with("HTTP/1.1 400"));
+    let back = way_back(&started.auth_url, "code=the%2Fcode");
+    let (head, _) = browse(&back).await;
+    assert!(head.starts_with("HTTP/1.1 302") && head.contains("Location: /success"));
+    let root = back.split_once("/auth").unwrap().0;
+    assert_eq!(started.outcome.await.unwrap(), Ok(()));
+    let (head, body) = browse(&format!("{root}/success")).await;
+    assert!(head.starts_with("HTTP/1.1 200") && body.contains("<title>Signed in"));
+    let exchange = world.server.request(0).await;
+    let form = String::from_utf8(exchange.body).unwrap();
+    assert!(form.contains("grant_type=authorization_code") && form.contains("code=the%2Fcode"));
+    assert!(form.contains("code_verifier="));
+    let login = accounts.login().unwrap();
+    assert_eq!(login.email(), Some("me@here"));
+    assert_eq!(login.plan(), Some(PlanType::Plus));
+    assert_eq!(world.stored()["tokens"]["account_id"], "w1");
+    // The whole login is one call: no key is asked for.
+    assert_eq!(world.server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_browser_that_brings_no_code_ends_the_login() {
+    let world = World::new().await;
+    for (more, message) in [
+        (
+            "error=access_denied&error_description=no",
+            "Sign-in failed: no",
+        ),
+        ("error=server_error", "Sign-in failed: server_error"),
+        (
+            "error=access_denied&error_description=missing_codex_entitlement",
+            "Codex is not enabled for your workspace. Contact your workspace administrator to request \
+             access to Codex.",
+        ),
+        (
+            "nothing=1",
+            "Missing authorization code. Sign-in could not be completed.",
+        ),
+    ] {
+        let started = world.accounts().log_in_with_browser("t").await.unwrap();
+        let (head, body) = browse(&way_back(&started.auth_url, more)).await;
+        assert!(head.starts_with("HTTP/1.1 200") && body.contains("Not signed in"));
+        let expected = Err(format!("Login server error: {message}"));
+        assert_eq!(started.outcome.await.unwrap(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_code_that_is_not_taken_ends_the_login() {
+    let mut world = World::new().await;
+    world.settings.forced_workspace = Some("w1".to_owned());
+    let tokens = |account| {
+        let token = token(account, 60);
+        let reply = json!({ "id_token": token, "access_token": token, "refresh_token": "r" });
+        HttpReply::json(200, &reply)
+    };
+    for (reply, message) in [
+        (
+            HttpReply::json(400, &json!({ "error_description": "bad code" })),
+            "Token exchange failed: token endpoint returned status 400 Bad Request: bad code",
+        ),
+        (
+            HttpReply::json(200, &json!({ "id_token": token("w1", 60) })),
+            "Token exchange failed: the reply has no `access_token`",
+        ),
+        (tokens("w2"), "Login is restricted to workspace id w1."),
+    ] {
+        world.server.push_for("/oauth/token", reply);
+        let accounts = world.accounts();
+        let started = accounts.log_in_with_browser("t").await.unwrap();
+        browse(&way_back(&started.auth_url, "code=c")).await;
+        let expected = Err(format!("Login server error: {message}"));
+        assert_eq!(started.outcome.await.unwrap(), expected);
+        assert_eq!(accounts.login(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_waits_can_be_given_up() {
+    let mut world = World::new().await;
+    let accounts = world.accounts();
+    let lost = Err("Login server error: Login was not completed".to_owned());
+    let first = accounts.log_in_with_browser("t").await.unwrap();
+    let second = accounts.log_in_with_browser("t").await.unwrap();
+    assert_eq!(first.outcome.await.unwrap(), lost);
+    assert!(!accounts.cancel_login(&first.id));
+    assert!(accounts.cancel_login(&second.id));
+    assert!(!accounts.cancel_login(&second.id));
+    assert_eq!(second.outcome.await.unwrap(), lost);
+    let third = accounts.log_in_with_browser("t").await.unwrap();
+    accounts.log_out().unwrap();
+    assert_eq!(third.outcome.await.unwrap(), lost);
+    let fourth = accounts.log_in_with_browser("t").await.unwrap();
+    let back = way_back(&fourth.auth_url, "");
+    let root = back.split_once("/auth").unwrap().0.to_owned();
+    assert!(browse(&format!("{root}/other")).await.0.contains("404"));
+    browse(&format!("{root}/cancel")).await;
+    let cancelled = Err("Login server error: Login cancelled".to_owned());
+    assert_eq!(fourth.outcome.await.unwrap(), cancelled);
+    world.settings.browser_time = Duration::ZERO;
+    let fifth = world.accounts().log_in_with_browser("t").await.unwrap();
+    assert_eq!(
+        fifth.outcome.await.unwrap(),
+        Err("Login timed out".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_port_that_an_older_login_holds_is_taken_over() {
+    let mut world = World::new().await;
+    let older = world.accounts().log_in_with_browser("t").await.unwrap();
+    let back = way_back(&older.auth_url, "");
+    let port = back.strip_prefix("http://localhost:").unwrap();
+    world.settings.callback_port = port.split_once('/').unwrap().0.parse().unwrap();
+    let newer = world.accounts().log_in_with_browser("t").await.unwrap();
+    let cancelled = Err("Login server error: Login cancelled".to_owned());
+    assert_eq!(older.outcome.await.unwrap(), cancelled);
+    drop(newer);
+}
+
+#[tokio::test]
+async fn tokens_that_expire_are_renewed_once_for_all_who_need_them() {
+    let world = World::new().await;
+    world.store("w1", &token("w1", 30), "r1");
+    let fresh = token("w1", 3600);
+    world.server.push_for("/oauth/token", renewed(&fresh));
+    let accounts = world.accounts();
+    let (one, other) = tokio::join!(accounts.current(), accounts.current());
+    assert_eq!(access_token(one), fresh);
+    assert_eq!(access_token(other), fresh);
+    assert_eq!(world.renewals(), 1);
+    let stored = world.stored();
+    assert_eq!(stored["tokens"]["refresh_token"], "r2");
+    assert_eq!(stored["unknown"], json!({ "kept": true }));
+}
+
+#[tokio::test]
+async fn what_another_process_has_renewed_is_used() {
+    let world = World::new().await;
+    world.store("w1", &token("w1", -5), "r1");
+    let accounts = world.accounts();
+    let gate = Gate::new();
+    let reused = json!({ "error": { "code": "refresh_token_reused" } });
+    let reply = HttpReply::status(401).header("content-type", "application/json");
+    let reply = reply.wait(&gate).body(reused.to_string());
+    world.server.push_for("/oauth/token", reply);
+    // The other process does not lock: it stores its tokens while this one still asks.
+    let fresh = token("w1", 3600);
+    let theirs = async {
+        world.server.request(0).await;
+        world.store("w1", &fresh, "r2");
+        gate.open();
+    };
+    let ((), credential) = tokio::join!(theirs, accounts.current());
+    assert_eq!(access_token(credential), fresh);
+    assert_eq!(world.renewals(), 1);
+}
+
+#[tokio::test]
+async fn a_refusal_for_good_is_not_asked_for_twice() {
+    let world = World::new().await;
+    world.store("w1", &token("w1", -5), "r1");
+    let accounts = world.accounts();
+    let reply = HttpReply::json(
+        401,
+        &json!({ "error": { "code": "refresh_token_expired" } }),
+    );
+    world.server.push_for("/oauth/token", reply);
+    for _ in 0..2 {
+        accounts.current().await;
+        let text = accounts.renew().await.unwrap_err().to_string();
+        assert!(text.contains("your refresh token has expired"), "{text}");
+    }
+    assert_eq!(world.renewals(), 1);
+    assert!(accounts.refusal(&accounts.login().unwrap()).is_some());
+}
+
+#[tokio::test]
+async fn a_refused_login_is_read_again_and_then_renewed() {
+    let world = World::new().await;
+    world.store("w1", &token("w1", 3600), "r1");
+    let accounts = world.accounts();
+    assert_eq!(accounts.recover(0).await, Ok(Recovery::Retry));
+    assert_eq!(world.renewals(), 0);
+    let fresh = token("w1", 7200);
+    world.server.push_for("/oauth/token", renewed(&fresh));
+    assert_eq!(accounts.recover(1).await, Ok(Recovery::Retry));
+    assert_eq!(access_token(accounts.current().await), fresh);
+    assert_eq!(accounts.recover(2).await, Ok(Recovery::Exhausted));
+}
+
+#[tokio::test]
+async fn failures_that_may_pass_are_told() {
+    let world = World::new().await;
+    world.store("w1", &token("w1", 3600), "r1");
+    let accounts = world.accounts();
+    for (reply, text) in [
+        (
+            HttpReply::json(500, &json!({ "error": { "message": "down" } })),
+            "Failed to refresh token: 500 Internal Server Error: down",
+        ),
+        (
+            HttpReply::status(200).body("no json"),
+            "Failed to refresh token: the reply is no JSON",
+        ),
+    ] {
+        world.server.push_for("/oauth/token", reply);
+        assert_eq!(accounts.renew().await.unwrap_err().to_string(), text);
+    }
+    world.server.push_for("/oauth/token", HttpReply::hang_up());
+    let text = accounts.renew().await.unwrap_err().to_string();
+    assert!(text.starts_with("Failed to refresh token: "), "{text}");
+}
+
+/// Gives what it was given, and keeps what it was asked.
+#[derive(Debug)]
+struct Keeper {
+    answers: Mutex<Vec<Result<ExternalTokens, String>>>,
+    asked: Mutex<Vec<Option<String>>>,
+}
+
+#[async_trait]
+impl TokenKeeper for Keeper {
+    async fn renew(&self, previous: Option<&str>) -> Result<ExternalTokens, String> {
+        self.asked.lock().unwrap().push(previous.map(str::to_owned));
+        self.answers.lock().unwrap().remove(0)
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_a_host_are_renewed_by_the_host_and_never_stored() {
+    let world = World::new().await;
+    world.accounts().log_in_with_api_key("sk").unwrap();
+    let accounts = world.accounts();
+    let tokens = |access_token: &str| ExternalTokens {
+        access_token: access_token.to_owned(),
+        account_id: "w1".to_owned(),
+        plan: Some("Enterprise".to_owned()),
+    };
+    assert!(accounts.log_in_with_tokens(&tokens("no token")).is_err());
+    let first = token("w1", -5);
+    accounts.log_in_with_tokens(&tokens(&first)).unwrap();
+    assert_eq!(access_token(accounts.current().await), first);
+    assert_eq!(accounts.login().unwrap().plan(), Some(PlanType::Enterprise));
+    assert!(accounts.log_in_with_api_key("sk").is_err());
+    let text = accounts.recover(0).await.unwrap_err().to_string();
+    assert_eq!(text, "external auth refresher is not configured");
+    let second = token("w1", 60);
+    let keeper = Arc::new(Keeper {
+        answers: Mutex::new(vec![Err("silence".to_owned()), Ok(tokens(&second))]),
+        asked: Mutex::default(),
+    });
+    accounts.set_keeper(Arc::clone(&keeper) as Arc<dyn TokenKeeper>);
+    assert_eq!(
+        accounts.recover(0).await.unwrap_err().to_string(),
+        "silence"
+    );
+    assert_eq!(accounts.recover(0).await, Ok(Recovery::Retry));
+    assert_eq!(access_token(accounts.current().await), second);
+    assert_eq!(accounts.recover(1).await, Ok(Recovery::Exhausted));
+    assert_eq!(keeper.asked.lock().unwrap()[1].as_deref(), Some("w1"));
+    assert_eq!(world.stored()["OPENAI_API_KEY"], "sk");
+    assert!(accounts.log_out().unwrap());
+    assert!(!world.home.path().join("auth.json").exists());
+}
+
+#[tokio::test]
+async fn another_device_logs_in() {
+    let world = World::new().await;
+    let accounts = world.accounts();
+    let code = json!({ "device_auth_id": "d", "usercode": "AB-CD", "interval": "1" });
+    let server = &world.server;
+    server.push_for(
+        "/api/accounts/deviceauth/usercode",
+        HttpReply::json(200, &code),
+    );
+    let code = accounts.device_code().await.unwrap();
+    assert_eq!(code.user_code, "AB-CD");
+    assert!(code.verification_url.ends_with("/codex/device"));
+    let granted = json!({ "authorization_code": "c", "code_verifier": "v" });
+    server.push_for(
+        "/api/accounts/deviceauth/token",
+        HttpReply::json(200, &granted),
+    );
+    let id = token("w1", 60);
+    let tokens = json!({ "id_token": id, "access_token": id, "refresh_token": "r" });
+    server.push_for("/oauth/token", HttpReply::json(200, &tokens));
+    accounts.log_in_with_device(&code).await.unwrap();
+    assert_eq!(accounts.login().unwrap().mode(), AuthMode::Chatgpt);
+    for (status, text) in [
+        (404, "device code login is not enabled"),
+        (500, "device code request failed with status 500"),
+    ] {
+        server.push_for(
+            "/api/accounts/deviceauth/usercode",
+            HttpReply::status(status),
+        );
+        let error = accounts.device_code().await.unwrap_err().to_string();
+        assert!(error.starts_with(text), "{error}");
+    }
+    server.push_for("/api/accounts/deviceauth/token", HttpReply::status(418));
+    let error = accounts.log_in_with_device(&code).await.unwrap_err();
+    assert_eq!(error.to_string(), "device auth failed with status 418");
+}
+
+#[tokio::test]
+async fn limits_need_a_chatgpt_login_and_a_backend() {
+    let world = World::new().await;
+    let accounts = world.accounts();
+    let error = accounts.rate_limits().await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "codex account authentication required to read rate limits"
+    );
+    accounts.log_in_with_api_key("sk").unwrap();
+    let error = accounts.rate_limits().await.unwrap_err().to_string();
+    assert_eq!(error, "chatgpt authentication required to read rate limits");
+    world.store("w1", &token("w1", 3600), "r1");
+    let usage = json!({
+        "plan_type": "pro",
+        "rate_limit": { "primary_window": { "used_percent": 42, "limit_window_seconds": 60 } },
+    });
+    world
+        .server
+        .push_for("/api/codex/usage", HttpReply::json(200, &usage));
+    let limits = accounts.rate_limits().await.unwrap();
+    assert_eq!(limits.families[0].plan_type, Some(PlanType::Pro));
+    let request = world.server.requests().pop().unwrap();
+    assert_eq!(request.header("chatgpt-account-id"), Some("w1"));
+    assert!(
+        request
+            .header("authorization")
+            .unwrap()
+            .starts_with("Bearer ")
+    );
+    world
+        .server
+        .push_for("/api/codex/usage", HttpReply::status(503).body("secret"));
+    let error = accounts.rate_limits().await.unwrap_err().to_string();
+    assert!(
+        error.contains("failed: 503") && !error.contains("secret"),
+        "{error}"
+    );
+    world
+        .server
+        .push_for("/api/codex/usage", HttpReply::status(200).body("[]"));
+    let error = accounts.rate_limits().await.unwrap_err().to_string();
+    assert!(error.contains("Decode error for "), "{error}");
+}
+
+#[tokio::test]
+async fn a_keyring_is_refused_with_what_to_do_instead() {
+    let mut world = World::new().await;
+    world.settings.store = StoreKind::Keyring;
+    let accounts = world.accounts();
+    let error = accounts.log_in_with_api_key("sk").unwrap_err().to_string();
+    assert!(error.starts_with("failed to save api key: "), "{error}");
+    let error = accounts.log_out().unwrap_err().to_string();
+    assert!(error.starts_with("logout failed: "), "{error}");
+    assert_eq!(accounts.current().await, None);
+}
+
+#[tokio::test]
+async fn who_signs_in_to_another_account_meanwhile_is_told_so() {
+    let world = World::new().await;
+    world.store("w1", &token("w1", 3600), "r1");
+    let accounts = world.accounts();
+    let gate = Gate::new();
+    let reply = HttpReply::status(401).wait(&gate);
+    let reply = reply.body(json!({ "error": "refresh_token_reused" }).to_string());
+    world.server.push_for("/oauth/token", reply);
+    let meanwhile = async {
+        world.server.request(0).await;
+        world.store("w2", &token("w2", 3600), "r1");
+        gate.open();
+    };
+    let ((), renewed) = tokio::join!(meanwhile, accounts.renew());
+    let text = renewed.unwrap_err().to_string();
+    assert!(text.contains("signed in to another account"), "{text}");
+    let Some(Credential::ChatGpt { account_id, .. }) = accounts.current().await else {
+        panic!("nobody is logged in");
+    };
+    assert_eq!(account_id.as_deref(), Some("w2"));
+}

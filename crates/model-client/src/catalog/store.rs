@@ -1,0 +1,344 @@
+//! The models that can be chosen: the built-in list and what the hosted API adds to it, or the list of a
+//! file in place of both.
+//!
+//! What the API said is kept in a file for five minutes, so that not every start asks again. A list that
+//! cannot be fetched, read or kept is no error: the next best one counts.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::ModelCatalog;
+use super::ModelInfo;
+use super::ModelsCache;
+use super::readable;
+use crate::client::ModelClient;
+use crate::clock::Clock;
+use crate::credential::Credential;
+use crate::credential::CredentialSource;
+
+/// A longer cache was not written by this program.
+const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Where the models that can be chosen are found.
+#[derive(Debug)]
+pub struct ModelStore {
+    source: Source,
+    credentials: Arc<dyn CredentialSource>,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// One list, whatever anybody says.
+    Fixed(ModelCatalog),
+    /// The built-in list with what the API adds.
+    Hosted(Box<Hosted>),
+}
+
+#[derive(Debug)]
+struct Hosted {
+    /// The file that keeps what the API said.
+    cache: PathBuf,
+    /// The version of this program.
+    version: String,
+    client: Arc<dyn ModelClient>,
+    clock: Arc<dyn Clock>,
+    /// Held while the API is asked, so that one request is enough for all who wait.
+    asking: tokio::sync::Mutex<()>,
+}
+
+/// The models that can be chosen now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AvailableModels {
+    /// All that are known.
+    pub catalog: ModelCatalog,
+    /// Whether there is a ChatGPT login, which some of them need.
+    pub chatgpt: bool,
+}
+
+impl ModelStore {
+    /// The models of a file in place of all others. Entries that cannot be read are left out.
+    pub fn fixed(list: &Value, credentials: Arc<dyn CredentialSource>) -> Self {
+        let entries = list.get("models").and_then(Value::as_array);
+        let models = entries.into_iter().flatten().cloned().filter_map(readable);
+        Self {
+            source: Source::Fixed(ModelCatalog::new(models.collect())),
+            credentials,
+        }
+    }
+
+    /// The built-in models, and those of the hosted API, which `client` asks. What it said is kept in the
+    /// file `cache`.
+    pub fn hosted(
+        cache: PathBuf,
+        version: &str,
+        client: Arc<dyn ModelClient>,
+        clock: Arc<dyn Clock>,
+        credentials: Arc<dyn CredentialSource>,
+    ) -> Self {
+        let hosted = Hosted {
+            cache,
+            version: version.to_owned(),
+            client,
+            clock,
+            asking: tokio::sync::Mutex::default(),
+        };
+        Self {
+            source: Source::Hosted(Box::new(hosted)),
+            credentials,
+        }
+    }
+
+    /// The models to choose from. With a ChatGPT login the API is asked, unless it was a short time ago.
+    pub async fn available(&self) -> AvailableModels {
+        let login = self.credentials.current().await;
+        let chatgpt = matches!(login, Some(Credential::ChatGpt { .. }));
+        let catalog = match &self.source {
+            Source::Fixed(catalog) => catalog.clone(),
+            Source::Hosted(hosted) if chatgpt => hosted.current().await,
+            Source::Hosted(hosted) => with(hosted.cached()),
+        };
+        AvailableModels { catalog, chatgpt }
+    }
+
+    /// The models that are known without asking anybody. Reads a file.
+    pub fn known(&self) -> ModelCatalog {
+        match &self.source {
+            Source::Fixed(catalog) => catalog.clone(),
+            Source::Hosted(hosted) => with(hosted.cached()),
+        }
+    }
+}
+
+impl Hosted {
+    async fn current(&self) -> ModelCatalog {
+        let _turn = self.asking.lock().await;
+        if let Some(models) = self.cached() {
+            return with(Some(models));
+        }
+        let list = match self.client.models().await {
+            Ok(list) => list,
+            Err(error) => {
+                tracing::warn!(%error, "the list of models could not be fetched");
+                return with(None);
+            }
+        };
+        let cache = ModelsCache {
+            fetched_at: self.clock.now().timestamp(),
+            etag: list.etag,
+            client_version: self.version.clone(),
+            models: list.models,
+        };
+        if let Err(error) = write(&self.cache, &cache) {
+            tracing::warn!(%error, "the list of models could not be kept");
+        }
+        with(Some(cache.models))
+    }
+
+    /// What the API said, if that still counts.
+    fn cached(&self) -> Option<Vec<ModelInfo>> {
+        let cache = read(&self.cache)?;
+        let now = self.clock.now().timestamp();
+        cache.is_fresh(now, &self.version).then_some(cache.models)
+    }
+}
+
+fn with(models: Option<Vec<ModelInfo>>) -> ModelCatalog {
+    let mut catalog = ModelCatalog::bundled();
+    catalog.merge(models.unwrap_or_default());
+    catalog
+}
+
+fn read(path: &Path) -> Option<ModelsCache> {
+    if fs::metadata(path).ok()?.len() > MAX_CACHE_BYTES {
+        return None;
+    }
+    let text = fs::read(path).ok()?;
+    let value: Value = serde_json::from_slice(&text).ok()?;
+    ModelsCache::deserialize(value)
+        .inspect_err(|error| tracing::warn!(%error, "ignoring a list of models that was kept"))
+        .ok()
+}
+
+/// Replaces the file as a whole: who reads it sees the old list or the new one.
+fn write(path: &Path, cache: &ModelsCache) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer_pretty(&mut file, cache)?;
+    file.flush()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use async_trait::async_trait;
+    use jiff::ToSpan;
+    use serde_json::json;
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::ModelList;
+    use crate::credential::FixedCredential;
+    use crate::error::ModelError;
+    use crate::provider::Provider;
+    use crate::request::ModelRequest;
+    use crate::stream::ModelStream;
+
+    /// Counts how often it is asked.
+    #[derive(Debug)]
+    struct Api {
+        asked: Mutex<u32>,
+        broken: bool,
+        provider: Provider,
+    }
+
+    #[async_trait]
+    impl ModelClient for Api {
+        async fn stream(&self, _request: &ModelRequest) -> Result<ModelStream, ModelError> {
+            Err(ModelError::LoginNotRenewed("not here".to_owned()))
+        }
+
+        async fn compact(
+            &self,
+            _request: &ModelRequest,
+        ) -> Result<Vec<codex_protocol::ResponseItem>, ModelError> {
+            Ok(Vec::new())
+        }
+
+        async fn models(&self) -> Result<ModelList, ModelError> {
+            *self.asked.lock().unwrap() += 1;
+            if self.broken {
+                return Err(ModelError::LoginNotRenewed("down".to_owned()));
+            }
+            let model = ModelInfo {
+                slug: "gpt-9".to_owned(),
+                ..ModelCatalog::bundled().resolve("gpt-5.4").info
+            };
+            let etag = Some("v9".to_owned());
+            Ok(ModelList {
+                models: vec![model],
+                etag,
+            })
+        }
+
+        fn provider(&self) -> &Provider {
+            &self.provider
+        }
+    }
+
+    #[derive(Debug)]
+    struct Hands(Mutex<jiff::Zoned>);
+
+    #[async_trait]
+    impl Clock for Hands {
+        fn now(&self) -> jiff::Zoned {
+            self.0.lock().unwrap().clone()
+        }
+
+        async fn sleep(&self, _duration: Duration) {}
+
+        fn jitter(&self) -> f64 {
+            1.0
+        }
+    }
+
+    struct World {
+        home: tempfile::TempDir,
+        api: Arc<Api>,
+        clock: Arc<Hands>,
+        store: ModelStore,
+    }
+
+    fn world(login: Option<Credential>, broken: bool) -> World {
+        let home = tempfile::tempdir().unwrap();
+        let api = Arc::new(Api {
+            asked: Mutex::default(),
+            broken,
+            provider: Provider::new("Test", "http://localhost"),
+        });
+        let noon = "2026-03-01T12:00:00Z[UTC]".parse().unwrap();
+        let clock = Arc::new(Hands(Mutex::new(noon)));
+        let store = ModelStore::hosted(
+            home.path().join("models_cache.json"),
+            "1.2.3",
+            Arc::clone(&api) as Arc<dyn ModelClient>,
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            Arc::new(FixedCredential(login)),
+        );
+        World {
+            home,
+            api,
+            clock,
+            store,
+        }
+    }
+
+    fn chatgpt() -> Option<Credential> {
+        Some(Credential::ChatGpt {
+            access_token: "token".into(),
+            account_id: None,
+        })
+    }
+
+    fn knows(catalog: &ModelCatalog, slug: &str) -> bool {
+        catalog.models().iter().any(|model| model.slug == slug)
+    }
+
+    #[tokio::test]
+    async fn the_api_is_asked_once_in_five_minutes() {
+        let world = world(chatgpt(), false);
+        assert!(!knows(&world.store.known(), "gpt-9"));
+        for _ in 0..2 {
+            let available = world.store.available().await;
+            assert!(available.chatgpt && knows(&available.catalog, "gpt-9"));
+        }
+        assert_eq!(*world.api.asked.lock().unwrap(), 1);
+        assert!(knows(&world.store.known(), "gpt-9"));
+        let text = fs::read_to_string(world.home.path().join("models_cache.json")).unwrap();
+        let cache: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&cache["etag"], &cache["client_version"]),
+            (&json!("v9"), &json!("1.2.3"))
+        );
+        let later = world.clock.now().checked_add(6.minutes()).unwrap();
+        *world.clock.0.lock().unwrap() = later;
+        world.store.available().await;
+        assert_eq!(*world.api.asked.lock().unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn without_a_chatgpt_login_nobody_is_asked() {
+        let world = world(Some(Credential::ApiKey("key".into())), false);
+        let available = world.store.available().await;
+        assert!(!available.chatgpt && !knows(&available.catalog, "gpt-9"));
+        assert_eq!(*world.api.asked.lock().unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn failures_leave_the_built_in_list() {
+        let world = world(chatgpt(), true);
+        fs::write(world.home.path().join("models_cache.json"), "{ broken").unwrap();
+        let available = world.store.available().await;
+        assert_eq!(available.catalog, ModelCatalog::bundled());
+    }
+
+    #[tokio::test]
+    async fn a_list_from_a_file_counts_alone() {
+        let mut entry =
+            serde_json::to_value(ModelCatalog::bundled().resolve("gpt-5.4").info).unwrap();
+        entry["slug"] = json!("mine");
+        let list = json!({ "models": [entry, { "slug": "half an entry" }] });
+        let store = ModelStore::fixed(&list, Arc::new(FixedCredential(None)));
+        let models = store.available().await.catalog;
+        assert_eq!(models.models().len(), 1);
+        assert_eq!(models, store.known());
+    }
+}
