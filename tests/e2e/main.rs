@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
 
 #[cfg(target_os = "linux")]
+mod account;
+#[cfg(target_os = "linux")]
 mod app_server;
 #[cfg(target_os = "linux")]
 mod command_exec;
@@ -39,6 +41,8 @@ mod scripted_home;
 #[cfg(target_os = "linux")]
 mod serving;
 #[cfg(target_os = "linux")]
+mod settings;
+#[cfg(target_os = "linux")]
 mod shutdown;
 #[cfg(target_os = "linux")]
 mod skills;
@@ -52,6 +56,8 @@ mod threads;
 mod trace_record;
 mod trace_reduce;
 mod trace_view;
+#[cfg(target_os = "linux")]
+mod trust;
 mod typescript;
 #[cfg(target_os = "linux")]
 mod utilities;

@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use codex_config::RequestParams;
+use codex_config::{ConfigWarning, RequestParams};
 use codex_core::{SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::Homes;
+use codex_login::Accounts;
+use codex_model_client::ModelStore;
 use codex_protocol::SandboxPolicy;
 use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
 use serde_json::{Map, Value};
+
+use crate::configuration::Configuration;
 
 /// The client in front of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +55,8 @@ pub struct Prepared {
     pub manager: Arc<ThreadManager>,
     /// Its settings.
     pub config: SessionConfig,
+    /// What is odd about the settings and was not at the start of the server.
+    pub warnings: Vec<ConfigWarning>,
 }
 
 /// What becomes of reports.
@@ -71,6 +77,18 @@ pub type Sending = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 pub trait Host: Debug + Send + Sync + 'static {
     /// Who the server is, to this client.
     fn identity(&self, client: &ClientName) -> Identity;
+
+    /// The settings of the server itself.
+    fn configuration(&self) -> &Configuration;
+
+    /// What was odd about the settings at the start of the server.
+    fn warnings(&self) -> &[ConfigWarning];
+
+    /// Who is logged in.
+    fn accounts(&self) -> &Arc<Accounts>;
+
+    /// The models that users can choose from.
+    fn models(&self) -> &ModelStore;
 
     /// Works out the settings of a thread. Reads files; called where that may take its time.
     ///

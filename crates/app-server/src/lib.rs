@@ -6,15 +6,17 @@
 //!
 //! Code map: `transport` (bytes to messages), `router` (messages to requests), `handlers` (a file a
 //! family), `thread` (the actor behind each loaded thread), `projection` (events to items and turns),
-//! `connection` and `outbox` (the way back), `host` (what the program around provides).
+//! `connection` and `outbox` (the way back), `configuration` (the settings of the server itself), `host` (what the program around provides).
 
 mod base64_line;
+mod configuration;
 mod connection;
 mod failure;
 mod handlers;
 mod host;
 mod outbox;
 mod projection;
+mod questions;
 mod router;
 mod run_output;
 mod runs;
@@ -25,6 +27,7 @@ mod transport;
 mod voice;
 mod watches;
 
+pub use configuration::Configuration;
 pub use host::{ClientName, FeedbackSettings, Host, Identity, Prepared, Sending, ThreadSettings};
 pub use server::Server;
 pub use transport::{

@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::handlers;
+use crate::questions::Answer;
 use crate::server::Server;
 use crate::transport::Incoming;
 
@@ -58,11 +59,12 @@ impl Router {
                 tracing::debug!(method = %notification.method, "the client tells something");
             }
             Ok(Message::Response(response)) => {
-                self.answer(&response.id, Some(response.result.get())).await;
+                let result = response.result.get().to_owned();
+                self.answer(&response.id, Ok(result)).await;
             }
             Ok(Message::Error(error)) => {
                 if let Some(id) = error.id {
-                    self.answer(&id, None).await;
+                    self.answer(&id, Err(error.error)).await;
                 }
             }
             Err(error) => self.refuse_unreadable(&line, &error),
@@ -83,12 +85,15 @@ impl Router {
         self.connection.refuse(id, failure);
     }
 
-    async fn answer(&self, id: &RequestId, answer: Option<&str>) {
+    async fn answer(&self, id: &RequestId, answer: Answer) {
         let RequestId::Integer(number) = *id else {
             return tracing::warn!(%id, "an answer to a question that was never asked");
         };
+        let Err(answer) = self.server.own_questions().answer(number, answer) else {
+            return;
+        };
         match self.server.close_question(number) {
-            Some(thread) => thread.answer(number, answer.map(str::to_owned)).await,
+            Some(thread) => thread.answer(number, answer.ok()).await,
             None => tracing::debug!(number, "an answer that nobody waits for"),
         }
     }

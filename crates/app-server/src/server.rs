@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::host::Host;
+use crate::questions::{ClientTokens, OpenQuestions};
 use crate::thread::ThreadHandle;
 
 /// The server, apart from its transports.
@@ -21,6 +22,7 @@ pub struct Server {
     clients: Mutex<BTreeMap<ConnectionId, Arc<Connection>>>,
     threads: Mutex<HashMap<String, ThreadHandle>>,
     questions: Mutex<HashMap<i64, ThreadHandle>>,
+    own_questions: OpenQuestions,
     next_question: AtomicI64,
     next_connection: AtomicU64,
     watcher: Mutex<Option<Arc<Watcher>>>,
@@ -34,6 +36,7 @@ impl Server {
     pub fn new(host: Arc<dyn Host>) -> Arc<Self> {
         let server = Arc::new(Self {
             host,
+            own_questions: OpenQuestions::default(),
             clients: Mutex::default(),
             threads: Mutex::default(),
             questions: Mutex::default(),
@@ -49,6 +52,8 @@ impl Server {
                 server.broadcast(&ServerNotification::SkillsChanged(changed));
             }
         });
+        let keeper = ClientTokens(Arc::downgrade(&server));
+        server.host.accounts().set_keeper(Arc::new(keeper));
         server
     }
 
@@ -114,9 +119,26 @@ impl Server {
         lock(&self.threads).remove(id);
     }
 
+    /// The clients that are past their handshake.
+    pub(crate) fn ready_clients(&self) -> Vec<Arc<Connection>> {
+        let clients = lock(&self.clients);
+        let ready = clients.values().filter(|client| client.client().is_some());
+        ready.cloned().collect()
+    }
+
+    /// The questions of the server itself, which belong to no thread.
+    pub(crate) fn own_questions(&self) -> &OpenQuestions {
+        &self.own_questions
+    }
+
+    /// A number for a question.
+    pub(crate) fn next_question(&self) -> i64 {
+        self.next_question.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// A number for a question, the same for all who are asked.
     pub(crate) fn open_question(&self, thread: ThreadHandle) -> i64 {
-        let id = self.next_question.fetch_add(1, Ordering::Relaxed);
+        let id = self.next_question();
         lock(&self.questions).insert(id, thread);
         id
     }

@@ -79,7 +79,7 @@ fn serve(
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let server = runtime.block_on(server(settings, scenario, tracing.clone()))?;
+    let server = runtime.block_on(server(settings, scenario, tracing.clone(), None))?;
     let served = match transport {
         Transport::Stdio => {
             codex_app_server::serve_stdio(&server, &runtime, limit).map_err(Into::into)
@@ -98,17 +98,19 @@ fn serve(
     served
 }
 
-/// The server with the engine of this machine, or with a scripted model.
+/// The server with the engine of this machine, or with a scripted model. A key takes the place of every
+/// other login.
 pub(crate) async fn server(
     settings: &SettingsFlags,
     scenario: Option<Scenario>,
     tracing: Tracing,
+    api_key: Option<String>,
 ) -> anyhow::Result<Arc<Server>> {
     let host = match scenario {
-        None => EngineHost::new(settings.overrides()?, None, tracing)?,
+        None => EngineHost::new(settings.overrides()?, None, tracing, api_key)?,
         Some(scenario) => {
             let (below, model) = ScriptedModel::start(scenario).await?;
-            EngineHost::new(settings.over(below)?, Some(model), tracing)?
+            EngineHost::new(settings.over(below)?, Some(model), tracing, api_key)?
         }
     };
     Ok(Server::new(Arc::new(host)))

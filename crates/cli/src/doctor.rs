@@ -130,7 +130,11 @@ fn writable(home: &Path) -> Finding {
 fn configuration(settings: &SettingsFlags) -> Finding {
     let load = || {
         let cwd = std::env::current_dir()?;
-        wiring::load_config(&cwd, &settings.overrides()?, &RequestParams::default())
+        wiring::load_config(
+            Some(&cwd),
+            &settings.overrides()?,
+            &RequestParams::default(),
+        )
     };
     match load() {
         Ok(config) => {

@@ -21,7 +21,10 @@ use follow::Follower;
 
 use crate::app_server;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::Tracing;
+use crate::wiring::{Tracing, non_blank};
+
+/// The variable with a key for this command alone.
+const KEY_VARIABLE: &str = "CODEX_API_KEY";
 
 /// The exit status of a turn that the person interrupted.
 const INTERRUPTED: u8 = 130;
@@ -71,7 +74,7 @@ async fn exec(
         .map(Scenario::load)
         .transpose()?;
     let settings = options.settings(before)?;
-    let server = app_server::server(&settings, scenario, tracing).await?;
+    let server = app_server::server(&settings, scenario, tracing, non_blank(KEY_VARIABLE)).await?;
     let InMemory {
         input,
         output,

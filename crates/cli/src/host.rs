@@ -6,18 +6,23 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
 use codex_app_server::{
-    ClientName, FeedbackSettings, Host, Identity, Prepared, Sending, ThreadSettings,
+    ClientName, Configuration, FeedbackSettings, Host, Identity, Prepared, Sending, ThreadSettings,
 };
-use codex_config::{Config, Overrides, RequestParams, Requirements};
+use codex_config::{Config, ConfigWarning, Overrides};
 use codex_core::{StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
 use codex_external_agent::Homes;
+use codex_login::Accounts;
+use codex_model_client::{ModelCatalog, ModelStore};
 use codex_protocol::SandboxPolicy;
 use codex_rollout::Writer;
 use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
 
+use crate::environment::variable;
 use crate::log;
+use crate::machine::{self, Machine};
+use crate::rules::rules;
 use crate::scripted_model::ScriptedModel;
 use crate::skills;
 use crate::wiring::{self, Tracing};
@@ -25,25 +30,18 @@ use crate::wiring::{self, Tracing};
 /// Loads configuration and keeps an engine for each provider and client that was asked for.
 #[derive(Debug)]
 pub(crate) struct EngineHost {
-    flags: Overrides,
-    home: PathBuf,
-    cwd: PathBuf,
+    machine: Machine,
+    configuration: Configuration,
+    models: ModelStore,
     scripted: Option<ScriptedModel>,
-    engines: Mutex<HashMap<String, Arc<ThreadManager>>>,
+    engines: Mutex<HashMap<String, (Arc<ThreadManager>, Arc<ModelCatalog>)>>,
+    warnings: Vec<ConfigWarning>,
     tracing: Tracing,
     launcher: Launcher,
-    standalone: OnceLock<Standalone>,
+    commands: Arc<StandaloneCommands>,
     store: Store,
     writer: OnceLock<Writer>,
     skills: Arc<Library>,
-}
-
-/// What is configured for methods that need no thread.
-#[derive(Debug)]
-struct Standalone {
-    commands: Arc<StandaloneCommands>,
-    requirements: Requirements,
-    feedback: FeedbackSettings,
 }
 
 impl EngineHost {
@@ -52,78 +50,103 @@ impl EngineHost {
         flags: Overrides,
         scripted: Option<ScriptedModel>,
         tracing: Tracing,
+        api_key: Option<String>,
     ) -> anyhow::Result<Self> {
-        let home = wiring::home()?;
+        let cwd = std::env::current_dir().context("cannot tell the working folder")?;
+        let configuration = Configuration::new(wiring::surroundings()?, flags, cwd)?;
+        let mut login = wiring::login_settings(configuration.startup());
+        login.api_key = api_key.map(|key| key.trim().into());
+        let machine = Machine::with_login(login);
+        let config = configuration.startup();
+        let hosted = config.providers.get("openai");
+        let hosted = hosted.context("there is no provider of hosted models")?;
+        let models = match &scripted {
+            Some(model) => machine.models(config, &model.in_place_of(hosted))?,
+            None => machine.models(config, hosted)?,
+        };
+        let warnings = startup_warnings(config, &machine);
+        let launcher = Launcher::of_this_program();
+        let commands = StandaloneCommands {
+            launcher: launcher.clone(),
+            cwd: configuration.cwd().to_owned(),
+            environment: Arc::new(wiring::command_environment(config)),
+            sandbox_policy: config.policy.sandbox_policy.clone(),
+        };
+        let store = Store::new(&config.home);
         Ok(Self {
-            skills: skills::library(flags.clone()),
-            flags,
+            skills: skills::library(configuration.flags().clone()),
+            machine,
+            models,
+            warnings,
+            configuration,
             scripted,
-            cwd: std::env::current_dir().context("cannot tell the working folder")?,
             engines: Mutex::default(),
             tracing,
-            launcher: Launcher::of_this_program(),
-            standalone: OnceLock::new(),
-            store: Store::new(&home),
+            launcher,
+            commands: Arc::new(commands),
+            store,
             writer: OnceLock::new(),
-            home,
         })
     }
 
     fn try_prepare(&self, settings: &ThreadSettings) -> anyhow::Result<Prepared> {
+        let own = self.configuration.cwd();
         let cwd = settings.cwd.as_ref();
-        let cwd = cwd.map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
-        let mut overrides = self.flags.clone();
-        overrides.add_json(&settings.overrides)?;
-        let config = wiring::load_config(&cwd, &overrides, &settings.params)?;
-        let mut session = wiring::session_config(&config, &cwd)?;
+        let cwd = cwd.map_or_else(|| own.to_owned(), |cwd| own.join(cwd));
+        let config = self
+            .configuration
+            .load(&cwd, &settings.overrides, &settings.params)?;
+        let catalog = Arc::new(match &config.model.catalog {
+            Some(_) => self.machine.catalog(&config)?,
+            None => self.models.known(),
+        });
+        let chatgpt = self.machine.has_chatgpt_login();
+        let (mut session, mut warnings) = wiring::session_config(&config, &cwd, &catalog, chatgpt);
         session.originator = originator(&settings.client);
         session.skills = Some(Arc::clone(&self.skills));
-        let manager = self.engine(&config, &settings.client)?;
+        let manager = self.engine(&config, &settings.client, &catalog)?;
         Ok(Prepared {
             manager,
             config: session,
+            warnings: {
+                warnings.extend(config.warnings);
+                warnings.retain(|warning| !self.warnings.contains(warning));
+                warnings
+            },
         })
     }
 
-    fn engine(&self, config: &Config, client: &ClientName) -> anyhow::Result<Arc<ThreadManager>> {
-        let provider = match &self.scripted {
+    /// The engine of a provider and a client. Where newer models are known, threads get a newer engine;
+    /// those that run keep theirs.
+    fn engine(
+        &self,
+        config: &Config,
+        client: &ClientName,
+        catalog: &Arc<ModelCatalog>,
+    ) -> anyhow::Result<Arc<ThreadManager>> {
+        let mut provider = match &self.scripted {
             Some(model) => wiring::provider(&model.in_place_of(&config.model.provider))?,
             None => wiring::provider(&config.model.provider)?,
         };
+        wiring::require_residency(&mut provider, config);
         let key = format!("{client:?} {provider:?}");
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(engine) = engines.get(&key) {
+        if let Some((engine, known)) = engines.get(&key)
+            && known == catalog
+        {
             return Ok(Arc::clone(engine));
         }
         let identity = wiring::identity(&originator(client), Some(client));
-        let ports = wiring::ports_with(provider, identity, self.launcher.clone(), self.writer()?)?;
+        let client = self.machine.client(provider, identity);
+        let ports = machine::ports(
+            client,
+            Arc::clone(catalog),
+            self.launcher.clone(),
+            self.writer()?,
+        );
         let engine = Arc::new(self.tracing.engine(ports));
-        engines.insert(key, Arc::clone(&engine));
+        engines.insert(key, (Arc::clone(&engine), Arc::clone(catalog)));
         Ok(engine)
-    }
-
-    /// As configured when it is first needed.
-    fn standalone(&self) -> anyhow::Result<&Standalone> {
-        if let Some(standalone) = self.standalone.get() {
-            return Ok(standalone);
-        }
-        let config = wiring::load_config(&self.cwd, &self.flags, &RequestParams::default())?;
-        let commands = StandaloneCommands {
-            launcher: self.launcher.clone(),
-            cwd: self.cwd.clone(),
-            environment: Arc::new(wiring::environment(&config)),
-            sandbox_policy: config.policy.sandbox_policy,
-        };
-        let standalone = Standalone {
-            commands: Arc::new(commands),
-            requirements: config.requirements,
-            feedback: FeedbackSettings {
-                enabled: config.telemetry.feedback,
-                folder: self.home.join("feedback"),
-                endpoint: config.telemetry.feedback_endpoint,
-            },
-        };
-        Ok(self.standalone.get_or_init(|| standalone))
     }
 
     /// The one writer of the process. The index hears of what it writes.
@@ -136,11 +159,6 @@ impl EngineHost {
         let started = started.context("cannot start the rollout writer")?;
         Ok(self.writer.get_or_init(|| started).clone())
     }
-
-    fn try_default_provider(&self) -> anyhow::Result<String> {
-        let config = wiring::load_config(&self.cwd, &self.flags, &RequestParams::default())?;
-        Ok(config.model.provider_id)
-    }
 }
 
 impl Host for EngineHost {
@@ -148,8 +166,24 @@ impl Host for EngineHost {
         let identity = wiring::identity(&originator(client), Some(client));
         Identity {
             user_agent: identity.user_agent,
-            home: self.home.clone(),
+            home: self.configuration.startup().home.clone(),
         }
+    }
+
+    fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    fn warnings(&self) -> &[ConfigWarning] {
+        &self.warnings
+    }
+
+    fn accounts(&self) -> &Arc<Accounts> {
+        self.machine.accounts()
+    }
+
+    fn models(&self) -> &ModelStore {
+        &self.models
     }
 
     fn prepare(&self, settings: &ThreadSettings) -> Result<Prepared, String> {
@@ -158,18 +192,21 @@ impl Host for EngineHost {
     }
 
     fn commands(&self) -> Result<Arc<StandaloneCommands>, String> {
-        let standalone = self.standalone().map_err(|error| format!("{error:#}"))?;
-        Ok(Arc::clone(&standalone.commands))
+        Ok(Arc::clone(&self.commands))
     }
 
     fn feedback(&self) -> Result<FeedbackSettings, String> {
-        let standalone = self.standalone().map_err(|error| format!("{error:#}"))?;
-        Ok(standalone.feedback.clone())
+        let config = self.configuration.startup();
+        Ok(FeedbackSettings {
+            enabled: config.telemetry.feedback,
+            folder: config.home.join("feedback"),
+            endpoint: config.telemetry.feedback_endpoint.clone(),
+        })
     }
 
     fn send_feedback(&self, url: String, body: Vec<u8>) -> Sending {
-        let pool = wiring::other_connections();
-        Box::pin(async move { pool.post_json(&url, body).await })
+        let connections = Arc::clone(self.machine.connections());
+        Box::pin(async move { connections.post_json(&url, body).await })
     }
 
     fn log_tail(&self) -> String {
@@ -179,7 +216,7 @@ impl Host for EngineHost {
     fn homes(&self) -> Homes {
         Homes {
             user: wiring::user_home(),
-            ours: self.home.clone(),
+            ours: self.configuration.startup().home.clone(),
         }
     }
 
@@ -192,8 +229,8 @@ impl Host for EngineHost {
     }
 
     fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), String> {
-        let standalone = self.standalone().map_err(|error| format!("{error:#}"))?;
-        let checked = standalone.requirements.check_sandbox_policy(policy);
+        let requirements = &self.configuration.startup().requirements;
+        let checked = requirements.check_sandbox_policy(policy);
         checked.map_err(|violation| violation.to_string())
     }
 
@@ -202,12 +239,11 @@ impl Host for EngineHost {
     }
 
     fn default_provider(&self) -> Result<String, String> {
-        self.try_default_provider()
-            .map_err(|error| format!("{error:#}"))
+        Ok(self.configuration.startup().model.provider_id.clone())
     }
 
     fn working_folder(&self) -> &Path {
-        &self.cwd
+        self.configuration.cwd()
     }
 
     fn skills(&self) -> &Arc<Library> {
@@ -215,13 +251,29 @@ impl Host for EngineHost {
     }
 
     fn switch_skill(&self, rule: &Rule) -> Result<(), String> {
-        skills::switch(rule, &self.flags).map_err(|error| format!("{error:#}"))
+        skills::switch(rule, self.configuration.flags()).map_err(|error| format!("{error:#}"))
     }
+}
+
+/// What is odd about the settings at the start, in the order in which clients are told.
+fn startup_warnings(config: &Config, machine: &Machine) -> Vec<ConfigWarning> {
+    let mut warnings = config.warnings.clone();
+    let own = warnings
+        .iter()
+        .take_while(|warning| warning.replaces_settings());
+    let at = own.count();
+    warnings.splice(at..at, rules(config).1);
+    let problem = machine.accounts().problem();
+    warnings.extend(problem.map(|problem| ConfigWarning {
+        details: Some(problem),
+        ..ConfigWarning::new("The stored login cannot be used; log in again.")
+    }));
+    warnings
 }
 
 /// What a client calls itself, unless the environment says otherwise.
 fn originator(client: &ClientName) -> String {
-    let set = std::env::var("CODEX_INTERNAL_ORIGINATOR_OVERRIDE").ok();
+    let set = variable("CODEX_INTERNAL_ORIGINATOR_OVERRIDE");
     set.unwrap_or_else(|| match client.name.as_str() {
         "codex-tui" | "" => wiring::ORIGINATOR.to_owned(),
         name => name.to_owned(),

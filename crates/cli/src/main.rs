@@ -5,13 +5,17 @@ mod completion;
 mod debug_app_server;
 mod demo;
 mod doctor;
+mod environment;
 mod exec;
 mod generate;
 mod host;
 mod listen_flags;
 mod log;
+mod login;
+mod machine;
 mod output;
 mod proto;
+mod rules;
 mod scripted_model;
 mod server_process;
 mod settings_flags;
@@ -71,6 +75,10 @@ enum Command {
     Exec(exec::Arguments),
     /// Serve IDE extensions over JSON-RPC, or describe what is served.
     AppServer(Box<app_server::Arguments>),
+    /// Log in to the model service.
+    Login(login::Arguments),
+    /// Forget the login.
+    Logout(login::LogoutArguments),
     /// Speak the queue protocol over standard input and output, a line a message.
     Proto(proto::Arguments),
     /// Look for what is wrong with the home folder and this machine, and say what to do.
@@ -122,6 +130,8 @@ fn run(Arguments { settings, command }: Arguments) -> anyhow::Result<ExitCode> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Exec(arguments) => exec::run(arguments, settings),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
+        Command::Login(arguments) => login::run(arguments, settings),
+        Command::Logout(arguments) => login::log_out(arguments, settings),
         Command::Proto(arguments) => proto::run(arguments, settings).map(success),
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
         Command::Debug(command) => debug(command, settings),

@@ -11,13 +11,14 @@ use anyhow::Context;
 use clap::Args;
 use codex_config::{Config, RequestParams};
 use codex_core::{Events, SessionConfig, Started, Thread, ThreadManager, unreadable_submission};
-use codex_model_client::Provider;
+use codex_model_client::{ModelCatalog, Provider};
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, SessionProvider, Submission,
 };
 use codex_skills::Library;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
+use crate::machine::Machine;
 use crate::settings_flags::SettingsFlags;
 use crate::skills;
 use crate::wiring::{self, Tracing};
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
     let tracing = Tracing::from_environment();
     let served = runtime.block_on(async {
         let cwd = std::env::current_dir().context("cannot tell the working folder")?;
-        let config = wiring::load_config(&cwd, &overrides, &RequestParams::default())?;
+        let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;
         let skills = skills::library(overrides);
         Proto::start(config, &cwd, tracing.clone(), skills)?
             .serve()
@@ -56,6 +57,8 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
 
 /// The session that is heard.
 struct Proto {
+    machine: Machine,
+    catalog: Arc<ModelCatalog>,
     config: Config,
     session: SessionConfig,
     tracing: Tracing,
@@ -72,12 +75,22 @@ impl Proto {
         tracing: Tracing,
         skills: Arc<Library>,
     ) -> anyhow::Result<Self> {
-        let mut session = wiring::session_config(&config, cwd)?;
+        let machine = Machine::new(&config);
+        let catalog = Arc::new(machine.catalog(&config)?);
+        let chatgpt = machine.has_chatgpt_login();
+        let (mut session, warnings) = wiring::session_config(&config, cwd, &catalog, chatgpt);
         session.skills = Some(skills);
-        let provider = wiring::provider(&config.model.provider)?;
-        let manager = tracing.engine(wiring::ports(provider, identity())?);
+        for warning in config.warnings.iter().chain(&warnings) {
+            let details = warning.details.as_deref().unwrap_or_default();
+            tracing::warn!(details, "{}", warning.summary);
+        }
+        let mut provider = wiring::provider(&config.model.provider)?;
+        wiring::require_residency(&mut provider, &config);
+        let manager = tracing.engine(machine.ports(provider, identity(), Arc::clone(&catalog))?);
         let Started { thread, events } = manager.start(session.clone())?;
         Ok(Self {
+            machine,
+            catalog,
             config,
             session,
             tracing,
@@ -159,7 +172,11 @@ impl Proto {
             }
             None => wiring::provider(&self.config.model.provider)?,
         };
-        let manager = self.tracing.engine(wiring::ports(provider, identity())?);
+        let manager = self.tracing.engine(self.machine.ports(
+            provider,
+            identity(),
+            Arc::clone(&self.catalog),
+        )?);
         let Started { thread, events } = match configure.resume_path.map(PathBuf::from) {
             Some(path) => manager.resume(&path, session.clone())?,
             None => manager.start(session.clone())?,

@@ -21,7 +21,7 @@ pub(crate) fn library(flags: Overrides) -> Arc<Library> {
 }
 
 fn sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<Sources> {
-    let env = wiring::config_environment()?;
+    let env = wiring::surroundings()?;
     let stack = LayerStack::load(&env, Some(cwd), flags)?;
     let params = RequestParams::default();
     let request = LoadRequest {
@@ -102,7 +102,7 @@ fn rule(rule: &SkillRule) -> Option<Rule> {
 
 /// Writes into the user's file that a skill is off; one that is on needs no word there.
 pub(crate) fn switch(rule: &Rule, flags: &Overrides) -> anyhow::Result<()> {
-    let env = wiring::config_environment()?;
+    let env = wiring::surroundings()?;
     let stack = LayerStack::load(&env, None, flags)?;
     let user = stack.user().map(|layer| &layer.table);
     let written = user

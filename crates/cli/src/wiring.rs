@@ -1,6 +1,4 @@
-//! From configuration to an engine: the ports of this machine, and what a session starts with.
-//!
-//! This is the one place that looks at the environment.
+//! From configuration to an engine: where requests go, who sends them, and what a session starts with.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,23 +8,26 @@ use std::time::Duration;
 
 use anyhow::Context;
 use codex_app_server::ClientName;
-use codex_config::schema::HistoryPersistence;
-use codex_config::{Config, Environment, Feature, LoadRequest, ModelProvider, Overrides};
+use codex_config::schema::{CredentialsStore, HistoryPersistence};
+use codex_config::{
+    Config, ConfigWarning, Environment, Feature, LoadRequest, ModelProvider, Overrides,
+};
 use codex_config::{RequestParams, Requirements, Variables, resolve_home};
 use codex_core::{
-    Features, Limits, MessageHistory, Observers, Ports, ProjectDocs, ProviderModel, RandomIds,
-    SessionConfig, SystemClock, SystemProcesses, ThreadManager,
+    Features, Limits, MessageHistory, Observers, Ports, ProjectDocs, SessionConfig, ThreadManager,
 };
-use codex_exec::Launcher;
-use codex_model_client::{
-    ClientIdentity, FixedCredential, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
-    Platform, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
-};
+use codex_login::{LoginSettings, StoreKind};
+use codex_model_client::{ClientIdentity, ModelCatalog, Platform, Provider};
 use codex_protocol::{AskForApproval, SandboxPolicy};
-use codex_rollout::Writer;
 use codex_rollout_trace::format::ROOT_VARIABLE;
 use codex_session_trace::Traces;
 use serde_json::json;
+
+use crate::environment::{self, variable};
+use crate::rules::rules;
+
+/// The name of the provider of the hosted API.
+const HOSTED: &str = "OpenAI";
 
 pub(crate) const ORIGINATOR: &str = "codex_cli_rs";
 
@@ -46,29 +47,67 @@ pub(crate) fn user_home() -> Option<PathBuf> {
     set.into_iter().flatten().map(PathBuf::from).next()
 }
 
-/// The surroundings of the configuration.
-pub(crate) fn config_environment() -> anyhow::Result<Environment> {
+/// The folder with the settings of everybody on the machine.
+#[cfg(unix)]
+const SYSTEM_FOLDER: &str = "/etc/codex";
+
+/// What configuration depends on.
+pub(crate) fn surroundings() -> anyhow::Result<Environment> {
     let mut env = Environment::with_home(home()?);
-    env.user_home = user_home();
-    env.variables = Variables::from_lookup(|name: &str| std::env::var(name).ok());
+    env.user_home = std::env::var("HOME").ok().map(PathBuf::from);
+    env.variables = Variables::from_lookup(variable);
+    #[cfg(unix)]
+    {
+        env.system_folder = Some(PathBuf::from(SYSTEM_FOLDER));
+        env.managed_config_file = Some(Path::new(SYSTEM_FOLDER).join("managed_config.toml"));
+    }
     Ok(env)
 }
 
-/// Reads the configuration for a folder and what a request says.
+/// Reads the configuration for a folder, if there is one, and what a request says.
 pub(crate) fn load_config(
-    cwd: &Path,
+    cwd: Option<&Path>,
     flags: &Overrides,
     params: &RequestParams,
 ) -> anyhow::Result<Config> {
-    let env = config_environment()?;
     let request = LoadRequest {
-        env: &env,
-        cwd: Some(cwd),
+        env: &surroundings()?,
+        cwd,
         flags,
         params,
         host_features: &BTreeMap::new(),
     };
     Ok(Config::load(request)?)
+}
+
+/// The value of a variable, unless it is unset or blank.
+pub(crate) fn non_blank(name: &str) -> Option<String> {
+    variable(name).filter(|value| !value.trim().is_empty())
+}
+
+/// Where logins lead to: the hosted service, unless variables name another one.
+pub(crate) fn login_settings(config: &Config) -> LoginSettings {
+    let mut settings = LoginSettings::hosted(&config.home);
+    settings.store = match config.account.credentials_store {
+        CredentialsStore::File => StoreKind::File,
+        CredentialsStore::Keyring => StoreKind::Keyring,
+        CredentialsStore::Auto => StoreKind::Auto,
+        CredentialsStore::Ephemeral => StoreKind::Ephemeral,
+    };
+    settings.forced_method = config.account.forced_login_method;
+    settings.forced_workspace = config.account.forced_workspace.clone();
+    settings.backend_url = config.account.chatgpt_base_url.clone();
+    settings.refresh_url = non_blank("CODEX_REFRESH_TOKEN_URL_OVERRIDE");
+    if let Some(issuer) = non_blank("CODEX_LOGIN_ISSUER") {
+        settings.issuer = issuer.trim_end_matches('/').to_owned();
+    }
+    if let Some(id) = non_blank("CODEX_LOGIN_CLIENT_ID") {
+        settings.client_id = id;
+    }
+    if let Some(port) = non_blank("CODEX_LOGIN_PORT").and_then(|port| port.parse().ok()) {
+        settings.callback_port = port;
+    }
+    settings
 }
 
 /// Who this program is to a provider.
@@ -112,65 +151,6 @@ impl Tracing {
     }
 }
 
-/// The ports of this machine, with the models of a provider.
-pub(crate) fn ports(provider: Provider, identity: ClientIdentity) -> anyhow::Result<Ports> {
-    let writer = Writer::start().context("cannot start the rollout writer")?;
-    ports_with(provider, identity, Launcher::of_this_program(), writer)
-}
-
-/// The same, with commands started by `launcher` and rollouts written by `writer`.
-pub(crate) fn ports_with(
-    provider: Provider,
-    identity: ClientIdentity,
-    launcher: Launcher,
-    writer: Writer,
-) -> anyhow::Result<Ports> {
-    let environment = |name: &str| std::env::var(name).ok();
-    // A proxy cannot reach what listens on this machine only.
-    let proxies = if is_local(&provider) {
-        ProxySettings::default()
-    } else {
-        ProxySettings::from_environment(&environment)
-    };
-    let surroundings = Surroundings {
-        identity,
-        environment: Arc::new(environment),
-        credentials: Arc::new(FixedCredential::default()),
-        clock: Arc::new(ModelClock),
-        http: Arc::new(http_pool(proxies)),
-    };
-    let client = HttpModelClient::new(provider, surroundings);
-    let catalog = Arc::new(ModelCatalog::bundled());
-    Ok(Ports {
-        model: Arc::new(ProviderModel::new(Arc::new(client), catalog)),
-        clock: Arc::new(SystemClock::new()),
-        ids: Arc::new(RandomIds),
-        processes: Arc::new(SystemProcesses::new(launcher)),
-        writer,
-    })
-}
-
-fn is_local(provider: &Provider) -> bool {
-    let url = provider.base_url.as_deref().unwrap_or_default();
-    ["http://127.0.0.1:", "http://[::1]:", "http://localhost:"]
-        .iter()
-        .any(|local| url.starts_with(local))
-}
-
-/// Connections through these proxies.
-fn http_pool(proxies: ProxySettings) -> HttpPool {
-    HttpPool::new(HttpSettings {
-        proxies,
-        ..HttpSettings::default()
-    })
-}
-
-/// Connections to whoever is no provider.
-pub(crate) fn other_connections() -> HttpPool {
-    let environment = |name: &str| std::env::var(name).ok();
-    http_pool(ProxySettings::from_environment(&environment))
-}
-
 /// The provider of a configuration, as the model client wants it.
 pub(crate) fn provider(configured: &ModelProvider) -> anyhow::Result<Provider> {
     let wire_api = match configured.wire_api {
@@ -192,16 +172,34 @@ pub(crate) fn provider(configured: &ModelProvider) -> anyhow::Result<Provider> {
         "stream_idle_timeout_ms": configured.stream_idle_timeout.as_millis() as u64,
         "requires_openai_auth": configured.requires_openai_auth,
     });
-    serde_json::from_value(provider).context("the provider is not usable")
+    let mut provider: Provider =
+        serde_json::from_value(provider).context("the provider is not usable")?;
+    if provider.name == HOSTED {
+        let headers = &mut provider.http_headers;
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        headers.entry("version".to_owned()).or_insert(version);
+    }
+    Ok(provider)
 }
 
-/// What a session starts with.
-///
-/// # Errors
-/// The rules of the home folder cannot be read. Files with mistakes are left out.
-pub(crate) fn session_config(config: &Config, cwd: &Path) -> anyhow::Result<SessionConfig> {
-    let catalog = ModelCatalog::bundled();
-    let preset = catalog.default_model(false).map(|model| model.slug.clone());
+/// Has requests handled where an administrator wants them to be.
+pub(crate) fn require_residency(provider: &mut Provider, config: &Config) {
+    if config.requirements.residency.is_some() {
+        let name = "x-openai-internal-codex-residency".to_owned();
+        provider.http_headers.insert(name, "us".to_owned());
+    }
+}
+
+/// What a session starts with, and what is wrong with the files that it comes from. `chatgpt` is whether
+/// there is a ChatGPT login, which some models need.
+pub(crate) fn session_config(
+    config: &Config,
+    cwd: &Path,
+    catalog: &ModelCatalog,
+    chatgpt: bool,
+) -> (SessionConfig, Vec<ConfigWarning>) {
+    let preset = catalog.default_model(chatgpt);
+    let preset = preset.map(|model| model.slug.clone());
     let model = config.model.model.clone().or(preset).unwrap_or_default();
     let mut session = SessionConfig::new(&config.home, cwd, &model);
     session.provider = config.model.provider_id.clone();
@@ -232,14 +230,15 @@ pub(crate) fn session_config(config: &Config, cwd: &Path) -> anyhow::Result<Sess
         max_bytes: config.storage.history.max_bytes,
     };
     session.features = features(config);
-    session.environment = Arc::new(environment(config));
+    session.environment = Arc::new(command_environment(config));
     session.shell = shell();
     session.stream_max_retries =
         u32::try_from(config.model.provider.stream_max_retries).unwrap_or(u32::MAX);
     session.show_raw_reasoning = config.show_raw_reasoning;
     session.originator = ORIGINATOR.to_owned();
-    session.rules.add_folder(&config.home.join("rules"))?;
-    Ok(session)
+    let (rules, warnings) = rules(config);
+    session.rules = rules;
+    (session, warnings)
 }
 
 /// The limits of the configuration, as the engine asks for them.
@@ -269,10 +268,8 @@ fn features(config: &Config) -> Features {
 }
 
 /// The variables of commands. Names and values that are no text are left out.
-pub(crate) fn environment(config: &Config) -> BTreeMap<OsString, OsString> {
-    let own = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let variables = config.shell_environment.apply(own, None);
+pub(crate) fn command_environment(config: &Config) -> BTreeMap<OsString, OsString> {
+    let variables = config.shell_environment.apply(environment::all(), None);
     variables
         .into_iter()
         .map(|(name, value)| (name.into(), value.into()))
@@ -285,7 +282,7 @@ fn shell() -> PathBuf {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         matches!(stem, Some("bash" | "zsh" | "sh")) && path.exists()
     };
-    let own = std::env::var_os("SHELL").map(PathBuf::from).filter(known);
+    let own = variable("SHELL").map(PathBuf::from).filter(known);
     let usual = ["/bin/bash", "/bin/zsh"]
         .map(PathBuf::from)
         .into_iter()

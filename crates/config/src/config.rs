@@ -95,6 +95,9 @@ pub struct Config {
     pub profile: Option<String>,
     /// What the user decided about the project.
     pub trust: Option<TrustLevel>,
+    /// The folders with rules for commands, lowest precedence first. A project's are among them only
+    /// once it is trusted.
+    pub rule_folders: Vec<PathBuf>,
     /// The limits in force, for changes at run time.
     pub requirements: Requirements,
     /// Program started after each turn, with its first arguments.
@@ -153,6 +156,13 @@ impl Config {
     /// Reads all layers and makes the configuration of them.
     pub fn load(request: LoadRequest<'_>) -> Result<Self, ConfigError> {
         let stack = LayerStack::load(request.env, request.cwd, request.flags)?;
+        Self::from_stack(&stack, request)
+    }
+
+    /// Makes the configuration of a server whose files cannot be used: defaults and flags. Limits that
+    /// can be read hold all the same.
+    pub fn without_files(request: LoadRequest<'_>) -> Result<Self, ConfigError> {
+        let stack = LayerStack::without_files(request.env, request.cwd, request.flags);
         Self::from_stack(&stack, request)
     }
 

@@ -79,6 +79,16 @@ impl LayerStack {
         })
     }
 
+    /// The layers that are there without any file: flags.
+    pub(crate) fn without_files(env: &Environment, cwd: Option<&Path>, flags: &Overrides) -> Self {
+        Self {
+            layers: flag_layer(env, cwd, flags).into_iter().collect(),
+            requirements: requirements::load(env, &[]).unwrap_or_default(),
+            project: None,
+            trust: None,
+        }
+    }
+
     /// The layers, lowest precedence first, ignored ones included.
     pub fn layers(&self) -> &[Layer] {
         &self.layers

@@ -9,6 +9,8 @@ use crate::project_layers::holds_settings;
 use crate::source::LayerSource;
 use crate::stack::LayerStack;
 
+const USING_DEFAULTS: &str = "Invalid configuration; using defaults.";
+
 /// Something that users should know about their settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigWarning {
@@ -33,11 +35,16 @@ impl ConfigWarning {
         }
     }
 
+    /// Whether defaults take the place of all settings.
+    pub fn replaces_settings(&self) -> bool {
+        self.summary == USING_DEFAULTS
+    }
+
     /// The warning when a server starts without its settings because they cannot be used.
     pub fn using_defaults(error: &ConfigError) -> Self {
         let place = error.place();
         Self {
-            summary: "Invalid configuration; using defaults.".to_owned(),
+            summary: USING_DEFAULTS.to_owned(),
             details: Some(error.to_string()),
             path: place.map(|place| place.path.clone()),
             range: place.map(|place| place.range),

@@ -1,5 +1,8 @@
 //! `initialize`, and the method that clients try their opt-in with.
 
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     InitializeParams, InitializeResponse, MockExperimentalMethodParams,
@@ -10,6 +13,7 @@ use codex_protocol::AbsolutePathBuf;
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::host::ClientName;
+use crate::projection::wire_warning;
 use crate::server::Server;
 
 pub(crate) fn initialize(
@@ -30,6 +34,7 @@ pub(crate) fn initialize(
     if !reply.connection().initialize(params) {
         return reply.refuse(Failure::invalid("Already initialized"));
     }
+    let connection = Arc::clone(reply.connection());
     let identity = server.host().identity(&ClientName { name, version });
     reply.accept(&InitializeResponse {
         user_agent: identity.user_agent,
@@ -37,6 +42,10 @@ pub(crate) fn initialize(
         platform_family: std::env::consts::FAMILY.to_owned(),
         platform_os: std::env::consts::OS.to_owned(),
     });
+    for warning in server.host().warnings() {
+        let warning = wire_warning(warning.clone());
+        connection.notify(&ServerNotification::ConfigWarning(warning));
+    }
 }
 
 pub(crate) fn mock(

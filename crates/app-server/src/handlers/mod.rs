@@ -3,14 +3,20 @@
 //! A handler owns the [`Responder`] of its request and uses it once. It runs in a task of its own; if
 //! it panics, the request is still replied to.
 
+mod account;
 mod command_exec;
+mod config;
 mod external_agent;
+mod features;
 mod feedback;
 mod fs;
 mod fs_watch;
 mod fuzzy_search;
 mod git;
 mod handshake;
+mod mcp_servers;
+mod models;
+mod paging;
 mod review;
 mod settings;
 mod skills;
@@ -136,6 +142,42 @@ pub(crate) async fn handle(
         ClientRequest::SkillsList(params) => skills::list(&server, params, reply!()).await,
         ClientRequest::SkillsConfigWrite(params) => {
             skills::config_write(&server, params, reply!()).await;
+        }
+        ClientRequest::GetAccount(params) => account::read(&server, params, reply!()).await,
+        ClientRequest::LoginAccount(params) => account::log_in(server, params, reply!()).await,
+        ClientRequest::CancelLoginAccount(params) => account::cancel(&server, params, reply!()),
+        ClientRequest::LogoutAccount(params) => account::log_out(server, params, reply!()).await,
+        ClientRequest::GetAccountRateLimits(params) => {
+            account::read_rate_limits(&server, params, reply!()).await;
+        }
+        ClientRequest::GetAuthStatus(params) => {
+            account::auth_status(&server, params, reply!()).await;
+        }
+        ClientRequest::ConfigRead(params) => config::read(server, params, reply!()).await,
+        ClientRequest::ConfigValueWrite(params) => {
+            config::write_value(server, params, reply!()).await;
+        }
+        ClientRequest::ConfigBatchWrite(params) => {
+            config::write_batch(server, params, reply!()).await;
+        }
+        ClientRequest::ConfigRequirementsRead(params) => {
+            config::read_requirements(server, params, reply!()).await;
+        }
+        ClientRequest::ModelList(params) => models::list(server, params, reply!()).await,
+        ClientRequest::ExperimentalFeatureList(params) => {
+            features::list(server, params, reply!()).await;
+        }
+        ClientRequest::ExperimentalFeatureEnablementSet(params) => {
+            features::switch(server, params, reply!()).await;
+        }
+        ClientRequest::CollaborationModeList(params) => {
+            features::collaboration_modes(params, reply!());
+        }
+        ClientRequest::ListMcpServerStatus(params) => {
+            mcp_servers::list(server, params, reply!()).await;
+        }
+        ClientRequest::McpServerRefresh(params) => {
+            mcp_servers::reload(server, params, reply!()).await;
         }
         ClientRequest::MockExperimentalMethod(params) => {
             handshake::mock(params, reply!());

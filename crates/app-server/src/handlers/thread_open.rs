@@ -18,6 +18,7 @@ use super::{blocking, load, settings, thread_id};
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::host::{Prepared, ThreadSettings};
+use crate::projection::wire_warning;
 use crate::server::Server;
 use crate::thread::{Actor, Facts, History, ThreadHandle, stored_thread};
 
@@ -50,6 +51,7 @@ async fn open_new(
     let Prepared {
         manager,
         mut config,
+        ..
     } = prepare(server, settings).await?;
     config.ephemeral = params.ephemeral.unwrap_or_default();
     config.raw_items = params.experimental_raw_events;
@@ -134,7 +136,9 @@ async fn open_history(
     settings: ThreadSettings,
     history: Vec<ResponseItem>,
 ) -> Result<(Actor, Facts), Failure> {
-    let Prepared { manager, config } = prepare(server, settings).await?;
+    let Prepared {
+        manager, config, ..
+    } = prepare(server, settings).await?;
     let preview = codex_core::first_user_text(&history);
     let started = manager.start_with(config.clone(), history);
     let started = started.map_err(|error| failed("resuming", &error))?;
@@ -157,7 +161,9 @@ async fn open_stored(
 ) -> Result<(Actor, Facts, PathBuf, History), Failure> {
     let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
     settings.cwd.get_or_insert_with(stored_cwd);
-    let Prepared { manager, config } = prepare(server, settings).await?;
+    let Prepared {
+        manager, config, ..
+    } = prepare(server, settings).await?;
     let (engine, own, file) = (Arc::clone(&manager), config.clone(), path.clone());
     let started = blocking(move || {
         let started = engine.resume(&file, own);
@@ -212,6 +218,7 @@ async fn fork_stored(
     let Prepared {
         manager,
         mut config,
+        ..
     } = prepare(server, settings).await?;
     config.ephemeral = params.ephemeral;
     let (engine, own, file) = (Arc::clone(&manager), config.clone(), path.clone());
@@ -276,7 +283,7 @@ async fn source(
 
 async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepared, Failure> {
     let host = Arc::clone(server.host());
-    blocking(move || {
+    let prepared = blocking(move || {
         let mut prepared = host.prepare(&settings).map_err(|reason| {
             Failure::invalid(format!("failed to load configuration: {reason}"))
         })?;
@@ -285,7 +292,12 @@ async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepa
         prepared.config.replay_events = false;
         Ok(prepared)
     })
-    .await
+    .await?;
+    for warning in &prepared.warnings {
+        let warning = wire_warning(warning.clone());
+        server.broadcast(&ServerNotification::ConfigWarning(warning));
+    }
+    Ok(prepared)
 }
 
 /// The first event of a session tells what it is set to.

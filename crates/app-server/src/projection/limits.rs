@@ -3,7 +3,7 @@
 use codex_app_server_protocol::v2;
 use codex_protocol as v1;
 
-pub(super) fn wire_limits(limits: &v1::RateLimitSnapshot) -> v2::RateLimitSnapshot {
+pub(crate) fn wire_limits(limits: &v1::RateLimitSnapshot) -> v2::RateLimitSnapshot {
     v2::RateLimitSnapshot {
         limit_id: limits.limit_id.clone(),
         limit_name: limits.limit_name.clone(),

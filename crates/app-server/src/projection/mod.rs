@@ -8,14 +8,19 @@ mod item;
 mod limits;
 mod policy;
 mod question;
+mod requirements;
 mod shell_words;
 mod turn_error;
+mod warning;
 
 pub(crate) use fold::{Fold, Listener, Moment};
 pub(crate) use item::{engine_input, preview_of_message};
+pub(crate) use limits::wire_limits;
 pub(crate) use policy::{
     engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,
     wire_source,
 };
 pub(crate) use question::{Asker, Question, question};
+pub(crate) use requirements::wire_requirements;
 pub(crate) use turn_error::turn_error;
+pub(crate) use warning::wire_warning;

@@ -4,11 +4,17 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use codex_config::{ConfigWarning, Environment, Overrides};
+use codex_login::{Accounts, LoginSettings, StoreKind};
+use codex_model_client::{
+    ClientIdentity, FixedCredential, HttpPool, HttpSettings, ModelStore, Platform, SystemClock,
+};
 use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
 use serde_json::Value;
 
 use super::*;
+use crate::configuration::Configuration;
 use crate::host::{ClientName, Host, Identity, Prepared, ThreadSettings};
 use crate::transport::Lines;
 
@@ -33,13 +39,42 @@ const SEEDS: [&str; 8] = [
 struct NoEngine {
     store: Store,
     skills: Arc<Library>,
+    configuration: Configuration,
+    accounts: Arc<Accounts>,
+    models: ModelStore,
+}
+
+/// A login that nobody has, and that is kept nowhere.
+fn nobody() -> Arc<Accounts> {
+    let mut settings = LoginSettings::hosted("/nowhere");
+    settings.store = StoreKind::Ephemeral;
+    let platform = Platform {
+        os: "test",
+        os_version: "0",
+        architecture: "none",
+        terminal: "none",
+    };
+    let identity = ClientIdentity::new("tests", "1.0.0", platform, None);
+    let http = Arc::new(HttpPool::new(HttpSettings::default()));
+    Arc::new(Accounts::new(
+        settings,
+        http,
+        identity,
+        Arc::new(SystemClock),
+    ))
 }
 
 impl NoEngine {
     fn new() -> Self {
+        let environment = Environment::with_home("/nowhere");
+        let cwd = PathBuf::from("/nowhere");
+        let configuration = Configuration::new(environment, Overrides::default(), cwd);
         Self {
             store: Store::new("/nowhere"),
             skills: Library::new(|_| Ok(Default::default())),
+            configuration: configuration.unwrap(),
+            accounts: nobody(),
+            models: ModelStore::fixed(&Value::Null, Arc::new(FixedCredential::default())),
         }
     }
 }
@@ -50,6 +85,22 @@ impl Host for NoEngine {
             user_agent: client.name.clone(),
             home: PathBuf::from("/nowhere"),
         }
+    }
+
+    fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    fn warnings(&self) -> &[ConfigWarning] {
+        &[]
+    }
+
+    fn accounts(&self) -> &Arc<Accounts> {
+        &self.accounts
+    }
+
+    fn models(&self) -> &ModelStore {
+        &self.models
     }
 
     fn prepare(&self, _: &ThreadSettings) -> Result<Prepared, String> {

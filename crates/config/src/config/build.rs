@@ -61,6 +61,10 @@ pub(super) fn build(stack: &LayerStack, request: LoadRequest<'_>) -> Result<Conf
         telemetry: services::telemetry(&file),
         profile: file.profile.clone(),
         trust: stack.trust(),
+        rule_folders: stack
+            .active_folders()
+            .map(|folder| folder.join("rules"))
+            .collect(),
         requirements: stack.requirements().clone(),
         notify: file.notify.clone().filter(|command| !command.is_empty()),
         show_raw_reasoning: file.show_raw_agent_reasoning.unwrap_or(false),

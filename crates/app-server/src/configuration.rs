@@ -1,0 +1,169 @@
+//! The settings of the server itself: as they were when it started, and as they are now.
+//!
+//! Files are read anew for each request that asks; nothing watches them. Switches that a host
+//! application sets for this process are kept here, and every configuration is loaded with them. What
+//! names no folder sees no project's settings.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use codex_config::{
+    Config, ConfigEdit, ConfigError, ConfigView, ConfigWarning, EditError, EditOutcome,
+    EditRequest, Environment, Feature, LayerStack, LoadRequest, Overrides, RequestParams,
+    Requirements, ViewError,
+};
+
+/// Where settings come from, and what they were at the start.
+#[derive(Debug)]
+pub struct Configuration {
+    environment: Environment,
+    flags: Overrides,
+    cwd: PathBuf,
+    host_features: Mutex<BTreeMap<Feature, bool>>,
+    startup: Config,
+}
+
+impl Configuration {
+    /// The settings of a process with these surroundings, flags and working folder. Files that cannot
+    /// be used do not count; the warnings of the start say so.
+    ///
+    /// # Errors
+    /// The flags alone cannot be used.
+    pub fn new(
+        environment: Environment,
+        flags: Overrides,
+        cwd: PathBuf,
+    ) -> Result<Self, ConfigError> {
+        let request = LoadRequest {
+            env: &environment,
+            cwd: Some(&cwd),
+            flags: &flags,
+            params: &RequestParams::default(),
+            host_features: &BTreeMap::new(),
+        };
+        let startup = match Config::load(request) {
+            Ok(config) => config,
+            Err(error) => {
+                let mut config = Config::without_files(request)?;
+                let warning = ConfigWarning::using_defaults(&error);
+                config.warnings.insert(0, warning);
+                config
+            }
+        };
+        Ok(Self {
+            environment,
+            flags,
+            cwd,
+            host_features: Mutex::default(),
+            startup,
+        })
+    }
+
+    /// The settings at the start of the process.
+    #[must_use]
+    pub fn startup(&self) -> &Config {
+        &self.startup
+    }
+
+    /// The working folder of the process.
+    #[must_use]
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The flags of the process.
+    #[must_use]
+    pub fn flags(&self) -> &Overrides {
+        &self.flags
+    }
+
+    /// The settings for a folder, with what a request says.
+    ///
+    /// # Errors
+    /// The settings cannot be used.
+    pub fn load(
+        &self,
+        cwd: &Path,
+        overrides: &serde_json::Map<String, serde_json::Value>,
+        params: &RequestParams,
+    ) -> Result<Config, ConfigError> {
+        let mut flags = self.flags.clone();
+        flags.add_json(overrides)?;
+        Config::load(LoadRequest {
+            env: &self.environment,
+            cwd: Some(&self.cwd.join(cwd)),
+            flags: &flags,
+            params,
+            host_features: &self.host_features(),
+        })
+    }
+
+    /// The settings now, those of projects left out.
+    pub(crate) fn without_projects(&self) -> Result<Config, ConfigError> {
+        let params = RequestParams::default();
+        Config::load(self.request(None, &params, &self.host_features()))
+    }
+
+    /// The settings now with the layers that they came from, for a folder if there is one.
+    pub(crate) fn view(&self, cwd: Option<&Path>) -> Result<ConfigView, ViewError> {
+        let cwd = cwd.map(|cwd| self.cwd.join(cwd));
+        let params = RequestParams::default();
+        ConfigView::read(self.request(cwd.as_deref(), &params, &self.host_features()))
+    }
+
+    /// The limits that an administrator set.
+    pub(crate) fn requirements(&self) -> Result<Requirements, ConfigError> {
+        let stack = LayerStack::load(&self.environment, None, &self.flags)?;
+        Ok(stack.requirements().clone())
+    }
+
+    /// Edits the user's file.
+    pub(crate) fn edit(
+        &self,
+        file: Option<&Path>,
+        expected_version: Option<&str>,
+        edits: &[ConfigEdit],
+    ) -> Result<EditOutcome, EditError> {
+        let file = file.map(|file| self.cwd.join(file));
+        codex_config::edit_user_config(EditRequest {
+            env: &self.environment,
+            flags: &self.flags,
+            host_features: &self.host_features(),
+            file: file.as_deref(),
+            expected_version,
+            edits,
+        })
+    }
+
+    /// Switches features for as long as this process runs. Explicit settings beat them.
+    pub(crate) fn switch(&self, features: &BTreeMap<Feature, bool>) {
+        self.lock().extend(features);
+    }
+
+    fn request<'a>(
+        &'a self,
+        cwd: Option<&'a Path>,
+        params: &'a RequestParams,
+        host_features: &'a BTreeMap<Feature, bool>,
+    ) -> LoadRequest<'a> {
+        LoadRequest {
+            env: &self.environment,
+            cwd,
+            flags: &self.flags,
+            params,
+            host_features,
+        }
+    }
+
+    fn host_features(&self) -> BTreeMap<Feature, bool> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Feature, bool>> {
+        // Entries are whole: a panic elsewhere leaves nothing half-done.
+        self.host_features
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

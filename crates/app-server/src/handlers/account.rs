@@ -1,0 +1,237 @@
+//! Logging in and out, who is logged in, and how much of the account's limits is used.
+//!
+//! The reply to a request comes before the notifications that follow from it, and by the time they are
+//! sent the new login is in use.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::{NoParams, ServerNotification, v2};
+use codex_login::{ExternalTokens, LoginError, RateLimitsError};
+use codex_protocol::{AuthMode, PlanType};
+use uuid::Uuid;
+
+use super::blocking;
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::projection::wire_limits;
+use crate::server::Server;
+
+pub(super) async fn read(
+    server: &Server,
+    params: v2::GetAccountParams,
+    reply: Responder<method::GetAccount>,
+) {
+    let accounts = server.host().accounts();
+    if params.refresh_token
+        && let Err(error) = accounts.renew().await
+    {
+        // Who is logged in does not depend on it.
+        tracing::warn!(%error, "tokens were not renewed");
+    }
+    let requires_openai_auth = requires_login(server);
+    let login = requires_openai_auth.then(|| accounts.login()).flatten();
+    let account = login.map(|login| match login.mode() {
+        AuthMode::Apikey => v2::Account::ApiKey,
+        AuthMode::Chatgpt | AuthMode::ChatgptAuthTokens => v2::Account::Chatgpt {
+            email: login.email().unwrap_or_default().to_owned(),
+            plan_type: login.plan().unwrap_or(PlanType::Unknown),
+        },
+    });
+    reply.accept(&v2::GetAccountResponse {
+        account,
+        requires_openai_auth,
+    });
+}
+
+pub(super) async fn log_in(
+    server: Arc<Server>,
+    params: v2::LoginAccountParams,
+    reply: Responder<method::LoginAccount>,
+) {
+    match params {
+        v2::LoginAccountParams::ApiKey { api_key } => {
+            let accounts = Arc::clone(server.host().accounts());
+            let saved = move || accounts.log_in_with_api_key(&api_key).map_err(failure);
+            let saved = blocking(saved).await;
+            finish(&server, saved, v2::LoginAccountResponse::ApiKey, reply);
+        }
+        v2::LoginAccountParams::ChatgptAuthTokens {
+            access_token,
+            chatgpt_account_id,
+            chatgpt_plan_type,
+        } => {
+            let tokens = ExternalTokens {
+                access_token,
+                account_id: chatgpt_account_id,
+                plan: chatgpt_plan_type,
+            };
+            let taken = server.host().accounts().log_in_with_tokens(&tokens);
+            let response = v2::LoginAccountResponse::ChatgptAuthTokens;
+            finish(&server, taken.map_err(failure), response, reply);
+        }
+        v2::LoginAccountParams::Chatgpt => log_in_with_browser(server, reply).await,
+    }
+}
+
+/// The end of a login that needs no browser.
+fn finish(
+    server: &Server,
+    outcome: Result<(), Failure>,
+    response: v2::LoginAccountResponse,
+    reply: Responder<method::LoginAccount>,
+) {
+    match outcome {
+        Ok(()) => {
+            reply.accept(&response);
+            tell_completed(server, None, &Ok(()));
+            tell_updated(server);
+        }
+        Err(failure) => reply.refuse(failure),
+    }
+}
+
+/// Starts a login whose end comes as a notification.
+async fn log_in_with_browser(server: Arc<Server>, reply: Responder<method::LoginAccount>) {
+    let client = reply.connection().client();
+    let originator = client.map(|client| client.name.clone()).unwrap_or_default();
+    let accounts = server.host().accounts();
+    let started = match accounts.log_in_with_browser(&originator).await {
+        Ok(started) => started,
+        Err(error) => return reply.refuse(failure(error)),
+    };
+    reply.accept(&v2::LoginAccountResponse::Chatgpt {
+        login_id: started.id.clone(),
+        auth_url: started.auth_url,
+    });
+    tokio::spawn(async move {
+        let lost = || Err("Login server error: Login was not completed".to_owned());
+        let outcome = started.outcome.await.unwrap_or_else(|_| lost());
+        tell_completed(&server, Some(started.id), &outcome);
+        if outcome.is_ok() {
+            tell_updated(&server);
+        }
+    });
+}
+
+pub(super) fn cancel(
+    server: &Server,
+    params: v2::CancelLoginAccountParams,
+    reply: Responder<method::CancelLoginAccount>,
+) {
+    let id = params.login_id;
+    let Ok(parsed) = Uuid::parse_str(&id) else {
+        return reply.refuse(Failure::invalid(format!("invalid login id: {id}")));
+    };
+    let status = match server.host().accounts().cancel_login(&parsed.to_string()) {
+        true => v2::CancelLoginAccountStatus::Canceled,
+        false => v2::CancelLoginAccountStatus::NotFound,
+    };
+    reply.accept(&v2::CancelLoginAccountResponse { status });
+}
+
+pub(super) async fn log_out(
+    server: Arc<Server>,
+    _params: NoParams,
+    reply: Responder<method::LogoutAccount>,
+) {
+    let accounts = Arc::clone(server.host().accounts());
+    let logged_out = blocking(move || accounts.log_out().map_err(failure)).await;
+    match logged_out {
+        Ok(_) => {
+            reply.accept(&v2::LogoutAccountResponse {});
+            tell_updated(&server);
+        }
+        Err(failure) => reply.refuse(failure),
+    }
+}
+
+pub(super) async fn read_rate_limits(
+    server: &Server,
+    _params: NoParams,
+    reply: Responder<method::GetAccountRateLimits>,
+) {
+    let limits = server.host().accounts().rate_limits().await;
+    let limits = limits.map_err(|error| match error {
+        RateLimitsError::NotLoggedIn | RateLimitsError::NotChatGpt => {
+            Failure::invalid(error.to_string())
+        }
+        RateLimitsError::Failed(_) => Failure::internal(error.to_string()),
+    });
+    reply.reply(limits.map(|limits| {
+        let families = limits.families.iter().map(wire_limits);
+        let families: Vec<_> = families.collect();
+        let is_main = |family: &&v2::RateLimitSnapshot| family.limit_id.as_deref() == Some("codex");
+        let main = families.iter().find(is_main).or(families.first()).cloned();
+        let by_id = families.into_iter();
+        v2::GetAccountRateLimitsResponse {
+            rate_limits: main.unwrap_or_else(|| wire_limits(&Default::default())),
+            rate_limits_by_limit_id: Some(
+                by_id
+                    .filter_map(|family| Some((family.limit_id.clone()?, family)))
+                    .collect(),
+            ),
+        }
+    }));
+}
+
+/// The older form of `read`.
+pub(super) async fn auth_status(
+    server: &Server,
+    params: v2::GetAuthStatusParams,
+    reply: Responder<method::GetAuthStatus>,
+) {
+    let requires_login = requires_login(server);
+    let accounts = server.host().accounts();
+    let login = if !requires_login {
+        None
+    } else if params.refresh_token == Some(true) {
+        if let Err(error) = accounts.renew().await {
+            tracing::warn!(%error, "tokens were not renewed");
+        }
+        accounts.login()
+    } else {
+        accounts.fresh_login().await
+    };
+    let wanted = params.include_token == Some(true);
+    let token = login
+        .as_ref()
+        .filter(|login| wanted && accounts.refusal(login).is_none())
+        .map(|login| login.token().reveal().to_owned());
+    reply.accept(&v2::GetAuthStatusResponse {
+        auth_method: login.map(|login| login.mode()),
+        auth_token: token,
+        requires_openai_auth: Some(requires_login),
+    });
+}
+
+/// Whether the provider that the server started with needs a login.
+fn requires_login(server: &Server) -> bool {
+    let config = server.host().configuration().startup();
+    config.model.provider.requires_openai_auth
+}
+
+fn failure(error: LoginError) -> Failure {
+    match error {
+        LoginError::Refused(message) => Failure::invalid(message),
+        LoginError::Failed(message) => Failure::internal(message),
+    }
+}
+
+fn tell_completed(server: &Server, login_id: Option<String>, outcome: &Result<(), String>) {
+    let notification = v2::AccountLoginCompletedNotification {
+        login_id,
+        success: outcome.is_ok(),
+        error: outcome.as_ref().err().cloned(),
+    };
+    server.broadcast(&ServerNotification::AccountLoginCompleted(notification));
+}
+
+fn tell_updated(server: &Server) {
+    let login = server.host().accounts().login();
+    let notification = v2::AccountUpdatedNotification {
+        auth_mode: login.as_ref().map(codex_login::Login::mode),
+        plan_type: login.and_then(|login| login.plan()),
+    };
+    server.broadcast(&ServerNotification::AccountUpdated(notification));
+}

@@ -1,0 +1,199 @@
+//! Reading and editing the configuration, and the limits that an administrator set.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::{NoParams, v2};
+use codex_config::{
+    ConfigEdit, ConfigView, EditError, EditErrorKind, EditOutcome, LayerMetadata, LayerSource,
+    LayerView, MergeStrategy,
+};
+use codex_protocol::AbsolutePathBuf;
+use serde_json::json;
+
+use super::blocking;
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::projection::wire_requirements;
+use crate::server::Server;
+
+pub(super) async fn read(
+    server: Arc<Server>,
+    params: v2::ConfigReadParams,
+    reply: Responder<method::ConfigRead>,
+) {
+    let read = move || {
+        let cwd = params.cwd.as_deref().map(Path::new);
+        let view = server.host().configuration().view(cwd);
+        wire_view(view.map_err(failed)?, params.include_layers)
+    };
+    reply.reply(blocking(read).await);
+}
+
+pub(super) async fn write_value(
+    server: Arc<Server>,
+    params: v2::ConfigValueWriteParams,
+    reply: Responder<method::ConfigValueWrite>,
+) {
+    let edit = v2::ConfigEdit {
+        key_path: params.key_path,
+        value: params.value,
+        merge_strategy: params.merge_strategy,
+    };
+    let edits = vec![edit];
+    reply.reply(write(server, edits, params.file_path, params.expected_version).await);
+}
+
+/// Several edits at once. What loaded threads read anew for each turn (skills, for instance) follows the
+/// file by itself; the rest of their settings stays, whether or not they are asked to read it again.
+pub(super) async fn write_batch(
+    server: Arc<Server>,
+    params: v2::ConfigBatchWriteParams,
+    reply: Responder<method::ConfigBatchWrite>,
+) {
+    reply.reply(
+        write(
+            server,
+            params.edits,
+            params.file_path,
+            params.expected_version,
+        )
+        .await,
+    );
+}
+
+async fn write(
+    server: Arc<Server>,
+    edits: Vec<v2::ConfigEdit>,
+    file: Option<String>,
+    expected_version: Option<String>,
+) -> Result<v2::ConfigWriteResponse, Failure> {
+    blocking(move || {
+        let edits: Result<Vec<_>, _> = edits.iter().map(engine_edit).collect();
+        let edits = edits.map_err(|error| refused(&error))?;
+        let file = file.map(PathBuf::from);
+        let configuration = server.host().configuration();
+        let outcome = configuration.edit(file.as_deref(), expected_version.as_deref(), &edits);
+        outcome.map(wire_outcome).map_err(|error| refused(&error))
+    })
+    .await
+}
+
+pub(super) async fn read_requirements(
+    server: Arc<Server>,
+    _params: NoParams,
+    reply: Responder<method::ConfigRequirementsRead>,
+) {
+    let read = move || {
+        let requirements = server.host().configuration().requirements();
+        let requirements = requirements.map_err(|error| {
+            Failure::internal(format!("failed to read configuration layers: {error}"))
+        })?;
+        let requirements = (!requirements.is_empty()).then(|| wire_requirements(requirements));
+        Ok(v2::ConfigRequirementsReadResponse { requirements })
+    };
+    reply.reply(blocking(read).await);
+}
+
+fn failed(error: impl ToString) -> Failure {
+    Failure::internal(error.to_string())
+}
+
+fn engine_edit(edit: &v2::ConfigEdit) -> Result<ConfigEdit, EditError> {
+    let strategy = match edit.merge_strategy {
+        v2::MergeStrategy::Replace => MergeStrategy::Replace,
+        v2::MergeStrategy::Upsert => MergeStrategy::Upsert,
+    };
+    ConfigEdit::from_json(&edit.key_path, &edit.value, strategy)
+}
+
+/// The reply to edits that were not made. What the client can do something about has a code.
+fn refused(error: &EditError) -> Failure {
+    let code = match error.kind() {
+        EditErrorKind::LayerReadonly => "configLayerReadonly",
+        EditErrorKind::VersionConflict => "configVersionConflict",
+        EditErrorKind::Validation => "configValidationError",
+        EditErrorKind::PathNotFound => "configPathNotFound",
+        EditErrorKind::Internal => return Failure::internal(error.to_string()),
+    };
+    Failure::invalid(error.to_string()).with_data(json!({ "config_write_error_code": code }))
+}
+
+fn wire_outcome(outcome: EditOutcome) -> v2::ConfigWriteResponse {
+    let status = match outcome.overridden {
+        Some(_) => v2::WriteStatus::OkOverridden,
+        None => v2::WriteStatus::Ok,
+    };
+    let overridden_metadata = outcome.overridden.map(|overridden| v2::OverriddenMetadata {
+        message: overridden.message,
+        overriding_layer: v2::ConfigLayerMetadata {
+            name: wire_layer(overridden.source),
+            version: overridden.version,
+        },
+        effective_value: overridden.effective,
+    });
+    v2::ConfigWriteResponse {
+        status,
+        version: outcome.version,
+        file_path: absolute(&outcome.file),
+        overridden_metadata,
+    }
+}
+
+fn wire_view(view: ConfigView, layers: bool) -> Result<v2::ConfigReadResponse, Failure> {
+    let config = serde_json::from_value(view.config)
+        .map_err(|error| failed(format!("the settings cannot be shown: {error}")))?;
+    let origins = view.origins.into_iter();
+    let origins: BTreeMap<_, _> = origins
+        .map(|(path, layer)| (path, wire_metadata(layer)))
+        .collect();
+    let layers = layers.then(|| view.layers.into_iter().map(wire_layer_view).collect());
+    Ok(v2::ConfigReadResponse {
+        config,
+        origins,
+        layers,
+    })
+}
+
+fn wire_layer_view(layer: LayerView) -> v2::ConfigLayer {
+    let metadata = wire_metadata(layer.metadata);
+    v2::ConfigLayer {
+        name: metadata.name,
+        version: metadata.version,
+        config: layer.config,
+        disabled_reason: layer.disabled_reason,
+    }
+}
+
+fn wire_metadata(layer: LayerMetadata) -> v2::ConfigLayerMetadata {
+    v2::ConfigLayerMetadata {
+        name: wire_layer(layer.source),
+        version: layer.version,
+    }
+}
+
+fn wire_layer(source: LayerSource) -> v2::ConfigLayerSource {
+    use v2::ConfigLayerSource as Wire;
+    match source {
+        LayerSource::System { file } => Wire::System {
+            file: absolute(&file),
+        },
+        LayerSource::User { file } => Wire::User {
+            file: absolute(&file),
+        },
+        LayerSource::Project { folder } => Wire::Project {
+            dot_codex_folder: absolute(&folder),
+        },
+        LayerSource::SessionFlags => Wire::SessionFlags,
+        LayerSource::ManagedFile { file } => Wire::LegacyManagedConfigTomlFromFile {
+            file: absolute(&file),
+        },
+        LayerSource::ManagedPreferences { .. } => Wire::LegacyManagedConfigTomlFromMdm,
+    }
+}
+
+fn absolute(path: &Path) -> AbsolutePathBuf {
+    AbsolutePathBuf(path.display().to_string())
+}

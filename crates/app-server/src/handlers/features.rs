@@ -1,0 +1,104 @@
+//! Feature switches, the presets of collaboration modes, for clients that offer them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2;
+use codex_config::{Config, Feature, FeatureSet, Stage};
+use codex_protocol::{ModeKind, ReasoningEffort};
+
+use super::blocking;
+use super::paging::page;
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::server::Server;
+
+/// All switches, in the order of their registry, retired ones included.
+pub(super) async fn list(
+    server: Arc<Server>,
+    params: v2::ExperimentalFeatureListParams,
+    reply: Responder<method::ExperimentalFeatureList>,
+) {
+    let list = move || {
+        let features = reloaded(&server)?.features;
+        let all = Feature::ALL.iter();
+        let all = all
+            .map(|feature| wire_feature(*feature, features))
+            .collect();
+        let cursor = params.cursor.as_deref();
+        let (data, next_cursor) = page(all, cursor, params.limit, "feature flags")?;
+        Ok(v2::ExperimentalFeatureListResponse { data, next_cursor })
+    };
+    reply.reply(blocking(list).await);
+}
+
+/// Switches features for the life of the process; one bad key refuses them all.
+pub(super) async fn switch(
+    server: Arc<Server>,
+    params: v2::ExperimentalFeatureEnablementSetParams,
+    reply: Responder<method::ExperimentalFeatureEnablementSet>,
+) {
+    let switch = move || {
+        let enablement = params.enablement;
+        let mut features = BTreeMap::new();
+        for (key, enabled) in &enablement {
+            let feature = Feature::for_host(key);
+            let feature = feature.map_err(|error| Failure::invalid(error.to_string()))?;
+            features.insert(feature, *enabled);
+        }
+        let configuration = server.host().configuration();
+        configuration.switch(&features);
+        if !features.is_empty() {
+            configuration.without_projects().map_err(|error| {
+                let message = format!("failed to resolve feature override precedence: {error}");
+                Failure::internal(message)
+            })?;
+        }
+        Ok(v2::ExperimentalFeatureEnablementSetResponse { enablement })
+    };
+    reply.reply(blocking(switch).await);
+}
+
+/// The presets: plan mode thinks a fair amount, the usual mode leaves everything as it is.
+pub(super) fn collaboration_modes(
+    _params: v2::CollaborationModeListParams,
+    reply: Responder<method::CollaborationModeList>,
+) {
+    let preset = |name: &str, mode, reasoning_effort| v2::CollaborationModeMask {
+        name: name.to_owned(),
+        mode: Some(mode),
+        model: None,
+        reasoning_effort,
+    };
+    reply.accept(&v2::CollaborationModeListResponse {
+        data: vec![
+            preset("Plan", ModeKind::Plan, Some(ReasoningEffort::Medium)),
+            preset("Default", ModeKind::Default, None),
+        ],
+    });
+}
+
+fn reloaded(server: &Server) -> Result<Config, Failure> {
+    let config = server.host().configuration().without_projects();
+    config.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))
+}
+
+fn wire_feature(feature: Feature, features: FeatureSet) -> v2::ExperimentalFeature {
+    let texts = feature.beta_texts();
+    v2::ExperimentalFeature {
+        name: feature.key().to_owned(),
+        stage: match feature.stage() {
+            Stage::UnderDevelopment => v2::ExperimentalFeatureStage::UnderDevelopment,
+            Stage::Beta => v2::ExperimentalFeatureStage::Beta,
+            Stage::Stable => v2::ExperimentalFeatureStage::Stable,
+            Stage::Deprecated => v2::ExperimentalFeatureStage::Deprecated,
+            Stage::Removed => v2::ExperimentalFeatureStage::Removed,
+        },
+        display_name: texts.map(|texts| texts.display_name.to_owned()),
+        description: texts.map(|texts| texts.description.to_owned()),
+        announcement: texts.map(|texts| texts.announcement.to_owned()),
+        enabled: features.enabled(feature),
+        default_enabled: feature.default_enabled(),
+    }
+}

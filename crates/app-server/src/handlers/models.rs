@@ -1,0 +1,134 @@
+//! The models that a user can choose from.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2;
+use codex_model_client::{AvailableModels, ModelInfo, ModelUpgrade, ReasoningLevel, Visibility};
+use codex_protocol::ReasoningEffort;
+
+use super::paging::page;
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::server::Server;
+
+pub(super) async fn list(
+    server: Arc<Server>,
+    params: v2::ModelListParams,
+    reply: Responder<method::ModelList>,
+) {
+    let models = server.host().models().available().await;
+    reply.reply(list_of(&models, &params));
+}
+
+fn list_of(
+    models: &AvailableModels,
+    params: &v2::ModelListParams,
+) -> Result<v2::ModelListResponse, Failure> {
+    let AvailableModels { catalog, chatgpt } = models;
+    let default = catalog.default_model(*chatgpt);
+    let default = default.map(|model| model.slug.as_str());
+    let hidden_too = params.include_hidden == Some(true);
+    let all = catalog.presets(*chatgpt).into_iter();
+    let all = all
+        .filter(|model| hidden_too || model.visibility == Visibility::List)
+        .map(|model| wire_model(model, default == Some(&model.slug)))
+        .collect();
+    let (data, next_cursor) = page(all, params.cursor.as_deref(), params.limit, "models")?;
+    Ok(v2::ModelListResponse { data, next_cursor })
+}
+
+fn wire_model(model: &ModelInfo, is_default: bool) -> v2::Model {
+    let upgrade = model.upgrade.as_ref();
+    let nux = model.availability_nux.as_ref();
+    let efforts = model.supported_reasoning_levels.iter();
+    v2::Model {
+        id: model.slug.clone(),
+        model: model.slug.clone(),
+        upgrade: upgrade.map(|upgrade| upgrade.model.clone()),
+        upgrade_info: upgrade.map(wire_upgrade),
+        availability_nux: nux.map(|nux| v2::ModelAvailabilityNux {
+            message: nux.message.clone(),
+        }),
+        display_name: model.display_name.clone(),
+        description: model.description.clone().unwrap_or_default(),
+        hidden: model.visibility != Visibility::List,
+        supported_reasoning_efforts: efforts.map(wire_effort).collect(),
+        default_reasoning_effort: model
+            .default_reasoning_level
+            .unwrap_or(ReasoningEffort::None),
+        input_modalities: model.input_modalities.clone(),
+        supports_personality: model.takes_personality(),
+        is_default,
+    }
+}
+
+fn wire_upgrade(upgrade: &ModelUpgrade) -> v2::ModelUpgradeInfo {
+    v2::ModelUpgradeInfo {
+        model: upgrade.model.clone(),
+        upgrade_copy: None,
+        model_link: None,
+        migration_markdown: Some(upgrade.migration_markdown.clone()),
+    }
+}
+
+fn wire_effort(level: &ReasoningLevel) -> v2::ReasoningEffortOption {
+    v2::ReasoningEffortOption {
+        reasoning_effort: level.effort,
+        description: level.description.clone(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use codex_model_client::ModelCatalog;
+
+    use super::*;
+
+    fn list(hidden: bool, cursor: Option<&str>, limit: Option<u32>) -> v2::ModelListResponse {
+        let models = AvailableModels {
+            catalog: ModelCatalog::bundled(),
+            chatgpt: false,
+        };
+        let params = v2::ModelListParams {
+            cursor: cursor.map(str::to_owned),
+            limit,
+            include_hidden: Some(hidden),
+        };
+        list_of(&models, &params).unwrap()
+    }
+
+    #[test]
+    fn pages_go_on_where_the_one_before_ended() {
+        let first = list(false, None, Some(2));
+        let rest = list(false, first.next_cursor.as_deref(), None);
+        let slugs: Vec<_> = first
+            .data
+            .iter()
+            .chain(&rest.data)
+            .map(|model| &model.id)
+            .collect();
+        let all = list(false, None, None);
+        assert_eq!(
+            slugs,
+            all.data.iter().map(|model| &model.id).collect::<Vec<_>>()
+        );
+        assert_eq!(rest.next_cursor, None);
+    }
+
+    #[test]
+    fn hidden_models_are_listed_on_request_and_one_is_the_default() {
+        assert!(
+            list(false, None, None)
+                .data
+                .iter()
+                .all(|model| !model.hidden)
+        );
+        let all = list(true, None, None).data;
+        assert!(all.iter().any(|model| model.hidden));
+        let defaults: Vec<_> = all.iter().filter(|model| model.is_default).collect();
+        assert_eq!(defaults.len(), 1);
+        assert!(!defaults[0].hidden);
+    }
+}

@@ -1,0 +1,23 @@
+//! What is odd about settings, as clients are told.
+
+use codex_app_server_protocol::v2;
+use codex_config::{ConfigWarning, TextPosition};
+
+pub(crate) fn wire_warning(warning: ConfigWarning) -> v2::ConfigWarningNotification {
+    v2::ConfigWarningNotification {
+        summary: warning.summary,
+        details: warning.details,
+        path: warning.path.map(|path| path.display().to_string()),
+        range: warning.range.map(|range| v2::TextRange {
+            start: position(range.start),
+            end: position(range.end),
+        }),
+    }
+}
+
+fn position(position: TextPosition) -> v2::TextPosition {
+    v2::TextPosition {
+        line: position.line as u64,
+        column: position.column as u64,
+    }
+}

@@ -1,0 +1,39 @@
+//! The variables of the environment, with those of `.env` in the home folder on top.
+//!
+//! The file is read once. What it says about where the program finds its own files does not count.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use codex_config::parse_dotenv;
+
+/// A longer file is none.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The value of a variable, if it is set and is text.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    let own = || std::env::var(name).ok();
+    from_file().get(name).cloned().or_else(own)
+}
+
+/// All variables that are text.
+pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
+    let own = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let own = own.filter(|(name, _)| !from_file().contains_key(name));
+    own.chain(from_file().clone())
+}
+
+fn from_file() -> &'static BTreeMap<String, String> {
+    static FILE: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let read = || {
+            let path = crate::wiring::home().ok()?.join(".env");
+            let small = std::fs::metadata(&path).ok()?.len() <= MAX_BYTES;
+            small.then(|| std::fs::read_to_string(path).ok()).flatten()
+        };
+        parse_dotenv(&read().unwrap_or_default())
+            .into_iter()
+            .collect()
+    })
+}

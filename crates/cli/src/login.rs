@@ -1,0 +1,239 @@
+//! `codex login` and `codex logout`: who the user is to the model service, from a terminal.
+
+use std::io::{IsTerminal, Read};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use codex_config::{Config, RequestParams};
+use codex_login::{Accounts, LoginError};
+use codex_protocol::AuthMode;
+
+use crate::machine::Machine;
+use crate::settings_flags::SettingsFlags;
+use crate::wiring;
+
+/// A longer key is none.
+const MAX_KEY_BYTES: u64 = 64 * 1024;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Read an API key from standard input.
+    #[arg(long)]
+    with_api_key: bool,
+    /// Not taken: a key on the command line is seen by every other program.
+    #[arg(long, value_name = "KEY", hide = true)]
+    api_key: Option<String>,
+    /// Log in with a code that is typed in on another device.
+    #[arg(long, conflicts_with = "with_api_key")]
+    device_auth: bool,
+    /// Print the address, and leave opening a browser to the user.
+    #[arg(long)]
+    no_browser: bool,
+    /// The identity server, in place of the usual one.
+    #[arg(long = "experimental_issuer", value_name = "URL", hide = true)]
+    issuer: Option<String>,
+    /// What this program is called there.
+    #[arg(long = "experimental_client-id", value_name = "ID", hide = true)]
+    client_id: Option<String>,
+    #[command(flatten)]
+    settings: SettingsFlags,
+    #[command(subcommand)]
+    command: Option<LoginCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum LoginCommand {
+    /// Say who is logged in.
+    Status,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogoutArguments {
+    #[command(flatten)]
+    settings: SettingsFlags,
+}
+
+/// `before` are the settings that stand in front of the command.
+pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+    let config = config(before.followed_by(arguments.settings.clone()))?;
+    if let Some(LoginCommand::Status) = arguments.command {
+        let machine = Machine::new(&config);
+        return Ok(status(machine.accounts(), &config));
+    }
+    if arguments.api_key.is_some() {
+        say(
+            "A key on the command line is seen by other programs. Pipe it in: codex login --with-api-key",
+        );
+        return Ok(ExitCode::FAILURE);
+    }
+    let mut settings = wiring::login_settings(&config);
+    if let Some(issuer) = &arguments.issuer {
+        settings.issuer = issuer.trim_end_matches('/').to_owned();
+    }
+    if let Some(id) = &arguments.client_id {
+        settings.client_id.clone_from(id);
+    }
+    let machine = Machine::with_login(settings);
+    let (what, outcome) = log_in(&arguments, machine.accounts())?;
+    match outcome {
+        Ok(()) => {
+            say("Successfully logged in");
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(why) => {
+            say(&format!("Error logging in{what}: {why}"));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+pub(crate) fn log_out(
+    arguments: LogoutArguments,
+    before: SettingsFlags,
+) -> anyhow::Result<ExitCode> {
+    let config = config(before.followed_by(arguments.settings))?;
+    match Machine::new(&config).accounts().log_out() {
+        Ok(true) => say("Successfully logged out"),
+        Ok(false) => say("Not logged in"),
+        Err(error) => {
+            say(&format!("Error logging out: {error}"));
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The settings of the working folder, without those of its project.
+fn config(flags: SettingsFlags) -> anyhow::Result<Config> {
+    wiring::load_config(None, &flags.overrides()?, &RequestParams::default())
+}
+
+/// Logs in in the way that was asked for. Beside the outcome, how to name it.
+fn log_in(
+    arguments: &Arguments,
+    accounts: &Arc<Accounts>,
+) -> anyhow::Result<(&'static str, Result<(), String>)> {
+    if arguments.with_api_key {
+        let key = read_key()?;
+        let outcome = accounts.log_in_with_api_key(&key);
+        return Ok(("", outcome.map_err(|error| error.to_string())));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    Ok(runtime.block_on(async {
+        if arguments.device_auth {
+            let outcome = with_device(accounts).await;
+            return (
+                " with device code",
+                outcome.map_err(|error| error.to_string()),
+            );
+        }
+        ("", with_browser(accounts, !arguments.no_browser).await)
+    }))
+}
+
+fn read_key() -> anyhow::Result<String> {
+    let input = std::io::stdin();
+    if input.is_terminal() {
+        bail!(
+            "--with-api-key reads the key from a pipe, for example: codex login --with-api-key < key.txt"
+        );
+    }
+    let mut key = String::new();
+    input.take(MAX_KEY_BYTES).read_to_string(&mut key)?;
+    match key.trim() {
+        "" => bail!("there is no key on standard input"),
+        key => Ok(key.to_owned()),
+    }
+}
+
+async fn with_browser(accounts: &Arc<Accounts>, open: bool) -> Result<(), String> {
+    let started = accounts.log_in_with_browser(wiring::ORIGINATOR).await;
+    let started = started.map_err(|error| error.to_string())?;
+    say(&format!(
+        "Sign in with a browser at this address:\n\n{}\n",
+        started.auth_url
+    ));
+    if open {
+        open_browser(&started.auth_url);
+    }
+    let lost = |_| Err("Login was not completed".to_owned());
+    let outcome = started.outcome.await.unwrap_or_else(lost);
+    // The browser still fetches the page that says so.
+    accounts.wait_for_last_page().await;
+    outcome
+}
+
+async fn with_device(accounts: &Arc<Accounts>) -> Result<(), LoginError> {
+    let code = accounts.device_code().await?;
+    say(&format!(
+        "Open {} on any device and type in this code:\n\n    {}\n",
+        code.verification_url, code.user_code
+    ));
+    accounts.log_in_with_device(&code).await
+}
+
+/// Opens the browser of the user, if there is one. Without one the address has to do.
+fn open_browser(url: &str) {
+    let program = match std::env::consts::OS {
+        "macos" => "open",
+        "windows" => "explorer",
+        _ => "xdg-open",
+    };
+    let mut command = Command::new(program);
+    command.arg(url).stdin(Stdio::null());
+    let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+}
+
+fn status(accounts: &Accounts, config: &Config) -> ExitCode {
+    match accounts.login() {
+        Some(login) if login.mode() == AuthMode::Apikey => {
+            let key = masked(login.token().reveal());
+            say(&format!("Logged in using an API key - {key}"));
+        }
+        Some(_) => say("Logged in using ChatGPT"),
+        None if !config.model.provider.requires_openai_auth => {
+            say("Not logged in; the configured provider needs no login");
+        }
+        None => {
+            say("Not logged in");
+            if let Some(problem) = accounts.problem() {
+                say(&problem);
+            }
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Enough of a key to tell it from another one.
+fn masked(key: &str) -> String {
+    let characters: Vec<char> = key.chars().collect();
+    if characters.len() <= 13 {
+        return "***".to_owned();
+    }
+    let start: String = characters[..8].iter().collect();
+    let end: String = characters[characters.len() - 5..].iter().collect();
+    format!("{start}***{end}")
+}
+
+/// Tells the user; standard output is for what programs read.
+#[allow(clippy::print_stderr)]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_keys_are_hidden_whole() {
+        assert_eq!(masked("sk-proj-abcdefghijkl"), "sk-proj-***hijkl");
+        assert_eq!(masked("1234567890123"), "***");
+    }
+}

@@ -1,0 +1,141 @@
+//! What all engines of a process share of this machine: connections, the login, the models that are known.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use codex_config::{Config, ModelProvider};
+use codex_core::{Ports, ProviderModel, RandomIds, SystemClock, SystemProcesses};
+use codex_exec::Launcher;
+use codex_login::{Accounts, LoginSettings};
+use codex_model_client::{
+    ClientIdentity, CredentialSource, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
+    ModelClient, ModelStore, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
+};
+use codex_protocol::AuthMode;
+use codex_rollout::Writer;
+
+use crate::environment::variable;
+use crate::wiring::{ORIGINATOR, identity, login_settings, non_blank, provider};
+
+/// What all engines of this process share.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    http: Arc<HttpPool>,
+    accounts: Arc<Accounts>,
+}
+
+impl Machine {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self::with_login(login_settings(config))
+    }
+
+    pub(crate) fn with_login(settings: LoginSettings) -> Self {
+        let extra_roots = non_blank("CODEX_CA_CERTIFICATE").or_else(|| non_blank("SSL_CERT_FILE"));
+        let http = Arc::new(HttpPool::new(HttpSettings {
+            extra_roots: extra_roots.map(PathBuf::from),
+            proxies: ProxySettings::from_environment(&variable),
+        }));
+        let identity = identity(ORIGINATOR, None);
+        let clock = Arc::new(ModelClock);
+        let accounts = Accounts::new(settings, Arc::clone(&http), identity, clock);
+        Self {
+            http,
+            accounts: Arc::new(accounts),
+        }
+    }
+
+    /// Who is logged in.
+    pub(crate) fn accounts(&self) -> &Arc<Accounts> {
+        &self.accounts
+    }
+
+    /// Connections to anybody.
+    pub(crate) fn connections(&self) -> &Arc<HttpPool> {
+        &self.http
+    }
+
+    fn credentials(&self) -> Arc<dyn CredentialSource> {
+        Arc::clone(&self.accounts) as Arc<dyn CredentialSource>
+    }
+
+    /// The ports of this machine, with the models of a provider and a writer of their own.
+    pub(crate) fn ports(
+        &self,
+        provider: Provider,
+        identity: ClientIdentity,
+        catalog: Arc<ModelCatalog>,
+    ) -> anyhow::Result<Ports> {
+        let client = self.client(provider, identity);
+        let writer = Writer::start().context("cannot start the rollout writer")?;
+        let launcher = Launcher::of_this_program();
+        Ok(ports(client, catalog, launcher, writer))
+    }
+
+    /// Whether somebody is logged in with a ChatGPT account.
+    pub(crate) fn has_chatgpt_login(&self) -> bool {
+        let login = self.accounts.login();
+        login.is_some_and(|login| login.mode() != AuthMode::Apikey)
+    }
+
+    /// The models that are known without asking anybody.
+    pub(crate) fn catalog(&self, config: &Config) -> anyhow::Result<ModelCatalog> {
+        let hosted = config.providers.get("openai");
+        let hosted = hosted.context("there is no provider of hosted models")?;
+        Ok(self.models(config, hosted)?.known())
+    }
+
+    /// The models to choose from; `hosted` knows those that the program does not.
+    pub(crate) fn models(
+        &self,
+        config: &Config,
+        hosted: &ModelProvider,
+    ) -> anyhow::Result<ModelStore> {
+        let credentials = self.credentials();
+        if let Some(list) = &config.model.catalog {
+            return Ok(ModelStore::fixed(&list.json, credentials));
+        }
+        let identity = identity(ORIGINATOR, None);
+        let version = identity.short_version().to_owned();
+        Ok(ModelStore::hosted(
+            config.home.join("models_cache.json"),
+            &version,
+            self.client(provider(hosted)?, identity),
+            Arc::new(ModelClock),
+            credentials,
+        ))
+    }
+
+    /// The way to the models of a provider.
+    pub(crate) fn client(
+        &self,
+        provider: Provider,
+        identity: ClientIdentity,
+    ) -> Arc<dyn ModelClient> {
+        let surroundings = Surroundings {
+            identity,
+            environment: Arc::new(variable),
+            credentials: self.credentials(),
+            clock: Arc::new(ModelClock),
+            http: Arc::clone(&self.http),
+        };
+        Arc::new(HttpModelClient::new(provider, surroundings))
+    }
+}
+
+/// The ports of this machine, with the models of a provider, commands started by `launcher`, and rollouts
+/// written by `writer`.
+pub(crate) fn ports(
+    client: Arc<dyn ModelClient>,
+    catalog: Arc<ModelCatalog>,
+    launcher: Launcher,
+    writer: Writer,
+) -> Ports {
+    Ports {
+        model: Arc::new(ProviderModel::new(client, catalog)),
+        clock: Arc::new(SystemClock::new()),
+        ids: Arc::new(RandomIds),
+        processes: Arc::new(SystemProcesses::new(launcher)),
+        writer,
+    }
+}

@@ -1,0 +1,447 @@
+//! Logins through the built server and the command line, with a scripted identity server.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// A token for an account; the claims are what the service puts into one.
+fn token(account: &str) -> String {
+    // `{}` and the claims, each as base64 without padding.
+    let claims = json!({
+        "email": "me@here", "exp": 4_000_000_000_u32,
+        "https://api.openai.com/auth": {
+            "chatgpt_account_id": account, "chatgpt_plan_type": "pro",
+        },
+    });
+    format!("e30.{}.s", base64(claims.to_string().as_bytes()))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let mut bits = 0;
+        for at in 0..3 {
+            bits = bits << 8 | u32::from(chunk.get(at).copied().unwrap_or_default());
+        }
+        for at in 0..=chunk.len() {
+            let letter = (bits >> (18 - 6 * at)) & 63;
+            text.push(char::from(LETTERS[letter as usize]));
+        }
+    }
+    text
+}
+
+struct World {
+    home: TempDir,
+    service: ModelServer,
+}
+
+impl World {
+    /// A home whose models, logins and backend are all at one scripted server.
+    async fn new(more: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let service = ModelServer::start([]).await.unwrap();
+        let url = service.base_url();
+        let config = format!("openai_base_url = \"{url}\"\nchatgpt_base_url = \"{url}\"\n{more}");
+        fs::write(home.path().join("config.toml"), config).unwrap();
+        Self { home, service }
+    }
+
+    async fn server(&self) -> AppServer {
+        let program = env!("CARGO_BIN_EXE_codex");
+        let issuer = self.service.base_url();
+        let variables = [
+            ("CODEX_LOGIN_ISSUER", Path::new(&issuer)),
+            ("CODEX_LOGIN_PORT", Path::new("0")),
+        ];
+        let server = AppServer::start_in(program, self.home.path(), &variables);
+        let mut server = server.unwrap();
+        let params = json!({
+            "clientInfo": { "name": "tests", "version": "1" },
+            "capabilities": { "experimentalApi": true },
+        });
+        server.call("initialize", params).await.unwrap();
+        server
+    }
+
+    fn auth_file(&self) -> Value {
+        let text = fs::read(self.home.path().join("auth.json")).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+}
+
+async fn call(server: &mut AppServer, method: &str, params: Value) -> Value {
+    let reply = server.call(method, params).await.unwrap();
+    match reply.get("result") {
+        Some(result) => result.clone(),
+        None => panic!("{method}: {reply}"),
+    }
+}
+
+async fn refusal(server: &mut AppServer, method: &str, params: Value) -> (i64, String) {
+    let reply = server.call(method, params).await.unwrap();
+    let error = &reply["error"];
+    let code = error["code"].as_i64();
+    let message = error["message"].as_str().unwrap_or_default().to_owned();
+    (code.unwrap_or_else(|| panic!("{method}: {reply}")), message)
+}
+
+/// Runs a turn, and says how it ended.
+async fn turn(server: &mut AppServer) -> Value {
+    let thread = call(server, "thread/start", json!({})).await;
+    let input = json!([{ "type": "text", "text": "hello" }]);
+    let params = json!({ "threadId": thread["thread"]["id"], "input": input });
+    call(server, "turn/start", params).await;
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    ended["params"]["turn"].clone()
+}
+
+#[tokio::test]
+async fn an_api_key_is_used_from_the_next_request_on() {
+    let world = World::new("").await;
+    let mut server = world.server().await;
+    let nobody = json!({ "account": null, "requiresOpenaiAuth": true });
+    assert_eq!(call(&mut server, "account/read", json!({})).await, nobody);
+    let params = json!({ "type": "apiKey", "apiKey": "sk-e2e" });
+    let reply = call(&mut server, "account/login/start", params).await;
+    assert_eq!(reply, json!({ "type": "apiKey" }));
+    let completed = server.wait_for("account/login/completed").await.unwrap();
+    let expected = json!({ "loginId": null, "success": true, "error": null });
+    assert_eq!(completed["params"], expected);
+    let updated = server.wait_for("account/updated").await.unwrap();
+    let expected = json!({ "authMode": "apikey", "planType": null });
+    assert_eq!(updated["params"], expected);
+    let status = call(
+        &mut server,
+        "getAuthStatus",
+        json!({ "includeToken": true }),
+    )
+    .await;
+    assert_eq!(
+        (&status["authMethod"], &status["authToken"]),
+        (&json!("apikey"), &json!("sk-e2e"))
+    );
+    let status = call(&mut server, "getAuthStatus", json!({})).await;
+    assert_eq!(status["authToken"], json!(null));
+    world
+        .service
+        .push_for("/responses", HttpReply::stream(&sse::text("hi")));
+    assert_eq!(turn(&mut server).await["status"], "completed");
+    let request = world.service.request(0).await;
+    assert_eq!(request.header("authorization"), Some("Bearer sk-e2e"));
+    assert_eq!(
+        call(&mut server, "account/logout", json!(null)).await,
+        json!({})
+    );
+    let updated = server.wait_for("account/updated").await.unwrap();
+    assert_eq!(
+        updated["params"],
+        json!({ "authMode": null, "planType": null })
+    );
+    assert_eq!(call(&mut server, "account/read", json!({})).await, nobody);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_provider_that_needs_no_login_has_no_account() {
+    let world = World::new("model_provider = \"ollama\"\n").await;
+    let mut server = world.server().await;
+    let expected = json!({ "account": null, "requiresOpenaiAuth": false });
+    assert_eq!(call(&mut server, "account/read", json!({})).await, expected);
+    let status = call(
+        &mut server,
+        "getAuthStatus",
+        json!({ "includeToken": true }),
+    )
+    .await;
+    let expected = json!({ "authMethod": null, "authToken": null, "requiresOpenaiAuth": false });
+    assert_eq!(status, expected);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_not_allowed_is_refused() {
+    let world = World::new("forced_login_method = \"chatgpt\"\n").await;
+    let mut server = world.server().await;
+    for (method, params, code, start) in [
+        (
+            "account/login/start",
+            json!({ "type": "apiKey", "apiKey": "sk" }),
+            -32600,
+            "API key login is disabled.",
+        ),
+        (
+            "account/login/start",
+            json!({ "type": "chatgptAuthTokens", "accessToken": "x", "chatgptAccountId": "w" }),
+            -32603,
+            "failed to set external auth: invalid ID token format",
+        ),
+        (
+            "account/login/cancel",
+            json!({ "loginId": "x" }),
+            -32600,
+            "invalid login id: x",
+        ),
+        (
+            "account/rateLimits/read",
+            json!(null),
+            -32600,
+            "codex account authentication required to read rate limits",
+        ),
+    ] {
+        let (got, message) = refusal(&mut server, method, params).await;
+        assert_eq!(got, code, "{message}");
+        assert!(message.starts_with(start), "{message}");
+    }
+    server.finish().await.unwrap();
+}
+
+/// Sends the browser back to where it came from, with a code.
+async fn come_back(auth_url: &str) {
+    let get = |name: &str| {
+        let query = auth_url.split_once('?').unwrap().1;
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let mut found = pairs.filter(|(known, _)| *known == name);
+        found.next().unwrap().1.to_owned()
+    };
+    let back = get("redirect_uri").replace("%3A", ":").replace("%2F", "/");
+    let back = back.strip_prefix("http://localhost:").unwrap().to_owned();
+    let (port, path) = back.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}"))
+        .await
+        .unwrap();
+    let request = format!("GET /{path}?state={}&code=c HTTP/1.1\r\n\r\n", get("state"));
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 302"), "{reply}");
+}
+
+#[tokio::test]
+async fn a_browser_logs_in_and_the_login_renews_itself() {
+    let world = World::new("").await;
+    let mut server = world.server().await;
+    let start = json!({ "type": "chatgpt" });
+    let first = call(&mut server, "account/login/start", start.clone()).await;
+    let cancel = json!({ "loginId": first["loginId"] });
+    let status = call(&mut server, "account/login/cancel", cancel.clone()).await;
+    assert_eq!(status, json!({ "status": "canceled" }));
+    let completed = server.wait_for("account/login/completed").await.unwrap();
+    assert_eq!(completed["params"]["success"], false);
+    let status = call(&mut server, "account/login/cancel", cancel).await;
+    assert_eq!(status, json!({ "status": "notFound" }));
+    let second = call(&mut server, "account/login/start", start).await;
+    let tokens = json!({
+        "id_token": token("w1"), "access_token": token("w1"), "refresh_token": "r1",
+    });
+    world
+        .service
+        .push_for("/oauth/token", HttpReply::json(200, &tokens));
+    come_back(second["authUrl"].as_str().unwrap()).await;
+    let completed = server.wait_for("account/login/completed").await.unwrap();
+    let expected = json!({ "loginId": second["loginId"], "success": true, "error": null });
+    assert_eq!(completed["params"], expected);
+    let updated = server.wait_for("account/updated").await.unwrap();
+    let expected = json!({ "authMode": "chatgpt", "planType": "pro" });
+    assert_eq!(updated["params"], expected);
+    let account = call(&mut server, "account/read", json!({})).await;
+    let expected = json!({ "type": "chatgpt", "email": "me@here", "planType": "pro" });
+    assert_eq!(account["account"], expected);
+    // Refused twice: read again, renewed, accepted.
+    for _ in 0..2 {
+        world.service.push_for("/responses", HttpReply::status(401));
+    }
+    let renewed = json!({ "access_token": "new", "refresh_token": "r2" });
+    world
+        .service
+        .push_for("/oauth/token", HttpReply::json(200, &renewed));
+    world
+        .service
+        .push_for("/responses", HttpReply::stream(&sse::text("hi")));
+    assert_eq!(turn(&mut server).await["status"], "completed");
+    let last = world.service.requests().pop().unwrap();
+    assert_eq!(last.header("authorization"), Some("Bearer new"));
+    assert_eq!(last.header("chatgpt-account-id"), Some("w1"));
+    assert_eq!(world.auth_file()["tokens"]["refresh_token"], "r2");
+    let usage = json!({ "plan_type": "pro", "rate_limit": {
+        "primary_window": { "used_percent": 42, "limit_window_seconds": 18000, "reset_at": 7 } } });
+    world
+        .service
+        .push_for("/api/codex/usage", HttpReply::json(200, &usage));
+    let limits = call(&mut server, "account/rateLimits/read", json!(null)).await;
+    let primary = json!({ "usedPercent": 42, "windowDurationMins": 300, "resetsAt": 7 });
+    assert_eq!(limits["rateLimits"]["primary"], primary);
+    assert!(limits["rateLimitsByLimitId"]["codex"].is_object());
+    let (code, message) = refusal(&mut server, "account/rateLimits/read", json!(null)).await;
+    assert_eq!(code, -32603, "{message}");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
+    let world = World::new("").await;
+    let mut server = world.server().await;
+    let login = json!({
+        "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
+    });
+    call(&mut server, "account/login/start", login).await;
+    let entry = json!({
+        "slug": "gpt-next", "display_name": "Next", "description": null,
+        "supported_reasoning_levels": [], "shell_type": "shell_command", "visibility": "list",
+        "supported_in_api": false, "priority": -5, "supports_reasoning_summaries": false,
+        "support_verbosity": false, "supports_parallel_tool_calls": false,
+        "truncation_policy": { "mode": "bytes", "limit": 1000 },
+    });
+    let list = json!({ "models": [entry] });
+    world
+        .service
+        .push_for("/models", HttpReply::json(200, &list));
+    for _ in 0..2 {
+        let models = call(&mut server, "model/list", json!({})).await;
+        assert_eq!(models["data"][0]["id"], "gpt-next");
+    }
+    assert_eq!(world.service.requests().len(), 1);
+    assert!(world.home.path().join("models_cache.json").exists());
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn tokens_of_the_client_are_renewed_by_the_client() {
+    let world = World::new("").await;
+    let mut server = world.server().await;
+    let login = json!({
+        "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
+        "chatgptPlanType": "team",
+    });
+    let reply = call(&mut server, "account/login/start", login).await;
+    assert_eq!(reply, json!({ "type": "chatgptAuthTokens" }));
+    let updated = server.wait_for("account/updated").await.unwrap();
+    let expected = json!({ "authMode": "chatgptAuthTokens", "planType": "team" });
+    assert_eq!(updated["params"], expected);
+    let params = json!({ "type": "apiKey", "apiKey": "sk" });
+    let (code, message) = refusal(&mut server, "account/login/start", params).await;
+    assert_eq!(code, -32600);
+    assert!(message.starts_with("External auth is active."), "{message}");
+    world.service.push_for("/responses", HttpReply::status(401));
+    world
+        .service
+        .push_for("/responses", HttpReply::stream(&sse::text("hi")));
+    let thread = call(&mut server, "thread/start", json!({})).await;
+    let input = json!([{ "type": "text", "text": "hello" }]);
+    let params = json!({ "threadId": thread["thread"]["id"], "input": input });
+    call(&mut server, "turn/start", params).await;
+    let question = server
+        .wait_for("account/chatgptAuthTokens/refresh")
+        .await
+        .unwrap();
+    let expected = json!({ "reason": "unauthorized", "previousAccountId": "w1" });
+    assert_eq!(question["params"], expected);
+    let fresh = token("w1-again");
+    let answer = json!({ "id": question["id"], "result": {
+        "accessToken": fresh, "chatgptAccountId": "w1", "chatgptPlanType": null } });
+    server.send(&answer).await.unwrap();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "completed");
+    let last = world.service.requests().pop().unwrap();
+    let bearer = format!("Bearer {fresh}");
+    assert_eq!(last.header("authorization"), Some(bearer.as_str()));
+    assert!(!world.home.path().join("auth.json").exists());
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_has_no_tokens_fails_the_turn_and_nothing_else() {
+    let more = "[model_providers.service]\nname = \"Service\"\nrequires_openai_auth = true\n\
+                request_max_retries = 0\nstream_max_retries = 0\n";
+    let world = World::new("model_provider = \"service\"\n").await;
+    let path = world.home.path().join("config.toml");
+    let config = fs::read_to_string(&path).unwrap();
+    let url = world.service.base_url();
+    fs::write(&path, format!("{config}{more}base_url = \"{url}\"\n")).unwrap();
+    let mut server = world.server().await;
+    let login = json!({
+        "type": "chatgptAuthTokens", "accessToken": token("w1"), "chatgptAccountId": "w1",
+    });
+    call(&mut server, "account/login/start", login).await;
+    world.service.always(HttpReply::status(401));
+    let thread = call(&mut server, "thread/start", json!({})).await;
+    let input = json!([{ "type": "text", "text": "hello" }]);
+    let params = json!({ "threadId": thread["thread"]["id"], "input": input });
+    call(&mut server, "turn/start", params).await;
+    let question = server
+        .wait_for("account/chatgptAuthTokens/refresh")
+        .await
+        .unwrap();
+    let error = json!({ "code": -1, "message": "nobody home" });
+    let answer = json!({ "id": question["id"], "error": error });
+    server.send(&answer).await.unwrap();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    let turn = &ended["params"]["turn"];
+    assert_eq!(turn["status"], "failed");
+    let message = turn["error"]["message"].as_str().unwrap();
+    let expected = "auth refresh request failed: code=-1 message=nobody home";
+    assert!(message.contains(expected), "{message}");
+    call(&mut server, "account/read", json!({})).await;
+    server.finish().await.unwrap();
+}
+
+/// Runs the binary with this home, and this on its standard input.
+fn codex(home: &Path, arguments: &[&str], input: &str) -> Output {
+    use std::io::Write;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args(arguments)
+        .env("CODEX_HOME", home)
+        .current_dir(home)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A program that does not read may be gone by now.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn the_command_line_logs_in_and_out_with_a_key() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], input: &str| {
+        let output = codex(home.path(), arguments, input);
+        let text = String::from_utf8(output.stderr).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    assert_eq!(
+        run(&["login", "status"], ""),
+        (1, "Not logged in\n".to_owned())
+    );
+    assert_eq!(run(&["login", "--with-api-key"], " \n").0, 1);
+    assert_eq!(run(&["login", "--api-key", "sk"], "").0, 1);
+    let (code, text) = run(&["login", "--with-api-key"], "sk-proj-abcdefghijkl\n");
+    assert_eq!((code, text.as_str()), (0, "Successfully logged in\n"));
+    let expected = "Logged in using an API key - sk-proj-***hijkl\n";
+    assert_eq!(run(&["login", "status"], ""), (0, expected.to_owned()));
+    let forced = [
+        "login",
+        "--with-api-key",
+        "-c",
+        "forced_login_method=\"chatgpt\"",
+    ];
+    let (code, text) = run(&forced, "sk-other");
+    assert_eq!(code, 1);
+    assert!(
+        text.starts_with("Error logging in: API key login is disabled."),
+        "{text}"
+    );
+    let expected = "Successfully logged out\n";
+    assert_eq!(run(&["logout"], ""), (0, expected.to_owned()));
+    assert_eq!(run(&["logout"], ""), (0, "Not logged in\n".to_owned()));
+    let local = ["-c", "model_provider=\"ollama\"", "login", "status"];
+    assert_eq!(run(&local, "").0, 0);
+}

@@ -1,0 +1,278 @@
+//! Configuration, features and models through the built server.
+
+use std::fs;
+use std::path::Path;
+
+use codex_test_support::AppServer;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+async fn server(home: &Path) -> AppServer {
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home).unwrap();
+    let params = json!({
+        "clientInfo": { "name": "tests", "version": "1" },
+        "capabilities": { "experimentalApi": true },
+    });
+    server.call("initialize", params).await.unwrap();
+    server
+}
+
+fn home(config: &str) -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("config.toml"), config).unwrap();
+    home
+}
+
+fn text(home: &TempDir) -> String {
+    fs::read_to_string(home.path().join("config.toml")).unwrap()
+}
+
+fn write(key_path: &str, value: Value, strategy: &str) -> Value {
+    json!({ "keyPath": key_path, "value": value, "mergeStrategy": strategy })
+}
+
+#[tokio::test]
+async fn an_edit_keeps_comments_and_is_seen_by_the_next_read() {
+    let home = home("# mine\nmodel = \"a\" # why\n\n[tui]\ntheme = \"dark\"\n");
+    let mut server = server(home.path()).await;
+    let params = write("model", json!("b"), "replace");
+    let written = server.call("config/value/write", params).await.unwrap();
+    let file = home.path().canonicalize().unwrap().join("config.toml");
+    assert_eq!(written["result"]["status"], "ok", "{written}");
+    assert_eq!(written["result"]["filePath"], file.to_str().unwrap());
+    assert_eq!(
+        text(&home),
+        "# mine\nmodel = \"b\" # why\n\n[tui]\ntheme = \"dark\"\n"
+    );
+    let read = server.call("config/read", json!({ "includeLayers": true }));
+    let read = read.await.unwrap();
+    let user = json!({ "type": "user", "file": file });
+    assert_eq!(read["result"]["config"]["model"], "b");
+    assert_eq!(read["result"]["origins"]["model"]["name"], user);
+    let version = &read["result"]["layers"][0]["version"];
+    assert_eq!(*version, written["result"]["version"]);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn edits_that_cannot_be_made_change_nothing() {
+    let before = "model = \"a\"\n[profiles.p]\nmodel = \"x\"\n";
+    let home = home(before);
+    let mut server = server(home.path()).await;
+    let stale = json!({
+        "keyPath": "model", "value": "c", "mergeStrategy": "replace", "expectedVersion": "sha256:0",
+    });
+    let elsewhere = json!({
+        "keyPath": "model", "value": "c", "mergeStrategy": "replace", "filePath": "/tmp/other.toml",
+    });
+    for (params, code) in [
+        (write("", json!(1), "replace"), "configValidationError"),
+        (
+            write("approval_policy", json!("bogus"), "replace"),
+            "configValidationError",
+        ),
+        (
+            write("tui", json!({ "theme": null }), "replace"),
+            "configValidationError",
+        ),
+        (
+            write("no.such", json!(null), "replace"),
+            "configPathNotFound",
+        ),
+        (stale, "configVersionConflict"),
+        (elsewhere, "configLayerReadonly"),
+    ] {
+        let reply = server.call("config/value/write", params).await.unwrap();
+        assert_eq!(reply["error"]["code"], -32600, "{reply}");
+        assert_eq!(reply["error"]["data"]["config_write_error_code"], code);
+    }
+    // One edit that cannot be made takes the others with it.
+    let edits = [
+        write("model", json!("c"), "replace"),
+        write("sandbox_mode", json!("none"), "replace"),
+    ];
+    let reply = server.call("config/batchWrite", json!({ "edits": edits }));
+    assert_eq!(reply.await.unwrap()["error"]["code"], -32600);
+    assert_eq!(text(&home), before);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_batch_merges_tables_and_removes_keys() {
+    let home = home("model = \"a\"\n[shell_environment_policy.set]\nA = \"1\"\n");
+    let mut server = server(home.path()).await;
+    let edits = [
+        write(
+            "shell_environment_policy",
+            json!({ "set": { "B": "2" } }),
+            "upsert",
+        ),
+        write("model", json!(null), "replace"),
+    ];
+    let params = json!({ "edits": edits, "reloadUserConfig": true });
+    let reply = server.call("config/batchWrite", params).await.unwrap();
+    assert_eq!(reply["result"]["status"], "ok", "{reply}");
+    let config: Value = read_config(&mut server, json!({})).await;
+    assert_eq!(config["model"], json!(null));
+    assert_eq!(
+        config["shell_environment_policy"]["set"],
+        json!({ "A": "1", "B": "2" })
+    );
+    server.finish().await.unwrap();
+}
+
+async fn read_config(server: &mut AppServer, params: Value) -> Value {
+    let reply = server.call("config/read", params).await.unwrap();
+    reply["result"]["config"].clone()
+}
+
+#[tokio::test]
+async fn layers_of_a_project_are_shown_for_its_folder_and_count_once_trusted() {
+    let project = tempfile::tempdir().unwrap();
+    let folder = project.path().canonicalize().unwrap();
+    fs::create_dir_all(folder.join(".git")).unwrap();
+    fs::create_dir_all(folder.join(".codex")).unwrap();
+    fs::write(folder.join(".codex/config.toml"), "model = \"theirs\"\n").unwrap();
+    let home = home("model = \"mine\"\n");
+    let mut server = server(home.path()).await;
+    let params = json!({ "cwd": folder, "includeLayers": true });
+    let read = server.call("config/read", params.clone()).await.unwrap();
+    assert_eq!(read["result"]["config"]["model"], "mine");
+    let layer = &read["result"]["layers"][0];
+    assert_eq!(layer["name"]["type"], "project");
+    assert!(layer["disabledReason"].is_string(), "{layer}");
+    let mut trusted = serde_json::Map::new();
+    trusted.insert(
+        folder.to_str().unwrap().to_owned(),
+        json!({ "trust_level": "trusted" }),
+    );
+    let edit = write("projects", trusted.into(), "upsert");
+    let reply = server.call("config/value/write", edit).await.unwrap();
+    assert_eq!(reply["result"]["status"], "ok", "{reply}");
+    assert_eq!(read_config(&mut server, params).await["model"], "theirs");
+    assert_eq!(read_config(&mut server, json!({})).await["model"], "mine");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_read_are_an_error_and_the_server_goes_on() {
+    let home = home("model = \n");
+    let mut server = server(home.path()).await;
+    for (method, start) in [
+        ("config/read", "failed to read configuration layers: "),
+        (
+            "configRequirements/read",
+            "failed to read configuration layers: ",
+        ),
+        ("experimentalFeature/list", "failed to reload config: "),
+        ("mcpServerStatus/list", "failed to reload config: "),
+        ("config/mcpServer/reload", "failed to reload config: "),
+    ] {
+        let reply = server.call(method, json!({})).await.unwrap();
+        let error = &reply["error"];
+        assert_eq!(error["code"], -32603, "{reply}");
+        assert!(
+            error["message"].as_str().unwrap().starts_with(start),
+            "{reply}"
+        );
+    }
+    let edit = write("model", json!("a"), "replace");
+    let reply = server.call("config/value/write", edit).await.unwrap();
+    assert_eq!(reply["error"]["code"], -32603, "{reply}");
+    let models = server.call("model/list", json!({})).await.unwrap();
+    assert!(models["result"]["data"].is_array());
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn features_are_switched_for_the_process_unless_settings_say_otherwise() {
+    let home = home("[features]\ntool_search = false\n");
+    let mut server = server(home.path()).await;
+    let switches = json!({ "apps": false, "tool_search": true });
+    let params = json!({ "enablement": switches });
+    let reply = server
+        .call("experimentalFeature/enablement/set", params)
+        .await
+        .unwrap();
+    assert_eq!(reply["result"]["enablement"], switches);
+    let list = server.call("experimentalFeature/list", json!({})).await;
+    let list = list.unwrap();
+    let enabled = |name: &str| {
+        let all = list["result"]["data"].as_array().unwrap();
+        let found = all.iter().find(|feature| feature["name"] == name).unwrap();
+        found["enabled"].clone()
+    };
+    assert_eq!(
+        (enabled("apps"), enabled("tool_search")),
+        (json!(false), json!(false))
+    );
+    for key in ["undo", "collab", "no_such"] {
+        let mut switches = serde_json::Map::new();
+        switches.insert("plugins".to_owned(), json!(false));
+        switches.insert(key.to_owned(), json!(true));
+        let params = json!({ "enablement": switches });
+        let reply = server.call("experimentalFeature/enablement/set", params);
+        assert_eq!(reply.await.unwrap()["error"]["code"], -32600, "{key}");
+    }
+    let config = read_config(&mut server, json!({})).await;
+    assert_eq!(
+        (&config["features"]["apps"], &config["features"]["plugins"]),
+        (&json!(false), &json!(true))
+    );
+    let page = json!({ "cursor": "99" });
+    let reply = server.call("experimentalFeature/list", page).await.unwrap();
+    assert_eq!(
+        reply["error"]["message"],
+        "cursor 99 exceeds total feature flags 53"
+    );
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_models_of_a_file_take_the_place_of_all_others() {
+    let home = tempfile::tempdir().unwrap();
+    let entry = json!({
+        "slug": "house", "display_name": "House", "description": "Ours.",
+        "supported_reasoning_levels": [], "shell_type": "default", "visibility": "list",
+        "supported_in_api": true, "priority": 1, "supports_reasoning_summaries": false,
+        "support_verbosity": false, "supports_parallel_tool_calls": false,
+        "truncation_policy": { "mode": "bytes", "limit": 1000 },
+    });
+    let list = json!({ "models": [entry] }).to_string();
+    fs::write(home.path().join("models.json"), list).unwrap();
+    fs::write(
+        home.path().join("config.toml"),
+        "model_catalog_json = \"models.json\"\n",
+    )
+    .unwrap();
+    let mut server = server(home.path()).await;
+    let reply = server.call("model/list", json!({})).await.unwrap();
+    let models = reply["result"]["data"].as_array().unwrap();
+    assert_eq!((models.len(), &models[0]["id"]), (1, &json!("house")));
+    assert_eq!(models[0]["isDefault"], true);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn mcp_servers_are_none_or_not_supported() {
+    let home = home("");
+    let mut server = server(home.path()).await;
+    let reply = server
+        .call("mcpServerStatus/list", json!({}))
+        .await
+        .unwrap();
+    assert_eq!(reply["result"], json!({ "data": [], "nextCursor": null }));
+    let reply = server.call("config/mcpServer/reload", json!(null)).await;
+    assert_eq!(reply.unwrap()["result"], json!({}));
+    fs::write(
+        home.path().join("config.toml"),
+        "[mcp_servers.docs]\ncommand = \"docs\"\n",
+    )
+    .unwrap();
+    for method in ["mcpServerStatus/list", "config/mcpServer/reload"] {
+        let reply = server.call(method, json!({})).await.unwrap();
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains("docs"), "{reply}");
+    }
+    server.finish().await.unwrap();
+}
