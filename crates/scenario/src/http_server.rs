@@ -58,6 +58,8 @@ async fn accept(listener: TcpListener, responder: Arc<impl Responder>) {
     // Dropped with this task, and the connections with it.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
+        // Small pieces of a stream would wait for each other; without this they only come later.
+        let _ = stream.set_nodelay(true);
         responder.opened();
         let responder = Arc::clone(&responder);
         connections.spawn(async move {

@@ -24,59 +24,35 @@ use codex_protocol::{AskForApproval, EventMsg, Op, SandboxPolicy, UserInput, Use
 use codex_session_trace::Traces;
 use codex_test_support::{HttpReply, ModelServer, sse};
 
-/// Turns of a block; blocks with and without tracing take turns.
-const BLOCK: usize = 25;
-const BLOCKS: usize = 16;
+/// Turns of a session; sessions with and without tracing take turns.
+const TURNS: usize = 40;
+const SESSIONS: usize = 15;
 /// Pieces that the model's answer comes in.
 const DELTAS: usize = 40;
 
+/// The sessions of one kind, added up.
+#[derive(Default)]
 struct Side {
-    started: Started,
     times: Vec<Duration>,
     cpu: Duration,
 }
 
 impl Side {
-    fn start(model: &ModelServer, home: &Path, traces: Option<Arc<Traces>>) -> Self {
-        let observers = traces.map(|traces| traces as Arc<dyn Observers>);
+    async fn session(&mut self, model: &ModelServer, home: &Path, traces: Option<&Arc<Traces>>) {
+        let observers = traces.map(|traces| Arc::clone(traces) as Arc<dyn Observers>);
         let manager = ThreadManager::new(ports(model)).observed_by(observers);
         let mut config = SessionConfig::new(home, home, "mock-model");
         config.approval_policy = AskForApproval::Never;
         config.sandbox_policy = SandboxPolicy::DangerFullAccess;
-        let started = manager.start(config).unwrap();
-        Self {
-            started,
-            times: Vec::new(),
-            cpu: Duration::ZERO,
-        }
-    }
-
-    async fn turn(&mut self) -> Duration {
-        let begun = Instant::now();
-        let text = "What does this project do? ".repeat(20);
-        let items = vec![UserInput::Text {
-            text,
-            text_elements: Vec::new(),
-        }];
-        let input = UserInputOp {
-            items,
-            ..UserInputOp::default()
-        };
-        let said = self.started.thread.submit(Op::UserInput(input)).await;
-        said.unwrap();
-        loop {
-            let event = self.started.events.next().await.unwrap();
-            if let EventMsg::TurnComplete(_) = event.msg {
-                return begun.elapsed();
-            }
-        }
-    }
-
-    async fn block(&mut self) {
+        let mut started = manager.start(config).unwrap();
+        turn(&mut started).await;
         let before = cpu();
-        for _ in 0..BLOCK {
-            let time = self.turn().await;
+        for _ in 0..TURNS {
+            let time = turn(&mut started).await;
             self.times.push(time);
+        }
+        if let Some(traces) = traces {
+            assert!(traces.flush(Duration::from_secs(60)));
         }
         self.cpu += cpu().saturating_sub(before);
     }
@@ -84,6 +60,27 @@ impl Side {
     fn median(&mut self) -> Duration {
         self.times.sort_unstable();
         self.times[self.times.len() / 2]
+    }
+}
+
+async fn turn(started: &mut Started) -> Duration {
+    let begun = Instant::now();
+    let text = "What does this project do? ".repeat(20);
+    let items = vec![UserInput::Text {
+        text,
+        text_elements: Vec::new(),
+    }];
+    let input = UserInputOp {
+        items,
+        ..UserInputOp::default()
+    };
+    let said = started.thread.submit(Op::UserInput(input)).await;
+    said.unwrap();
+    loop {
+        let event = started.events.next().await.unwrap();
+        if let EventMsg::TurnComplete(_) = event.msg {
+            return begun.elapsed();
+        }
     }
 }
 
@@ -141,19 +138,12 @@ async fn main() {
     model.always(answer());
     let home = tempfile::tempdir().unwrap();
     let traces = Arc::new(Traces::below(home.path().join("traces")));
-    let mut off = Side::start(&model, home.path(), None);
-    let mut on = Side::start(&model, home.path(), Some(Arc::clone(&traces)));
-    for side in [&mut off, &mut on] {
-        for _ in 0..5 {
-            side.turn().await;
-        }
+    let (mut off, mut on) = (Side::default(), Side::default());
+    for _ in 0..SESSIONS {
+        off.session(&model, home.path(), None).await;
+        on.session(&model, home.path(), Some(&traces)).await;
     }
-    for _ in 0..BLOCKS {
-        off.block().await;
-        on.block().await;
-    }
-    assert!(traces.flush(Duration::from_secs(60)));
-    let turns = u32::try_from(BLOCK * BLOCKS).unwrap();
+    let turns = u32::try_from(TURNS * SESSIONS).unwrap();
     let (without, with) = (off.median(), on.median());
     let ratio = 100.0 * (with.as_secs_f64() / without.as_secs_f64() - 1.0);
     println!("a turn without tracing: {without:?}, with: {with:?}, {ratio:+.1} %");

@@ -8,6 +8,7 @@ use std::sync::Weak;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::thread;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -16,6 +17,9 @@ use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, PayloadRef};
 use super::bundle::BundleFiles;
 use super::payload::PendingPayload;
 use super::recorder::{Ledger, Shared};
+
+/// How long the thread lets events come together after it was woken.
+const LINGER: Duration = Duration::from_millis(2);
 
 /// An event that waits to be written.
 pub(super) struct Queued {
@@ -61,8 +65,14 @@ impl Worker {
         thread::Builder::new()
             .name("rollout-trace".into())
             .spawn(move || {
-                for queued in queued {
-                    worker.handle(queued);
+                while let Ok(first) = queued.recv() {
+                    worker.handle(first);
+                    // Whoever records wakes this thread only when it waits, which costs a turn more
+                    // than the recording. So it lets events come together.
+                    thread::sleep(LINGER);
+                    while let Ok(next) = queued.try_recv() {
+                        worker.handle(next);
+                    }
                 }
             })
             .map(drop)
