@@ -59,10 +59,18 @@ fn script(replies: usize) -> Vec<HttpReply> {
             let call = sse::function_call(&id, "shell_command", &arguments);
             HttpReply::stream(&sse::items(&[call]))
         }
-        4..6 => HttpReply::stream(&sse::text(&"word ".repeat(400))),
-        _ => HttpReply::stream(&sse::text("short")),
+        4..6 => message(number, &"word ".repeat(400)),
+        _ => message(number, "short"),
     };
     (0..replies).map(reply).collect()
+}
+
+/// A message with an id of its own, as a model gives it.
+fn message(number: usize, text: &str) -> HttpReply {
+    let id = format!("\"msg-{number}\"");
+    HttpReply::status(200)
+        .header("content-type", "text/event-stream")
+        .body(sse::frames(&sse::text(text)).replace("\"msg\"", &id))
 }
 
 /// A client with a thread of its own.
@@ -197,7 +205,8 @@ fn resident(process: u32) -> u64 {
         .unwrap()
 }
 
-fn hold_pipe(home: &Path) -> pipe::Receiver {
+/// A pipe that every command holds, and this test too, so that it ends when all have let go.
+fn hold_pipe(home: &Path) -> (pipe::Sender, pipe::Receiver) {
     let path = home.join("pipe");
     assert!(
         Command::new("mkfifo")
@@ -206,16 +215,16 @@ fn hold_pipe(home: &Path) -> pipe::Receiver {
             .unwrap()
             .success()
     );
-    pipe::OpenOptions::new().open_receiver(&path).unwrap()
+    let held = pipe::OpenOptions::new().open_receiver(&path).unwrap();
+    (pipe::OpenOptions::new().open_sender(&path).unwrap(), held)
 }
 
 /// The memory after the first turns, and in the end.
 async fn soak(load: Load) -> (u64, u64) {
     let total = load.threads * load.turns_each;
-    let model = ModelServer::start(script(total * 2)).await.unwrap();
-    model.always(HttpReply::stream(&sse::text("short")));
+    let model = ModelServer::start(script(total * 4)).await.unwrap();
     let home = scripted_home(&model, "approval_policy = \"never\"");
-    let mut held = hold_pipe(home.path());
+    let (own, mut held) = hold_pipe(home.path());
     let mut server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
     let process = server.child.id().unwrap();
 
@@ -239,10 +248,15 @@ async fn soak(load: Load) -> (u64, u64) {
         ));
     }
     let mut guest = server.connect().await;
-    done.wait_for(|turns| *turns >= WARM.min(total / 2))
-        .await
-        .unwrap();
-    let warm = resident(process);
+    let warm = loop {
+        tokio::select! {
+            reached = done.wait_for(|turns| *turns >= WARM.min(total / 2)) => {
+                reached.unwrap();
+                break resident(process);
+            }
+            Some(owner) = owners.join_next() => owner.unwrap(),
+        }
+    };
     let loaded = guest.call("thread/loaded/list", json!({})).await.unwrap();
     let thread = loaded["result"]["data"][0].clone();
     let address = server.address.strip_prefix("ws://").unwrap().to_owned();
@@ -258,6 +272,7 @@ async fn soak(load: Load) -> (u64, u64) {
 
     server.terminate();
     assert!(server.child.wait().await.unwrap().success());
+    drop(own);
     let left = tokio::time::timeout(PATIENCE, held.read_to_end(&mut Vec::new())).await;
     left.unwrap().unwrap();
     (warm, end)
