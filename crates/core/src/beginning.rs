@@ -1,11 +1,12 @@
 //! How a thread begins: what it takes over from a stored one, and the first lines of its own file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use codex_protocol::{BaseInstructions, EventMsg, RolloutItem, SessionMeta, ThreadId};
 use codex_rollout::{LineKind, Loaded, is_persisted};
 
 use crate::config::SessionConfig;
+use crate::events::Emitter;
 use crate::repository;
 use crate::session::Services;
 
@@ -13,11 +14,25 @@ use crate::session::Services;
 #[derive(Debug)]
 pub(crate) enum File {
     New,
+    /// New, and goes on from another one.
+    Copy {
+        source: PathBuf,
+        /// How much of it is taken along.
+        length: u64,
+    },
     Existing {
         path: PathBuf,
         /// How long it was when it was loaded.
         length: u64,
     },
+}
+
+/// What a new file begins with, after what the thread is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Copied<'a> {
+    Lines(&'a [RolloutItem]),
+    /// That much of a file.
+    File(&'a Path, u64),
 }
 
 /// What a loaded thread brings along where the configuration says nothing.
@@ -39,7 +54,7 @@ pub(crate) fn write_start(
     services: &Services,
     id: &ThreadId,
     forked_from: Option<ThreadId>,
-    lines: &[RolloutItem],
+    copied: Copied<'_>,
 ) {
     let (config, emitter) = (&services.config, &services.emitter);
     let tools = &services.dynamic_tools;
@@ -64,6 +79,18 @@ pub(crate) fn write_start(
         git: None,
     };
     emitter.log(LineKind::SessionMeta, &meta);
+    match copied {
+        Copied::Lines(lines) => write_lines(emitter, lines),
+        Copied::File(source, length) => {
+            emitter.with_log(|log| log.append_copy(source.to_owned(), length));
+        }
+    }
+    if is_fork {
+        repository::materialise(services);
+    }
+}
+
+fn write_lines(emitter: &Emitter, lines: &[RolloutItem]) {
     for line in lines {
         match line {
             RolloutItem::SessionMeta(meta) => emitter.log(LineKind::SessionMeta, meta),
@@ -73,9 +100,6 @@ pub(crate) fn write_start(
             RolloutItem::Compacted(compacted) => emitter.log(LineKind::Compacted, compacted),
             _ => {}
         }
-    }
-    if is_fork {
-        repository::materialise(services);
     }
 }
 

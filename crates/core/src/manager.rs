@@ -8,14 +8,14 @@ use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
 use codex_rollout::{Claim, LoadError, Log, Place, Writer};
 use tokio::sync::mpsc;
 
-use crate::beginning::{File, inherit, initial_messages, write_start};
+use crate::beginning::{Copied, File, inherit, initial_messages, write_start};
 use crate::config::SessionConfig;
 use crate::context::{self, read_project_docs};
 use crate::conversation::Conversation;
 use crate::events::{Emitter, Events};
 use crate::ports::{Beginning, Clock, Ids, Model, Observers, Processes};
 use crate::session::{MAILBOX, Mail, Services, Session};
-use crate::stored;
+use crate::stored::{self, Stored};
 use crate::thread::Thread;
 
 /// What the engine works with in this process.
@@ -134,7 +134,7 @@ impl ThreadManager {
         // Who wants all events again has to be given them.
         let loaded = match config.replay_events {
             true => codex_rollout::load(path)?,
-            false => stored::load(path)?,
+            false => stored::load(path)?.loaded,
         };
         inherit(&mut config, &loaded);
         let id = loaded.meta.id.clone();
@@ -164,7 +164,14 @@ impl ThreadManager {
         at: ForkAt,
         mut config: SessionConfig,
     ) -> Result<Started, StartError> {
-        let loaded = codex_rollout::load(source)?;
+        let (loaded, file) = match at {
+            ForkAt::End if !config.replay_events => {
+                let Stored { loaded, length } = stored::load(source)?;
+                let source = source.to_owned();
+                (loaded, File::Copy { source, length })
+            }
+            _ => (codex_rollout::load(source)?, File::New),
+        };
         inherit(&mut config, &loaded);
         let forked_from = Some(loaded.meta.id.clone());
         let lines = crate::fork::cut(loaded.items, at);
@@ -173,7 +180,7 @@ impl ThreadManager {
             id,
             config,
             lines,
-            file: File::New,
+            file,
             forked_from,
         })
     }
@@ -236,8 +243,16 @@ impl ThreadManager {
         let (emitter, events) = Emitter::new(id.clone(), log, config.detail, clock, observer);
         let (sender, mailbox) = mpsc::channel(MAILBOX);
         let services = Arc::new(self.services(config, emitter, sender.downgrade()));
-        if matches!(file, File::New) {
-            write_start(&services, &id, forked_from.clone(), &lines);
+        match &file {
+            File::New => {
+                let copied = Copied::Lines(&lines);
+                write_start(&services, &id, forked_from.clone(), copied);
+            }
+            File::Copy { source, length } => {
+                let copied = Copied::File(source, *length);
+                write_start(&services, &id, forked_from.clone(), copied);
+            }
+            File::Existing { .. } => {}
         }
         let policy = services.model.info(&services.config.model).truncation;
         let initial = initial_messages(&services.config, &file, forked_from.as_ref(), &lines);
@@ -245,7 +260,7 @@ impl ThreadManager {
         let session = Session::new(Arc::clone(&services), mailbox, conversation);
         let name = match file {
             File::Existing { .. } => codex_rollout::name_of(&services.config.home, &id),
-            File::New => None,
+            File::New | File::Copy { .. } => None,
         };
         session.say_configured(forked_from, initial, name);
         tokio::spawn(session.run());
@@ -268,7 +283,7 @@ impl ThreadManager {
                 let claim = Claim::to_loaded(home, id, *length);
                 Some(Log::existing(writer, Place::of_file(path)).claimed(claim))
             }
-            File::New => {
+            File::New | File::Copy { .. } => {
                 let clock = &self.ports.clock;
                 let place = Place::new(home, id, clock.now(), &clock.zone());
                 Some(Log::held(writer, place).claimed(Claim::to_new(home, id)))

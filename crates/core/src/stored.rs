@@ -9,14 +9,25 @@ use std::path::Path;
 use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
 use codex_rollout::{LoadError, Loaded, ScannedLine, scan};
 
+/// A stored thread.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) loaded: Loaded,
+    /// How many bytes of the file are whole lines.
+    pub(crate) length: u64,
+}
+
 /// Reads the file of a thread.
-pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
+pub(crate) fn load(path: &Path) -> Result<Stored, LoadError> {
     let mut lines = Lines::default();
-    scan(path, |line| {
+    let length = scan(path, |line| {
         lines.take(line);
         ControlFlow::Continue(())
     })?;
-    lines.finish()
+    Ok(Stored {
+        loaded: lines.finish()?,
+        length,
+    })
 }
 
 #[derive(Debug, Default)]
@@ -119,9 +130,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), LINES).unwrap();
         let stored = load(file.path()).unwrap();
+        assert_eq!(stored.length, (LINES.len() - "{\"torn".len()) as u64);
         let told =
             |item: &RolloutItem| matches!(item, RolloutItem::EventMsg(EventMsg::TurnStarted(_)));
-        assert!(!stored.items.iter().any(told));
+        assert!(!stored.loaded.items.iter().any(told));
         let policy = TruncationPolicy {
             mode: TruncationMode::Bytes,
             limit: 100,
@@ -129,7 +141,7 @@ mod tests {
         let whole = codex_rollout::load(file.path()).unwrap();
         let (all, few) = (
             Conversation::rebuilt(whole.items, policy),
-            Conversation::rebuilt(stored.items, policy),
+            Conversation::rebuilt(stored.loaded.items, policy),
         );
         assert_eq!(all.history.len(), few.history.len());
         assert_eq!(all.told, few.told);

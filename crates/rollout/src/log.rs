@@ -3,7 +3,7 @@
 //! The file is made only once it is needed ([`Log::materialise`]); until then the lines are kept, so
 //! that a thread which never came to anything leaves no file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use codex_protocol::GitInfo;
 use jiff::Timestamp;
@@ -42,9 +42,18 @@ pub struct Log {
 
 #[derive(Debug)]
 enum State {
-    /// No file yet. Holds the encoded payloads, which get the time of materialisation.
-    Held(Vec<(LineKind, Vec<u8>)>),
+    /// No file yet.
+    Held(Vec<Held>),
     Written,
+}
+
+/// What goes into the file once there is one.
+#[derive(Debug)]
+enum Held {
+    /// An encoded payload, which gets the time of materialisation.
+    Line(LineKind, Vec<u8>),
+    /// The beginning of another file.
+    Copy { source: PathBuf, length: u64 },
 }
 
 impl Log {
@@ -112,7 +121,7 @@ impl Log {
     /// Appends a line whose payload is JSON already.
     pub fn append_json(&mut self, at: Timestamp, kind: LineKind, payload: Vec<u8>) {
         match &mut self.state {
-            State::Held(lines) => lines.push((kind, payload)),
+            State::Held(held) => held.push(Held::Line(kind, payload)),
             State::Written => {
                 let mut bytes = Vec::new();
                 encode(&mut bytes, at, kind, &payload);
@@ -121,18 +130,34 @@ impl Log {
         }
     }
 
+    /// Appends the first `length` bytes of another file, which have to be whole lines.
+    pub fn append_copy(&mut self, source: PathBuf, length: u64) {
+        match &mut self.state {
+            State::Held(held) => held.push(Held::Copy { source, length }),
+            State::Written => self.copy(source, length),
+        }
+    }
+
     /// Makes the file, with everything held back so far. The first line tells `git` of the repository.
     pub fn materialise(&mut self, at: Timestamp, git: Option<&GitInfo>) {
-        if let State::Held(mut lines) = std::mem::replace(&mut self.state, State::Written) {
-            if let (Some(git), Some((LineKind::SessionMeta, meta))) = (git, lines.first_mut()) {
-                tell_repository(meta, git);
-            }
-            let mut bytes = Vec::new();
-            for (kind, payload) in lines {
-                encode(&mut bytes, at, kind, &payload);
-            }
-            self.send(bytes);
+        let State::Held(mut held) = std::mem::replace(&mut self.state, State::Written) else {
+            return;
+        };
+        if let (Some(git), Some(Held::Line(LineKind::SessionMeta, meta))) = (git, held.first_mut())
+        {
+            tell_repository(meta, git);
         }
+        let mut bytes = Vec::new();
+        for held in held {
+            match held {
+                Held::Line(kind, payload) => encode(&mut bytes, at, kind, &payload),
+                Held::Copy { source, length } => {
+                    self.send(std::mem::take(&mut bytes));
+                    self.copy(source, length);
+                }
+            }
+        }
+        self.send(bytes);
     }
 
     /// Waits until everything appended so far was handed to the operating system.
@@ -160,13 +185,24 @@ impl Log {
     }
 
     fn send(&mut self, bytes: Vec<u8>) {
+        let path = self.path().to_owned();
+        self.order(Order::Append { path, bytes });
+    }
+
+    fn copy(&mut self, source: PathBuf, length: u64) {
+        let path = self.path().to_owned();
+        self.order(Order::Copy {
+            path,
+            source,
+            length,
+        });
+    }
+
+    fn order(&mut self, order: Order) {
         if let Err(error) = self.claim() {
             return tracing::error!(%error, "a rollout line is lost");
         }
-        if !self.writer.send(Order::Append {
-            path: self.path().to_owned(),
-            bytes,
-        }) {
+        if !self.writer.send(order) {
             tracing::error!("the rollout writer has stopped");
         }
     }
@@ -237,6 +273,25 @@ mod tests {
         let text = std::fs::read_to_string(log.path()).unwrap();
         let expected = "\"payload\":{\"id\":\"a\",\"git\":{\"branch\":\"main\"}}}\n";
         assert!(text.ends_with(expected), "{text}");
+    }
+
+    #[tokio::test]
+    async fn what_another_file_begins_with_comes_between_the_lines_around_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source.jsonl");
+        std::fs::write(&source, "{\"one\":1}\n{\"two\":2}\n{\"torn").unwrap();
+        let mut log = log(folder.path());
+        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.append_copy(source, 20);
+        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.materialise(at(), None);
+        log.append(at(), LineKind::EventMsg, &json!({"type": "c"}));
+        log.flush().await.unwrap();
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 5, "{text}");
+        assert_eq!(lines[1..3], ["{\"one\":1}", "{\"two\":2}"]);
+        assert!(lines[0].contains("session_meta") && lines[4].contains("\"c\""));
     }
 
     #[tokio::test]

@@ -54,27 +54,31 @@ impl<'a> ScannedLine<'a> {
     }
 }
 
-/// Hands out every line that is not blank, until `take` has seen enough.
+/// Hands out every line that is not blank, until `take` has seen enough. Answers how many bytes of the
+/// file were whole lines.
 ///
 /// # Errors
 /// The file cannot be read, or there is nothing in it.
 pub fn scan(
     path: &Path,
     mut take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
-) -> Result<(), LoadError> {
+) -> Result<u64, LoadError> {
     let io = |source| LoadError::Io {
         path: path.to_owned(),
         source,
     };
     let mut reader = BufReader::with_capacity(BUFFER, File::open(path).map_err(io)?);
-    let mut blank = true;
+    let (mut blank, mut whole) = (true, 0);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line).map_err(io)? > 0 {
+        if line.ends_with(b"\n") {
+            whole += line.len() as u64;
+        }
         let bytes = line.trim_ascii();
         if !bytes.is_empty() {
             blank = false;
             if take(ScannedLine { bytes }).is_break() {
-                return Ok(());
+                return Ok(whole);
             }
         }
         line.clear();
@@ -82,7 +86,7 @@ pub fn scan(
     if blank {
         return Err(LoadError::Empty);
     }
-    Ok(())
+    Ok(whole)
 }
 
 /// `{"timestamp":"…","type":"…","payload":{"type":"…"`, in this order and without blanks.

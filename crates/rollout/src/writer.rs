@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -24,6 +24,12 @@ const BACKLOG: usize = 16 * 1024 * 1024;
 pub(crate) enum Order {
     /// Append to a file. Bounded by its senders: a session flushes at the end of every response.
     Append { path: PathBuf, bytes: Vec<u8> },
+    /// Append the beginning of another file.
+    Copy {
+        path: PathBuf,
+        source: PathBuf,
+        length: u64,
+    },
     /// Say when everything before is written.
     Flush {
         path: PathBuf,
@@ -99,6 +105,11 @@ impl Files {
         while let Ok(order) = orders.recv() {
             match order {
                 Order::Append { path, bytes } => self.append(path, bytes),
+                Order::Copy {
+                    path,
+                    source,
+                    length,
+                } => self.copy(path, &source, length),
                 Order::Flush { path, done } => {
                     let _ = done.send(self.flush(path));
                 }
@@ -107,6 +118,26 @@ impl Files {
                     self.open.remove(&path);
                     self.backlog.remove(&path);
                 }
+            }
+        }
+    }
+
+    /// What cannot be copied is told to whoever flushes; it is not tried again.
+    fn copy(&mut self, path: PathBuf, source: &Path, length: u64) {
+        let opened = self.write(&path, &[]).map_err(|failed| failed.error);
+        let copied = opened.and_then(|()| {
+            let mut source = File::open(source)?.take(length);
+            match self.open.get_mut(&path) {
+                Some(file) => io::copy(&mut source, file).map(drop),
+                None => Ok(()),
+            }
+        });
+        match copied {
+            Ok(()) => drop(self.untold.insert(path)),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "cannot copy a rollout");
+                let bytes = Vec::new();
+                self.backlog.insert(path, Backlog { bytes, error });
             }
         }
     }
