@@ -155,8 +155,9 @@ async fn own_a_thread(
             let _ = started.send(thread.clone());
         }
     }
-    // The reply to an interrupt may still be on its way.
-    owner.call("thread/loaded/list", json!({})).await;
+    // The reply to an interrupt may still be on its way. What is asked of the same thread waits for it.
+    let params = json!({ "threadId": thread });
+    owner.call("thread/read", params).await;
     owner.observer.finish();
 }
 
