@@ -27,6 +27,9 @@ use crate::scripted_model::ScriptedModel;
 use crate::skills;
 use crate::wiring::{self, Tracing};
 
+/// An engine, and the models that it knows.
+type Engine = (Arc<ThreadManager>, Arc<ModelCatalog>);
+
 /// Loads configuration and keeps an engine for each provider and client that was asked for.
 #[derive(Debug)]
 pub(crate) struct EngineHost {
@@ -34,7 +37,7 @@ pub(crate) struct EngineHost {
     configuration: Configuration,
     models: ModelStore,
     scripted: Option<ScriptedModel>,
-    engines: Mutex<HashMap<String, (Arc<ThreadManager>, Arc<ModelCatalog>)>>,
+    engines: Mutex<HashMap<String, Engine>>,
     warnings: Vec<ConfigWarning>,
     tracing: Tracing,
     launcher: Launcher,
