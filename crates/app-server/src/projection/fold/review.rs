@@ -130,6 +130,7 @@ mod tests {
             }),
             EventMsg::TurnStarted(TurnStartedEvent {
                 turn_id: turn_id.clone(),
+                started_at: None,
                 model_context_window: None,
                 collaboration_mode_kind: Default::default(),
             }),
@@ -142,6 +143,8 @@ mod tests {
                 turn_id,
                 last_agent_message: None,
                 response_id: None,
+                completed_at: None,
+                duration_ms: None,
             }),
         ]
     }
