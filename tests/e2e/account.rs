@@ -397,6 +397,7 @@ fn codex(home: &Path, arguments: &[&str], input: &str) -> Output {
     use std::io::Write;
     let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
         .args(arguments)
+        .env("HOME", home)
         .env("CODEX_HOME", home)
         .current_dir(home)
         .stdin(Stdio::piped())

@@ -11,6 +11,7 @@ fn send(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_codex"))
         .args(["debug", "app-server"])
         .args(arguments)
+        .env("HOME", home.path())
         .env("CODEX_HOME", home.path())
         .current_dir(home.path())
         .output()

@@ -42,6 +42,7 @@ impl Place {
         command
             .arg("exec")
             .args(arguments)
+            .env("HOME", self.home.path())
             .env("CODEX_HOME", self.home.path())
             .current_dir(self.work.path())
             .stdin(Stdio::null());

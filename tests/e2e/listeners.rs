@@ -25,6 +25,7 @@ impl Listening {
         let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
             .arg("app-server")
             .args(arguments)
+            .env("HOME", home)
             .env("CODEX_HOME", home)
             .current_dir(home)
             .stdin(Stdio::null())

@@ -58,6 +58,7 @@ impl Proto {
         let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
             .arg("proto")
             .current_dir(&cwd)
+            .env("HOME", &home)
             .env("CODEX_HOME", &home)
             .env("SHELL", "/bin/bash")
             .stdin(Stdio::piped())

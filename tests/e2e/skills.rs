@@ -113,7 +113,11 @@ async fn further_roots_and_bad_requests() {
 
 #[tokio::test]
 async fn what_is_mentioned_reaches_the_model_and_is_no_message() {
-    let texts = ["one", "two"].map(|text| HttpReply::stream(&sse::text(text)));
+    let texts = ["one", "two"].map(|text| {
+        let mut message = sse::message(text);
+        message["id"] = text.into();
+        HttpReply::stream(&sse::items(&[message]))
+    });
     let model = ModelServer::start(texts).await.unwrap();
     let home = project(&model);
     let file = skill(&home.path().join("skills"), "greet", "Always say hello.");

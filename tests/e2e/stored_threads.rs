@@ -203,6 +203,7 @@ async fn the_doctor_names_what_is_wrong_and_changes_nothing() {
     let examine = || {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_codex"))
             .args(["doctor", "--json"])
+            .env("HOME", home.path())
             .env("CODEX_HOME", home.path())
             .output()
             .unwrap();

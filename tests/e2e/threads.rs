@@ -5,6 +5,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::app_server::{home, server, shape, start_thread, start_turn};
+use crate::serving::Serving;
 
 /// A response of one message.
 fn said(id: &str, text: &str) -> HttpReply {
@@ -202,4 +203,25 @@ async fn a_stored_thread_goes_on_with_its_model_and_a_told_one_under_a_new_id() 
     let request = model.requests().pop().unwrap();
     assert!(request.json()["input"].to_string().contains("told before"));
     third.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn holds_on_time_limits_are_counted() {
+    let Serving { mut server, home } = Serving::start().await;
+    let thread = start_thread(&mut server).await;
+    let more = "thread/increment_elicitation";
+    let fewer = "thread/decrement_elicitation";
+    let params = json!({ "threadId": thread });
+    let none = server.call(fewer, params.clone()).await.unwrap();
+    assert_eq!(none["error"]["code"], -32600, "{none}");
+    for (method, expected) in [
+        (more, json!({ "count": 1, "paused": true })),
+        (more, json!({ "count": 2, "paused": true })),
+        (fewer, json!({ "count": 1, "paused": true })),
+        (fewer, json!({ "count": 0, "paused": false })),
+    ] {
+        let reply = server.call(method, params.clone()).await.unwrap();
+        assert_eq!(reply["result"], expected, "{reply}");
+    }
+    drop(home);
 }

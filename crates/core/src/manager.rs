@@ -270,6 +270,7 @@ impl ThreadManager {
             mailbox: sender,
             ids: Arc::clone(&self.ports.ids),
             emitter: services.emitter.clone(),
+            holds: services.holds.clone(),
         };
         self.lock().insert(id, thread.clone());
         Ok(Started { thread, events })
@@ -310,6 +311,7 @@ impl ThreadManager {
             ids: Arc::clone(&self.ports.ids),
             processes: Arc::clone(&self.ports.processes),
             terminals: Default::default(),
+            holds: Default::default(),
             emitter,
             mailbox,
             instructions,

@@ -10,6 +10,7 @@ use codex_rollout::{ClaimError, LogError};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::events::Emitter;
+use crate::holds::Holds;
 use crate::ports::Ids;
 use crate::session::{Mail, Steer, SteerError};
 
@@ -21,6 +22,7 @@ pub struct Thread {
     pub(crate) mailbox: mpsc::Sender<Mail>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) emitter: Emitter,
+    pub(crate) holds: Holds,
 }
 
 /// The thread is closed.
@@ -39,6 +41,12 @@ impl Thread {
     #[must_use]
     pub fn rollout_path(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// What holds the time limits of its commands.
+    #[must_use]
+    pub fn holds(&self) -> &Holds {
+        &self.holds
     }
 
     /// Hands an operation in, waiting while the queue is full. Answers the id of the submission,

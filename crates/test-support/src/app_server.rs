@@ -51,6 +51,8 @@ impl AppServer {
         let mut child = Command::new(program)
             .arg("app-server")
             .args(arguments)
+            // No profile of the person who runs the tests is read.
+            .env("HOME", home.join("person"))
             .env("CODEX_HOME", home)
             .envs(variables.iter().copied())
             .current_dir(home)

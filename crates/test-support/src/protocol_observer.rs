@@ -2,7 +2,7 @@
 //! each request; one end for each turn and each item, after its beginning.
 //!
 //! Two exceptions are part of the promise: a command or file change that was declined
-//! may end a second time, and a message, plan or reasoning that was still being written when its turn
+//! may end a second time, and a message, plan, reasoning or command that was unfinished when its turn
 //! was interrupted ends with the turn, whose items have it.
 //! Reviews are told as clients have always known them, which is a third: see [`Reviews`].
 
@@ -92,7 +92,7 @@ impl ProtocolObserver {
             "turn/started" => begin(&mut self.turns, "turn", &turn),
             "turn/completed" => {
                 end(&mut self.turns, "turn", &turn);
-                self.end_what_was_written(&turn, &params["turn"]);
+                self.end_what_was_cut_short(&turn, &params["turn"]);
             }
             "item/started" => self.item_begins(item, params),
             "item/completed" => self.item_ends(&item, &params["item"]),
@@ -120,18 +120,21 @@ impl ProtocolObserver {
         item.ends += 1;
     }
 
-    /// The end of an interrupted turn is the end of what the model was writing in it.
-    fn end_what_was_written(&mut self, turn: &str, value: &Value) {
+    /// The end of an interrupted turn is the end of what was unfinished in it.
+    fn end_what_was_cut_short(&mut self, turn: &str, value: &Value) {
         if value["status"] != "interrupted" {
             return;
         }
-        let written = ["agentMessage", "plan", "reasoning"];
+        let kinds = ["agentMessage", "plan", "reasoning", "commandExecution"];
         let open = |item: &Item| item.turn == turn && item.ends == 0;
         for (id, item) in self.items.iter_mut().filter(|(_, item)| open(item)) {
             let items = value["items"].as_array();
-            let is_it = |other: &Value| id.ends_with(&format!(" {}", other["id"]));
+            // What is still in progress goes on in the background, and ends later.
+            let is_it = |other: &Value| {
+                other["status"] != "inProgress" && id.ends_with(&format!(" {}", other["id"]))
+            };
             let is_there = items.is_some_and(|items| items.iter().any(is_it));
-            if written.contains(&item.kind.as_str()) && is_there {
+            if kinds.contains(&item.kind.as_str()) && is_there {
                 item.ends = 1;
             }
         }
@@ -225,9 +228,9 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "item without an end")]
-    fn a_command_does_not_end_with_its_turn() {
+    fn a_command_that_goes_on_does_not_end_with_its_turn() {
         let mut observer = ProtocolObserver::default();
-        let command = json!({ "id": "c", "type": "commandExecution" });
+        let command = json!({ "id": "c", "type": "commandExecution", "status": "inProgress" });
         let turn = json!({ "id": "u", "status": "interrupted", "items": [command] });
         observer.received(&item("item/started", &command));
         let params = json!({ "threadId": "t", "turn": turn });

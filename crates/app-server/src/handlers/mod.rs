@@ -69,6 +69,8 @@ pub(crate) fn subject_of(request: &ClientRequest) -> Option<&str> {
         ClientRequest::ThreadCompactStart(params) => &params.thread_id,
         ClientRequest::ThreadShellCommand(params) => &params.thread_id,
         ClientRequest::ThreadBackgroundTerminalsClean(params) => &params.thread_id,
+        ClientRequest::ThreadIncrementElicitation(params) => &params.thread_id,
+        ClientRequest::ThreadDecrementElicitation(params) => &params.thread_id,
         ClientRequest::TurnStart(params) => &params.thread_id,
         ClientRequest::TurnSteer(params) => &params.thread_id,
         ClientRequest::TurnInterrupt(params) => &params.thread_id,
@@ -131,6 +133,12 @@ pub(crate) async fn handle(
         }
         ClientRequest::ThreadShellCommand(params) => {
             thread_control::shell_command(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadIncrementElicitation(params) => {
+            thread_control::add_hold(&server, params, reply!()).await;
+        }
+        ClientRequest::ThreadDecrementElicitation(params) => {
+            thread_control::take_hold_back(&server, params, reply!()).await;
         }
         ClientRequest::ThreadBackgroundTerminalsClean(params) => {
             thread_control::clean_terminals(&server, params, reply!()).await;

@@ -3,10 +3,13 @@
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadBackgroundTerminalsCleanParams, ThreadBackgroundTerminalsCleanResponse,
-    ThreadCompactStartParams, ThreadCompactStartResponse, ThreadRollbackParams,
-    ThreadShellCommandParams, ThreadShellCommandResponse, ThreadUnsubscribeParams,
-    ThreadUnsubscribeResponse, ThreadUnsubscribeStatus,
+    ThreadCompactStartParams, ThreadCompactStartResponse, ThreadDecrementElicitationParams,
+    ThreadDecrementElicitationResponse, ThreadIncrementElicitationParams,
+    ThreadIncrementElicitationResponse, ThreadRollbackParams, ThreadShellCommandParams,
+    ThreadShellCommandResponse, ThreadUnsubscribeParams, ThreadUnsubscribeResponse,
+    ThreadUnsubscribeStatus,
 };
+use codex_core::Holds;
 use codex_protocol::Op;
 
 use super::{loaded_thread, thread_id};
@@ -73,6 +76,38 @@ pub(super) async fn clean_terminals(
 ) {
     let outcome = submit(server, &params.thread_id, Op::CleanBackgroundTerminals).await;
     reply.reply(outcome.map(|()| ThreadBackgroundTerminalsCleanResponse {}));
+}
+
+pub(super) async fn add_hold(
+    server: &Server,
+    params: ThreadIncrementElicitationParams,
+    reply: Responder<method::ThreadIncrementElicitation>,
+) {
+    let holds = holds(server, &params.thread_id).await;
+    reply.reply(holds.map(|holds| ThreadIncrementElicitationResponse {
+        count: holds.add(),
+        paused: true,
+    }));
+}
+
+pub(super) async fn take_hold_back(
+    server: &Server,
+    params: ThreadDecrementElicitationParams,
+    reply: Responder<method::ThreadDecrementElicitation>,
+) {
+    let taken = holds(server, &params.thread_id).await.and_then(|holds| {
+        let none = || Failure::invalid("out-of-band elicitation count is already zero");
+        holds.take_back().ok_or_else(none)
+    });
+    reply.reply(taken.map(|count| ThreadDecrementElicitationResponse {
+        count,
+        paused: count > 0,
+    }));
+}
+
+async fn holds(server: &Server, thread: &str) -> Result<Holds, Failure> {
+    let holds = loaded_thread(server, thread)?.holds().await;
+    holds.ok_or_else(|| Failure::invalid(format!("thread not found: {thread}")))
 }
 
 async fn submit(server: &Server, thread: &str, op: Op) -> Result<(), Failure> {

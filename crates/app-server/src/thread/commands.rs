@@ -36,6 +36,7 @@ impl Actor {
                     let _ = done.send(());
                 }
             }
+            Command::Holds(reply) => drop(reply.send(self.thread.holds().clone())),
             Command::Join(params, reply) => self.join(&params, reply).await,
             Command::Describe(reply) => {
                 let _ = self.thread.flush().await;

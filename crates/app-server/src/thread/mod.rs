@@ -19,6 +19,7 @@ use codex_app_server_protocol::v2::{
     Thread, ThreadResumeParams, ThreadUnsubscribeStatus, Turn, TurnInterruptParams,
     TurnStartParams, TurnSteerParams,
 };
+use codex_core::Holds;
 use codex_protocol::{Op, ReviewTarget};
 use tokio::sync::{mpsc, oneshot};
 
@@ -44,6 +45,7 @@ enum Command {
     Rollback(u32, Responder<method::ThreadRollback>),
     Review(ReviewTarget, Responder<method::ReviewStart>),
     Submit(Op, oneshot::Sender<()>),
+    Holds(oneshot::Sender<Holds>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
     Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
@@ -108,6 +110,13 @@ impl ThreadHandle {
         let (done, submitted) = oneshot::channel();
         self.send(Command::Submit(op, done)).await;
         submitted.await.is_ok()
+    }
+
+    /// What holds the time limits of its commands; none if the thread is closed.
+    pub(crate) async fn holds(&self) -> Option<Holds> {
+        let (reply, holds) = oneshot::channel();
+        self.send(Command::Holds(reply)).await;
+        holds.await.ok()
     }
 
     pub(crate) async fn join(

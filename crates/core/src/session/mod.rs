@@ -29,6 +29,7 @@ use crate::config::SessionConfig;
 use crate::conversation::Conversation;
 use crate::events::Emitter;
 use crate::gate::{Effect, Memory, Posture};
+use crate::holds::Holds;
 use crate::ports::{Clock, Ids, Model, Processes};
 use crate::tools::Terminals;
 use crate::turn::TurnSettings;
@@ -75,6 +76,8 @@ pub(crate) struct Services {
     pub(crate) processes: Arc<dyn Processes>,
     /// Commands that go on by themselves.
     pub(crate) terminals: Terminals,
+    /// What holds the time limits of commands.
+    pub(crate) holds: Holds,
     pub(crate) emitter: Emitter,
     /// The way to the session itself, for tools that have to ask.
     pub(crate) mailbox: mpsc::WeakSender<Mail>,

@@ -58,6 +58,7 @@ impl Services {
             ids: Arc::clone(&self.ids),
             processes: Arc::clone(&self.processes),
             terminals: Terminals::default(),
+            holds: self.holds.clone(),
             emitter: self.emitter.for_reviewer(),
             mailbox: self.mailbox.clone(),
             instructions: Arc::from(RUBRIC),

@@ -1,8 +1,8 @@
 //! The item that the model is writing: started, fed with deltas, completed exactly once.
 
 use codex_protocol::{
-    ContentItem, ImageGenerationItem, ReasoningItem, ReasoningItemContent,
-    ReasoningItemReasoningSummary, ResponseItem, TurnItem, WebSearchAction, WebSearchItem,
+    ContentItem, ReasoningItem, ReasoningItemContent, ReasoningItemReasoningSummary, ResponseItem,
+    TurnItem, WebSearchAction, WebSearchItem,
 };
 use serde_json::json;
 
@@ -43,9 +43,7 @@ impl ActiveItem {
                 summary: Vec::new(),
                 raw: String::new(),
             },
-            ResponseItem::WebSearchCall { .. } | ResponseItem::ImageGenerationCall { .. } => {
-                Writing::Whole(turn_item(item, id)?)
-            }
+            ResponseItem::WebSearchCall { .. } => Writing::Whole(turn_item(item, id)?),
             _ => return None,
         };
         voice.item_started(state.so_far());
@@ -108,7 +106,7 @@ impl ActiveItem {
     }
 }
 
-/// Reasoning, a search or an image.
+/// Reasoning or a search.
 #[derive(Debug)]
 pub(crate) struct OtherItem {
     voice: Voice,
@@ -187,18 +185,6 @@ fn turn_item(item: &ResponseItem, id: String) -> Option<TurnItem> {
             let action = action.clone().unwrap_or_else(other);
             TurnItem::WebSearch(WebSearchItem { id, query, action })
         }
-        ResponseItem::ImageGenerationCall {
-            status,
-            revised_prompt,
-            result,
-            ..
-        } => TurnItem::ImageGeneration(ImageGenerationItem {
-            id,
-            status: status.clone(),
-            revised_prompt: revised_prompt.clone(),
-            result: result.clone(),
-            saved_path: None,
-        }),
         _ => return None,
     })
 }

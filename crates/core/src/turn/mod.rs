@@ -7,6 +7,7 @@
 mod calls;
 mod diff;
 mod guard;
+mod image;
 mod inbox;
 mod items;
 mod message;

@@ -3,7 +3,7 @@
 //!
 //! - A command or file change that was asked about and declined ends twice: at once, and again with
 //!   the text that the model was given.
-//! - A message, plan or reasoning that is still being written when its turn is interrupted has no end
+//! - A message, plan, reasoning or command that is unfinished when its turn is interrupted has no end
 //!   of its own: the end of the turn is its end, and has it as far as it got.
 //!
 //! The turns that come out of the fold are the same with and without them, so that stored turns equal
@@ -20,16 +20,16 @@ use super::{Fold, item};
 pub(super) struct Concessions {
     /// The items that a client was asked about.
     asked: HashSet<String>,
-    /// A client wants the turn to stop.
-    stopping: bool,
-    /// What was written to its end since then; whether that counts, the end of the turn tells.
+    /// What was unfinished when a client wanted the turn to stop.
+    cut: HashSet<String>,
+    /// What of it has ended since then; whether that counts, the end of the turn tells.
     held: Vec<ThreadItem>,
 }
 
 impl Concessions {
-    /// Keeps back the end of what was being written, once the turn is to stop.
+    /// Keeps back the end of what was unfinished when the turn was to stop.
     pub(super) fn hold(&mut self, item: &ThreadItem) -> bool {
-        let holds = self.stopping && is_written(item);
+        let holds = self.cut.contains(item::id_of(item));
         if holds {
             self.held.push(item.clone());
         }
@@ -39,14 +39,17 @@ impl Concessions {
 
 /// Whether the end of the turn stands for the end of the item.
 pub(super) fn ends_with_turn(item: &ThreadItem, status: TurnStatus) -> bool {
-    status == TurnStatus::Interrupted && is_written(item)
+    status == TurnStatus::Interrupted && takes_time(item)
 }
 
-/// Whether the model writes it bit by bit.
-fn is_written(item: &ThreadItem) -> bool {
+/// Whether it can be cut short: the model writes it bit by bit, or it runs.
+fn takes_time(item: &ThreadItem) -> bool {
     matches!(
         item,
-        ThreadItem::AgentMessage { .. } | ThreadItem::Plan { .. } | ThreadItem::Reasoning { .. }
+        ThreadItem::AgentMessage { .. }
+            | ThreadItem::Plan { .. }
+            | ThreadItem::Reasoning { .. }
+            | ThreadItem::CommandExecution { .. }
     )
 }
 
@@ -54,7 +57,9 @@ impl Fold {
     /// A client wants this turn to stop.
     pub(crate) fn stopping(&mut self, turn_id: &str) {
         if let Some(turn) = self.turn_mut(turn_id) {
-            turn.concessions.stopping = true;
+            let unfinished = turn.running.iter().filter(|item| takes_time(item));
+            let unfinished = unfinished.map(|item| item::id_of(item).to_owned());
+            turn.concessions.cut = unfinished.collect();
         }
     }
 
@@ -89,6 +94,7 @@ impl Fold {
     pub(super) fn let_go_of_held(&mut self, position: usize, status: TurnStatus) {
         let turn = &mut self.turns[position];
         let turn_id = turn.id.clone();
+        turn.concessions.cut.clear();
         for item in std::mem::take(&mut turn.concessions.held) {
             if !ends_with_turn(&item, status) {
                 self.tell_item_completed(&turn_id, item);

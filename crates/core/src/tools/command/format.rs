@@ -88,16 +88,19 @@ impl Outcome {
         }
     }
 
-    /// Both streams, one after the other.
+    /// Both streams, one after the other: what people are shown.
+    fn output(&self) -> String {
+        [self.stdout.as_str(), self.stderr.as_str()].concat()
+    }
+
+    /// The same, and before it the word that time was up, if it was: what the model reads.
     fn text(&self) -> String {
-        let mut text = String::new();
-        if self.timed_out {
-            let millis = self.elapsed.as_millis();
-            text = format!("command timed out after {millis} milliseconds\n");
+        let output = self.output();
+        if !self.timed_out {
+            return output;
         }
-        text.push_str(&self.stdout);
-        text.push_str(&self.stderr);
-        text
+        let millis = self.elapsed.as_millis();
+        format!("command timed out after {millis} milliseconds\n{output}")
     }
 
     pub(crate) fn for_model(&self, layout: Layout, policy: TruncationPolicy) -> String {
@@ -125,10 +128,9 @@ impl Outcome {
     }
 
     pub(crate) fn end(&self, policy: TruncationPolicy) -> CommandEnd {
-        let aggregated = self.text();
         CommandEnd {
-            formatted: formatted_cut(&aggregated, policy),
-            aggregated,
+            formatted: formatted_cut(&self.text(), policy),
+            aggregated: self.output(),
             stdout: self.stdout.clone(),
             stderr: self.stderr.clone(),
             exit_code: self.exit_code,

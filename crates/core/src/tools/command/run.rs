@@ -186,7 +186,8 @@ pub(crate) async fn attempt(
         let mut pumped = false;
         let ending = {
             let mut ended = owner.ended();
-            let mut time_is_up = clock.sleep(request.timeout.unwrap_or(TIMEOUT));
+            let limit = request.timeout.unwrap_or(TIMEOUT);
+            let mut time_is_up = pin!(context.services.holds.limit(clock, limit));
             loop {
                 tokio::select! {
                     biased;

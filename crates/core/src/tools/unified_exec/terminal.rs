@@ -15,6 +15,8 @@ use crate::tools::command::{CommandEnd, CommandItem};
 const OUTPUT: usize = 1024 * 1024;
 /// How long streams may stay open after the command has ended.
 const LINGER: Duration = Duration::from_millis(100);
+/// What a command that was stopped is said to have ended with.
+const STOPPED: i32 = 1;
 /// Inputs that may wait to be typed.
 const INPUTS: usize = 64;
 
@@ -175,7 +177,7 @@ impl Watcher {
         }
         self.process.owner.kill().await;
         let text = String::from_utf8_lossy(&all.take().into_bytes()).into_owned();
-        let exit_code = status.map_or(-1, ExitStatus::code);
+        let exit_code = status.map_or(STOPPED, ExitStatus::code);
         let duration = self.clock.elapsed().saturating_sub(started);
         let looks_denied = matches!(status, Some(ExitStatus::Code(_)))
             && codex_sandbox::looks_denied(exit_code, text.as_bytes());

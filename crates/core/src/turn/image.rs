@@ -1,0 +1,91 @@
+//! Images that the model made: shown, and kept where people and commands find them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use codex_protocol::{ImageGenerationItem, ResponseItem, TurnItem};
+
+use super::Turn;
+use crate::context;
+
+impl Turn<'_> {
+    /// An image is complete. That it cannot be kept costs the file, not the turn.
+    pub(crate) fn image_done(&mut self, item: ResponseItem) {
+        let ResponseItem::ImageGenerationCall {
+            id,
+            status,
+            revised_prompt,
+            result,
+        } = &item
+        else {
+            return;
+        };
+        let services = &self.scope.services;
+        let folder = services.config.home.join("generated_images");
+        let folder = folder.join(services.emitter.thread().as_str());
+        let saved = keep(&folder, id, result);
+        let saved = saved
+            .inspect_err(|error| tracing::warn!("the image {id} was not kept: {error}"))
+            .ok();
+        let saved_path = saved.map(|path| path.display().to_string());
+        let shown = TurnItem::ImageGeneration(ImageGenerationItem {
+            id: id.clone(),
+            status: status.clone(),
+            revised_prompt: revised_prompt.clone(),
+            result: result.clone(),
+            saved_path: saved_path.clone(),
+        });
+        self.voice.item_started(shown.clone());
+        self.voice.item_completed(shown, false);
+        self.record(item);
+        if let Some(path) = saved_path {
+            self.record(context::developer_message([format!(
+                "The generated image is stored as `{path}`. Copy it if it belongs into the project, and leave \
+                 the original where it is."
+            )]));
+        }
+    }
+}
+
+fn keep(folder: &Path, id: &str, result: &str) -> io::Result<PathBuf> {
+    let bytes = BASE64_STANDARD
+        .decode(result)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(file_name(id));
+    std::fs::write(&path, bytes)?;
+    Ok(path)
+}
+
+/// A name that cannot lead out of its folder, whatever the server calls the image.
+fn file_name(id: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let stem: String = id
+        .chars()
+        .take(120)
+        .map(|letter| if plain(letter) { letter } else { '_' })
+        .collect();
+    format!("{stem}.png")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_their_folder() {
+        assert_eq!(file_name("ig_1-a"), "ig_1-a.png");
+        assert_eq!(file_name("../../x y"), "______x_y.png");
+        assert_eq!(file_name(""), ".png");
+    }
+
+    #[test]
+    fn images_are_kept_and_rubbish_is_an_error() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = keep(&home.path().join("a/b"), "ig", "aGk=").expect("kept");
+        assert_eq!(std::fs::read(path).expect("read"), b"hi");
+        assert!(keep(home.path(), "ig", "***").is_err());
+    }
+}
