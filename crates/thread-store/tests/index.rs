@@ -160,7 +160,7 @@ async fn what_others_write_shows_at_once() {
     file.set_modified(later).unwrap();
     assert_eq!(home.ids(&updated).await, [old.clone(), new.clone()]);
     fs::remove_file(new_path).unwrap();
-    assert_eq!(home.ids(&query()).await, [old.clone()]);
+    assert_eq!(home.ids(&query()).await, std::slice::from_ref(&old));
     assert_eq!(home.store.get(&new).await.unwrap(), None);
     let (newest, _) = home.thread(3, "/w", "newest");
     assert_eq!(home.ids(&query()).await, [newest, old]);
@@ -201,7 +201,7 @@ async fn archived_threads_are_a_list_of_their_own() {
     home.store.touched(&path);
     home.store.touched(&moved);
     assert_eq!(home.ids(&query()).await, [other]);
-    assert_eq!(home.ids(&archived).await, [id.clone()]);
+    assert_eq!(home.ids(&archived).await, std::slice::from_ref(&id));
     let record = home.store.get(&id).await.unwrap().unwrap();
     assert!(record.archived && record.path == moved);
 }

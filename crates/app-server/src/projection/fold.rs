@@ -450,8 +450,13 @@ impl Fold {
             .partition(item::outlives_turn);
         turn.running = outliving;
         let id = turn.id.clone();
-        for item in left.into_iter().map(item::broken_off) {
-            self.turns[position].completed.push(item.clone());
+        for item in left {
+            let turn = &mut self.turns[position];
+            let item = match turn.concessions.waits_for_people(&item) {
+                true => item::declined(item),
+                false => item::broken_off(item),
+            };
+            turn.completed.push(item.clone());
             if !concessions::ends_with_turn(&item, status) {
                 self.tell_item_completed(&id, item);
             }

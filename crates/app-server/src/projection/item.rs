@@ -368,6 +368,16 @@ pub(super) fn broken_off(mut item: ThreadItem) -> ThreadItem {
     item
 }
 
+/// The item as it is when nobody agreed to it.
+pub(super) fn declined(mut item: ThreadItem) -> ThreadItem {
+    match &mut item {
+        ThreadItem::CommandExecution { status, .. } => *status = CommandExecutionStatus::Declined,
+        ThreadItem::FileChange { status, .. } => *status = PatchApplyStatus::Declined,
+        _ => {}
+    }
+    item
+}
+
 /// Whether the item may go on when its turn has ended: a terminal in the background.
 pub(super) fn outlives_turn(item: &ThreadItem) -> bool {
     matches!(

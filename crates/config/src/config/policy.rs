@@ -111,7 +111,7 @@ pub(super) fn resolve(
     let params = request.params;
     let approval = params.approval_policy.or(file.approval_policy);
     let approval = Choice::new(approval, || default_approval(stack.trust()));
-    let workspace_write = workspace_write(file, request.env.codex_home.as_path(), features);
+    let workspace_write = workspace_write(file, request.env.codex_home.as_path());
     let permissions = match chosen_syntax(stack, tables, file, request)? {
         Syntax::Named(name) => Some(named_permissions(file, &name, request.env, warnings)?),
         Syntax::Mode => None,
@@ -222,13 +222,12 @@ pub(super) fn read_only() -> SandboxPolicy {
     }
 }
 
-fn workspace_write(file: &ConfigFile, home: &Path, features: FeatureSet) -> SandboxPolicy {
+fn workspace_write(file: &ConfigFile, home: &Path) -> SandboxPolicy {
     let default = WorkspaceWriteFile::default();
     let settings = file.sandbox_workspace_write.as_ref().unwrap_or(&default);
     let mut roots: Vec<PathBuf> = settings.writable_roots.clone();
-    if features.enabled(Feature::Memories) {
-        roots.push(home.join("memories"));
-    }
+    // Clients are told of it whether or not the feature is on.
+    roots.push(home.join("memories"));
     SandboxPolicy::WorkspaceWrite {
         writable_roots: roots.iter().filter_map(|path| absolute(path)).collect(),
         read_only_access: ReadOnlyAccess::FullAccess,

@@ -79,7 +79,7 @@ fn paths_start_from_the_folder_of_their_layer() {
     assert!(
         world
             .shorten(&policy)
-            .contains(r#""writable_roots":["@/repo/x"]"#),
+            .contains(r#""writable_roots":["@/repo/x","@/home/memories"]"#),
         "{policy}"
     );
 }

@@ -27,6 +27,11 @@ pub(super) struct Concessions {
 }
 
 impl Concessions {
+    /// Whether people were asked about the item and it did not go on since.
+    pub(super) fn waits_for_people(&self, item: &ThreadItem) -> bool {
+        self.asked.contains(item::id_of(item))
+    }
+
     /// Keeps back the end of what was unfinished when the turn was to stop.
     pub(super) fn hold(&mut self, item: &ThreadItem) -> bool {
         let holds = self.cut.contains(item::id_of(item));
