@@ -12,20 +12,20 @@ use tempfile::TempDir;
 use crate::{repository, stdout_of};
 
 /// A home, and a repository to work in.
-struct Place {
-    home: TempDir,
-    work: TempDir,
+pub(crate) struct Place {
+    pub(crate) home: TempDir,
+    pub(crate) work: TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let work = tempfile::tempdir().unwrap();
         fs::create_dir(work.path().join(".git")).unwrap();
         let home = tempfile::tempdir().unwrap();
         Self { home, work }
     }
 
-    fn with_model(model: &ModelServer) -> Self {
+    pub(crate) fn with_model(model: &ModelServer) -> Self {
         let place = Self::new();
         let config = format!(
             "model_provider = \"scripted\"\n[model_providers.scripted]\nname = \"Scripted\"\n\
@@ -37,7 +37,7 @@ impl Place {
         place
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_codex"));
         command
             .arg("exec")
@@ -49,11 +49,11 @@ impl Place {
         command
     }
 
-    fn exec(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn exec(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
-    fn rollouts(&self) -> Vec<PathBuf> {
+    pub(crate) fn rollouts(&self) -> Vec<PathBuf> {
         below(&self.home.path().join("sessions"))
     }
 }
@@ -72,19 +72,19 @@ fn below(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn scenario(name: &str) -> String {
+pub(crate) fn scenario(name: &str) -> String {
     let path = repository().join("scenarios").join(name);
     path.to_str().unwrap().to_owned()
 }
 
-fn events(output: &Output) -> Vec<Value> {
+pub(crate) fn events(output: &Output) -> Vec<Value> {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
 
-fn kinds(events: &[Value]) -> Vec<&str> {
+pub(crate) fn kinds(events: &[Value]) -> Vec<&str> {
     events
         .iter()
         .map(|event| event["type"].as_str().unwrap())

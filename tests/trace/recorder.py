@@ -53,6 +53,9 @@ class Broken:
         self.status, self.items, self.hang, self.failed = status, list(items), hang, failed
 
 
+REFUSED = {"error": {"message": "as scripted", "type": "invalid_request_error"}}
+
+
 class Model:
     """Answers each request with the next entry of the script: a list of items, `Broken`, or a function of the
     request's body. The requests of spawned agents, told by a header, have a script of their own."""
@@ -74,7 +77,11 @@ class Model:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode("utf-8", "replace")
                 if self.path.split("?")[0].endswith("/compact"):
-                    self.reply(200, {"output": [{"type": "compaction", "encrypted_content": "unary summary"}]})
+                    refused = model.refusal()
+                    if refused:
+                        self.reply(refused.status, REFUSED)
+                    else:
+                        self.reply(200, {"output": [{"type": "compaction", "encrypted_content": "unary summary"}]})
                 else:
                     try:
                         model.answer(self, body)
@@ -94,6 +101,12 @@ class Model:
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def refusal(self):
+        """The next entry, if it refuses: a request for a unary compaction takes no other."""
+        with self.lock:
+            refuses = self.script and isinstance(self.script[0], Broken) and self.script[0].status
+            return self.script.pop(0) if refuses else None
+
     def next(self, body, spawned):
         if '"compaction_trigger"' in body:
             return [{"type": "compaction", "encrypted_content": "streamed summary"}]
@@ -106,7 +119,7 @@ class Model:
     def answer(self, handler, body):
         entry = self.next(body, handler.headers.get("x-openai-subagent") == "collab_spawn")
         if isinstance(entry, Broken) and entry.status:
-            handler.reply(entry.status, {"error": {"message": "as scripted", "type": "invalid_request_error"}})
+            handler.reply(entry.status, REFUSED)
             return
         handler.send_response(200)
         handler.send_header("content-type", "text/event-stream")
@@ -227,6 +240,49 @@ class Run:
         self.client.call("thread/compact/start", {"threadId": self.thread})
         self.finish()
 
+    def review(self, delivery="inline", when=None):
+        """Has something reviewed; interrupts that once a message fits `when`."""
+        target = {"type": "custom", "instructions": "look at it"}
+        reply = self.client.call("review/start", {"threadId": self.thread, "delivery": delivery, "target": target})
+        thread = reply["reviewThreadId"]
+        if when:
+            begun = self.client.wait(method("turn/started"))["params"]["turn"]["id"]
+            self.client.wait(when)
+            self.interrupt_either(thread, reply["turn"]["id"], begun)
+        self.client.wait(lambda m: m.get("method") == "turn/completed" and m["params"]["threadId"] == thread)
+
+    def interrupt_either(self, thread, *turns):
+        """Releases know a review under different ones of its two ids."""
+        for turn in turns:
+            try:
+                return self.client.call("turn/interrupt", {"threadId": thread, "turnId": turn})
+            except RuntimeError as error:
+                refused = error
+        raise refused
+
+    def shell(self, command):
+        """Runs what the person typed, as a turn of its own."""
+        self.client.call("thread/shellCommand", {"threadId": self.thread, "command": command})
+        self.finish()
+
+    def steer(self, text, more, when):
+        turn = self.begin(text)
+        self.client.wait(when)
+        user = [{"type": "text", "text": more, "text_elements": []}]
+        self.client.call("turn/steer", {"threadId": self.thread, "expectedTurnId": turn, "input": user})
+        self.finish()
+
+    def plan(self, text):
+        """A turn in plan mode."""
+        settings = {"model": "mock-model", "reasoning_effort": None, "developer_instructions": None}
+        user = [{"type": "text", "text": text, "text_elements": []}]
+        self.client.call("turn/start", {"threadId": self.thread, "input": user,
+                                        "collaborationMode": {"mode": "plan", "settings": settings}})
+        self.finish()
+
+    def roll_back(self, turns):
+        self.client.call("thread/rollback", {"threadId": self.thread, "numTurns": turns})
+
 
 def method(name):
     return lambda m: m.get("method") == name
@@ -319,6 +375,56 @@ def sessions():
             "script": [[run("c1", "echo one")], [say("one")], [say("two")], [say("three")], [say("four")]],
             "steps": lambda r: [r.turn("hi"), r.compact(), r.turn("next"), r.turn("more"), r.compact(), r.turn("last")],
         }
+    verdict = json.dumps({"findings": [{"title": "A bug", "body": "It is wrong.", "confidence_score": 0.9, "priority": 1,
+                          "code_location": {"absolute_file_path": "/x/y.rs", "line_range": {"start": 1, "end": 2}}}],
+                          "overall_correctness": "patch is incorrect", "overall_explanation": "One bug.",
+                          "overall_confidence_score": 0.8})
+    yield "review_inline", {
+        "script": [[say("one")], [think("hm"), run("c1", "echo look")], [say(verdict)], [say("two")], Broken(items=[say("half")]),
+                   [say("It is fine.")], [say("three")]],
+        "steps": lambda r: [r.turn("hi"), r.review(), r.turn("next"), r.review(), r.turn("last")],
+    }
+    yield "review_first", {
+        "script": [[say(verdict)], [say("one")]],
+        "steps": lambda r: [r.review(), r.turn("hi")],
+    }
+    yield "review_detached", {
+        "script": [[say("one")], [run("c1", "echo look")], [say(verdict)], [say("two")]],
+        "steps": lambda r: [r.turn("hi"), r.review("detached"), r.turn("next")],
+    }
+    yield "review_broken", {
+        "script": [[say("one")], [run("c1", "sleep 30")], [say("two")], Broken(status=400), [say("three")]],
+        "steps": lambda r: [r.turn("hi"), r.review(when=command_started), r.turn("next"), r.review(), r.turn("last")],
+    }
+    yield "compact_broken", {
+        "script": [[say("one")], Broken(status=400), [say("two")], Broken(items=[say("part")]), [say("a summary of it")], [say("three")]],
+        "steps": lambda r: [r.turn("hi"), r.compact(), r.turn("next"), r.compact(), r.turn("last")],
+    }
+    yield "compact_unary_broken", {
+        **REMOTE, "features": REMOTE["features"] + "remote_compaction_v2 = false\n",
+        "script": [[say("one")], Broken(status=400), [say("two")], [say("three")]],
+        "steps": lambda r: [r.turn("hi"), r.compact(), r.turn("next"), r.compact(), r.turn("last")],
+    }
+    yield "user_shell", {
+        "script": [[say("one")], [say("two")]],
+        "steps": lambda r: [r.shell("echo mine"), r.turn("hi"), r.shell("exit 3"), r.turn("next")],
+    }
+    yield "plan_mode", {
+        "script": [[think("hm"), say("Here it is.\n<proposed_plan>\n- a step\n</proposed_plan>\n")], [say("done")]],
+        "steps": lambda r: [r.plan("plan it"), r.turn("do it")],
+    }
+    yield "background", {
+        "script": [[run("c1", "echo up; sleep 1; echo down", yield_time_ms=250), run("c2", "cat", yield_time_ms=250, tty=True)],
+                   [say("they run")], [run("c3", "echo beside")], [say("still")],
+                   lambda body: [call("w1", "write_stdin", {"session_id": session_id(body), "chars": "typed\n", "yield_time_ms": 500}),
+                                 call("w2", "write_stdin", {"session_id": 424242, "chars": "", "yield_time_ms": 250})],
+                   [say("said")]],
+        "steps": lambda r: [r.turn("start"), r.turn("go on"), time.sleep(1.2), r.turn("type")],
+    }
+    yield "steer_and_roll_back", {
+        "script": [[run("c1", "sleep 1")], [say("done")], [say("more")], [say("again")]],
+        "steps": lambda r: [r.steer("go", "and this too", command_started), r.turn("more"), r.roll_back(1), r.turn("again")],
+    }
     yield "image_in_output", {
         "script": [[call("v1", "view_image", {"path": "pixel.png"})], [say("seen")], [say("ok")]],
         "steps": lambda r: [r.turn("look"), r.turn("next")],

@@ -10,7 +10,7 @@ use codex_app_server::{Listen, Listener, Server};
 use codex_scenario::Scenario;
 
 use crate::generate;
-use crate::host::EngineHost;
+use crate::host::{EngineHost, Purpose};
 use crate::listen_flags::{ListenFlags, Transport};
 use crate::log::LogWriter;
 use crate::scripted_model::ScriptedModel;
@@ -79,7 +79,12 @@ fn serve(
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let server = runtime.block_on(server(settings, scenario, tracing.clone(), None))?;
+    let server = runtime.block_on(server(
+        settings,
+        scenario,
+        tracing.clone(),
+        Purpose::Clients,
+    ))?;
     let served = match transport {
         Transport::Stdio => {
             codex_app_server::serve_stdio(&server, &runtime, limit).map_err(Into::into)
@@ -98,19 +103,18 @@ fn serve(
     served
 }
 
-/// The server with the engine of this machine, or with a scripted model. A key takes the place of every
-/// other login.
+/// The server with the engine of this machine, or with a scripted model.
 pub(crate) async fn server(
     settings: &SettingsFlags,
     scenario: Option<Scenario>,
     tracing: Tracing,
-    api_key: Option<String>,
+    purpose: Purpose,
 ) -> anyhow::Result<Arc<Server>> {
     let host = match scenario {
-        None => EngineHost::new(settings.overrides()?, None, tracing, api_key)?,
+        None => EngineHost::new(settings.overrides()?, None, tracing, purpose)?,
         Some(scenario) => {
             let (below, model) = ScriptedModel::start(scenario).await?;
-            EngineHost::new(settings.over(below)?, Some(model), tracing, api_key)?
+            EngineHost::new(settings.over(below)?, Some(model), tracing, purpose)?
         }
     };
     Ok(Server::new(Arc::new(host)))

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod follow;
+mod thread;
 
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
@@ -11,15 +12,16 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use codex_app_server::{InMemory, serve_in_memory};
 use codex_app_server_protocol::v2::TurnStatus;
-use codex_client::{Client, Session};
+use codex_client::Client;
 use codex_scenario::Scenario;
 use serde_json::{Value, json};
 
 pub(crate) use arguments::Arguments;
-use arguments::{Command, Options, Resume};
+use arguments::{Command, Options, ReviewArguments};
 use follow::Follower;
 
 use crate::app_server;
+use crate::host::Purpose;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring::{Tracing, non_blank};
 
@@ -28,6 +30,12 @@ const KEY_VARIABLE: &str = "CODEX_API_KEY";
 
 /// The exit status of a turn that the person interrupted.
 const INTERRUPTED: u8 = 130;
+
+/// What is asked for.
+enum Task {
+    Prompt(String),
+    Review(Value),
+}
 
 /// `before` are the settings that stand in front of the command.
 pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
@@ -54,14 +62,14 @@ async fn exec(
         prompt,
         command,
     } = arguments;
-    let (resume, prompt) = match command {
+    let (resume, task) = match command {
         Some(Command::Resume(resume)) => {
             let (resume, prompt) = resume.split();
-            (Some(resume), prompt)
+            (Some(resume), Task::Prompt(read_prompt(prompt)?))
         }
-        None => (None, prompt),
+        Some(Command::Review(review)) => (None, Task::Review(target_of(review, &options)?)),
+        None => (None, Task::Prompt(read_prompt(prompt)?)),
     };
-    let prompt = read_prompt(prompt)?;
     let cwd = working_folder(&options)?;
     let schema = options
         .output_schema
@@ -74,7 +82,9 @@ async fn exec(
         .map(Scenario::load)
         .transpose()?;
     let settings = options.settings(before)?;
-    let server = app_server::server(&settings, scenario, tracing, non_blank(KEY_VARIABLE)).await?;
+    let api_key = non_blank(KEY_VARIABLE);
+    let purpose = Purpose::Exec { api_key };
+    let server = app_server::server(&settings, scenario, tracing, purpose).await?;
     let InMemory {
         input,
         output,
@@ -84,13 +94,17 @@ async fn exec(
     client
         .initialize("codex_exec", env!("CARGO_PKG_VERSION"))
         .await?;
-    let mut session = open(client, &options, &cwd, resume).await?;
+    let mut session = thread::open(client, &options, &cwd, resume).await?;
     let mut follower = Follower::new(&options, session.id(), &cwd)?;
-    follower.prompt(&prompt)?;
-    let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
-    let outcome = session
-        .turn(input_of(&prompt, &options), more, &mut follower)
-        .await?;
+    let outcome = match task {
+        Task::Prompt(prompt) => {
+            follower.prompt(&prompt)?;
+            let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
+            let input = input_of(&prompt, &options);
+            session.turn(input, more, &mut follower).await?
+        }
+        Task::Review(target) => session.review(&target, &mut follower).await?,
+    };
     session.finish().await;
     served.await.context("the server failed")??;
     follower.finish(&outcome)?;
@@ -105,48 +119,15 @@ async fn exec(
     })
 }
 
-async fn open(
-    mut client: Client,
-    options: &Options,
-    cwd: &Path,
-    resume: Option<Resume>,
-) -> anyhow::Result<Session> {
-    let mut params = json!({ "cwd": cwd, "approvalPolicy": "never" });
-    if let Some(model) = &options.model {
-        params["model"] = json!(model);
+/// What a review looks at, as the server takes it.
+fn target_of(review: ReviewArguments, options: &Options) -> anyhow::Result<Value> {
+    if options.output_schema.is_some() || !options.images.is_empty() {
+        bail!("a review takes no --output-schema and no --image; leave them out");
     }
-    if let Some(mode) = options.sandbox_mode() {
-        params["sandbox"] = json!(mode);
-    }
-    let Some(resume) = resume else {
-        if options.ephemeral {
-            params["ephemeral"] = json!(true);
-        }
-        return Ok(Session::start(client, &params).await?);
-    };
-    let id = match resume {
-        Resume::Thread(id) => id,
-        Resume::Last { anywhere } => last_thread(&mut client, cwd, anywhere).await?,
-    };
-    params["threadId"] = json!(id);
-    Ok(Session::resume(client, &params).await?)
-}
-
-async fn last_thread(client: &mut Client, cwd: &Path, anywhere: bool) -> anyhow::Result<String> {
-    let mut params =
-        json!({ "limit": 1, "sortKey": "updated_at", "sourceKinds": [], "modelProviders": [] });
-    if !anywhere {
-        params["cwd"] = json!(cwd);
-    }
-    let threads = client.call("thread/list", &params).await?;
-    match threads["data"][0]["id"].as_str() {
-        Some(id) => Ok(id.to_owned()),
-        None if anywhere => bail!("there is no thread to resume yet"),
-        None => bail!(
-            "no thread was started in {}; --all looks everywhere",
-            cwd.display()
-        ),
-    }
+    Ok(match review.target() {
+        Some(target) => target,
+        None => json!({ "type": "custom", "instructions": read_prompt(review.prompt)? }),
+    })
 }
 
 fn input_of(prompt: &str, options: &Options) -> Value {

@@ -14,7 +14,7 @@ use codex_exec::Launcher;
 use codex_external_agent::Homes;
 use codex_login::Accounts;
 use codex_model_client::{ModelCatalog, ModelStore};
-use codex_protocol::SandboxPolicy;
+use codex_protocol::{SandboxPolicy, SessionSource};
 use codex_rollout::Writer;
 use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
@@ -45,6 +45,16 @@ pub(crate) struct EngineHost {
     store: Store,
     writer: OnceLock<Writer>,
     skills: Arc<Library>,
+    source: SessionSource,
+}
+
+/// What the server is for.
+#[derive(Debug)]
+pub(crate) enum Purpose {
+    /// Clients of any kind.
+    Clients,
+    /// One turn without a UI. A key takes the place of every other login.
+    Exec { api_key: Option<String> },
 }
 
 impl EngineHost {
@@ -53,8 +63,12 @@ impl EngineHost {
         flags: Overrides,
         scripted: Option<ScriptedModel>,
         tracing: Tracing,
-        api_key: Option<String>,
+        purpose: Purpose,
     ) -> anyhow::Result<Self> {
+        let (source, api_key) = match purpose {
+            Purpose::Clients => (SessionSource::default(), None),
+            Purpose::Exec { api_key } => (SessionSource::Exec, api_key),
+        };
         let cwd = std::env::current_dir().context("cannot tell the working folder")?;
         let configuration = Configuration::new(wiring::surroundings()?, flags, cwd)?;
         let mut login = wiring::login_settings(configuration.startup());
@@ -89,6 +103,7 @@ impl EngineHost {
             commands: Arc::new(commands),
             store,
             writer: OnceLock::new(),
+            source,
         })
     }
 
@@ -106,6 +121,7 @@ impl EngineHost {
         let chatgpt = self.machine.has_chatgpt_login();
         let (mut session, mut warnings) = wiring::session_config(&config, &cwd, &catalog, chatgpt);
         session.originator = originator(&settings.client);
+        session.source = self.source.clone();
         session.skills = Some(Arc::clone(&self.skills));
         let manager = self.engine(&config, &settings.client, &catalog)?;
         Ok(Prepared {

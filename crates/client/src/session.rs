@@ -99,6 +99,28 @@ impl Session {
         params["threadId"] = json!(self.id);
         params["input"] = input;
         let started = self.client.call("turn/start", &params).await?;
+        self.follow(&started, listener).await
+    }
+
+    /// Has the `target` reviewed and follows the review to its end.
+    ///
+    /// # Errors
+    /// The server refuses or goes away, or the listener gives up.
+    pub async fn review(
+        &mut self,
+        target: &Value,
+        listener: &mut impl Listener,
+    ) -> Result<Outcome, ClientError> {
+        let params = json!({ "threadId": self.id, "target": target });
+        let started = self.client.call("review/start", &params).await?;
+        self.follow(&started, listener).await
+    }
+
+    async fn follow(
+        &mut self,
+        started: &Value,
+        listener: &mut impl Listener,
+    ) -> Result<Outcome, ClientError> {
         let turn = started["turn"]["id"]
             .as_str()
             .unwrap_or_default()

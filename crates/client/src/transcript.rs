@@ -206,6 +206,7 @@ impl<W: Write> Transcript<W> {
                 self.heading("Tool", &format!("{server}/{tool}"))
             }
             ThreadItem::DynamicToolCall { tool, .. } => self.heading("Tool", tool),
+            ThreadItem::EnteredReviewMode { review, .. } => self.heading("Review", review),
             ThreadItem::ContextCompaction { .. } => {
                 self.heading("Compaction", "the conversation is made shorter")
             }

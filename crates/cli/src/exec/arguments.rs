@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
 
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
@@ -14,7 +15,8 @@ need an approval is refused, so give the rights that are needed with --sandbox.\
 Examples:\n  codex exec \"Explain what this repository does.\"\n  \
 git diff | codex exec - > review.txt\n  \
 codex exec --json -s workspace-write \"Fix the failing test.\" | jq -r .type\n  \
-codex exec resume --last \"And now the next one.\"\n\n\
+codex exec resume --last \"And now the next one.\"\n  \
+codex exec review --uncommitted\n\n\
 Exit status: 0 the turn was completed, 1 it failed or could not start, 2 wrong usage, 130 it was \
 interrupted.")]
 pub(crate) struct Arguments {
@@ -30,11 +32,13 @@ pub(crate) struct Arguments {
 pub(super) enum Command {
     /// Go on with a thread that was stored.
     Resume(ResumeArguments),
+    /// Have changes of this repository reviewed.
+    Review(ReviewArguments),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArguments {
-    /// The id of the thread. With --last it is left out.
+    /// The id of the thread, or its name. With --last it is left out.
     thread: Option<String>,
     /// What to say; `-`, or nothing, reads it from standard input.
     prompt: Option<String>,
@@ -44,6 +48,48 @@ pub(super) struct ResumeArguments {
     /// With --last: of any folder.
     #[arg(long, requires = "last")]
     all: bool,
+}
+
+/// One of the first four says what is looked at.
+#[derive(Debug, Args)]
+#[command(
+    group(ArgGroup::new("target").required(true)),
+    after_help = "\
+The findings are the last message, on standard output.\n\n\
+Examples:\n  codex exec review --uncommitted\n  codex exec review --base main -o review.txt\n  \
+codex exec review \"Look at the error handling of src/parser.rs.\"\n\n\
+Exit status: as that of `codex exec`, whatever was found."
+)]
+pub(super) struct ReviewArguments {
+    /// What to look at and for, in words; `-` reads it from standard input.
+    #[arg(group = "target")]
+    pub(super) prompt: Option<String>,
+    /// Look at what is not committed: staged, changed and new files.
+    #[arg(long, group = "target")]
+    uncommitted: bool,
+    /// Look at what this branch has changed since it left that one.
+    #[arg(long, group = "target", value_name = "BRANCH")]
+    base: Option<String>,
+    /// Look at what that commit changed.
+    #[arg(long, group = "target", value_name = "SHA")]
+    commit: Option<String>,
+    /// With --commit: the title of the commit, for the reviewer.
+    #[arg(long, requires = "commit", value_name = "TITLE")]
+    title: Option<String>,
+}
+
+impl ReviewArguments {
+    /// What is looked at, as the server takes it; nothing where it is told in words.
+    pub(super) fn target(&self) -> Option<Value> {
+        if self.uncommitted {
+            return Some(json!({ "type": "uncommittedChanges" }));
+        }
+        if let Some(branch) = &self.base {
+            return Some(json!({ "type": "baseBranch", "branch": branch }));
+        }
+        let sha = self.commit.as_ref()?;
+        Some(json!({ "type": "commit", "sha": sha, "title": self.title }))
+    }
 }
 
 /// The thread to go on with.

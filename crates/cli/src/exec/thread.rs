@@ -1,0 +1,85 @@
+//! The thread of `codex exec`: a new one, or one that was stored.
+
+use std::path::Path;
+
+use anyhow::bail;
+use codex_client::{Client, Session};
+use codex_protocol::ThreadId;
+use serde_json::{Value, json};
+
+use super::arguments::{Options, Resume};
+
+/// Threads that people and scripts began, and no agent.
+const KINDS: [&str; 4] = ["cli", "vscode", "exec", "appServer"];
+
+/// The most that a server puts on a page.
+const PAGE: usize = 100;
+
+pub(super) async fn open(
+    mut client: Client,
+    options: &Options,
+    cwd: &Path,
+    resume: Option<Resume>,
+) -> anyhow::Result<Session> {
+    let mut params = json!({ "cwd": cwd, "approvalPolicy": "never" });
+    if let Some(model) = &options.model {
+        params["model"] = json!(model);
+    }
+    if let Some(mode) = options.sandbox_mode() {
+        params["sandbox"] = json!(mode);
+    }
+    let Some(resume) = resume else {
+        if options.ephemeral {
+            params["ephemeral"] = json!(true);
+        }
+        return Ok(Session::start(client, &params).await?);
+    };
+    let id = match resume {
+        Resume::Thread(id) if ThreadId::parse(&id).is_ok() => id,
+        Resume::Thread(name) => named(&mut client, &name).await?,
+        Resume::Last { anywhere } => last(&mut client, cwd, anywhere).await?,
+    };
+    params["threadId"] = json!(id);
+    Ok(Session::resume(client, &params).await?)
+}
+
+/// The thread of this name that was changed last.
+async fn named(client: &mut Client, name: &str) -> anyhow::Result<String> {
+    let mut params = listing(PAGE);
+    loop {
+        let page = client.call("thread/list", &params).await?;
+        let mut threads = page["data"].as_array().into_iter().flatten();
+        let found = threads.find(|thread| thread["name"] == name);
+        if let Some(id) = found.and_then(|thread| thread["id"].as_str()) {
+            return Ok(id.to_owned());
+        }
+        if page["nextCursor"].is_null() {
+            bail!(
+                "no thread has the id or the name `{name}`; \
+                 `codex exec resume --last` goes on with the one of this folder that was changed last"
+            );
+        }
+        params["cursor"] = page["nextCursor"].clone();
+    }
+}
+
+async fn last(client: &mut Client, cwd: &Path, anywhere: bool) -> anyhow::Result<String> {
+    let mut params = listing(1);
+    if !anywhere {
+        params["cwd"] = json!(cwd);
+    }
+    let threads = client.call("thread/list", &params).await?;
+    match threads["data"][0]["id"].as_str() {
+        Some(id) => Ok(id.to_owned()),
+        None if anywhere => bail!("there is no thread to resume yet"),
+        None => bail!(
+            "no thread was started in {}; --all looks everywhere",
+            cwd.display()
+        ),
+    }
+}
+
+/// A page of threads of any provider, with those first that were changed last.
+fn listing(limit: usize) -> Value {
+    json!({ "limit": limit, "sortKey": "updated_at", "sourceKinds": KINDS, "modelProviders": [] })
+}
