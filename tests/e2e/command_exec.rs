@@ -23,7 +23,7 @@ fn shell_with(script: &str, more: Value) -> Value {
     params
 }
 
-fn decode(text: &Value) -> Vec<u8> {
+pub(crate) fn decode(text: &Value) -> Vec<u8> {
     let mut bits = 0_u32;
     let mut count = 0;
     let mut bytes = Vec::new();

@@ -31,6 +31,8 @@ mod layers;
 #[cfg(target_os = "linux")]
 mod listeners;
 #[cfg(target_os = "linux")]
+mod manners;
+#[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;

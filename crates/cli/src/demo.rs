@@ -242,9 +242,14 @@ impl Folder {
         if let Some(rollout) = rollout {
             lines.push(("rollout", rollout));
         }
-        for entry in fs::read_dir(self.traces())? {
+        for (index, entry) in fs::read_dir(self.traces())?.enumerate() {
             let bundle = entry?.path();
-            let page = bundle.join("view.html");
+            // Beside the bundle, whose name is long: the address is there to be typed.
+            let name = match index {
+                0 => "view.html".to_owned(),
+                more => format!("view-{}.html", more + 1),
+            };
+            let page = self.root.join(name);
             write_page(&bundle, &page)?;
             lines.push(("trace", bundle.display().to_string()));
             lines.push(("page", format!("file://{}", page.display())));

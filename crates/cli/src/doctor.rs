@@ -20,6 +20,7 @@ use crate::wiring;
 const EXAMPLES: usize = 10;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Exit status: 0 nothing is broken, 1 something is.")]
 pub(crate) struct Arguments {
     /// Answer as JSON.
     #[arg(long)]

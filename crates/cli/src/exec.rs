@@ -62,12 +62,18 @@ async fn exec(
         prompt,
         command,
     } = arguments;
+    check_images(&options)?;
+    let mut flags = SettingsFlags::default();
     let (resume, task) = match command {
-        Some(Command::Resume(resume)) => {
+        Some(Command::Resume(mut resume)) => {
+            flags = std::mem::take(&mut resume.flags);
             let (resume, prompt) = resume.split();
             (Some(resume), Task::Prompt(read_prompt(prompt)?))
         }
-        Some(Command::Review(review)) => (None, Task::Review(target_of(review, &options)?)),
+        Some(Command::Review(mut review)) => {
+            flags = std::mem::take(&mut review.flags);
+            (None, Task::Review(target_of(review, &options)?))
+        }
         None => (None, Task::Prompt(read_prompt(prompt)?)),
     };
     let cwd = working_folder(&options)?;
@@ -81,7 +87,7 @@ async fn exec(
         .as_deref()
         .map(Scenario::load)
         .transpose()?;
-    let settings = options.settings(before)?;
+    let settings = options.settings(before, flags)?;
     let api_key = non_blank(KEY_VARIABLE);
     let purpose = Purpose::Exec { api_key };
     let server = app_server::server(&settings, scenario, tracing, purpose).await?;
@@ -94,6 +100,9 @@ async fn exec(
     client
         .initialize("codex_exec", env!("CARGO_PKG_VERSION"))
         .await?;
+    if options.scenario.is_none() {
+        note_missing_login(&mut client).await?;
+    }
     let mut session = thread::open(client, &options, &cwd, resume).await?;
     let mut follower = Follower::new(&options, session.id(), &cwd)?;
     let outcome = match task {
@@ -117,6 +126,28 @@ async fn exec(
         TurnStatus::Interrupted => ExitCode::from(INTERRUPTED),
         TurnStatus::Failed | TurnStatus::InProgress => ExitCode::FAILURE,
     })
+}
+
+/// A request without a login may still work, where something on the way adds one.
+async fn note_missing_login(client: &mut Client) -> anyhow::Result<()> {
+    let read = client.call("account/read", &json!({})).await?;
+    if read["account"].is_null() && read["requiresOpenaiAuth"] == true {
+        #[allow(clippy::print_stderr)] // For people, beside the progress.
+        {
+            eprintln!(
+                "note: nobody is logged in to the model service. `codex login` does that; \
+                 -c model_provider=NAME takes another one; --scenario FILE needs none."
+            );
+        }
+    }
+    Ok(())
+}
+
+fn check_images(options: &Options) -> anyhow::Result<()> {
+    for image in &options.images {
+        fs::File::open(image).with_context(|| format!("cannot read {}", image.display()))?;
+    }
+    Ok(())
 }
 
 /// What a review looks at, as the server takes it.

@@ -18,6 +18,11 @@ use crate::wiring;
 const MAX_KEY_BYTES: u64 = 64 * 1024;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Without a flag a browser opens. What is learnt is kept in auth.json in the home folder, which only \
+you can read.\n\n\
+Examples:\n  codex login\n  printenv OPENAI_API_KEY | codex login --with-api-key\n  codex login status\n\n\
+Exit status: 0 logged in, 1 not.")]
 pub(crate) struct Arguments {
     /// Read an API key from standard input.
     #[arg(long)]
@@ -46,6 +51,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum LoginCommand {
     /// Say who is logged in.
+    #[command(after_help = "Exit status: 0 somebody is logged in, 1 nobody is.")]
     Status,
 }
 

@@ -63,7 +63,7 @@ both. RUST_LOG sets how much is logged to standard error, NO_COLOR switches colo
 Examples:
   codex demo                                          a session to watch, no key needed
   codex app-server --scenario scenarios/hello.toml    a server with a scripted model
-  codex exec \"Explain this repository.\"             one turn, the answer on standard output
+  codex exec \"Explain this repository.\"               one turn, the answer on standard output
 
 Exit status: 0 success, 1 failure, 2 wrong usage; commands that have more say so in their help.";
 
@@ -158,10 +158,16 @@ fn debug(
     }
 }
 
-/// An error in a line: what failed, and why.
+/// An error in a line: what failed, and why. Some errors tell their cause themselves.
 fn report(error: &anyhow::Error) {
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !told.ends_with(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
     #[allow(clippy::print_stderr)] // What the program says when it fails.
     {
-        eprintln!("error: {error:#}");
+        eprintln!("error: {told}");
     }
 }

@@ -27,6 +27,11 @@ use crate::wiring::{self, Tracing};
 const LINE_LIMIT: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A line in is a submission, a line out an event, both as JSON. The session is there from the start and \
+ends with the input.\n\n\
+Example:\n  \
+echo '{\"id\":\"1\",\"op\":{\"type\":\"user_input\",\"items\":[{\"type\":\"text\",\"text\":\"hi\"}]}}' | codex proto")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     settings: SettingsFlags,

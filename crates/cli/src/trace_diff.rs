@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         {
             #[allow(clippy::print_stderr)] // For people: there is no answer.
             {
-                eprintln!("Error: {error}");
+                eprintln!("error: {error}");
             }
         }
         return ExitCode::from(TROUBLE);

@@ -27,6 +27,10 @@ impl Format {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:\n  codex debug trace-export BUNDLE --format perfetto     to open at ui.perfetto.dev\n  \
+codex debug trace-export BUNDLE --format otlp-json    to send to a collector\n\n\
+Exit status: 0 written, 1 not.")]
 pub(crate) struct Arguments {
     /// The folder of the bundle.
     bundle: PathBuf,

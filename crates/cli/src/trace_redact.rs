@@ -7,6 +7,9 @@ use clap::Args;
 use codex_trace_view::{Person, Text, redact_bundle};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+No list of patterns is complete: read the copy before you pass it on.\n\n\
+Exit status: 0 copied, 1 not.")]
 pub(crate) struct Arguments {
     /// The folder of the bundle.
     bundle: PathBuf,

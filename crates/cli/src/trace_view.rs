@@ -10,6 +10,12 @@ use codex_trace_view::{Budget, write_view};
 use crate::output::write_output;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A bundle is a folder `trace-...` below the one that CODEX_ROLLOUT_TRACE_ROOT named when the session \
+ran. The path of the page is printed; open it in a browser.\n\n\
+Example:\n  CODEX_ROLLOUT_TRACE_ROOT=traces codex exec \"Say hello.\"\n  \
+codex debug trace-view traces/trace-*\n\n\
+Exit status: 0 written, 1 not.")]
 pub(crate) struct Arguments {
     /// The folder of the bundle.
     bundle: PathBuf,

@@ -128,6 +128,9 @@ impl<W: Write> Transcript<W> {
             N::Error(it) => {
                 let heading = if it.will_retry { "Again" } else { "Error" };
                 self.failure(heading, &it.error.message)?;
+                if let Some(details) = &it.error.additional_details {
+                    self.line(Some(Mark::Dim), details)?;
+                }
             }
             N::ConfigWarning(it) => self.failure("Warning", &it.summary)?,
             N::TurnCompleted(it) => self.close(it.turn.status)?,

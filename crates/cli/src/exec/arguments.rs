@@ -48,6 +48,8 @@ pub(super) struct ResumeArguments {
     /// With --last: of any folder.
     #[arg(long, requires = "last")]
     all: bool,
+    #[command(flatten)]
+    pub(super) flags: SettingsFlags,
 }
 
 /// One of the first four says what is looked at.
@@ -76,6 +78,8 @@ pub(super) struct ReviewArguments {
     /// With --commit: the title of the commit, for the reviewer.
     #[arg(long, requires = "commit", value_name = "TITLE")]
     title: Option<String>,
+    #[command(flatten)]
+    pub(super) flags: SettingsFlags,
 }
 
 impl ReviewArguments {
@@ -188,9 +192,13 @@ impl Options {
         }
     }
 
-    /// The settings that the flags come to.
-    pub(super) fn settings(&self, before: SettingsFlags) -> anyhow::Result<SettingsFlags> {
-        let mut settings = before.followed_by(self.flags.clone());
+    /// The settings that the flags come to, with those that stand `before` and `behind` these.
+    pub(super) fn settings(
+        &self,
+        before: SettingsFlags,
+        behind: SettingsFlags,
+    ) -> anyhow::Result<SettingsFlags> {
+        let mut settings = before.followed_by(self.flags.clone()).followed_by(behind);
         if let Some(profile) = &self.profile {
             settings.set("profile", &serde_json::to_string(profile)?);
         }

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::format::{MANIFEST_FILE, Manifest, SCHEMA_VERSION};
+use crate::format::{MANIFEST_FILE, Manifest, ROOT_VARIABLE, SCHEMA_VERSION};
 use crate::model::RolloutTrace;
 
 pub use fault::{Fault, Problem, Problems, Severity};
@@ -59,6 +59,11 @@ pub struct Reduction {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReplayError {
+    #[error(
+        "{} is no trace bundle: it has no manifest.json; name one of the folders below the one that \
+         {ROOT_VARIABLE} named when the session ran", .0.display()
+    )]
+    NoBundle(PathBuf),
     #[error("read {path}: {source}")]
     ReadManifest { path: PathBuf, source: io::Error },
     #[error("parse {path}: {source}")]
@@ -106,6 +111,9 @@ pub fn read_manifest(bundle: impl AsRef<Path>) -> Result<Manifest, ReplayError> 
     let path = bundle.as_ref().join(MANIFEST_FILE);
     let text = match fs::read(&path) {
         Ok(text) => text,
+        Err(source) if source.kind() == io::ErrorKind::NotFound => {
+            return Err(ReplayError::NoBundle(bundle.as_ref().to_owned()));
+        }
         Err(source) => return Err(ReplayError::ReadManifest { path, source }),
     };
     // The version first: a newer manifest need not have the fields of this one.

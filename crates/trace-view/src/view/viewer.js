@@ -33,7 +33,7 @@ class Viewer {
       element("div", isBad ? "total bad" : "total", element("b", "", number), element("span", "", name)));
     total(duration(data.end - data.start), "in all");
     total(count(totals.threads), totals.threads === 1 ? "agent" : "agents");
-    total(count(totals.turns), "turns");
+    total(count(totals.turns), totals.turns === 1 ? "turn" : "turns");
     total(count(totals.inferences), `inferences, ${duration(totals.inference_ms)}`);
     total(count(totals.tools), `tool calls, ${duration(totals.tool_ms)}`);
     total(count(totals.input_tokens), `tokens in, ${count(totals.cached_tokens)} cached`);
