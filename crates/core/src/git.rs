@@ -1,4 +1,4 @@
-//! Questions to the git program. It runs none of a repository's own programs, and not for long.
+//! Questions to the git program, which runs nothing else and not for long.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{ExitStatus, Launch, Stream, Streams};
+use codex_git::harmless;
 use codex_sandbox::LaunchPlan;
 use futures::StreamExt;
 
@@ -16,16 +17,6 @@ use crate::session::Services;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How much of an answer is read.
 const LIMIT: usize = 1024 * 1024;
-/// Nothing that a repository brings along is run.
-const HARMLESS: [&str; 7] = [
-    "git",
-    "--no-pager",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.fsmonitor=false",
-    "--no-optional-locks",
-];
 
 /// The git program in one folder.
 #[derive(Clone, Debug)]
@@ -39,14 +30,11 @@ pub(crate) struct Git {
 impl Git {
     pub(crate) fn new(services: &Services, folder: &Path) -> Self {
         let given = services.config.environment.iter();
+        let given = given.map(|(name, value)| (name.clone(), value.clone()));
         Self {
             processes: Arc::clone(&services.processes),
             clock: Arc::clone(&services.clock),
-            environment: given
-                .filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"))
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .chain([("GIT_TERMINAL_PROMPT".into(), "0".into())])
-                .collect(),
+            environment: harmless::environment(given).collect(),
             folder: folder.to_owned(),
         }
     }
@@ -90,9 +78,8 @@ impl Git {
 
     /// What git prints, if it ends well.
     async fn ask(&self, arguments: &[&str]) -> Option<String> {
-        let words = HARMLESS.iter().chain(arguments);
         let launch = Launch {
-            command: words.map(OsString::from).collect(),
+            command: harmless::command(arguments).map(OsString::from).collect(),
             cwd: self.folder.clone(),
             environment: self.environment.clone(),
             streams: Streams::Output,

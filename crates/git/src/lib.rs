@@ -4,9 +4,10 @@
 //! external diffs, text conversions), asks nobody for a password, takes no locks, and ends after a
 //! while. It changes no repository.
 //!
-//! Code map: `program` (running git), `remote_diff` (what a remote does not have), `ignore_files`
+//! Code map: `harmless` (how git is asked), `program` (running it), `remote_diff` (what a remote does not have), `ignore_files`
 //! (where the user keeps rules for all repositories).
 
+pub mod harmless;
 mod ignore_files;
 mod program;
 mod remote_diff;

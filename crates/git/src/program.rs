@@ -1,6 +1,5 @@
 //! Running git.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,21 +7,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
+use crate::harmless;
+
 /// A question that takes longer is given up.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A longer answer is none.
 const OUTPUT_LIMIT: usize = 64 * 1024 * 1024;
-
-/// What a repository could have run by being looked at.
-const HARMLESS: &[&str] = &[
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "diff.external=",
-    "core.sshCommand=false",
-    "credential.helper=",
-    "protocol.allow=never",
-];
 
 /// Why git gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -116,30 +107,17 @@ impl Git {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        command.args(["--no-pager", "--no-optional-locks"]);
-        for setting in HARMLESS {
-            command.args(["-c", setting]);
-        }
+        let mut words = harmless::command(arguments);
+        let mut command = Command::new(words.next().unwrap_or("git"));
         command
-            .args(arguments)
+            .args(words)
+            .env_clear()
+            .envs(harmless::environment(std::env::vars_os()))
             .current_dir(&self.folder)
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // Set by whoever runs a hook, for one: it would be about another repository.
-        for name in [
-            "GIT_DIR",
-            "GIT_WORK_TREE",
-            "GIT_INDEX_FILE",
-            "GIT_PREFIX",
-            "GIT_EXTERNAL_DIFF",
-        ] {
-            command.env_remove(OsStr::new(name));
-        }
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
         }

@@ -1,7 +1,7 @@
 //! Images that the model made: shown, and kept where people and commands find them.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -12,7 +12,7 @@ use crate::context;
 
 impl Turn<'_> {
     /// An image is complete. That it cannot be kept costs the file, not the turn.
-    pub(crate) fn image_done(&mut self, item: ResponseItem) {
+    pub(crate) async fn image_done(&mut self, item: ResponseItem) {
         let ResponseItem::ImageGenerationCall {
             id,
             status,
@@ -25,8 +25,8 @@ impl Turn<'_> {
         let services = &self.scope.services;
         let folder = services.config.home.join("generated_images");
         let folder = folder.join(services.emitter.thread().as_str());
-        let saved = keep(&folder, id, result);
-        let saved = saved
+        let saved = keep(folder, id, result.clone())
+            .await
             .inspect_err(|error| tracing::warn!("the image {id} was not kept: {error}"))
             .ok();
         let saved_path = saved.map(|path| path.display().to_string());
@@ -49,14 +49,18 @@ impl Turn<'_> {
     }
 }
 
-fn keep(folder: &Path, id: &str, result: &str) -> io::Result<PathBuf> {
-    let bytes = BASE64_STANDARD
-        .decode(result)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    std::fs::create_dir_all(folder)?;
+/// Beside the turn: it is megabytes of text, and the disk may be slow.
+async fn keep(folder: PathBuf, id: &str, result: String) -> io::Result<PathBuf> {
     let path = folder.join(file_name(id));
-    std::fs::write(&path, bytes)?;
-    Ok(path)
+    let kept = tokio::task::spawn_blocking(move || {
+        let bytes = BASE64_STANDARD
+            .decode(result)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(&path, bytes)?;
+        Ok(path)
+    });
+    kept.await?
 }
 
 /// A name that cannot lead out of its folder, whatever the server calls the image.
@@ -81,11 +85,12 @@ mod tests {
         assert_eq!(file_name(""), ".png");
     }
 
-    #[test]
-    fn images_are_kept_and_rubbish_is_an_error() {
+    #[tokio::test]
+    async fn images_are_kept_and_rubbish_is_an_error() {
         let home = tempfile::tempdir().expect("a folder");
-        let path = keep(&home.path().join("a/b"), "ig", "aGk=").expect("kept");
-        assert_eq!(std::fs::read(path).expect("read"), b"hi");
-        assert!(keep(home.path(), "ig", "***").is_err());
+        let kept = keep(home.path().join("a/b"), "ig", "aGk=".to_owned()).await;
+        assert_eq!(std::fs::read(kept.expect("kept")).expect("read"), b"hi");
+        let rubbish = keep(home.path().to_owned(), "ig", "***".to_owned()).await;
+        assert!(rubbish.is_err());
     }
 }

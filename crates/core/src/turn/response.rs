@@ -171,10 +171,6 @@ impl Turn<'_> {
             calls.start(self.scope, call, item);
             return;
         }
-        if let ResponseItem::ImageGenerationCall { .. } = &item {
-            self.image_done(item);
-            return;
-        }
         let active = response.active.take().or_else(|| self.start_item(&item));
         if let Some(active) = active {
             active.complete(&item);

@@ -4,13 +4,17 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_protocol::{CodexErrorInfo, EventMsg, SessionSource, StreamErrorEvent, SubAgentSource};
+use codex_protocol::{
+    CodexErrorInfo, EventMsg, ResponseItem, SessionSource, StreamErrorEvent, SubAgentSource,
+};
 use futures::StreamExt;
 
 use super::calls::Calls;
 use super::response::Response;
 use super::{Completed, Halt, Turn, retry};
-use crate::ports::{Asked, ModelError, ModelRequest, ModelStream, ReasoningRequest, Retry};
+use crate::ports::{
+    Asked, ModelError, ModelEvent, ModelRequest, ModelStream, ReasoningRequest, Retry,
+};
 
 /// What a response came to.
 #[derive(Debug)]
@@ -121,7 +125,13 @@ impl Turn<'_> {
             let event = event
                 .unwrap_or_else(|| Err(ModelError::cut_off()))
                 .map_err(Halt::Failed)?;
-            if let Some(completed) = self.take_event(response, calls, event) {
+            if let ModelEvent::ItemDone(item @ ResponseItem::ImageGenerationCall { .. }) = event {
+                tokio::select! {
+                    biased;
+                    () = &mut stopped => return Err(Halt::Stopped),
+                    () = self.image_done(item) => {}
+                }
+            } else if let Some(completed) = self.take_event(response, calls, event) {
                 return Ok(completed);
             }
         }

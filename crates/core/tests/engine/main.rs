@@ -8,6 +8,7 @@ mod compact;
 mod interrupt;
 mod retry;
 mod review;
+mod stages;
 mod steer;
 mod stored;
 mod text;

@@ -43,13 +43,6 @@ async fn before_the_first_byte() {
 }
 
 #[tokio::test]
-async fn in_a_text_delta() {
-    let mut events = starts("hello", &["hel"]);
-    events.push(Err(broken(Retry::Soon)));
-    recovers(vec![Reply::Events(events)]).await;
-}
-
-#[tokio::test]
 async fn at_the_end_of_a_stream_that_was_cut() {
     let driver = recovers(vec![Reply::Events(starts("hello", &["hel"]))]).await;
     let notice = driver.seen.iter().find_map(|event| match &event.msg {
@@ -130,54 +123,4 @@ async fn a_full_window_is_counted() {
         _ => None,
     });
     assert_eq!(counted.unwrap().total_token_usage.total_tokens, 258_400);
-}
-
-#[tokio::test]
-async fn an_end_after_a_wait_is_an_end() {
-    fails(
-        vec![
-            Reply::Refused(broken(Retry::Soon)),
-            Reply::Refused(fatal("no such model")),
-        ],
-        "no such model",
-    )
-    .await;
-}
-
-/// The model fails for good while a command is at work; what that does is told all the same.
-#[tokio::test]
-async fn an_end_during_a_tool_and_during_an_approval() {
-    for policy in [AskForApproval::Never, AskForApproval::UnlessTrusted] {
-        let mut driver = Driver::with(|config| config.approval_policy = policy).await;
-        driver.model.push(Reply::Events(vec![
-            Ok(ModelEvent::ItemDone(script("print x", "c1"))),
-            Err(fatal("no such model")),
-        ]));
-        driver.say("go").await;
-        if policy == AskForApproval::UnlessTrusted {
-            driver
-                .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
-                .await;
-            let (id, turn_id) = ("c1".to_owned(), None);
-            let decision = ReviewDecision::Approved;
-            driver
-                .submit(Op::ExecApproval {
-                    id,
-                    turn_id,
-                    decision,
-                })
-                .await;
-        }
-        driver.turn_over().await;
-        assert_eq!(driver.count("error"), 1);
-        driver.assert_ends();
-        driver.model.push(Reply::Events(says("again", &[])));
-        driver.say("again").await;
-        driver.turn_over().await;
-        let last = driver.model.inputs().pop().unwrap();
-        assert_eq!(
-            outputs(&last),
-            ["Exit code: 0\nWall time: 0 seconds\nOutput:\nx"]
-        );
-    }
 }

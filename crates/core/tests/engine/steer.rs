@@ -1,108 +1,70 @@
-//! Input for a turn that runs, at every stage.
+//! Input for a turn that runs, beside what holds at every stage.
 
-use codex_core::{ModelEvent, Retry, SteerError};
+use codex_core::{ModelEvent, SteerError};
 use codex_protocol::*;
-use tokio::sync::mpsc;
 
 use crate::support::*;
 
-/// Steers, lets the model answer, and checks that the steered words were in its last request.
-async fn steer_and_finish(driver: &mut Driver, turn: &str) {
-    let steered = driver
-        .thread
-        .steer(Some(turn.to_owned()), vec![text_input("also this")])
-        .await;
-    assert_eq!(steered.as_deref(), Ok(turn));
-}
-
-async fn finish(driver: &mut Driver, turn: &str) {
-    let over = driver.turn_over().await;
-    assert_eq!(over.id, turn);
-    assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
-    driver.assert_ends();
-    let last = driver.model.inputs().pop().unwrap();
-    assert_eq!(texts(&last, "user").last().unwrap(), "also this");
-    let late = driver.thread.steer(None, vec![text_input("late")]).await;
-    assert_eq!(late, Err(SteerError::NoTurn));
-}
-
-fn fed() -> (mpsc::UnboundedSender<ModelEvent>, Reply) {
-    let (feed, events) = mpsc::unbounded_channel();
-    (feed, Reply::Fed(events))
-}
-
-#[tokio::test]
-async fn before_the_first_byte() {
+/// A turn whose model is silent until it is fed.
+async fn running() -> (Driver, String, Feed) {
     let mut driver = Driver::new().await;
     let (feed, reply) = fed();
     driver.model.push(reply);
-    driver.model.push(Reply::Events(says("both", &[])));
     let turn = driver.say("hi").await;
     driver.model.wait_for_request(1).await;
-    steer_and_finish(&mut driver, &turn).await;
-    feed.send(ModelEvent::ItemDone(message("one"))).unwrap();
-    feed.send(completed("r")).unwrap();
-    finish(&mut driver, &turn).await;
+    (driver, turn, feed)
+}
+
+fn end(feed: &Feed) {
+    feed.send(Ok(ModelEvent::ItemDone(message("one")))).unwrap();
+    feed.send(Ok(completed("r"))).unwrap();
 }
 
 #[tokio::test]
-async fn in_a_text_delta() {
-    let mut driver = Driver::new().await;
-    let (feed, reply) = fed();
-    driver.model.push(reply);
-    driver.model.push(Reply::Events(says("both", &[])));
-    let turn = driver.say("hi").await;
-    feed.send(ModelEvent::ItemAdded(message("one"))).unwrap();
-    feed.send(ModelEvent::TextDelta("o".to_owned())).unwrap();
-    driver
-        .until(|msg| matches!(msg, EventMsg::AgentMessageContentDelta(_)))
-        .await;
-    let other = driver
-        .thread
-        .steer(Some("other".to_owned()), vec![text_input("x")])
-        .await;
+async fn what_no_turn_can_take_is_refused() {
+    let (mut driver, _, feed) = running().await;
+    let steer = |expected: Option<&str>, items| {
+        let expected = expected.map(str::to_owned);
+        driver.thread.steer(expected, items)
+    };
+    let other = steer(Some("other"), vec![text_input("x")]).await;
     assert!(matches!(other, Err(SteerError::OtherTurn { .. })));
-    assert_eq!(
-        driver.thread.steer(None, Vec::new()).await,
-        Err(SteerError::Empty)
-    );
-    steer_and_finish(&mut driver, &turn).await;
-    feed.send(ModelEvent::ItemDone(message("one"))).unwrap();
-    feed.send(completed("r")).unwrap();
-    finish(&mut driver, &turn).await;
-}
-
-#[tokio::test]
-async fn during_a_retry_wait() {
-    let mut driver = Driver::new().await;
-    driver.model.push(Reply::Refused(broken(Retry::Soon)));
-    let (feed, reply) = fed();
-    driver.model.push(reply);
-    driver.model.push(Reply::Events(says("both", &[])));
-    let turn = driver.say("hi").await;
-    driver
-        .until(|msg| matches!(msg, EventMsg::StreamError(_)))
-        .await;
-    steer_and_finish(&mut driver, &turn).await;
-    feed.send(completed("r")).unwrap();
-    finish(&mut driver, &turn).await;
+    assert_eq!(steer(None, Vec::new()).await, Err(SteerError::Empty));
+    end(&feed);
+    driver.turn_over().await;
+    let late = driver.thread.steer(None, vec![text_input("late")]).await;
+    assert_eq!(late, Err(SteerError::NoTurn));
+    assert_eq!(driver.model.inputs().len(), 1);
 }
 
 #[tokio::test]
 async fn plain_input_steers_too() {
-    let mut driver = Driver::new().await;
-    let (feed, reply) = fed();
-    driver.model.push(reply);
+    let (mut driver, turn, feed) = running().await;
     driver.model.push(Reply::Events(says("both", &[])));
-    let turn = driver.say("hi").await;
-    driver.model.wait_for_request(1).await;
     driver.say("also this").await;
     // The session handles one thing after another: once it has answered this, it has the input.
-    driver
+    let other = driver
         .thread
-        .steer(Some("x".to_owned()), vec![text_input("y")])
-        .await
-        .unwrap_err();
-    feed.send(completed("r")).unwrap();
-    finish(&mut driver, &turn).await;
+        .steer(Some("x".to_owned()), vec![text_input("y")]);
+    other.await.unwrap_err();
+    end(&feed);
+    assert_eq!(driver.turn_over().await.id, turn);
+    driver.assert_ends();
+    let last = driver.model.inputs().pop().unwrap();
+    assert_eq!(texts(&last, "user")[1..], ["hi", "also this"]);
+}
+
+/// Clients give it back to the person who wrote it, who may have thought better of it.
+#[tokio::test]
+async fn what_an_interrupt_overtook_is_not_said_later() {
+    let (mut driver, turn, _feed) = running().await;
+    let more = vec![text_input("also this")];
+    driver.thread.steer(Some(turn), more).await.unwrap();
+    driver.submit(Op::Interrupt).await;
+    driver.turn_over().await;
+    driver.model.push(Reply::Events(says("after", &[])));
+    driver.say("go on").await;
+    driver.turn_over().await;
+    let last = driver.model.inputs().pop().unwrap();
+    assert!(!texts(&last, "user").contains(&"also this".to_owned()));
 }

@@ -15,40 +15,10 @@ async fn three_turns() -> Driver {
     driver
 }
 
-/// What the model is sent when `started` is asked one more thing.
-async fn next_input(driver: &Driver, started: Started) -> serde_json::Value {
-    let model = driver.model.clone();
-    let Started { thread, mut events } = started;
-    model.push(Reply::Events(says("more", &[])));
-    thread.submit(user_input("more?")).await.unwrap();
-    loop {
-        let event = tokio::time::timeout(PATIENCE, events.next())
-            .await
-            .unwrap()
-            .unwrap();
-        if let EventMsg::TurnComplete(_) = event.msg {
-            break;
-        }
-    }
-    model.inputs().pop().unwrap()
-}
-
 #[tokio::test]
 async fn a_resumed_thread_goes_on_as_if_it_had_never_stopped() {
     let mut driver = three_turns().await;
-    let before = driver.model.inputs().pop().unwrap();
-    let path = driver.thread.rollout_path().unwrap().to_owned();
-    let id = driver.thread.id().clone();
-    driver.manager.close(&id).await;
-    driver
-        .until(|msg| matches!(msg, EventMsg::ShutdownComplete))
-        .await;
-    let started = driver.manager.resume(&path, config(&driver.home)).unwrap();
-    assert_eq!(started.thread.id(), &id);
-    let after = next_input(&driver, started).await;
-    let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());
-    assert_eq!(after[..before.len()], before[..]);
-    assert_eq!(after.len(), before.len() + 2);
+    driver.assert_resumes().await;
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// From here on a sleep is a time limit of a command.
 const TIME_LIMITS: Duration = Duration::from_secs(10);
@@ -34,8 +34,18 @@ pub(crate) enum Reply {
     Refused(ModelError),
     /// Silence before anything.
     Silence,
-    /// Events that the test feeds.
-    Fed(mpsc::UnboundedReceiver<ModelEvent>),
+    /// What the test feeds, beginning with the answer to the request: silence until the first event,
+    /// no stream at all if that is an error.
+    Fed(mpsc::UnboundedReceiver<Result<ModelEvent, ModelError>>),
+}
+
+/// What a test feeds the model's answer with.
+pub(crate) type Feed = mpsc::UnboundedSender<Result<ModelEvent, ModelError>>;
+
+/// An answer that the test feeds.
+pub(crate) fn fed() -> (Feed, Reply) {
+    let (feed, events) = mpsc::unbounded_channel();
+    (feed, Reply::Fed(events))
 }
 
 #[derive(Clone, Default)]
@@ -147,11 +157,13 @@ impl Model for ScriptedModel {
                     .boxed(),
                 Reply::Refused(error) => return Err(error),
                 Reply::Silence => std::future::pending().await,
-                Reply::Fed(events) => futures::stream::unfold(events, |mut events| async {
-                    let event = events.recv().await?;
-                    Some((Ok(event), events))
-                })
-                .boxed(),
+                Reply::Fed(mut events) => {
+                    let first = events.recv().await.transpose()?;
+                    let rest = futures::stream::unfold(events, |mut events| async {
+                        Some((events.recv().await?, events))
+                    });
+                    futures::stream::iter(first.map(Ok)).chain(rest).boxed()
+                }
             })
         })
     }
@@ -159,15 +171,38 @@ impl Model for ScriptedModel {
 
 /// Processes that only pretend: a command prints its script's words and ends.
 ///
-/// `print X` prints, `fail X` prints and ends with 1, `hang` never ends, `guarded X` prints if it runs
-/// without sandbox and is denied in one.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FakeProcesses(Arc<Mutex<Vec<Launch>>>);
+/// `print X` prints, `fail X` prints and ends with 1, `held X` prints and ends when the test says so,
+/// `guarded X` prints if it runs without sandbox and is denied in one.
+#[derive(Clone, Debug)]
+pub(crate) struct FakeProcesses {
+    launches: Arc<Mutex<Vec<Launch>>>,
+    /// Every process that has an owner has a receiver.
+    held: Arc<watch::Sender<bool>>,
+}
+
+impl Default for FakeProcesses {
+    fn default() -> Self {
+        Self {
+            launches: Arc::default(),
+            held: Arc::new(watch::Sender::new(true)),
+        }
+    }
+}
 
 impl FakeProcesses {
     /// What was started.
     pub(crate) fn launches(&self) -> Vec<Launch> {
-        self.0.lock().unwrap().clone()
+        self.launches.lock().unwrap().clone()
+    }
+
+    /// How many processes have an owner that has not let go of them.
+    pub(crate) fn living(&self) -> usize {
+        self.held.receiver_count()
+    }
+
+    /// Lets those end that are held.
+    pub(crate) fn release(&self) {
+        self.held.send_replace(false);
     }
 }
 
@@ -184,16 +219,17 @@ impl Processes for FakeProcesses {
     fn start(&self, launch: Launch) -> BoxFuture<'static, Result<RunningProcess, SpawnError>> {
         let script = launch.command.last().unwrap().to_str().unwrap().to_owned();
         let is_free = launch.plan == codex_sandbox::LaunchPlan::Unconfined;
-        self.0.lock().unwrap().push(launch);
+        self.launches.lock().unwrap().push(launch);
+        let held = self.held.subscribe();
         Box::pin(async move {
             let (verb, words) = match script.split_once(' ').unwrap_or((&script, "")) {
                 ("guarded", _) if !is_free => ("fail", "touch: Permission denied"),
                 other => other,
             };
-            let status = match verb {
-                "hang" => None,
-                "fail" => Some(ExitStatus::Code(1)),
-                _ => Some(ExitStatus::Code(0)),
+            let process = FakeProcess {
+                is_held: verb == "held",
+                status: ExitStatus::Code(i32::from(verb == "fail")),
+                held,
             };
             let bytes = Bytes::copy_from_slice(words.as_bytes());
             let chunk = (!words.is_empty()).then_some(Chunk {
@@ -201,7 +237,7 @@ impl Processes for FakeProcesses {
                 bytes,
             });
             Ok(RunningProcess {
-                owner: Box::new(FakeProcess(status)),
+                owner: Box::new(process),
                 output: futures::stream::iter(chunk).boxed(),
                 input: None,
             })
@@ -210,14 +246,22 @@ impl Processes for FakeProcesses {
 }
 
 #[derive(Debug)]
-struct FakeProcess(Option<ExitStatus>);
+struct FakeProcess {
+    is_held: bool,
+    status: ExitStatus,
+    held: watch::Receiver<bool>,
+}
 
 impl ProcessOwner for FakeProcess {
     fn ended(&self) -> BoxFuture<'_, ExitStatus> {
-        match self.0 {
-            Some(status) => Box::pin(std::future::ready(status)),
-            None => Box::pin(std::future::pending()),
-        }
+        let mut held = self.held.clone();
+        Box::pin(async move {
+            if self.is_held {
+                let released = held.wait_for(|held| !held).await;
+                released.expect("the test has the other end");
+            }
+            self.status
+        })
     }
 
     fn kill(&mut self) -> BoxFuture<'_, ()> {
@@ -237,9 +281,15 @@ struct ClockState {
 }
 
 impl TestClock {
-    /// From now on sleeps last until the test ends.
+    /// From now on sleeps last until they are released.
     pub(crate) fn hold(&self) {
         *self.0.holds.lock().unwrap() = true;
+    }
+
+    /// Ends the sleep that lasts, and holds none any more.
+    pub(crate) fn release(&self) {
+        *self.0.holds.lock().unwrap() = false;
+        self.0.released.notify_one();
     }
 
     pub(crate) fn sleeps(&self) -> Vec<Duration> {
@@ -286,6 +336,7 @@ pub(crate) struct Driver {
     pub(crate) clock: TestClock,
     pub(crate) processes: FakeProcesses,
     pub(crate) manager: ThreadManager,
+    pub(crate) config: SessionConfig,
     pub(crate) thread: Thread,
     pub(crate) events: Events,
     pub(crate) home: Arc<TempDir>,
@@ -312,13 +363,14 @@ impl Driver {
         });
         let mut config = config(&home);
         change(&mut config);
-        let Started { thread, events } = manager.start(config).unwrap();
+        let Started { thread, events } = manager.start(config.clone()).unwrap();
         let seen = Vec::new();
         let mut driver = Self {
             model,
             clock,
             processes,
             manager,
+            config,
             thread,
             events,
             home,
@@ -355,6 +407,23 @@ impl Driver {
     pub(crate) async fn turn_over(&mut self) -> Event {
         self.until(|msg| matches!(msg, EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_)))
             .await
+    }
+
+    /// Closes the thread and resumes it: the model is sent what it was sent before, what it answered,
+    /// and what is new.
+    pub(crate) async fn assert_resumes(&mut self) {
+        let before = self.model.inputs().pop().unwrap();
+        let path = self.thread.rollout_path().unwrap().to_owned();
+        let id = self.thread.id().clone();
+        self.manager.close(&id).await;
+        self.until(|msg| matches!(msg, EventMsg::ShutdownComplete))
+            .await;
+        let started = self.manager.resume(&path, self.config.clone()).unwrap();
+        assert_eq!(started.thread.id(), &id);
+        let after = next_input(self, started).await;
+        let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());
+        assert_eq!(after[..before.len()], before[..]);
+        assert_eq!(after.len(), before.len() + 2);
     }
 
     /// How often a type of event was seen.
@@ -409,6 +478,20 @@ impl Driver {
         }
         assert_eq!(turns, 0, "a turn left open");
     }
+}
+
+/// What the model is sent when `started` is asked one more thing.
+pub(crate) async fn next_input(driver: &Driver, started: Started) -> Value {
+    let Started { thread, mut events } = started;
+    driver.model.push(Reply::Events(says("more", &[])));
+    thread.submit(user_input("more?")).await.unwrap();
+    loop {
+        let event = tokio::time::timeout(PATIENCE, events.next()).await;
+        if let EventMsg::TurnComplete(_) = event.unwrap().unwrap().msg {
+            break;
+        }
+    }
+    driver.model.inputs().pop().unwrap()
 }
 
 fn close(items: &mut Vec<String>, id: &str) {
@@ -545,6 +628,25 @@ pub(crate) fn broken(retry: Retry) -> ModelError {
         http_status: None,
         invalid_image: false,
     }
+}
+
+/// Every call of a request has one output, and every output comes after its call.
+pub(crate) fn assert_well_formed(input: &Value) {
+    let mut open: Vec<&Value> = Vec::new();
+    let mut answered: Vec<&Value> = Vec::new();
+    for item in input.as_array().unwrap() {
+        let (kind, id) = (item["type"].as_str().unwrap(), &item["call_id"]);
+        if kind.ends_with("_call_output") {
+            assert!(open.contains(&id), "an output of nothing: {input:#}");
+            open.retain(|call| *call != id);
+            answered.push(id);
+        } else if kind.ends_with("_call") {
+            let is_new = !open.contains(&id) && !answered.contains(&id);
+            assert!(is_new, "a call twice: {input:#}");
+            open.push(id);
+        }
+    }
+    assert!(open.is_empty(), "calls without output: {input:#}");
 }
 
 /// Texts of all messages of a role in a request.

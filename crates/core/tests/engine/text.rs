@@ -160,6 +160,26 @@ async fn what_is_not_there_is_an_error_and_the_thread_goes_on() {
 }
 
 #[tokio::test]
+async fn an_image_that_the_model_made_is_shown_and_kept() {
+    let mut driver = Driver::new().await;
+    let image = ResponseItem::ImageGenerationCall {
+        id: "ig_1".to_owned(),
+        status: "completed".to_owned(),
+        revised_prompt: None,
+        result: "aGk=".to_owned(),
+    };
+    driver.model.push(Reply::Events(calls(vec![image])));
+    driver.say("draw").await;
+    driver.turn_over().await;
+    driver.assert_ends();
+    let path = driver.seen.iter().find_map(|event| match &event.msg {
+        EventMsg::ImageGenerationEnd(end) => end.saved_path.clone(),
+        _ => None,
+    });
+    assert_eq!(std::fs::read(path.unwrap()).unwrap(), b"hi");
+}
+
+#[tokio::test]
 async fn a_plan_is_an_item_of_its_own() {
     let mut driver = Driver::new().await;
     let settings = Settings {
