@@ -75,7 +75,7 @@ struct Scene {
 
 impl Scene {
     async fn at(stage: Stage) -> Self {
-        let mut driver = Driver::with(|config| {
+        let driver = Driver::with(|config| {
             if stage == Stage::Approval {
                 config.approval_policy = AskForApproval::UnlessTrusted;
             }

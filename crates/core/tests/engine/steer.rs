@@ -7,7 +7,7 @@ use crate::support::*;
 
 /// A turn whose model is silent until it is fed.
 async fn running() -> (Driver, String, Feed) {
-    let mut driver = Driver::new().await;
+    let driver = Driver::new().await;
     let (feed, reply) = fed();
     driver.model.push(reply);
     let turn = driver.say("hi").await;

@@ -1,6 +1,6 @@
 //! What is stored, and what comes of it: resuming, forking, rolling back.
 
-use codex_core::{ForkAt, Started};
+use codex_core::ForkAt;
 use codex_protocol::*;
 
 use crate::support::*;
