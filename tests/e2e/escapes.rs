@@ -7,6 +7,8 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Child;
+use std::process::Command;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -29,25 +31,45 @@ exclude_tmpdir_env_var = true
 "#;
 
 /// Scripts that try to change something outside; `$OUT` stands for a folder there.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 12] = [
     "echo x > $OUT/new",
     "echo x > $OUT/secret",
     "echo x > ../outside/new",
-    "ln -s $OUT link2; echo x > link2/new; echo x > link/new",
-    "ln $OUT/secret hard; echo x > hard; chmod 777 $OUT/secret",
+    "echo x > src/../../outside/new",
+    "ln -s $OUT link2; echo x > link2/new; echo x > link/new; echo x > leaf",
+    "ln $OUT/secret hard2; echo x > hard2; chmod 777 $OUT/secret",
+    "echo x > mine; ln mine $OUT/new",
     "mv $OUT/secret taken; touch inside; mv inside $OUT/new",
+    "echo x > mine; mv -f mine $OUT/secret",
     "echo x > .git/hooks/pre-commit; mv .git moved; echo x > moved/hooks/pre-commit",
     "mkdir -p .codex; echo x > .codex/config.toml",
     "rm -rf $OUT/secret; mkdir $OUT/new; cp /bin/true $OUT/new2",
 ];
 
 /// Patches that try the same.
-const PATCHES: [&str; 5] = [
+const PATCHES: [&str; 14] = [
     "*** Add File: ../outside/new\n+x\n",
+    "*** Add File: src/../../outside/new\n+x\n",
     "*** Add File: $OUT/new\n+x\n",
+    "*** Add File: $OUT/secret\n+x\n",
     "*** Add File: link/new\n+x\n",
+    "*** Update File: link/secret\n@@\n-secret\n+x\n",
+    "*** Update File: leaf\n@@\n-secret\n+x\n",
+    "*** Update File: hard\n@@\n-secret\n+x\n",
     "*** Update File: $OUT/secret\n@@\n-secret\n+x\n",
+    "*** Delete File: $OUT/secret\n",
+    "*** Update File: file\n*** Move to: link/new\n@@\n-file\n+x\n",
+    "*** Update File: link/secret\n*** Move to: taken\n@@\n-secret\n+x\n",
     "*** Add File: .git/hooks/pre-commit\n+x\n",
+    "*** Add File: .codex/config.toml\n+x\n",
+];
+
+/// Conditions of a shell that hold for whoever gets at something outside. `$VICTIM` stands for a process
+/// there, `$PORT` for a port of this machine, `$ATTACKER` for [`attacker`].
+const REACHES: [&str; 3] = [
+    "(exec 3<>/dev/tcp/127.0.0.1/$PORT)",
+    "(exec 3>/proc/$VICTIM/mem)",
+    "VICTIM=$VICTIM $ATTACKER",
 ];
 
 /// What the attempts must leave alone.
@@ -71,6 +93,11 @@ impl Outside {
         fs::create_dir_all(cwd.join(".git/hooks")).unwrap();
         symlink(self.folder.path(), cwd.join("link")).unwrap();
         symlink(self.folder.path(), cwd.join("../outside")).unwrap();
+        let secret = self.folder.path().join("secret");
+        symlink(&secret, cwd.join("leaf")).unwrap();
+        fs::hard_link(&secret, cwd.join("hard")).unwrap();
+        fs::create_dir(cwd.join("src")).unwrap();
+        fs::write(cwd.join("file"), "file\n").unwrap();
     }
 
     #[track_caller]
@@ -176,16 +203,116 @@ fn patches_stay_inside() {
     }
 }
 
-#[test]
-fn no_socket_is_opened() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo hi >&3");
-    for (unified, call) in [(false, shell_call(&script)), (true, exec_call(&script))] {
-        attempt(unified, &Outside::new(), &script, call);
-        assert!(listener.accept().is_err(), "a connection was made");
+/// Something outside to get at: a process and a port.
+struct Victim {
+    process: Child,
+    listener: TcpListener,
+}
+
+impl Victim {
+    fn new() -> Self {
+        Self {
+            process: Command::new("sleep").arg("1000").spawn().unwrap(),
+            listener: TcpListener::bind("127.0.0.1:0").unwrap(),
+        }
     }
+
+    /// A script that tells whether the attempt succeeds.
+    fn script(&self, attempt: &str) -> String {
+        let program = std::env::current_exe().unwrap();
+        let attacker = format!("{} escapes::attacker --exact", program.display());
+        let attempt = attempt
+            .replace(
+                "$PORT",
+                &self.listener.local_addr().unwrap().port().to_string(),
+            )
+            .replace("$VICTIM", &self.process.id().to_string())
+            .replace("$ATTACKER", &attacker);
+        format!("if {attempt} > /dev/null 2>&1; then echo out''side; else echo in''side; fi")
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// What the model reads of a call.
+fn answer_to(settings: &str, call: Value) -> String {
+    let mut proto = Proto::start(settings, &[sse::items(&[call])], |_| {});
+    proto.say("1", "go");
+    proto.wait_for("task_complete");
+    proto.model_request(1)
+}
+
+#[test]
+fn neither_sockets_nor_other_processes_are_reached() {
+    let victim = Victim::new();
+    for attempt in REACHES {
+        let script = victim.script(attempt);
+        for (unified, call) in [("false", shell_call(&script)), ("true", exec_call(&script))] {
+            let settings = SETTINGS.replace("UNIFIED", unified);
+            let answer = answer_to(&settings, call.clone());
+            assert!(answer.contains("inside"), "{attempt}: {answer}");
+            // Without a sandbox it is reached, so that the attempt proves something; memory only
+            // where the system lets anybody but a debugger's parent have it.
+            let free = settings.replace("workspace-write", "danger-full-access");
+            if !attempt.contains("/mem") {
+                let answer = answer_to(&free, call);
+                assert!(answer.contains("outside"), "{attempt}: {answer}");
+            }
+        }
+    }
+}
+
+/// A patch has no process to run and no socket to open; the memory of others has a path.
+#[test]
+fn a_patch_does_not_reach_the_memory_of_another_process() {
+    let victim = Victim::new();
+    let path = format!("/proc/{}/mem", victim.process.id());
+    for change in [
+        format!("*** Add File: {path}\n+x\n"),
+        format!("*** Update File: file\n*** Move to: {path}\n@@\n-file\n+x\n"),
+    ] {
+        let patch = format!("*** Begin Patch\n{change}*** End Patch");
+        let script = format!("apply_patch <<'EOF'\n{patch}\nEOF\n");
+        for (unified, call) in [
+            ("false", sse::custom_call("c", "apply_patch", &patch)),
+            ("false", shell_call(&script)),
+            ("true", exec_call(&script)),
+        ] {
+            let settings = SETTINGS.replace("UNIFIED", unified);
+            let mut proto = Proto::start(&settings, &[sse::items(&[call])], |cwd| {
+                fs::write(cwd.join("file"), "file\n").unwrap();
+            });
+            proto.say("1", "go");
+            proto.wait_for("task_complete");
+            let answer = proto.model_request(1);
+            assert!(answer.contains("patch rejected"), "{change}: {answer}");
+            assert_eq!(
+                fs::read_to_string(proto.cwd().join("file")).unwrap(),
+                "file\n"
+            );
+        }
+    }
+}
+
+/// Not a test of its own: started by [`REACHES`], it succeeds if it may trace the victim, or be traced.
+#[test]
+#[allow(unsafe_code)]
+fn attacker() {
+    let Some(victim) = std::env::var_os("VICTIM") else {
+        return;
+    };
+    let victim: libc::pid_t = victim.to_str().unwrap().parse().unwrap();
+    // SAFETY: numbers only; neither call is given memory.
+    let traced = unsafe {
+        libc::ptrace(libc::PTRACE_SEIZE, victim, 0, 0) == 0
+            || libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0
+    };
+    std::process::exit(i32::from(!traced));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! to take it back, so that the first failure puts everything back as it was. Files are replaced, never written
 //! through: another hard link to an old file keeps the old content. Only being killed between two renames can leave a
 //! patch half done, and then with every old file still there under a name of its own; a patch of one file is one rename.
+//! Checks look at paths; acts go through folders that are held open ([`OpenFolders`]).
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{ApplyError, FileProblem};
 use crate::files::{Disk, Entry, Files};
+use crate::place::{OpenFolders, Place};
 use crate::plan::{After, Plan, Step};
 use crate::resolve::{LastLink, resolve};
 
@@ -36,13 +38,14 @@ pub fn apply(plan: &Plan) -> Result<(), ApplyError> {
 
 /// How one act is taken back.
 enum Undo {
-    RemoveFolder(PathBuf),
-    RemoveFile(PathBuf),
-    PutBack { kept: PathBuf, path: PathBuf },
+    RemoveFolder(Place),
+    RemoveFile(Place),
+    PutBack { kept: Place, place: Place },
 }
 
 #[derive(Default)]
 struct Transaction {
+    folders: OpenFolders,
     undo: Vec<Undo>,
 }
 
@@ -83,8 +86,9 @@ impl Transaction {
     }
 
     fn make_folder(&mut self, path: &Path) -> io::Result<()> {
-        match fs::create_dir(path) {
-            Ok(()) => self.undo.push(Undo::RemoveFolder(path.to_owned())),
+        let place = self.folders.place(path)?;
+        match fs::create_dir(&place.at) {
+            Ok(()) => self.undo.push(Undo::RemoveFolder(place)),
             // Somebody else was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
             Err(error) => return Err(error),
@@ -93,46 +97,48 @@ impl Transaction {
     }
 
     /// Writes the new content of a step beside its destination; nothing for a removal.
-    fn stage(&mut self, step: &Step) -> io::Result<Option<PathBuf>> {
+    fn stage(&mut self, step: &Step) -> io::Result<Option<Place>> {
         let After::File { content, like } = &step.after else {
             return Ok(None);
         };
-        let path = free_name(&step.path)?;
+        let staged = free_name(&self.folders.place(&step.path)?)?;
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
-            .open(&path)?;
-        self.undo.push(Undo::RemoveFile(path.clone()));
+            .open(&staged.at)?;
+        self.undo.push(Undo::RemoveFile(staged.clone()));
         file.write_all(content)?;
         if let Ok(model) = fs::metadata(like) {
             take_after(&file, &model)?;
         }
-        Ok(Some(path))
+        Ok(Some(staged))
     }
 
     /// Puts staged content in place. The last act needs no way back: if it fails it has done nothing.
-    fn put<'p>(&mut self, step: &'p Step, staged: &Path, last: bool) -> Result<(), Failed<'p>> {
+    fn put<'p>(&mut self, step: &'p Step, staged: &Place, last: bool) -> Result<(), Failed<'p>> {
         self.swap_in(step, staged, last)
             .map_err(|error| write_failed(step, error))
     }
 
-    fn swap_in(&mut self, step: &Step, staged: &Path, last: bool) -> io::Result<()> {
+    fn swap_in(&mut self, step: &Step, staged: &Place, last: bool) -> io::Result<()> {
+        let place = self.folders.place(&step.path)?;
         if last {
-            return fs::rename(staged, &step.path);
+            return fs::rename(&staged.at, &place.at);
         }
         if step.before == Entry::Missing {
-            fs::rename(staged, &step.path)?;
-            self.undo.push(Undo::RemoveFile(step.path.clone()));
+            fs::rename(&staged.at, &place.at)?;
+            self.undo.push(Undo::RemoveFile(place));
             return Ok(());
         }
-        let kept = free_name(&step.path)?;
+        let kept = free_name(&place)?;
         // A second name for the old content leaves no moment without the file; not every file system has links.
-        fs::hard_link(&step.path, &kept).or_else(|_| fs::rename(&step.path, &kept))?;
-        self.undo.push(Undo::PutBack {
+        fs::hard_link(&place.at, &kept.at).or_else(|_| fs::rename(&place.at, &kept.at))?;
+        let undo = Undo::PutBack {
             kept,
-            path: step.path.clone(),
-        });
-        fs::rename(staged, &step.path)
+            place: place.clone(),
+        };
+        self.undo.push(undo);
+        fs::rename(&staged.at, &place.at)
     }
 
     fn remove<'p>(&mut self, step: &'p Step, last: bool) -> Result<(), Failed<'p>> {
@@ -146,15 +152,13 @@ impl Transaction {
     }
 
     fn take_out(&mut self, step: &Step, last: bool) -> io::Result<()> {
+        let place = self.folders.place(&step.path)?;
         if last {
-            return fs::remove_file(&step.path);
+            return fs::remove_file(&place.at);
         }
-        let kept = free_name(&step.path)?;
-        fs::rename(&step.path, &kept)?;
-        self.undo.push(Undo::PutBack {
-            kept,
-            path: step.path.clone(),
-        });
+        let kept = free_name(&place)?;
+        fs::rename(&place.at, &kept.at)?;
+        self.undo.push(Undo::PutBack { kept, place });
         Ok(())
     }
 
@@ -163,7 +167,7 @@ impl Transaction {
         for undo in self.undo {
             if let Undo::PutBack { kept, .. } = undo {
                 // What cannot be removed now does no harm but to take room.
-                let _ = fs::remove_file(kept);
+                let _ = fs::remove_file(kept.at);
             }
         }
     }
@@ -173,20 +177,20 @@ impl Transaction {
         let mut left = Vec::new();
         for undo in self.undo.into_iter().rev() {
             match undo {
-                Undo::RemoveFolder(path) => {
-                    if !done_or_missing(fs::remove_dir(&path)) {
-                        left.push((path, None));
+                Undo::RemoveFolder(place) => {
+                    if !done_or_missing(fs::remove_dir(&place.at)) {
+                        left.push((place.path, None));
                     }
                 }
-                Undo::RemoveFile(path) => {
-                    if !done_or_missing(fs::remove_file(&path)) {
-                        left.push((path, None));
+                Undo::RemoveFile(place) => {
+                    if !done_or_missing(fs::remove_file(&place.at)) {
+                        left.push((place.path, None));
                     }
                 }
-                Undo::PutBack { kept, path } => match fs::rename(&kept, &path) {
+                Undo::PutBack { kept, place } => match fs::rename(&kept.at, &place.at) {
                     // Renaming one of two links to the same file onto the other leaves both.
-                    Ok(()) => drop(fs::remove_file(kept)),
-                    Err(_) => left.push((path, Some(kept))),
+                    Ok(()) => drop(fs::remove_file(kept.at)),
+                    Err(_) => left.push((place.path, Some(kept.path))),
                 },
             }
         }
@@ -237,14 +241,13 @@ fn check_replaceable(step: &Step) -> io::Result<()> {
     }
 }
 
-/// A name beside `path` that is not taken.
-fn free_name(path: &Path) -> io::Result<PathBuf> {
+/// A name beside `place` that is not taken.
+fn free_name(place: &Place) -> io::Result<Place> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".apply-patch-{}-{number}", std::process::id());
-        let candidate = path.with_file_name(name);
-        match fs::symlink_metadata(&candidate) {
+        let candidate = place.beside(&format!(".apply-patch-{}-{number}", std::process::id()));
+        match fs::symlink_metadata(&candidate.at) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(candidate),
             Err(error) => return Err(error),

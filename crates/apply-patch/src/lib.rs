@@ -14,6 +14,7 @@ mod net;
 mod overlay;
 mod parse;
 mod patch;
+mod place;
 mod plan;
 mod program;
 mod replace;

@@ -222,6 +222,40 @@ mod links {
         assert_eq!(outside.tree(), tree(&[("a", "x\n")]));
     }
 
+    /// Somebody swaps a folder for a link out of the way all the time: what is applied, is applied in the folder.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_link_that_comes_and_goes_leads_nowhere() {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let folder = Folder::with(&[("outside/kept", "")]);
+        let path = |name: &str| folder.path().join(name);
+        symlink(path("outside"), path("link")).unwrap();
+        fs::create_dir(path("d")).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let (one, other) = (path("d"), path("link"));
+                    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
+                }
+            });
+            for number in 0..500 {
+                let body = format!("*** Add File: d/{number}\n+x");
+                if let Ok(plan) = folder.verify(&body)
+                    && plan
+                        .touched_paths()
+                        .all(|touched| touched.starts_with(path("d")))
+                {
+                    // It fails when it comes at the wrong moment.
+                    let _ = apply(&plan);
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(fs::read_dir(path("outside")).unwrap().count(), 1);
+    }
+
     #[test]
     fn another_hard_link_keeps_the_old_content() {
         let (inside, outside) = (Folder::with(&[]), Folder::with(&[("o", "x\n")]));

@@ -1,0 +1,107 @@
+//! Where something is written: a name in a folder that was opened once, without following a link.
+//!
+//! What is judged before a patch is applied are paths. A command in the background that puts a link in the place of a
+//! folder meanwhile must not lead the patch elsewhere: all is done through the open folder, which stays what it was.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A name in a folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// As people know it.
+    pub(crate) path: PathBuf,
+    /// Through the open folder. Good for calls that do not follow a link at the end of a path.
+    pub(crate) at: PathBuf,
+}
+
+impl Place {
+    /// Another name in the same folder.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        Self {
+            path: self.path.with_file_name(name),
+            at: self.at.with_file_name(name),
+        }
+    }
+}
+
+/// The folders that are open.
+#[derive(Debug, Default)]
+pub(crate) struct OpenFolders(HashMap<PathBuf, Option<File>>);
+
+impl OpenFolders {
+    /// The place of a real path. Its folder exists, and no link leads there.
+    pub(crate) fn place(&mut self, path: &Path) -> io::Result<Place> {
+        let mut at = path.to_owned();
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+            if !self.0.contains_key(folder) {
+                self.0.insert(folder.to_owned(), open(folder)?);
+            }
+            if let Some(open) = self.0.get(folder).and_then(Option::as_ref) {
+                at = through(open).join(name);
+            }
+        }
+        let path = path.to_owned();
+        Ok(Place { path, at })
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open(folder: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    use rustix::io::Errno;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat2(CWD, folder, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(open) => Ok(Some(File::from(open))),
+        // Linux before 5.6.
+        Err(Errno::NOSYS) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn through(folder: &File) -> PathBuf {
+    use std::os::fd::AsRawFd as _;
+    PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+}
+
+/// Elsewhere nothing confines commands, so that none needs this to write where it likes.
+#[cfg(not(target_os = "linux"))]
+fn open(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn through(_: &File) -> PathBuf {
+    PathBuf::new()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_the_folder_leads_nowhere() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let [inside, moved, outside] = ["inside", "moved", "outside"].map(|name| base.join(name));
+        fs::create_dir(&inside).unwrap();
+        fs::create_dir(&outside).unwrap();
+        let mut folders = OpenFolders::default();
+        let place = folders.place(&inside.join("file")).unwrap();
+        fs::rename(&inside, &moved).unwrap();
+        symlink(&outside, &inside).unwrap();
+        fs::write(&place.at, "x").unwrap();
+        fs::write(&place.beside("other").at, "x").unwrap();
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&moved).unwrap().count(), 2);
+        assert!(OpenFolders::default().place(&inside.join("file")).is_err());
+    }
+}
