@@ -37,6 +37,8 @@ mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;
 #[cfg(target_os = "linux")]
+mod readme;
+#[cfg(target_os = "linux")]
 mod reviews;
 #[cfg(target_os = "linux")]
 mod scenarios;
