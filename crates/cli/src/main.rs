@@ -72,7 +72,7 @@ enum Command {
     /// Show a whole session with a scripted model: no key, no network, no cost.
     Demo(demo::Arguments),
     /// Run one turn without a UI: the last message on standard output, progress on standard error.
-    Exec(exec::Arguments),
+    Exec(Box<exec::Arguments>),
     /// Serve IDE extensions over JSON-RPC, or describe what is served.
     AppServer(Box<app_server::Arguments>),
     /// Log in to the model service.
@@ -128,7 +128,7 @@ fn run(Arguments { settings, command }: Arguments) -> anyhow::Result<ExitCode> {
     let success = |()| ExitCode::SUCCESS;
     match command {
         Command::Demo(arguments) => demo::run(arguments),
-        Command::Exec(arguments) => exec::run(arguments, settings),
+        Command::Exec(arguments) => exec::run(*arguments, settings),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::Login(arguments) => login::run(arguments, settings),
         Command::Logout(arguments) => login::log_out(arguments, settings),
