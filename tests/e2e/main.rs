@@ -61,6 +61,8 @@ mod threads;
 #[cfg(target_os = "linux")]
 mod trace_record;
 mod trace_reduce;
+#[cfg(target_os = "linux")]
+mod trace_reviews;
 mod trace_view;
 #[cfg(target_os = "linux")]
 mod trust;

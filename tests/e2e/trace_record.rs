@@ -14,14 +14,19 @@ use crate::{codex, stdout_of};
 const PATCH: &str = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch";
 
 /// A server that writes bundles, and the model that it talks to.
-struct Traced {
-    server: AppServer,
-    model: ModelServer,
+pub(crate) struct Traced {
+    pub(crate) server: AppServer,
+    pub(crate) model: ModelServer,
     home: TempDir,
 }
 
 impl Traced {
-    async fn start(replies: &[Vec<Value>]) -> Self {
+    pub(crate) async fn start(replies: &[Vec<Value>]) -> Self {
+        Self::start_as("Scripted", replies).await
+    }
+
+    /// With a provider of this name, which decides what it can do.
+    pub(crate) async fn start_as(provider: &str, replies: &[Vec<Value>]) -> Self {
         let replies = replies.iter().map(HttpReply::stream);
         let model = ModelServer::start(replies).await.unwrap();
         model.always(HttpReply::stream(&sse::text("done")));
@@ -29,7 +34,7 @@ impl Traced {
         let config = format!(
             "model = \"scripted\"\nmodel_provider = \"scripted\"\napproval_policy = \"never\"\n\
              sandbox_mode = \"danger-full-access\"\n\
-             [model_providers.scripted]\nname = \"Scripted\"\nbase_url = \"{}\"\n\
+             [model_providers.scripted]\nname = \"{provider}\"\nbase_url = \"{}\"\n\
              wire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 1\n\
              [features]\napply_patch_freeform = true\n",
             model.base_url()
@@ -52,26 +57,26 @@ impl Traced {
         server
     }
 
-    async fn thread(&mut self) -> String {
+    pub(crate) async fn thread(&mut self) -> String {
         let reply = self.server.call("thread/start", json!({})).await.unwrap();
         let thread = &reply["result"]["thread"]["id"];
         thread.as_str().unwrap().to_owned()
     }
 
-    async fn begin(&mut self, thread: &str) -> Value {
+    pub(crate) async fn begin(&mut self, thread: &str) -> Value {
         let input = json!([{ "type": "text", "text": "go" }]);
         let params = json!({ "threadId": thread, "input": input });
         let reply = self.server.call("turn/start", params).await.unwrap();
         reply["result"]["turn"]["id"].clone()
     }
 
-    async fn turn(&mut self, thread: &str) {
+    pub(crate) async fn turn(&mut self, thread: &str) {
         self.begin(thread).await;
         self.server.wait_for("turn/completed").await.unwrap();
     }
 
     /// Ends the server; its bundles, by thread.
-    async fn finish(self) -> (BTreeMap<String, Bundle>, TempDir) {
+    pub(crate) async fn finish(self) -> (BTreeMap<String, Bundle>, TempDir) {
         self.server.finish().await.unwrap();
         (bundles(self.home.path()), self.home)
     }
@@ -87,10 +92,10 @@ fn bundles(home: &Path) -> BTreeMap<String, Bundle> {
         .collect()
 }
 
-struct Bundle(PathBuf);
+pub(crate) struct Bundle(PathBuf);
 
 impl Bundle {
-    fn manifest(&self) -> Value {
+    pub(crate) fn manifest(&self) -> Value {
         self.json("manifest.json")
     }
 
@@ -106,7 +111,7 @@ impl Bundle {
     }
 
     /// The payload of the first event of this type that has one under this key.
-    fn payload(&self, event: &str, key: &str) -> Value {
+    pub(crate) fn payload(&self, event: &str, key: &str) -> Value {
         let events = self.events();
         let found = events.iter().map(|line| &line["payload"]);
         let mut found = found.filter(|payload| payload["type"] == event && !payload[key].is_null());
@@ -114,7 +119,7 @@ impl Bundle {
     }
 
     /// What happened, in words.
-    fn outline(&self) -> Vec<String> {
+    pub(crate) fn outline(&self) -> Vec<String> {
         let words = |line: &Value| {
             let payload = &line["payload"];
             let keys = ["event_type", "tool_call_id", "status"];
@@ -126,7 +131,7 @@ impl Bundle {
     }
 
     /// Reduces the bundle, where nothing may be amiss.
-    fn reduce(&self) -> Value {
+    pub(crate) fn reduce(&self) -> Value {
         let bundle = self.0.to_str().unwrap();
         stdout_of(&codex(&["debug", "trace-reduce", bundle, "--strict"]));
         self.json("state.json")
@@ -160,13 +165,13 @@ const COMPLETED: [&str; 2] = [
 ];
 
 /// A message with an id of its own: its text.
-fn says(text: &str) -> Value {
+pub(crate) fn says(text: &str) -> Value {
     let mut message = sse::message(text);
     message["id"] = json!(text);
     message
 }
 
-fn response(items: &[Value]) -> Vec<Value> {
+pub(crate) fn response(items: &[Value]) -> Vec<Value> {
     let done = items.iter().map(sse::done);
     done.chain([sse::completed("resp")]).collect()
 }

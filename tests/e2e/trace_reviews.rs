@@ -1,0 +1,132 @@
+//! Bundles of what is no plain turn: reviews, summaries by the provider, answers that are cut off.
+
+use codex_test_support::{HttpReply, sse};
+use serde_json::{Value, json};
+
+use crate::trace_record::{Bundle, Traced, response, says};
+
+fn count(state: &Value, what: &str) -> usize {
+    state[what].as_object().unwrap().len()
+}
+
+fn number_of(bundle: &Bundle, line: &str) -> usize {
+    bundle.outline().iter().filter(|told| *told == line).count()
+}
+
+async fn review(traced: &mut Traced, thread: &str, delivery: &str) -> String {
+    let target = json!({ "type": "custom", "instructions": "look" });
+    let params = json!({ "threadId": thread, "delivery": delivery, "target": target });
+    let reply = traced.server.call("review/start", params).await.unwrap();
+    traced.server.wait_for("turn/completed").await.unwrap();
+    let thread = &reply["result"]["reviewThreadId"];
+    thread.as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_review_is_a_turn_of_its_thread() {
+    let look = json!({ "cmd": "echo look" });
+    let replies = [
+        response(&[says("first")]),
+        response(&[sse::function_call("c1", "exec_command", &look)]),
+        response(&[says("It is fine.")]),
+        response(&[says("after")]),
+        response(&[says("That too.")]),
+    ];
+    let mut traced = Traced::start(&replies).await;
+    let thread = traced.thread().await;
+    traced.turn(&thread).await;
+    review(&mut traced, &thread, "inline").await;
+    traced.turn(&thread).await;
+    let copy = review(&mut traced, &thread, "detached").await;
+    let (bundles, _home) = traced.finish().await;
+
+    let bundle = &bundles[&thread];
+    assert_eq!(number_of(bundle, "codex_turn_ended completed"), 3);
+    assert_eq!(number_of(bundle, "tool_call_ended c1 completed"), 1);
+    let state = bundle.reduce();
+    assert_eq!(count(&state, "codex_turns"), 3);
+    assert_eq!(count(&state, "inference_calls"), 4);
+    let state = bundles[&copy].reduce();
+    assert_eq!(count(&state, "inference_calls"), 1);
+}
+
+#[tokio::test]
+async fn a_summary_by_the_provider_has_its_request_and_both_histories() {
+    let replies = ["first", "second", "third"].map(|text| response(&[says(text)]));
+    let mut traced = Traced::start_as("OpenAI", &replies).await;
+    let summary = json!({ "output": [{ "type": "compaction", "encrypted_content": "sealed" }] });
+    let refusal = json!({ "error": { "message": "not now" } });
+    for reply in [
+        HttpReply::json(400, &refusal),
+        HttpReply::json(200, &summary),
+    ] {
+        traced.model.push_for("/responses/compact", reply);
+    }
+    let thread = traced.thread().await;
+    for _ in 0..2 {
+        traced.turn(&thread).await;
+        let params = json!({ "threadId": thread });
+        traced
+            .server
+            .call("thread/compact/start", params)
+            .await
+            .unwrap();
+        traced.server.wait_for("turn/completed").await.unwrap();
+    }
+    traced.turn(&thread).await;
+    let (bundles, _home) = traced.finish().await;
+
+    let bundle = &bundles[&thread];
+    let compactions: Vec<_> = bundle
+        .outline()
+        .into_iter()
+        .filter(|line| line.starts_with("compaction"))
+        .collect();
+    let expected = [
+        "compaction_request_started",
+        "compaction_request_failed",
+        "compaction_request_started",
+        "compaction_request_completed",
+        "compaction_installed",
+    ];
+    assert_eq!(compactions, expected);
+    let response = bundle.payload("compaction_request_completed", "response_payload");
+    assert_eq!(response["output_items"], summary["output"]);
+    let checkpoint = bundle.payload("compaction_installed", "checkpoint_payload");
+    assert!(checkpoint["input_history"].to_string().contains("second"));
+    let after = checkpoint["replacement_history"].to_string();
+    assert!(
+        after.contains("sealed") && !after.contains("second"),
+        "{after}"
+    );
+    let state = bundle.reduce();
+    assert_eq!(count(&state, "inference_calls"), 3);
+    assert_eq!(count(&state, "compactions"), 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_off_keeps_what_came() {
+    let mut traced = Traced::start(&[]).await;
+    let mut begun = response(&[says("part")]);
+    begun.pop();
+    begun.push(json!({ "type": "response.output_item.added", "item": says("more") }));
+    begun.push(json!({ "type": "response.output_text.delta", "delta": "mo" }));
+    traced.model.push(HttpReply::stream(&begun).stall());
+    let thread = traced.thread().await;
+    let turn = traced.begin(&thread).await;
+    traced
+        .server
+        .wait_for("item/agentMessage/delta")
+        .await
+        .unwrap();
+    let params = json!({ "threadId": thread, "turnId": turn });
+    traced.server.call("turn/interrupt", params).await.unwrap();
+    traced.server.wait_for("turn/completed").await.unwrap();
+    let (bundles, _home) = traced.finish().await;
+
+    let bundle = &bundles[&thread];
+    assert_eq!(number_of(bundle, "inference_cancelled"), 1);
+    let partial = bundle.payload("inference_cancelled", "partial_response_payload");
+    assert_eq!(partial["output_items"][0]["content"][0]["text"], "part");
+    bundle.reduce();
+}
