@@ -68,6 +68,7 @@ mod trace_view;
 mod trust;
 mod typescript;
 #[cfg(target_os = "linux")]
+mod undo;
 mod utilities;
 
 use std::path::Path;

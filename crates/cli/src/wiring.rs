@@ -14,7 +14,8 @@ use codex_config::{
 };
 use codex_config::{RequestParams, Requirements, Variables, resolve_home};
 use codex_core::{
-    Features, Limits, MessageHistory, Observers, Ports, ProjectDocs, SessionConfig, ThreadManager,
+    Features, Limits, MessageHistory, Observers, Ports, ProjectDocs, SessionConfig, Snapshots,
+    ThreadManager,
 };
 use codex_login::{LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, ModelCatalog, Platform, Provider};
@@ -234,6 +235,7 @@ pub(crate) fn session_config(
     session.shell = shell();
     session.stream_max_retries =
         u32::try_from(config.model.provider.stream_max_retries).unwrap_or(u32::MAX);
+    session.snapshots = snapshots(config);
     session.show_raw_reasoning = config.show_raw_reasoning;
     session.originator = ORIGINATOR.to_owned();
     let (rules, warnings) = rules(config);
@@ -265,6 +267,17 @@ fn features(config: &Config) -> Features {
         exec_permissions: on(Feature::ExecPermissionApprovals),
         default_mode_questions: on(Feature::DefaultModeRequestUserInput),
     }
+}
+
+/// What undo goes back to, if it is on.
+fn snapshots(config: &Config) -> Option<Snapshots> {
+    let settings = config.storage.ghost_snapshot;
+    let is_on = config.features.enabled(Feature::Undo);
+    is_on.then_some(Snapshots {
+        max_file_bytes: settings.max_untracked_file_bytes,
+        max_folder_files: settings.max_untracked_dir_files,
+        quiet: settings.disable_warnings,
+    })
 }
 
 /// The variables of commands. Names and values that are no text are left out.

@@ -67,6 +67,8 @@ pub struct SessionConfig {
     pub message_history: MessageHistory,
     /// What is switched on.
     pub features: Features,
+    /// Snapshots of the working tree before each turn, to go back to.
+    pub snapshots: Option<Snapshots>,
     /// Tokens of a tool's output, in place of the model's own limit.
     pub tool_output_tokens: Option<u64>,
     /// The base figure of the context window, in place of the model's own.
@@ -128,6 +130,7 @@ impl SessionConfig {
             skills: None,
             message_history: MessageHistory::default(),
             features: Features::default(),
+            snapshots: None,
             tool_output_tokens: None,
             context_window: None,
             auto_compact_limit: None,
@@ -191,6 +194,17 @@ impl Default for ProjectDocs {
             fallback_names: Vec::new(),
         }
     }
+}
+
+/// What is left out of snapshots. Without a limit, nothing is.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshots {
+    /// Untracked files with more bytes.
+    pub max_file_bytes: Option<u64>,
+    /// Untracked folders with as many files.
+    pub max_folder_files: Option<u64>,
+    /// Whether to say nothing of it.
+    pub quiet: bool,
 }
 
 /// What is switched on.

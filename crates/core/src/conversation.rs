@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use codex_protocol::{
-    EventMsg, RateLimitSnapshot, RawResponseItemEvent, ResponseItem, RolloutItem, TokenCountEvent,
-    TokenUsage, TokenUsageInfo, TruncationPolicy, TurnContext,
+    EventMsg, GhostCommit, RateLimitSnapshot, RawResponseItemEvent, ResponseItem, RolloutItem,
+    TokenCountEvent, TokenUsage, TokenUsageInfo, TruncationPolicy, TurnContext,
 };
 use codex_rollout::LineKind;
 
@@ -65,6 +65,21 @@ impl Conversation {
     pub(crate) fn estimate(&mut self, instructions: &str, window: Option<i64>) {
         let tokens = tokens_of(instructions.len()) + self.history.tokens();
         self.usage.estimate(tokens, window);
+    }
+
+    /// The latest state of the files that can be gone back to.
+    pub(crate) fn latest_snapshot(&self) -> Option<GhostCommit> {
+        self.history.latest_snapshot()
+    }
+
+    /// It was gone back to.
+    pub(crate) fn forget_snapshot(&mut self) {
+        let Some(index) = self.history.forget_snapshot() else {
+            return;
+        };
+        for (_, length) in &mut self.points {
+            *length -= usize::from(*length > index);
+        }
     }
 
     /// Remembers where a response ended.

@@ -15,8 +15,8 @@ use crate::session::Services;
 
 /// How long a question may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How much of an answer is read.
-const LIMIT: usize = 1024 * 1024;
+/// A longer answer is none.
+const LIMIT: usize = 16 * 1024 * 1024;
 
 /// The git program in one folder.
 #[derive(Clone, Debug)]
@@ -37,6 +37,21 @@ impl Git {
             environment: harmless::environment(given).collect(),
             folder: folder.to_owned(),
         }
+    }
+
+    /// Git in another folder.
+    pub(crate) fn at(&self, folder: &Path) -> Self {
+        let folder = folder.to_owned();
+        Self {
+            folder,
+            ..self.clone()
+        }
+    }
+
+    /// Git with one more variable.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -71,13 +86,24 @@ impl Git {
 
     /// The answer to a question, if it is one line.
     pub(crate) async fn line(&self, arguments: &[&str]) -> Option<String> {
-        let answer = self.ask(arguments).await?;
+        let answer = String::from_utf8(self.run(arguments).await?).ok()?;
         let line = answer.trim();
         (!line.is_empty() && !line.contains('\n')).then(|| line.to_owned())
     }
 
-    /// What git prints, if it ends well.
-    async fn ask(&self, arguments: &[&str]) -> Option<String> {
+    /// The names that git lists when told to end each with a zero byte. Those that are no text are
+    /// left out.
+    pub(crate) async fn names(&self, arguments: &[&str]) -> Option<Vec<String>> {
+        let answer = self.run(arguments).await?;
+        let names = answer
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty());
+        let texts = names.filter_map(|name| std::str::from_utf8(name).ok());
+        Some(texts.map(str::to_owned).collect())
+    }
+
+    /// What git prints, if it ends well and does not print too much.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> Option<Vec<u8>> {
         let launch = Launch {
             command: harmless::command(arguments).map(OsString::from).collect(),
             cwd: self.folder.clone(),
@@ -89,12 +115,14 @@ impl Git {
             let mut process = self.processes.start(launch).await.ok()?;
             let mut answer = Vec::new();
             while let Some(chunk) = process.output.next().await {
-                if chunk.stream == Stream::Stdout && answer.len() < LIMIT {
+                if chunk.stream == Stream::Stdout {
                     answer.extend_from_slice(&chunk.bytes);
                 }
+                if answer.len() > LIMIT {
+                    return None;
+                }
             }
-            let ended_well = process.owner.ended().await == ExitStatus::Code(0);
-            ended_well.then(|| String::from_utf8(answer).ok()).flatten()
+            (process.owner.ended().await == ExitStatus::Code(0)).then_some(answer)
         };
         tokio::select! {
             biased;

@@ -26,13 +26,14 @@ mod repository;
 mod review;
 mod session;
 mod skills;
+mod snapshot;
 mod standalone;
 mod stored;
 mod thread;
 mod tools;
 mod turn;
 
-pub use config::{Features, MessageHistory, ProjectDocs, SessionConfig};
+pub use config::{Features, MessageHistory, ProjectDocs, SessionConfig, Snapshots};
 pub use events::Events;
 pub use history::first_user_text;
 pub use holds::Holds;

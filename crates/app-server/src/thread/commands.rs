@@ -287,7 +287,9 @@ fn not_steerable(error: &SteerError, kind: TaskKind) -> Failure {
     let turn_kind = match kind {
         TaskKind::Review => NonSteerableTurnKind::Review,
         TaskKind::Compact => NonSteerableTurnKind::Compact,
-        TaskKind::Regular | TaskKind::UserShell => return Failure::invalid(error.to_string()),
+        TaskKind::Regular | TaskKind::UserShell | TaskKind::Undo => {
+            return Failure::invalid(error.to_string());
+        }
     };
     let info = CodexErrorInfo::ActiveTurnNotSteerable { turn_kind };
     let data = turn_error(&error.to_string(), Some(&info), None);

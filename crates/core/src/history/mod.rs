@@ -15,7 +15,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use codex_model_client::Encoded;
-use codex_protocol::{ContentItem, FunctionCallOutputContentItem, ResponseItem, TruncationPolicy};
+use codex_protocol::{
+    ContentItem, FunctionCallOutputContentItem, GhostCommit, ResponseItem, TruncationPolicy,
+};
 
 pub use contextual::first_user_text;
 pub(crate) use contextual::is_contextual;
@@ -96,6 +98,25 @@ impl History {
             false => entry.input.clone(),
         })
         .collect()
+    }
+
+    pub(crate) fn latest_snapshot(&self) -> Option<GhostCommit> {
+        match self.entries[self.index_of_snapshot()?].item() {
+            ResponseItem::GhostSnapshot { ghost_commit } => Some(ghost_commit.clone()),
+            _ => None,
+        }
+    }
+
+    /// Takes the latest snapshot out. Answers where it was.
+    pub(crate) fn forget_snapshot(&mut self) -> Option<usize> {
+        let index = self.index_of_snapshot()?;
+        self.entries.remove(index);
+        Some(index)
+    }
+
+    fn index_of_snapshot(&self) -> Option<usize> {
+        let is_snapshot = |entry: &Arc<Entry>| entry.kind == Kind::Ghost;
+        self.entries.iter().rposition(is_snapshot)
     }
 
     pub(crate) fn len(&self) -> usize {

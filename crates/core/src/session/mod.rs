@@ -12,6 +12,7 @@ mod recall;
 mod review;
 mod settings;
 mod task;
+mod undo;
 mod user_shell;
 
 use std::collections::VecDeque;

@@ -25,6 +25,7 @@ fn writes(op: &Op) -> bool {
             | Op::SetThreadName { .. }
             | Op::RunUserShellCommand { .. }
             | Op::Compact
+            | Op::Undo
             | Op::ThreadRollback { .. }
     )
 }
@@ -116,6 +117,7 @@ impl Session {
             Op::AddToHistory { text } => self.remember(text),
             Op::GetHistoryEntryRequest { offset, log_id } => self.recall(id, log_id, offset),
             Op::ListSkills { cwds, force_reload } => self.list_skills(id, cwds, force_reload),
+            Op::Undo => self.undo(&id).await,
             Op::Review { review_request } => self.review(id, review_request).await,
             Op::CleanBackgroundTerminals => {
                 let services = Arc::clone(&self.services);

@@ -29,6 +29,9 @@ pub enum TaskKind {
     /// A command that a person typed.
     #[error("a command")]
     UserShell,
+    /// Files going back to a snapshot.
+    #[error("an undo")]
+    Undo,
 }
 
 /// The task that runs.

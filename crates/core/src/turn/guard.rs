@@ -22,15 +22,21 @@ pub(crate) struct TurnGuard {
 
 impl TurnGuard {
     pub(crate) fn start(scope: &TurnScope) -> Self {
-        let voice = scope.voice();
-        let clock = Arc::clone(&scope.services.clock);
-        let begun = clock.elapsed();
-        voice.say(EventMsg::TurnStarted(TurnStartedEvent {
-            turn_id: voice.turn().to_owned(),
-            started_at: Some(clock.now().as_second()),
+        let guard = Self::unannounced(scope);
+        guard.voice.say(EventMsg::TurnStarted(TurnStartedEvent {
+            turn_id: guard.voice.turn().to_owned(),
+            started_at: Some(guard.clock.now().as_second()),
             model_context_window: scope.settings.model.effective_window(),
             collaboration_mode_kind: scope.settings.mode.mode,
         }));
+        guard
+    }
+
+    /// For a task whose start is told in another way.
+    pub(crate) fn unannounced(scope: &TurnScope) -> Self {
+        let voice = scope.voice();
+        let clock = Arc::clone(&scope.services.clock);
+        let begun = clock.elapsed();
         Self {
             voice,
             clock,

@@ -24,15 +24,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, EventMsg, TurnAbortReason, UserInput, WarningEvent,
+    CodexErrorInfo, ErrorEvent, EventMsg, ResponseItem, TurnAbortReason, UserInput, WarningEvent,
 };
 use codex_rollout::LineKind;
 use futures::FutureExt;
 
 use crate::context;
 use crate::conversation::{Conversation, Recorder};
+use crate::git::Git;
 use crate::ports::ModelError;
 use crate::session::Services;
+use crate::snapshot;
 
 pub(crate) use calls::{Call, Payload};
 pub(crate) use diff::DiffOfTurn;
@@ -212,6 +214,7 @@ impl Turn<'_> {
         self.record_input(inbox::Input::Said(input)).await;
         crate::repository::materialise(&self.scope.services);
         compacted?;
+        self.take_snapshot().await?;
         loop {
             for input in self.scope.inbox.take() {
                 self.record_input(input).await;
@@ -225,6 +228,40 @@ impl Turn<'_> {
                 return Ok(sampled.completed);
             }
         }
+    }
+
+    /// Notes how the files are before the model changes any. Where that cannot be, it is not done.
+    async fn take_snapshot(&mut self) -> Result<(), Halt> {
+        let services = &self.scope.services;
+        let Some(limits) = services.config.snapshots else {
+            return Ok(());
+        };
+        let git = Git::new(services, &self.scope.settings.cwd);
+        if !git.is_repository() {
+            return Ok(());
+        }
+        let name = services.ids.item();
+        let taken = tokio::select! {
+            biased;
+            () = self.scope.stop.stopped() => return Err(Halt::Stopped),
+            taken = snapshot::capture(&git, limits, &name) => taken,
+        };
+        let Some(snapshot::Snapshot { commit, left_out }) = taken else {
+            tracing::warn!("no snapshot of the working tree was taken");
+            return Ok(());
+        };
+        if !left_out.is_empty() && !limits.quiet {
+            let first = left_out.iter().take(3).cloned().collect::<Vec<_>>();
+            let message = format!(
+                "{} untracked files or folders are too large to be undone: {}",
+                left_out.len(),
+                first.join(", ")
+            );
+            self.voice.say(EventMsg::Warning(WarningEvent { message }));
+        }
+        let ghost_commit = commit;
+        self.record(ResponseItem::GhostSnapshot { ghost_commit });
+        Ok(())
     }
 
     /// Tells the model what it has to know before the next message.
@@ -263,7 +300,7 @@ impl Turn<'_> {
         }
     }
 
-    pub(crate) fn record(&mut self, item: codex_protocol::ResponseItem) {
+    pub(crate) fn record(&mut self, item: ResponseItem) {
         self.conversation.record(item, &recorder(self.scope));
     }
 }

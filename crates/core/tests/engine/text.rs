@@ -150,9 +150,9 @@ async fn changed_settings_are_told_and_nothing_else() {
 #[tokio::test]
 async fn what_is_not_there_is_an_error_and_the_thread_goes_on() {
     let mut driver = Driver::new().await;
-    driver.submit(Op::Undo).await;
+    driver.submit(Op::DropMemories).await;
     let event = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
-    assert!(format!("{event:?}").contains("`undo` is not supported"));
+    assert!(format!("{event:?}").contains("`drop_memories` is not supported"));
     driver.model.push(Reply::Events(says("ok", &[])));
     driver.say("still there?").await;
     driver.turn_over().await;

@@ -1,0 +1,60 @@
+//! Undo: files go back to how they were before the latest turn that took a snapshot.
+
+use codex_protocol::{EventMsg, GhostCommit, UndoCompletedEvent, UndoStartedEvent};
+
+use super::Session;
+use super::task::TaskKind;
+use crate::conversation::Conversation;
+use crate::git::Git;
+use crate::snapshot;
+use crate::turn::{Completed, Halt, TurnGuard, TurnScope, finish};
+
+impl Session {
+    /// Undoes as a task of its own. One that runs is replaced.
+    pub(super) async fn undo(&mut self, id: &str) {
+        let settings = self.turn_settings(id, None);
+        self.start(TaskKind::Undo, settings, run).await;
+    }
+}
+
+async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
+    let guard = TurnGuard::unannounced(&scope);
+    let voice = scope.voice();
+    voice.say(EventMsg::UndoStarted(UndoStartedEvent {
+        message: Some("Undo in progress...".to_owned()),
+    }));
+    let done = tokio::select! {
+        biased;
+        () = scope.stop.stopped() => None,
+        done = go_back(&scope, conversation.latest_snapshot()) => Some(done),
+    };
+    let ended = done.is_some();
+    let (success, message) = match done {
+        Some(Ok(message)) => (true, message),
+        Some(Err(message)) => (false, message),
+        None => (
+            false,
+            "Undo was stopped; files may be changed in part.".to_owned(),
+        ),
+    };
+    if success {
+        conversation.forget_snapshot();
+    }
+    voice.say(EventMsg::UndoCompleted(UndoCompletedEvent {
+        success,
+        message: Some(message),
+    }));
+    let ended = ended.then(Completed::default).ok_or(Halt::Stopped);
+    finish(&scope, &mut conversation, guard, ended).await;
+    conversation
+}
+
+async fn go_back(scope: &TurnScope, to: Option<GhostCommit>) -> Result<String, String> {
+    let to = to.ok_or("No ghost snapshot available to undo.")?;
+    let git = Git::new(&scope.services, &scope.settings.cwd);
+    let restored = snapshot::restore(&git, &to).await;
+    let short: String = to.id.chars().take(7).collect();
+    restored
+        .map(|()| format!("Undo restored snapshot {short}."))
+        .map_err(|reason| format!("Failed to restore snapshot {}: {reason}", to.id))
+}

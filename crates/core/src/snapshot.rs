@@ -1,0 +1,248 @@
+//! Snapshots of a working tree, to go back to: commits that no branch knows of.
+//!
+//! Taking one changes neither the repository's index nor any file. Going back changes files only, and
+//! of those that git does not track only what was not there before is removed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use codex_protocol::GhostCommit;
+
+use crate::config::Snapshots;
+use crate::git::Git;
+
+/// What is made anew by tools and not worth keeping.
+const MADE_ANEW: [&str; 12] = [
+    "node_modules",
+    ".venv",
+    "venv",
+    "env",
+    ".env",
+    "dist",
+    "build",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".cache",
+    ".tox",
+    "__pycache__",
+];
+
+const AUTHOR: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "Codex Snapshot"),
+    ("GIT_AUTHOR_EMAIL", "snapshot@codex.local"),
+    ("GIT_COMMITTER_NAME", "Codex Snapshot"),
+    ("GIT_COMMITTER_EMAIL", "snapshot@codex.local"),
+];
+
+/// Untracked files that are there, with the arguments of git that list them.
+const UNTRACKED: [&str; 4] = ["ls-files", "--others", "--exclude-standard", "-z"];
+
+/// A snapshot that was taken.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) commit: GhostCommit,
+    /// Files and folders that are too large to be in it.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Takes a snapshot of the tree around git's folder. None where there is no repository, or git
+/// cannot. `name` is one that no other snapshot has.
+pub(crate) async fn capture(git: &Git, limits: Snapshots, name: &str) -> Option<Snapshot> {
+    let git = git.at(&top_of(git).await?);
+    let scratch = Scratch::new(&git, name).await?;
+    let mut staged = git.clone().with("GIT_INDEX_FILE", &scratch.index);
+    for (name, value) in AUTHOR {
+        staged = staged.with(name, value);
+    }
+    let parent = git.commit("HEAD").await;
+    if let Some(parent) = &parent {
+        staged.run(&["read-tree", parent]).await?;
+    }
+    let untracked = staged.names(&UNTRACKED).await?;
+    let sorted = sort_out(git.folder(), &untracked, limits);
+    staged.run(&["add", "--update", "--", "."]).await?;
+    if !sorted.taken.is_empty() {
+        tokio::fs::write(&scratch.paths, sorted.taken.join("\0"))
+            .await
+            .ok()?;
+        let paths = format!("--pathspec-from-file={}", scratch.paths.display());
+        let literally = ["--literal-pathspecs", "add", "--pathspec-file-nul", &paths];
+        staged.run(&literally).await?;
+    }
+    let tree = staged.line(&["write-tree"]).await?;
+    let mut commit = vec!["commit-tree", &tree, "-m", "codex snapshot"];
+    commit.extend(parent.iter().flat_map(|parent| ["-p", parent]));
+    Some(Snapshot {
+        commit: GhostCommit {
+            id: staged.line(&commit).await?,
+            parent,
+            preexisting_untracked_files: untracked,
+            preexisting_untracked_dirs: sorted.folders.clone(),
+        },
+        left_out: [sorted.files, sorted.folders].concat(),
+    })
+}
+
+/// Puts the files in and below git's folder back as they were.
+pub(crate) async fn restore(git: &Git, snapshot: &GhostCommit) -> Result<(), &'static str> {
+    let top = top_of(git).await.ok_or("this is no repository any more")?;
+    let id = git.commit(&snapshot.id).await;
+    let id = id.ok_or("the snapshot is not in this repository")?;
+    let new = new_files(git, &id).await.ok_or("git cannot compare")?;
+    let kept = git.run(&["ls-tree", "--name-only", &id, "--", "."]).await;
+    if kept.is_some_and(|names| !names.is_empty()) {
+        let source = format!("--source={id}");
+        let back = ["restore", "--worktree", "--overlay", &source, "--", "."];
+        git.run(&back).await.ok_or("git cannot restore")?;
+    }
+    let was_there = |name: &String| {
+        snapshot.preexisting_untracked_files.contains(name)
+            || snapshot
+                .preexisting_untracked_dirs
+                .iter()
+                .any(|folder| Path::new(name).starts_with(folder))
+    };
+    for name in new.iter().filter(|name| !was_there(name)) {
+        remove(&top, name).await;
+    }
+    Ok(())
+}
+
+/// What the snapshot does not have, tracked or not.
+async fn new_files(git: &Git, id: &str) -> Option<Vec<String>> {
+    let [command, others, standard, zero] = UNTRACKED;
+    let untracked = [command, others, standard, zero, "--full-name"];
+    let mut new = git.names(&untracked).await?;
+    let added = [
+        "diff",
+        "--name-only",
+        "--no-renames",
+        "--diff-filter=A",
+        "-z",
+    ];
+    let added = [&added[..], &[id, "--", "."]].concat();
+    new.extend(git.names(&added).await?);
+    Some(new)
+}
+
+/// Removes a file, and the folders that are empty without it.
+async fn remove(top: &Path, name: &str) {
+    let path = top.join(name);
+    if tokio::fs::remove_file(&path).await.is_err() {
+        return;
+    }
+    let folders = path.ancestors().skip(1);
+    for folder in folders.take_while(|folder| *folder != top) {
+        if tokio::fs::remove_dir(folder).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn top_of(git: &Git) -> Option<PathBuf> {
+    let top = git.line(&["rev-parse", "--show-toplevel"]).await?;
+    Some(PathBuf::from(top))
+}
+
+/// Files of ours in the repository's own folder while a snapshot is taken.
+struct Scratch {
+    index: PathBuf,
+    paths: PathBuf,
+}
+
+impl Scratch {
+    async fn new(git: &Git, name: &str) -> Option<Self> {
+        let folder = git.line(&["rev-parse", "--absolute-git-dir"]).await?;
+        let file = |kind: &str| Path::new(&folder).join(format!("codex-{kind}-{name}"));
+        Some(Self {
+            index: file("index"),
+            paths: file("paths"),
+        })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Git leaves a lock where it was stopped in the middle.
+        let lock = self.index.with_added_extension("lock");
+        for path in [&self.index, &self.paths, &lock] {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Untracked files by what becomes of them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sorted {
+    taken: Vec<String>,
+    /// Too large.
+    files: Vec<String>,
+    /// With too many files.
+    folders: Vec<String>,
+}
+
+fn sort_out(top: &Path, untracked: &[String], limits: Snapshots) -> Sorted {
+    let worth = |name: &&String| {
+        let mut parts = Path::new(name).components();
+        !parts.any(|part| MADE_ANEW.iter().any(|made| part.as_os_str() == *made))
+    };
+    let mut counts: BTreeMap<&Path, u64> = BTreeMap::new();
+    let folder_of = |name| {
+        Path::new(name)
+            .parent()
+            .filter(|path| *path != Path::new(""))
+    };
+    for folder in untracked.iter().filter(worth).filter_map(folder_of) {
+        *counts.entry(folder).or_default() += 1;
+    }
+    let most = limits.max_folder_files.unwrap_or(u64::MAX);
+    let is_full = |folder: &&Path| counts.get(folder).is_some_and(|count| *count >= most);
+    let is_large = |name: &String| {
+        let size = top
+            .join(name)
+            .symlink_metadata()
+            .map_or(0, |file| file.len());
+        limits.max_file_bytes.is_some_and(|limit| size > limit)
+    };
+    let mut sorted = Sorted::default();
+    for name in untracked.iter().filter(worth) {
+        if folder_of(name).is_some_and(|folder| folder.ancestors().any(|above| is_full(&above))) {
+            continue;
+        }
+        let list = if is_large(name) {
+            &mut sorted.files
+        } else {
+            &mut sorted.taken
+        };
+        list.push(name.clone());
+    }
+    let full = counts.keys().filter(|folder| is_full(folder));
+    sorted.folders = full.map(|folder| folder.display().to_string()).collect();
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_large_or_made_anew_is_left_out() {
+        let top = tempfile::tempdir().expect("a folder");
+        std::fs::write(top.path().join("large"), "123456").expect("written");
+        let names = [
+            "a", "large", "many/1", "many/2", "many/2/x", "few/1", "build/x", "a/dist/y",
+        ];
+        let names = names.map(str::to_owned);
+        let limits = |max_file_bytes, max_folder_files| Snapshots {
+            max_file_bytes,
+            max_folder_files,
+            quiet: false,
+        };
+        let sorted = sort_out(top.path(), &names, limits(Some(5), Some(2)));
+        assert_eq!(sorted.taken, ["a", "few/1"]);
+        assert_eq!(sorted.files, ["large"]);
+        assert_eq!(sorted.folders, ["many"]);
+        let all = sort_out(top.path(), &names, limits(None, None));
+        assert_eq!(all.taken, names[..6]);
+    }
+}

@@ -1,0 +1,105 @@
+//! Undo: files go back to how they were before a turn, in a real repository.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use codex_test_support::sse;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::proto::Proto;
+
+const SETTINGS: &str = r#"
+model = "gpt-5.2-codex"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+[features]
+undo = true
+unified_exec = false
+[ghost_snapshot]
+ignore_large_untracked_files = 10
+"#;
+
+/// What the model does to the files.
+const SCRIPT: &str = "echo new > tracked; echo new > untracked; echo new > large; rm removed; \
+                      mkdir -p d/e; echo x > d/e/fresh; echo y > added; git add added";
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let done = Command::new("git")
+        .args(["-c", "user.name=n", "-c", "user.email=e@example.com"])
+        .args(arguments)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+fn repository(folder: &Path) {
+    git(folder, &["init", "--quiet"]);
+    for (name, content) in [("tracked", "old\n"), ("removed", "old\n")] {
+        fs::write(folder.join(name), content).unwrap();
+    }
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "--quiet", "-m", "first"]);
+    fs::write(folder.join("untracked"), "mine\n").unwrap();
+    fs::write(folder.join("large"), "more than ten bytes\n").unwrap();
+}
+
+fn undo(proto: &mut Proto) -> Value {
+    proto.submit("u", &json!({ "type": "undo" }));
+    proto.wait_for("undo_started");
+    let done = proto.wait_for("undo_completed");
+    proto.wait_for("task_complete");
+    done["msg"].clone()
+}
+
+#[test]
+fn an_undo_puts_the_files_back_once() {
+    let call = sse::function_call("c", "shell_command", &json!({ "command": SCRIPT }));
+    let mut proto = Proto::start(SETTINGS, &[sse::items(&[call])], repository);
+    proto.say("1", "go");
+    let warning = proto.wait_for("warning");
+    let said = "1 untracked files or folders are too large to be undone: large";
+    assert_eq!(warning["msg"]["message"], said);
+    proto.wait_for("task_complete");
+    assert!(!proto.model_request(1).contains("ghost"));
+    let cwd = proto.cwd();
+    let text = |name: &str| fs::read_to_string(cwd.join(name)).unwrap();
+    assert_eq!(
+        (text("tracked"), text("untracked")),
+        ("new\n".into(), "new\n".into())
+    );
+
+    let done = undo(&mut proto);
+    assert_eq!(done["success"], true, "{done}");
+    let message = done["message"].as_str().unwrap();
+    assert!(message.starts_with("Undo restored snapshot "), "{message}");
+    let expected = [
+        ("tracked", "old\n"),
+        ("removed", "old\n"),
+        ("untracked", "mine\n"),
+        ("large", "new\n"),
+    ];
+    for (name, content) in expected {
+        assert_eq!(text(name), content, "{name}");
+    }
+    assert!(!cwd.join("d").exists() && !cwd.join("added").exists());
+    let own = fs::read_dir(cwd.join(".git")).unwrap();
+    let names = own.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(names.into_iter().all(|name| !name.starts_with("codex-")));
+
+    let again = undo(&mut proto);
+    assert_eq!(again["success"], false);
+    assert_eq!(again["message"], "No ghost snapshot available to undo.");
+}
+
+#[test]
+fn without_a_repository_there_is_nothing_to_undo() {
+    let mut proto = Proto::start(SETTINGS, &[], |_| {});
+    proto.say("1", "go");
+    proto.wait_for("task_complete");
+    assert_eq!(undo(&mut proto)["success"], false);
+}
