@@ -61,8 +61,14 @@ impl Listening {
     }
 
     pub(crate) fn terminate(&self) {
+        self.send_signal("TERM");
+    }
+
+    pub(crate) fn send_signal(&self, signal: &str) {
         let id = self.child.id().unwrap().to_string();
-        let sent = std::process::Command::new("kill").arg(id).status();
+        let sent = std::process::Command::new("kill")
+            .args(["-s", signal, &id])
+            .status();
         assert!(sent.unwrap().success());
     }
 }
@@ -76,7 +82,7 @@ pub(crate) async fn initialized<S: tokio::io::AsyncRead + tokio::io::AsyncWrite 
     socket
 }
 
-async fn start_turn(socket: &mut WebSocket<TcpStream>, text: &str) -> (Value, Value) {
+pub(crate) async fn start_turn(socket: &mut WebSocket<TcpStream>, text: &str) -> (Value, Value) {
     let reply = socket.call("thread/start", json!({})).await.unwrap();
     let thread = reply["result"]["thread"]["id"].clone();
     let input = json!([{ "type": "text", "text": text }]);

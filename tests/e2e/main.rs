@@ -33,6 +33,8 @@ mod listeners;
 #[cfg(target_os = "linux")]
 mod manners;
 #[cfg(target_os = "linux")]
+mod many_clients;
+#[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;

@@ -1,4 +1,4 @@
-//! The end of a server on standard input and output: in good order, soon, and with nothing left.
+//! The end of a server while a command runs: soon, and with nothing left, whatever ends it.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 
+use crate::listeners::{Listening, start_turn};
 use crate::scripted_home::scripted_home;
 
 /// The server promises two seconds; a busy machine gets more.
@@ -33,7 +35,8 @@ async fn busy_server(home: &Path) -> AppServer {
     server
 }
 
-async fn check(stop: impl FnOnce(&AppServer)) {
+/// A home whose model wants the command run, and the pipe that is held as long as it runs.
+async fn home_with_command() -> (ModelServer, TempDir, pipe::Receiver) {
     let call = json!({ "command": COMMAND });
     let call = sse::function_call("call-1", "shell_command", &call);
     let model = ModelServer::start([HttpReply::stream(&sse::items(&[call]))]);
@@ -47,16 +50,24 @@ async fn check(stop: impl FnOnce(&AppServer)) {
             .unwrap()
             .success()
     );
-    let mut held = pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
+    let held = pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
+    (model, home, held)
+}
 
+/// Nobody holds the pipe any more.
+async fn check_nothing_is_left(mut held: pipe::Receiver) {
+    let ended = tokio::time::timeout(SOON, held.read_to_end(&mut Vec::new())).await;
+    ended.unwrap().unwrap();
+}
+
+async fn check(stop: impl FnOnce(&AppServer)) {
+    let (_model, home, held) = home_with_command().await;
     let server = busy_server(home.path()).await;
     let started = Instant::now();
     stop(&server);
     // Every turn and item that began has ended, or this complains.
     server.finish().await.unwrap();
-    // Nobody holds the pipe any more.
-    let ended = tokio::time::timeout(SOON, held.read_to_end(&mut Vec::new())).await;
-    ended.unwrap().unwrap();
+    check_nothing_is_left(held).await;
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
 }
 
@@ -72,4 +83,23 @@ async fn a_signal_ends_what_runs() {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_a_listener_at_once() {
+    let (_model, home, held) = home_with_command().await;
+    let mut server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+    let mut client = server.connect().await;
+    start_turn(&mut client, "go").await;
+    let told = client.wait_for("item/commandExecution/outputDelta").await;
+    assert_eq!(told.unwrap()["params"]["delta"], "begun\n");
+    server.terminate();
+    // The turn goes on, and so does the server.
+    client.call("thread/loaded/list", json!({})).await.unwrap();
+    // Another signal than the first, so that the two cannot become one.
+    server.send_signal("INT");
+    let ended = tokio::time::timeout(SOON, server.child.wait()).await;
+    let code = ended.unwrap().unwrap().code();
+    assert!([Some(130), Some(143)].contains(&code), "{code:?}");
+    check_nothing_is_left(held).await;
 }

@@ -161,7 +161,8 @@ async fn own_a_thread(
     owner.observer.finish();
 }
 
-/// Resumes every thread, and reads a message for each turn that ends: far too slowly.
+/// Resumes every thread, and reads a message for each turn that ends: far too slowly. Sooner or later
+/// it is cut off.
 async fn read_slowly(
     mut socket: WebSocket<TcpStream>,
     mut threads: mpsc::UnboundedReceiver<Value>,
@@ -172,12 +173,15 @@ async fn read_slowly(
             Some(thread) = threads.recv() => {
                 let params = json!({ "threadId": thread });
                 let request = json!({ "id": 1, "method": "thread/resume", "params": params });
-                socket.send(&request).await.unwrap();
+                if socket.send(&request).await.is_err() {
+                    return;
+                }
             }
-            changed = turns.changed() => match changed {
-                Ok(()) => drop(socket.receive().await.unwrap()),
-                Err(_) => return,
-            },
+            changed = turns.changed() => {
+                if changed.is_err() || !matches!(socket.receive().await, Ok(Some(_))) {
+                    return;
+                }
+            }
         }
     }
 }

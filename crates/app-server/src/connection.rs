@@ -10,7 +10,7 @@ use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::outbox::Outbox;
+use crate::outbox::{Limits, Outbox};
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
@@ -39,10 +39,10 @@ pub(crate) struct Client {
 }
 
 impl Connection {
-    pub(crate) fn new(id: ConnectionId) -> Arc<Self> {
+    pub(crate) fn new(id: ConnectionId, limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             id,
-            outbox: Outbox::default(),
+            outbox: Outbox::new(limits),
             client: OnceLock::new(),
             runs: Arc::default(),
             searches: Searches::default(),
@@ -109,7 +109,7 @@ impl Connection {
 
     pub(crate) fn notify(&self, notification: &ServerNotification) {
         if self.wants(notification.method()) {
-            self.outbox.push(encode(notification));
+            self.outbox.tell(encode(notification));
         }
     }
 
@@ -146,6 +146,8 @@ pub(crate) fn encode(message: &impl Serialize) -> Bytes {
         return Bytes::new();
     }
     line.push(b'\n');
+    // It may wait for long, with many others.
+    line.shrink_to_fit();
     line.into()
 }
 

@@ -1,19 +1,47 @@
 //! What waits to be written to one connection.
 //!
 //! Putting something in never waits, so that a slow client slows nobody but itself. The bytes that
-//! wait are bounded: a client that lets them pass the limit is cut off, and nothing more is kept for
-//! it. Who has much to say that can wait, asks for [`Outbox::room`] first.
+//! wait are bounded: a client that lets them pass its [`Limits`] is cut off, and nothing more is kept
+//! for it. Who has much to say that can wait, asks for [`Outbox::room`] first.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-/// How many bytes may wait for a client that does not read, besides those being written. One message
-/// may be longer, if nothing else waits.
-const BYTE_LIMIT: usize = 128 * 1024 * 1024;
+/// How many bytes may wait for a client that does not read, besides those being written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Of everything. One message may be longer, if nothing else waits.
+    all: usize,
+    /// Of what it did not ask for, once a write has taken longer than `patience`: what many threads
+    /// have to tell may come all at once, and is no sign that it does not read.
+    told: usize,
+    patience: Duration,
+}
+
+impl Limits {
+    /// For the one client of a server, which ends with it.
+    pub(crate) const ONLY_CLIENT: Self = Self::only(128 * 1024 * 1024);
+
+    /// For a client that can connect again, beside others who need the memory.
+    pub(crate) const ONE_OF_MANY: Self = Self {
+        told: 2 * 1024 * 1024,
+        patience: Duration::from_secs(1),
+        ..Self::ONLY_CLIENT
+    };
+
+    const fn only(all: usize) -> Self {
+        Self {
+            all,
+            told: all,
+            patience: Duration::ZERO,
+        }
+    }
+}
 
 /// How many bytes may wait when there is room for more.
 const ROOM: usize = 512 * 1024;
@@ -26,7 +54,7 @@ const WRITE_SIZE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct Outbox {
     state: Mutex<State>,
-    limit: usize,
+    limits: Limits,
     changed: Notify,
     taken: Notify,
     ended: Notify,
@@ -36,6 +64,10 @@ pub(crate) struct Outbox {
 struct State {
     messages: Vec<Bytes>,
     bytes: usize,
+    /// How many of them nobody asked for.
+    told: usize,
+    /// Since when messages are being written.
+    writing_since: Option<Instant>,
     closed: bool,
     is_cut_off: bool,
 }
@@ -64,38 +96,49 @@ impl Batch {
     }
 }
 
-impl Default for Outbox {
-    fn default() -> Self {
-        Self::with_limit(BYTE_LIMIT)
-    }
-}
-
 impl Outbox {
-    fn with_limit(limit: usize) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Self {
             state: Mutex::default(),
-            limit,
+            limits,
             changed: Notify::new(),
             taken: Notify::new(),
             ended: Notify::new(),
         }
     }
 
-    /// Adds a message, its line end included. Dropped if the connection is closed.
+    /// Adds what the client asked for, its line end included. Dropped if the connection is closed.
     pub(crate) fn push(&self, message: Bytes) {
+        self.add(message, 0);
+    }
+
+    /// Adds what the client did not ask for, likewise.
+    pub(crate) fn tell(&self, message: Bytes) {
+        let told = message.len();
+        self.add(message, told);
+    }
+
+    fn add(&self, message: Bytes, told: usize) {
         let mut state = self.lock();
         if state.closed {
             return;
         }
-        if state.bytes + message.len() > self.limit && state.bytes > 0 {
+        let is_full = state.bytes + message.len() > self.limits.all && state.bytes > 0;
+        if is_full || told > 0 && self.is_stuck(&state) {
             drop(state);
             tracing::warn!("a client does not read what it is sent; it is cut off");
             return self.cut_off();
         }
         state.bytes += message.len();
+        state.told += told;
         state.messages.push(message);
         drop(state);
         self.changed.notify_one();
+    }
+
+    fn is_stuck(&self, state: &State) -> bool {
+        let is_long = |since: Instant| since.elapsed() >= self.limits.patience;
+        state.told > self.limits.told && state.writing_since.is_some_and(is_long)
     }
 
     /// Waits until little waits to be written. False if nothing will be written any more.
@@ -166,8 +209,10 @@ impl Outbox {
             // There is one writer, and a permit is kept for it: nothing is missed in between.
             {
                 let mut state = self.lock();
+                state.writing_since = None;
                 if !state.messages.is_empty() {
-                    state.bytes = 0;
+                    (state.bytes, state.told) = (0, 0);
+                    state.writing_since = Some(Instant::now());
                     self.taken.notify_waiters();
                     return Some(Batch(std::mem::take(&mut state.messages)));
                 }
@@ -205,7 +250,7 @@ mod tests {
 
     #[tokio::test]
     async fn messages_of_every_size_are_written_in_their_order() {
-        let outbox = Outbox::default();
+        let outbox = Outbox::new(Limits::ONLY_CLIENT);
         let sizes = [3, WRITE_SIZE + 1, 5, WRITE_SIZE - 1, 7, 0, 2 * WRITE_SIZE];
         let mut expected = Vec::new();
         for (number, size) in (b'a'..).zip(sizes) {
@@ -220,7 +265,7 @@ mod tests {
 
     #[tokio::test]
     async fn there_is_room_again_when_the_writer_has_taken_what_waited() {
-        let outbox = Outbox::default();
+        let outbox = Outbox::new(Limits::ONLY_CLIENT);
         assert!(outbox.room().await);
         outbox.push(vec![b' '; ROOM + 1].into());
         let mut output = tokio::io::sink();
@@ -240,7 +285,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_read_is_cut_off_at_the_limit() {
-        let outbox = Outbox::with_limit(10);
+        let outbox = Outbox::new(Limits::only(10));
         // One message may pass the limit, but no second one.
         outbox.push(vec![b' '; 100].into());
         assert_eq!(outbox.lock().bytes, 100);
@@ -251,8 +296,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_comes_all_at_once_may_pass_the_limit_of_a_client_that_reads() {
+        let limits = Limits {
+            told: 10,
+            ..Limits::only(1000)
+        };
+        let outbox = Outbox::new(limits);
+        let tell = || outbox.tell(vec![b' '; 30].into());
+        (tell(), tell(), tell());
+        assert_eq!(outbox.next().await.unwrap().0.len(), 3);
+        // While those are written, what it asked for is no reason, nor is the first that passes the limit.
+        outbox.push(vec![b' '; 30].into());
+        (tell(), outbox.push(vec![b' '; 30].into()));
+        assert!(!outbox.lock().closed);
+        tell();
+        outbox.until_cut_off().await;
+    }
+
+    #[tokio::test]
     async fn a_client_that_reads_may_get_any_amount() {
-        let outbox = Outbox::with_limit(10);
+        let outbox = Outbox::new(Limits::only(10));
         for _ in 0..100 {
             outbox.push(vec![b' '; 30].into());
             assert_eq!(outbox.next().await.unwrap().0.len(), 1);

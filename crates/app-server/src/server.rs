@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::host::Host;
+use crate::outbox::Limits;
 use crate::questions::{ClientTokens, OpenQuestions};
 use crate::thread::ThreadHandle;
 
@@ -72,9 +73,9 @@ impl Server {
         Ok(made)
     }
 
-    pub(crate) fn connect(&self) -> Arc<Connection> {
+    pub(crate) fn connect(&self, limits: Limits) -> Arc<Connection> {
         let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
-        let connection = Connection::new(id);
+        let connection = Connection::new(id, limits);
         lock(&self.clients).insert(id, Arc::clone(&connection));
         connection
     }

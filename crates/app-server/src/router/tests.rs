@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::*;
 use crate::configuration::Configuration;
 use crate::host::{ClientName, Host, Identity, Prepared, ThreadSettings};
+use crate::outbox::Limits;
 use crate::transport::Lines;
 
 const LINES: u32 = 100_000;
@@ -205,7 +206,7 @@ fn id_of(line: &[u8]) -> Option<String> {
 #[tokio::test]
 async fn whatever_comes_is_replied_to_once() {
     let server = Server::new(Arc::new(NoEngine::new()));
-    let connection = server.connect();
+    let connection = server.connect(Limits::ONLY_CLIENT);
     let mut router = Router::new(server, Arc::clone(&connection));
     let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
     let mut expected: HashMap<String, i64> = HashMap::new();

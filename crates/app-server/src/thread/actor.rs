@@ -184,7 +184,7 @@ impl Actor {
         for subscriber in self.subscribers.values() {
             if subscriber.wants(method) {
                 let line = line.get_or_insert_with(|| encode(notification));
-                subscriber.outbox().push(line.clone());
+                subscriber.outbox().tell(line.clone());
             }
         }
     }

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 
 use super::lines::Lines;
 use super::{LAST_WORDS, MESSAGE_LIMIT, end_threads};
+use crate::outbox::Limits;
 use crate::router::Router;
 use crate::server::Server;
 
@@ -40,7 +41,7 @@ pub fn serve_in_memory(server: Arc<Server>) -> InMemory {
 
 async fn serve(server: Arc<Server>, stream: DuplexStream) -> io::Result<()> {
     let (input, mut output) = tokio::io::split(stream);
-    let connection = server.connect();
+    let connection = server.connect(Limits::ONLY_CLIENT);
     let writer = tokio::spawn({
         let connection = Arc::clone(&connection);
         async move { connection.outbox().write_to(&mut output).await }

@@ -21,6 +21,7 @@ use super::signals::Signals;
 use super::unix_socket::SocketFile;
 use super::websocket::{self, Control, Reader};
 use super::{LAST_WORDS, end_threads, http};
+use crate::outbox::Limits;
 use crate::router::Router;
 use crate::server::Server;
 
@@ -167,7 +168,7 @@ async fn serve_client(
         Ok(Err(error)) => return tracing::debug!(%error, "a client did not connect"),
         Err(_) => return tracing::debug!("a client did not connect in time"),
     }
-    let connection = server.connect();
+    let connection = server.connect(Limits::ONE_OF_MANY);
     let control = Control::default();
     let reading = async {
         let mut reader = Reader::new(input, limit);

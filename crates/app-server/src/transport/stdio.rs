@@ -14,6 +14,7 @@ use super::lines::Lines;
 use super::signals::Signals;
 use super::{LAST_WORDS, end_threads};
 use crate::connection::Connection;
+use crate::outbox::Limits;
 use crate::router::Router;
 use crate::server::Server;
 
@@ -27,7 +28,7 @@ pub fn serve_stdio(server: &Arc<Server>, runtime: &Runtime, limit: usize) -> io:
         let _context = runtime.enter();
         Signals::new()?
     };
-    let connection = server.connect();
+    let connection = server.connect(Limits::ONLY_CLIENT);
     let router = Router::new(Arc::clone(server), Arc::clone(&connection));
     let (read, input_ended) = oneshot::channel();
     let handle = runtime.handle().clone();

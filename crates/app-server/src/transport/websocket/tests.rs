@@ -1,5 +1,6 @@
 use super::super::frame::masked;
 use super::*;
+use crate::outbox::Limits;
 
 const LIMIT: usize = 1000;
 
@@ -109,7 +110,7 @@ async fn bytes_of_any_kind_do_no_harm() {
 
 #[tokio::test]
 async fn a_long_message_goes_out_in_pieces_and_a_pong_between_them() {
-    let outbox = Outbox::default();
+    let outbox = Outbox::new(Limits::ONE_OF_MANY);
     let text = "y".repeat(3 * PIECE + 1);
     outbox.push(format!("{text}\n").into());
     outbox.push("short\n".into());

@@ -1,0 +1,154 @@
+//! Several clients on one thread: who is asked, whose answer counts, and what becomes of a question
+//! when a client leaves.
+
+use codex_test_support::{HttpReply, ModelServer, WebSocket, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+
+use crate::listeners::Listening;
+use crate::scripted_home::scripted_home;
+
+type Client = WebSocket<TcpStream>;
+
+const QUESTION: &str = "item/commandExecution/requestApproval";
+
+/// A listener whose model asks for one command and then says that it is done.
+struct Asking {
+    server: Listening,
+    _model: ModelServer,
+    _home: TempDir,
+}
+
+impl Asking {
+    async fn start() -> Self {
+        let command = json!({ "command": "touch made" });
+        let call = sse::function_call("call", "shell_command", &command);
+        let replies = [sse::items(&[call]), sse::text("done")];
+        let model = ModelServer::start(replies.map(|events| HttpReply::stream(&events)));
+        let model = model.await.unwrap();
+        let home = scripted_home(&model, "approval_policy = \"untrusted\"");
+        let server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+        Self {
+            server,
+            _model: model,
+            _home: home,
+        }
+    }
+
+    /// A client whose turn has just led to a question.
+    async fn asked(&self) -> (Client, Value, Value) {
+        let mut client = self.server.connect().await;
+        let reply = client.call("thread/start", json!({})).await.unwrap();
+        let thread = reply["result"]["thread"]["id"].clone();
+        let input = json!([{ "type": "text", "text": "make it" }]);
+        let params = json!({ "threadId": thread, "input": input });
+        client.call("turn/start", params).await.unwrap();
+        let question = client.wait_for(QUESTION).await.unwrap();
+        (client, thread, question)
+    }
+
+    /// Another client of the thread, who is asked the same.
+    async fn joined(&self, thread: &Value, question: &Value) -> Client {
+        let mut client = self.server.connect().await;
+        let params = json!({ "threadId": thread });
+        let resumed = client.call("thread/resume", params).await.unwrap();
+        let status = &resumed["result"]["thread"]["status"];
+        let waiting = json!({ "type": "active", "activeFlags": ["waitingOnApproval"] });
+        assert_eq!(*status, waiting);
+        assert_eq!(client.wait_for(QUESTION).await.unwrap(), *question);
+        client
+    }
+}
+
+async fn answer(client: &mut Client, question: &Value, answer: Value) {
+    let mut message = answer;
+    message["id"] = question["id"].clone();
+    client.send(&message).await.unwrap();
+}
+
+fn decision(decision: &str) -> Value {
+    json!({ "result": { "decision": decision } })
+}
+
+/// What a client hears until the turn is over: that the question is settled, and how the command ended.
+async fn hear_the_end(client: &mut Client, question: &Value) -> Value {
+    let resolved = client.wait_for("serverRequest/resolved").await.unwrap();
+    assert_eq!(resolved["params"]["requestId"], question["id"]);
+    let ended = client.wait_for("turn/completed").await.unwrap();
+    let turn = &ended["params"]["turn"];
+    assert_eq!(turn["status"], "completed");
+    assert_eq!(turn["items"][1]["type"], "commandExecution");
+    turn["items"][1]["status"].clone()
+}
+
+#[tokio::test]
+async fn the_first_answer_counts_and_everybody_is_told() {
+    let asking = Asking::start().await;
+    let (mut owner, thread, question) = asking.asked().await;
+    let mut quick = asking.joined(&thread, &question).await;
+    let mut late = asking.joined(&thread, &question).await;
+    answer(&mut quick, &question, decision("accept")).await;
+    assert_eq!(hear_the_end(&mut quick, &question).await, "completed");
+    answer(&mut late, &question, decision("decline")).await;
+    answer(&mut owner, &question, json!({ "result": "nonsense" })).await;
+    for client in [&mut owner, &mut late] {
+        assert_eq!(hear_the_end(client, &question).await, "completed");
+        let loaded = client.call("thread/loaded/list", json!({})).await.unwrap();
+        assert_eq!(loaded["result"]["data"], json!([thread]));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_a_refusal_and_everybody_is_warned() {
+    let asking = Asking::start().await;
+    let (mut owner, thread, question) = asking.asked().await;
+    let mut odd = asking.joined(&thread, &question).await;
+    answer(&mut odd, &question, decision("perhaps")).await;
+    for client in [&mut owner, &mut odd] {
+        let resolved = client.wait_for("serverRequest/resolved").await.unwrap();
+        assert_eq!(resolved["params"]["requestId"], question["id"]);
+        let warning = client.wait_for("warning").await.unwrap();
+        assert_eq!(warning["params"]["threadId"], thread);
+        let ended = client.wait_for("turn/completed").await.unwrap();
+        assert_eq!(ended["params"]["turn"]["items"][1]["status"], "declined");
+        assert_eq!(ended["params"]["turn"]["status"], "completed");
+    }
+}
+
+#[tokio::test]
+async fn an_error_for_an_answer_is_a_refusal() {
+    let asking = Asking::start().await;
+    let (mut owner, _, question) = asking.asked().await;
+    let error = json!({ "error": { "code": -32601, "message": "never heard of it" } });
+    answer(&mut owner, &question, error).await;
+    let status = hear_the_end(&mut owner, &question).await;
+    assert!(["declined", "failed"].contains(&status.as_str().unwrap()));
+}
+
+#[tokio::test]
+async fn a_question_outlives_the_clients_that_leave_and_is_asked_again() {
+    let asking = Asking::start().await;
+    let (owner, thread, question) = asking.asked().await;
+    let leaving = asking.joined(&thread, &question).await;
+    drop(owner);
+    let mut staying = asking.joined(&thread, &question).await;
+    drop(leaving);
+    answer(&mut staying, &question, decision("accept")).await;
+    assert_eq!(hear_the_end(&mut staying, &question).await, "completed");
+}
+
+#[tokio::test]
+async fn a_question_waits_for_a_client_when_the_last_one_has_left() {
+    let asking = Asking::start().await;
+    let (mut owner, thread, question) = asking.asked().await;
+    let params = json!({ "threadId": thread });
+    let left = owner.call("thread/unsubscribe", params).await.unwrap();
+    assert_eq!(left["result"]["status"], "unsubscribed");
+    let mut client = asking.joined(&thread, &question).await;
+    answer(&mut client, &question, decision("accept")).await;
+    assert_eq!(hear_the_end(&mut client, &question).await, "completed");
+    // The one who left hears of the thread, and nothing of its turns.
+    let status = owner.wait_for("thread/status/changed").await.unwrap();
+    assert_eq!(status["params"]["threadId"], thread);
+}
