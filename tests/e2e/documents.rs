@@ -200,9 +200,25 @@ fn links_lead_to_files() {
 /// The help says how each command ends, so that scripts can rely on it.
 #[test]
 fn commands_that_scripts_use_tell_their_exit_status() {
-    for command in [&["exec"][..], &["demo"], &["debug", "app-server", "send"]] {
+    for command in [
+        &["exec"][..],
+        &["exec", "review"],
+        &["demo"],
+        &["app-server"],
+        &["doctor"],
+        &["login"],
+        &["login", "status"],
+        &["debug", "app-server", "send"],
+        &["debug", "trace-reduce"],
+        &["debug", "trace-view"],
+        &["debug", "trace-export"],
+        &["debug", "trace-redact"],
+        &["debug", "trace-diff"],
+    ] {
         let output = codex(&[command, &["--help"]].concat());
         let help = String::from_utf8(output.stdout).unwrap();
-        assert!(help.contains("Exit status: 0"), "{command:?}: {help}");
+        assert!(help.contains("Exit status: "), "{command:?}: {help}");
+        let too_wide = help.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(too_wide, None, "{command:?}");
     }
 }

@@ -18,6 +18,14 @@ use crate::settings_flags::SettingsFlags;
 use crate::wiring::Tracing;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A message is a line of JSON. On standard input and output the server ends with its input; a listener \
+ends with SIGTERM, once running turns are over. With CODEX_ROLLOUT_TRACE_ROOT=DIR every session leaves \
+a trace in that folder.\n\n\
+Examples:\n  codex app-server                                        what an editor starts\n  \
+codex app-server --scenario scenarios/chat.toml         to test a client against\n  \
+codex app-server --listen unix:///tmp/codex.sock        many clients, one server\n\n\
+Exit status: 0 it served to the end, 1 it could not, 2 wrong usage.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     listen: ListenFlags,
