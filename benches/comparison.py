@@ -188,7 +188,7 @@ ROWS = [
 
 
 def figure(value, unit):
-    digits = 2 if value < 1 else 1 if value < 10 else 0
+    digits = 0 if value == 0 or value >= 10 else 1 if value >= 1 else 2
     return f"{value:,.{digits}f} {unit}"
 
 
