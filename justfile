@@ -23,3 +23,7 @@ bench-messages:
 # The time that lists of threads take; CODEX names the binary.
 bench-thread-lists:
     benches/thread_lists.py codex=${CODEX:-target/release/codex}
+
+# The table of the README; CODEX and REFERENCE name the binaries.
+bench-comparison:
+    benches/comparison.py ${CODEX:-target/release/codex} ${REFERENCE:?names the codex to compare with}
