@@ -350,7 +350,7 @@ fn a_killed_engine_leaves_nothing_running_and_a_rollout_that_loads() {
 
 /// Looks again and again, for processes tell nobody when they begin and end.
 #[track_caller]
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_so() {
         assert!(Instant::now() < deadline, "{what}");

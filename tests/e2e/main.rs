@@ -64,7 +64,7 @@ mod threads;
 mod trace_record;
 mod trace_reduce;
 #[cfg(target_os = "linux")]
-mod trace_reviews;
+mod trace_unusual;
 mod trace_view;
 #[cfg(target_os = "linux")]
 mod trust;

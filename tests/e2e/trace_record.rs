@@ -17,7 +17,7 @@ const PATCH: &str = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch
 pub(crate) struct Traced {
     pub(crate) server: AppServer,
     pub(crate) model: ModelServer,
-    home: TempDir,
+    pub(crate) home: TempDir,
 }
 
 impl Traced {
@@ -83,7 +83,7 @@ impl Traced {
 }
 
 /// The bundles of a home, by thread.
-fn bundles(home: &Path) -> BTreeMap<String, Bundle> {
+pub(crate) fn bundles(home: &Path) -> BTreeMap<String, Bundle> {
     let folders = fs::read_dir(home.join("deep/traces")).unwrap();
     folders
         .map(|folder| Bundle(folder.unwrap().path()))
@@ -92,18 +92,18 @@ fn bundles(home: &Path) -> BTreeMap<String, Bundle> {
         .collect()
 }
 
-pub(crate) struct Bundle(PathBuf);
+pub(crate) struct Bundle(pub(crate) PathBuf);
 
 impl Bundle {
     pub(crate) fn manifest(&self) -> Value {
         self.json("manifest.json")
     }
 
-    fn json(&self, path: &str) -> Value {
+    pub(crate) fn json(&self, path: &str) -> Value {
         serde_json::from_slice(&fs::read(self.0.join(path)).unwrap()).unwrap()
     }
 
-    fn events(&self) -> Vec<Value> {
+    pub(crate) fn events(&self) -> Vec<Value> {
         let log = fs::read_to_string(self.0.join("trace.jsonl")).unwrap();
         log.lines()
             .map(|line| serde_json::from_str(line).unwrap())

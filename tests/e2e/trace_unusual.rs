@@ -1,9 +1,12 @@
-//! Bundles of what is no plain turn: reviews, summaries by the provider, answers that are cut off.
+//! Bundles of what is no plain turn: reviews, summaries by the provider, answers that are cut off, a
+//! killed server.
 
 use codex_test_support::{HttpReply, sse};
 use serde_json::{Value, json};
 
-use crate::trace_record::{Bundle, Traced, response, says};
+use crate::escapes::wait_until;
+use crate::trace_record::{Bundle, Traced, bundles, response, says};
+use crate::{codex, stdout_of};
 
 fn count(state: &Value, what: &str) -> usize {
     state[what].as_object().unwrap().len()
@@ -129,4 +132,38 @@ async fn an_answer_that_is_cut_off_keeps_what_came() {
     let partial = bundle.payload("inference_cancelled", "partial_response_payload");
     assert_eq!(partial["output_items"][0]["content"][0]["text"], "part");
     bundle.reduce();
+}
+
+#[tokio::test]
+async fn a_killed_server_leaves_a_bundle_that_reduces_as_far_as_it_goes() {
+    let mut traced = Traced::start(&[response(&[says("whole")])]).await;
+    let thread = traced.thread().await;
+    traced.turn(&thread).await;
+    traced.model.push(HttpReply::silence());
+    traced.begin(&thread).await;
+    traced.model.request(1).await;
+    // The writer needs its moment; nothing tells when it had it.
+    let asked = |bundle: &Bundle| number_of(bundle, "inference_started") == 2;
+    let home = traced.home.path();
+    wait_until("the request is in the bundle", || {
+        asked(&bundles(home)[&thread])
+    });
+    let process = traced.server.process_id().unwrap().to_string();
+    let kill = std::process::Command::new("kill")
+        .args(["-9", &process])
+        .output();
+    stdout_of(&kill.unwrap());
+    assert!(traced.server.wait_for("turn/completed").await.is_err());
+
+    let bundle = &bundles(traced.home.path())[&thread];
+    let path = bundle.0.to_str().unwrap();
+    let reduced = codex(&["debug", "trace-reduce", path]);
+    let told = String::from_utf8(reduced.stderr).unwrap();
+    assert!(
+        told.contains("notice: the log ends before the rollout does"),
+        "{told}"
+    );
+    let state = bundle.json("state.json");
+    assert_eq!(state["status"], "running");
+    assert_eq!(count(&state, "inference_calls"), 2);
 }
