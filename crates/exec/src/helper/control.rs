@@ -32,13 +32,6 @@ impl Control {
         }
     }
 
-    /// Another handle of the same socket.
-    pub(super) fn from_other(other: &Self) -> Result<Self, ControlError> {
-        Ok(Self {
-            socket: other.socket.try_clone()?,
-        })
-    }
-
     pub(super) fn receive(&self) -> Result<Request, ControlError> {
         let mut header = [0; LENGTH];
         (&self.socket).read_exact(&mut header)?;

@@ -6,6 +6,7 @@
 //! Their environment is empty and their working folder is `/`: what a command is given (libraries
 //! to preload, for one) must not act on the processes that confine it.
 
+mod command;
 mod control;
 mod steward;
 mod supervise;

@@ -20,8 +20,8 @@ use rustix::net::{
 };
 use rustix::process::{DumpableBehavior, WaitOptions, set_dumpable_behavior, setpgid, wait};
 
+use super::command::CommandStreams;
 use super::control::{Control, ControlError};
-use super::supervise::CommandStreams;
 use super::{COULD_NOT_START, supervise, sys};
 use crate::message::Order;
 

@@ -2,31 +2,21 @@
 //!
 //! The supervisor stays until no descendant is left or its owner is gone, whichever comes first.
 
-use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, Stdio};
 
-use codex_sandbox::Confinement;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper,
-    set_dumpable_behavior, set_parent_process_death_signal, wait,
+    DumpableBehavior, Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper,
+    set_dumpable_behavior, wait,
 };
 
+use super::command::{self, CommandStreams, NotStarted};
 use super::control::{Control, ControlError};
 use super::sys;
 use super::tree::Tree;
 use crate::message::{Report, Request};
 use crate::status::ExitStatus;
-
-/// The standard streams of the command.
-pub(super) struct CommandStreams {
-    pub(super) input: OwnedFd,
-    pub(super) output: OwnedFd,
-    pub(super) error: OwnedFd,
-}
 
 pub(super) fn supervise(
     control: &Control,
@@ -38,9 +28,12 @@ pub(super) fn supervise(
     // The command runs as the same user; it has no business in our memory.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let tree = Tree::new(sys::child_signals()?);
-    let main = match start(control, request, streams)? {
+    let started = command::start(&request, &streams);
+    drop((request, streams));
+    let main = match started {
         Ok(main) => main,
-        Err(error) => {
+        Err(NotStarted::Confinement(error)) => return control.not_confined(&error),
+        Err(NotStarted::System(error)) => {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::INVAL);
             return control.not_started(errno);
         }
@@ -105,62 +98,4 @@ fn ended(status: WaitStatus) -> Option<ExitStatus> {
         .code()
         .map(ExitStatus::Code)
         .or(status.signal().map(ExitStatus::Signal))
-}
-
-/// The outer error is one of the socket, the inner one the command's.
-fn start(
-    control: &Control,
-    request: Request,
-    streams: CommandStreams,
-) -> Result<io::Result<Pid>, ControlError> {
-    let Some((program, arguments)) = request.command.split_first() else {
-        return Ok(Err(Errno::INVAL.into()));
-    };
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .env_clear()
-        .envs(request.environment)
-        .current_dir(&request.cwd)
-        .stdin(Stdio::from(streams.input))
-        .stdout(Stdio::from(streams.output))
-        .stderr(Stdio::from(streams.error));
-    let reasons = Control::from_other(control)?;
-    let (terminal, confinement) = (request.terminal, request.confinement);
-    sys::before_exec(&mut command, move || {
-        own_session(terminal)?;
-        confine(confinement.as_deref(), &reasons)
-    });
-    let child = command.spawn();
-    Ok(child.and_then(|child| {
-        let number = i32::try_from(child.id()).ok();
-        number
-            .and_then(Pid::from_raw)
-            .ok_or_else(|| Errno::CHILD.into())
-    }))
-}
-
-fn own_session(terminal: bool) -> io::Result<()> {
-    sys::unblock_signals()?;
-    // Should the supervisor be killed, at least the command itself dies too.
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    rustix::process::setsid()?;
-    if terminal {
-        rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
-    }
-    Ok(())
-}
-
-/// Tells the reason itself: only an error number gets from here to the supervisor.
-fn confine(confinement: Option<&Confinement>, reasons: &Control) -> io::Result<()> {
-    let Some(confinement) = confinement else {
-        return Ok(());
-    };
-    confinement.restrict().map_err(|error| {
-        let told = reasons.not_confined(&error);
-        match told {
-            Ok(()) => io::Error::from_raw_os_error(error.raw_os_error()),
-            Err(_) => io::ErrorKind::BrokenPipe.into(),
-        }
-    })
 }

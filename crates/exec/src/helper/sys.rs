@@ -5,13 +5,13 @@
 
 #![allow(unsafe_code)]
 
+use std::ffi::CString;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
 use rustix::io::Errno;
-use rustix::process::Pid;
+use rustix::process::{Pid, WaitOptions};
 
 /// After the standard streams.
 const FIRST_OF_OURS: libc::c_uint = 3;
@@ -76,13 +76,18 @@ pub(super) fn block_signals() -> Result<(), Errno> {
     set_mask(libc::sigfillset)
 }
 
-/// As a command expects to be started.
-pub(super) fn unblock_signals() -> Result<(), Errno> {
+/// As a command expects to be started: nothing is held back, and nothing ignored that this program
+/// ignores.
+pub(super) fn default_signals() -> Result<(), Errno> {
+    // SAFETY: no handler is set, the call is given numbers.
+    if unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) } == libc::SIG_ERR {
+        return Err(last_errno());
+    }
     set_mask(libc::sigemptyset)
 }
 
 fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int) -> Result<(), Errno> {
-    let mut set = std::mem::MaybeUninit::uninit();
+    let mut set = MaybeUninit::uninit();
     // SAFETY: `fill` initialises the set that it is given, the other call reads it; the old set is
     // not asked for.
     let failed = unsafe {
@@ -98,7 +103,7 @@ fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int) -> R
 
 /// Becomes readable when a child changes state.
 pub(super) fn child_signals() -> Result<OwnedFd, Errno> {
-    let mut set = std::mem::MaybeUninit::uninit();
+    let mut set = MaybeUninit::uninit();
     // SAFETY: the first call initialises the set, the others are given an initialised one, and the
     // descriptor is new and ours.
     unsafe {
@@ -119,14 +124,89 @@ pub(super) fn drain_signals(child_signals: &OwnedFd) {
     while rustix::io::read(child_signals, &mut record).is_ok_and(|read| read > 0) {}
 }
 
-/// Has the child call `prepare` last before it becomes the command.
-pub(super) fn before_exec(
-    command: &mut Command,
-    prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
-) {
-    // SAFETY: this process has one thread, so that nothing is locked in the child that could not
-    // be unlocked there: the hook may do whatever ordinary code may do.
-    unsafe {
-        command.pre_exec(prepare);
+/// Texts as the system takes them.
+pub(super) struct Strings {
+    pointers: Vec<*const libc::c_char>,
+    /// What the pointers point to.
+    _texts: Vec<CString>,
+}
+
+impl Strings {
+    pub(super) fn new(texts: Vec<CString>) -> Self {
+        let pointers = texts.iter().map(|text| text.as_ptr());
+        Self {
+            pointers: pointers.chain([std::ptr::null()]).collect(),
+            _texts: texts,
+        }
     }
+}
+
+/// The child needs little, but what confines it encodes filters there.
+const STACK_SIZE: usize = 512 * 1024;
+
+/// Starts a process that runs on our memory, on a stack of its own, while this one stands still until
+/// it has become a command or failed: nothing has to be copied for it, no page table either. `work`
+/// is run there and returns only if it failed. The variables stay as they were in this process.
+pub(super) fn start_sharing<F, E>(work: F) -> Result<Pid, E>
+where
+    F: FnOnce() -> E,
+    E: From<Errno>,
+{
+    struct Shared<F, E> {
+        work: Option<F>,
+        failed: Option<E>,
+    }
+    extern "C" fn child<F: FnOnce() -> E, E>(shared: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: it is the parent's, which does not touch it before this process has let go of it.
+        let shared = unsafe { &mut *shared.cast::<Shared<F, E>>() };
+        shared.failed = shared.work.take().map(|work| work());
+        0
+    }
+    let mut shared = Shared {
+        work: Some(work),
+        failed: None,
+    };
+    // Of a type that is aligned as stacks have to be.
+    let mut stack = vec![MaybeUninit::<u128>::uninit(); STACK_SIZE / size_of::<u128>()];
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: `child` gets what it expects. The stack and `shared` outlive its use of them, for this
+    // process goes on only when the child has its own memory or is gone. There is one thread here,
+    // so nobody else uses the memory meanwhile.
+    let process = unsafe {
+        let variables = environ;
+        let top = stack.as_mut_ptr_range().end;
+        let process = libc::clone(child::<F, E>, top.cast(), flags, (&raw mut shared).cast());
+        environ = variables;
+        process
+    };
+    let process = Pid::from_raw(process).ok_or(Errno::AGAIN)?;
+    match shared.failed {
+        None => Ok(process),
+        Some(problem) => {
+            // It has ended; nobody else is to find it.
+            rustix::process::waitpid(Some(process), WaitOptions::empty()).ok();
+            Err(problem)
+        }
+    }
+}
+
+unsafe extern "C" {
+    /// The variables of this process.
+    static mut environ: *const *const libc::c_char;
+}
+
+/// Becomes another program, which is looked up in the `PATH` that it gets. Returns only if that fails.
+/// For the process that [`start_sharing`] starts.
+pub(super) fn execute(arguments: &Strings, environment: &Strings) -> io::Error {
+    let program = arguments.pointers.first().copied();
+    let Some(program) = program.filter(|program| !program.is_null()) else {
+        return Errno::INVAL.into();
+    };
+    // SAFETY: both lists end with null and live as long as this function, after which nobody reads
+    // variables before the old ones are back.
+    unsafe {
+        environ = environment.pointers.as_ptr();
+        libc::execvp(program, arguments.pointers.as_ptr());
+    }
+    io::Error::last_os_error()
 }
