@@ -8,7 +8,7 @@
 //! `/dev` holds nothing but harmless devices and private terminals, `/proc` shows the command's
 //! own processes and cannot be written to (a root user could change the kernel's settings there).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -149,7 +149,6 @@ fn writable_layers(rules: &FileRules, protected: &[&Path]) -> Result<Vec<Layer>,
 }
 
 /// The folders between a writable root and whatever is mounted deeper inside.
-/// The folders between a writable root and whatever is mounted deeper inside.
 fn between<'a>(rules: &'a FileRules, protected: &[&'a Path]) -> BTreeSet<&'a Path> {
     (rules.writable.iter().map(PathBuf::as_path))
         .chain(protected.iter().copied())
@@ -161,15 +160,20 @@ fn between<'a>(rules: &'a FileRules, protected: &[&'a Path]) -> BTreeSet<&'a Pat
 
 /// The protected paths that exist, and the placeholders of those that do not.
 fn protected_paths(rules: &FileRules) -> Vec<&Path> {
-    let paths = rules.protected.iter().map(|entry| entry.path.as_path());
-    paths.filter_map(existing_or_placeholder).collect()
-}
-
-fn existing_or_placeholder(path: &Path) -> Option<&Path> {
-    let existing = path
-        .ancestors()
-        .find(|ancestor| ancestor.symlink_metadata().is_ok())?;
-    (existing == path || is_placeholder_at(existing)).then_some(existing)
+    // Several lie in the same folder, which is looked at once.
+    let mut placeholders = BTreeMap::new();
+    let paths = rules.protected.iter().filter_map(|entry| {
+        let path = entry.path.as_path();
+        let existing = path
+            .ancestors()
+            .find(|ancestor| ancestor.symlink_metadata().is_ok())?;
+        let mut is_placeholder = || {
+            let known = placeholders.entry(existing);
+            *known.or_insert_with(|| is_placeholder_at(existing))
+        };
+        (existing == path || is_placeholder()).then_some(existing)
+    });
+    paths.collect()
 }
 
 fn protected_layer(path: &Path) -> Result<Layer, ConfineError> {
