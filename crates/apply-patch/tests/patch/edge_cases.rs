@@ -363,6 +363,12 @@ fn what_is_not_in_the_file() {
         &update("-x\n*** End of File"),
         "Failed to find expected lines in a.txt:\nx",
     );
+    // A line belongs to one chunk.
+    fails(
+        &[("a.txt", "x\ny\nz\n")],
+        &update("-x\n y\n@@\n y\n-z"),
+        "Failed to find expected lines in a.txt:\ny\nz",
+    );
     // An indented move is a line of context.
     fails(
         file,
@@ -388,6 +394,7 @@ fn texts_that_differ_a_little() {
         ("x\n", "-x", ""),
         ("", "+new", "new\n"),
         ("a\n", "+new", "a\nnew\n"),
+        ("a\nb\n", "@@ a\n+new", "a\nnew\nb\n"),
         ("x\nq\nx\n", "@@\n-x\n+y\n*** End of File", "x\nq\ny\n"),
         ("x\nx\nx\n", "-x\n+1\n@@\n-x\n+2", "1\n2\nx\n"),
     ] {

@@ -116,6 +116,10 @@ pub(crate) async fn run_intercepted(
                 .to_owned(),
         ));
     }
+    // The patch would make the folder; a shell would not get into it.
+    if let Err(error) = tokio::fs::metadata(patch.cwd.join(".")).await {
+        return Err(ToolFailure::Model(format!("execution error: {error}")));
+    }
     let name = &context.call.name;
     let warning = format!(
         "Warning: apply_patch was requested via {name}. Use the apply_patch tool instead of exec_command."

@@ -255,6 +255,18 @@ async fn a_patch_is_applied_inside_and_asked_about_outside() {
     driver.assert_ends();
 }
 
+/// The shell would not get into it either.
+#[tokio::test]
+async fn a_patch_in_a_folder_that_is_not_there_makes_none() {
+    let mut driver = Driver::new().await;
+    let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch";
+    let call = script(&format!("cd sub && apply_patch <<'EOF'\n{patch}\nEOF"), "a");
+    let outputs = outputs_of(&mut driver, vec![call]).await;
+    let missing = "execution error: No such file or directory (os error 2)";
+    assert_eq!(outputs, [missing]);
+    assert!(!driver.home.path().join("sub").exists());
+}
+
 #[tokio::test]
 async fn the_client_carries_its_tools_out() {
     let mut driver = Driver::with(|config| {
