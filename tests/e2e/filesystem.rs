@@ -36,7 +36,11 @@ async fn files_and_folders_are_made_read_copied_and_removed() {
     assert!(found["modifiedAtMs"].as_i64().unwrap() > 1_500_000_000_000);
 
     let (source, target) = (serving.path("a"), serving.path("c"));
+    assert_eq!(found["isSymlink"], false);
     symlink("b/n.txt", serving.path("a/link")).unwrap();
+    let link = json!({ "path": serving.path("a/link") });
+    let found = serving.result("fs/getMetadata", link).await;
+    assert_eq!([&found["isSymlink"], &found["isFile"]], [true, true]);
     let params = json!({ "sourcePath": source, "destinationPath": target, "recursive": true });
     assert_eq!(serving.result("fs/copy", params).await, json!({}));
     let link = fs::read_link(serving.path("c/link")).unwrap();

@@ -35,6 +35,8 @@ mod manners;
 #[cfg(target_os = "linux")]
 mod many_clients;
 #[cfg(target_os = "linux")]
+mod notices;
+#[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;

@@ -8,7 +8,7 @@ use crate::app_server::{home, server, shape, start_thread, start_turn};
 use crate::serving::Serving;
 
 /// A response of one message.
-fn said(id: &str, text: &str) -> HttpReply {
+pub(crate) fn said(id: &str, text: &str) -> HttpReply {
     let item = |text: &str| {
         let mut item = sse::message(text);
         item["id"] = id.into();

@@ -114,7 +114,7 @@ async fn settings_of_another_agent_are_offered_and_taken_over() {
         let done = serving
             .result("externalAgentConfig/import", import.clone())
             .await;
-        assert_eq!(done, json!({}));
+        assert!(done["importId"].is_string(), "{done}");
     }
     let settings = fs::read_to_string(serving.path("repo/.codex/config.toml")).unwrap();
     assert_eq!(settings.trim(), "sandbox_mode = \"workspace-write\"");

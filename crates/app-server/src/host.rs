@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use codex_config::{ConfigWarning, RequestParams};
+use codex_config::{ConfigWarning, DeprecationNotice, RequestParams};
 use codex_core::{SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::Homes;
 use codex_login::Accounts;
@@ -57,6 +57,8 @@ pub struct Prepared {
     pub config: SessionConfig,
     /// What is odd about the settings and was not at the start of the server.
     pub warnings: Vec<ConfigWarning>,
+    /// What is obsolete in them.
+    pub deprecations: Vec<DeprecationNotice>,
 }
 
 /// What becomes of reports.

@@ -132,6 +132,7 @@ impl EngineHost {
                 warnings.retain(|warning| !self.warnings.contains(warning));
                 warnings
             },
+            deprecations: config.deprecations,
         })
     }
 

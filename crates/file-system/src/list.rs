@@ -13,6 +13,8 @@ pub struct Metadata {
     pub is_folder: bool,
     /// Whether it is a regular file.
     pub is_file: bool,
+    /// Whether the path itself is a link.
+    pub is_link: bool,
     /// When it was made, in milliseconds; 0 if that is not known.
     pub created_ms: i64,
     /// When its content was last changed, in milliseconds; 0 if that is not known.
@@ -28,6 +30,7 @@ pub fn metadata(path: &Path) -> Result<Metadata, FileError> {
     Ok(Metadata {
         is_folder: found.is_dir(),
         is_file: found.is_file(),
+        is_link: fs::symlink_metadata(path)?.is_symlink(),
         created_ms: milliseconds(found.created()),
         modified_ms: milliseconds(found.modified()),
     })

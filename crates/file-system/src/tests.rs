@@ -120,7 +120,8 @@ fn a_listing_shows_everything_there_is() {
         ]
     );
     let found = metadata(&at.join("to-folder")).unwrap();
-    assert!(found.is_folder && !found.is_file && found.modified_ms > 0);
+    assert!(found.is_folder && found.is_link && !found.is_file && found.modified_ms > 0);
+    assert!(!metadata(&at.join("folder")).unwrap().is_link);
     assert!(metadata(&at.join("dangling")).is_err());
 }
 

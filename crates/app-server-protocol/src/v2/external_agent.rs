@@ -63,4 +63,9 @@ pub struct ExternalAgentConfigDetectResponse {
 
 /// All items are taken over, or there was nothing left to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ExternalAgentConfigImportResponse {}
+#[serde(rename_all = "camelCase")]
+pub struct ExternalAgentConfigImportResponse {
+    /// Tells this import from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import_id: Option<String>,
+}

@@ -121,6 +121,9 @@ pub struct FsGetMetadataResponse {
     pub is_directory: bool,
     /// Whether it is a regular file, or a link to one.
     pub is_file: bool,
+    /// Whether the path itself is a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_symlink: Option<bool>,
     /// Birth time in Unix milliseconds; 0 where the file system keeps none.
     pub created_at_ms: i64,
     /// Last change of the content in Unix milliseconds; 0 where the file system keeps none.

@@ -51,7 +51,9 @@ pub(super) async fn import(
             let folder = item.cwd.as_deref().map(Path::new);
             codex_external_agent::take_over(&homes, kind, folder).map_err(failure)?;
         }
-        Ok(ExternalAgentConfigImportResponse {})
+        Ok(ExternalAgentConfigImportResponse {
+            import_id: Some(uuid::Uuid::now_v7().to_string()),
+        })
     });
     reply.reply(imported.await);
 }

@@ -90,6 +90,7 @@ pub(super) async fn get_metadata(
         Ok(FsGetMetadataResponse {
             is_directory: found.is_folder,
             is_file: found.is_file,
+            is_symlink: Some(found.is_link),
             created_at_ms: found.created_ms,
             modified_at_ms: found.modified_ms,
         })

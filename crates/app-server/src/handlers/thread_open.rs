@@ -9,7 +9,7 @@ use codex_app_server_protocol::v2::{
     DynamicToolSpec, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
     ThreadStartedNotification, ThreadStatus, ThreadStatusChangedNotification,
 };
-use codex_core::{ForkAt, SessionConfig, StartError, Started, ThreadManager};
+use codex_core::{ForkAt, StartError, Started};
 use codex_protocol::{EventMsg, ResponseItem};
 use codex_rollout::Detail;
 
@@ -18,7 +18,7 @@ use super::{blocking, load, settings, thread_id};
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::host::{Prepared, ThreadSettings};
-use crate::projection::wire_warning;
+use crate::projection::{wire_deprecation, wire_warning};
 use crate::server::Server;
 use crate::thread::{Actor, Facts, History, ThreadHandle, stored_thread};
 
@@ -48,17 +48,14 @@ async fn open_new(
 ) -> Result<(Actor, Facts), Failure> {
     let tools = params.dynamic_tools.unwrap_or_default();
     check_tools(&tools)?;
-    let Prepared {
-        manager,
-        mut config,
-        ..
-    } = prepare(server, settings).await?;
+    let mut prepared = prepare(server, settings).await?;
+    let config = &mut prepared.config;
     config.ephemeral = params.ephemeral.unwrap_or_default();
     config.raw_items = params.experimental_raw_events;
     config.dynamic_tools = tools.into_iter().map(engine_tool).collect();
-    let started = manager.start(config.clone());
+    let started = prepared.manager.start(config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;
-    opened(server, manager, started, &config, String::new()).await
+    opened(server, prepared, started, String::new()).await
 }
 
 pub(super) async fn resume(
@@ -136,13 +133,12 @@ async fn open_history(
     settings: ThreadSettings,
     history: Vec<ResponseItem>,
 ) -> Result<(Actor, Facts), Failure> {
-    let Prepared {
-        manager, config, ..
-    } = prepare(server, settings).await?;
+    let prepared = prepare(server, settings).await?;
     let preview = codex_core::first_user_text(&history);
-    let started = manager.start_with(config.clone(), history);
+    let config = prepared.config.clone();
+    let started = prepared.manager.start_with(config, history);
     let started = started.map_err(|error| failed("resuming", &error))?;
-    opened(server, manager, started, &config, preview).await
+    opened(server, prepared, started, preview).await
 }
 
 fn tell_idle(server: &Server, thread: &str) {
@@ -161,17 +157,16 @@ async fn open_stored(
 ) -> Result<(Actor, Facts, PathBuf, History), Failure> {
     let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
     settings.cwd.get_or_insert_with(stored_cwd);
-    let Prepared {
-        manager, config, ..
-    } = prepare(server, settings).await?;
-    let (engine, own, file) = (Arc::clone(&manager), config.clone(), path.clone());
+    let prepared = prepare(server, settings).await?;
+    let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
+    let file = path.clone();
     let started = blocking(move || {
         let started = engine.resume(&file, own);
         started.map_err(|error| failed("resuming", &error))
     });
     let started = started.await?;
     let preview = loaded.preview.clone();
-    let (actor, facts) = opened(server, manager, started, &config, preview).await?;
+    let (actor, facts) = opened(server, prepared, started, preview).await?;
     Ok((actor, facts, path, loaded))
 }
 
@@ -215,20 +210,17 @@ async fn fork_stored(
     let (path, loaded) = source(server, &params.thread_id, path, &settings).await?;
     let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
     settings.cwd.get_or_insert_with(stored_cwd);
-    let Prepared {
-        manager,
-        mut config,
-        ..
-    } = prepare(server, settings).await?;
-    config.ephemeral = params.ephemeral;
-    let (engine, own, file) = (Arc::clone(&manager), config.clone(), path.clone());
+    let mut prepared = prepare(server, settings).await?;
+    prepared.config.ephemeral = params.ephemeral;
+    let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
+    let file = path.clone();
     let started = blocking(move || {
         let started = engine.fork(&file, ForkAt::End, own);
         started.map_err(|error| failed("forking", &error))
     });
     let started = started.await?;
     let preview = loaded.preview.clone();
-    let (actor, facts) = opened(server, manager, started, &config, preview).await?;
+    let (actor, facts) = opened(server, prepared, started, preview).await?;
     let mut thread = stored_thread(&path, loaded, ThreadStatus::Idle, None);
     if params.exclude_turns {
         thread.turns.clear();
@@ -303,9 +295,8 @@ async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepa
 /// The first event of a session tells what it is set to.
 async fn opened(
     server: &Arc<Server>,
-    manager: Arc<ThreadManager>,
+    prepared: Prepared,
     started: Started,
-    config: &SessionConfig,
     preview: String,
 ) -> Result<(Actor, Facts), Failure> {
     let Started { thread, mut events } = started;
@@ -313,8 +304,10 @@ async fn opened(
     let Some(EventMsg::SessionConfigured(settings)) = first else {
         return Err(Failure::internal("the thread ended before it began"));
     };
-    let facts = Facts::new(*settings, config, preview);
-    let actor = Actor::new(Arc::clone(server), manager, thread, events, facts.clone());
+    let facts = Facts::new(*settings, &prepared.config, preview);
+    let (manager, deprecations) = (prepared.manager, prepared.deprecations);
+    let mut actor = Actor::new(Arc::clone(server), manager, thread, events, facts.clone());
+    actor.deprecations = deprecations.into_iter().map(wire_deprecation).collect();
     Ok((actor, facts))
 }
 

@@ -23,4 +23,4 @@ pub(crate) use policy::{
 pub(crate) use question::{Asker, Question, question};
 pub(crate) use requirements::wire_requirements;
 pub(crate) use turn_error::turn_error;
-pub(crate) use warning::wire_warning;
+pub(crate) use warning::{wire_deprecation, wire_warning};

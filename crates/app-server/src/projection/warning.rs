@@ -1,7 +1,7 @@
 //! What is odd about settings, as clients are told.
 
 use codex_app_server_protocol::v2;
-use codex_config::{ConfigWarning, TextPosition};
+use codex_config::{ConfigWarning, DeprecationNotice, TextPosition};
 
 pub(crate) fn wire_warning(warning: ConfigWarning) -> v2::ConfigWarningNotification {
     v2::ConfigWarningNotification {
@@ -12,6 +12,13 @@ pub(crate) fn wire_warning(warning: ConfigWarning) -> v2::ConfigWarningNotificat
             start: position(range.start),
             end: position(range.end),
         }),
+    }
+}
+
+pub(crate) fn wire_deprecation(notice: DeprecationNotice) -> v2::DeprecationNoticeNotification {
+    v2::DeprecationNoticeNotification {
+        summary: notice.summary,
+        details: notice.details,
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification as Told;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadClosedNotification, ThreadStatus, ThreadStatusChangedNotification, TurnInterruptResponse,
+    DeprecationNoticeNotification, ThreadClosedNotification, ThreadStatus,
+    ThreadStatusChangedNotification, TurnInterruptResponse,
 };
 use codex_core::{Events, ThreadManager};
 use codex_protocol::{Event, EventMsg};
@@ -30,6 +31,8 @@ pub(crate) struct Actor {
     pub(super) facts: Facts,
     pub(super) fold: Fold,
     pub(super) subscribers: Subscribers,
+    /// What its first subscriber is told of its settings.
+    pub(crate) deprecations: Vec<DeprecationNoticeNotification>,
     pub(super) pending: BTreeMap<i64, Pending>,
     pub(super) interrupts: Vec<Responder<method::TurnInterrupt>>,
     pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
@@ -65,6 +68,7 @@ impl Actor {
             facts,
             fold: Fold::new(id, Listener::Clients),
             subscribers: Subscribers::new(),
+            deprecations: Vec::new(),
             pending: BTreeMap::new(),
             interrupts: Vec::new(),
             rollback: None,
@@ -81,6 +85,9 @@ impl Actor {
     /// Lets the thread run, with its first subscriber.
     pub(crate) fn launch(mut self, subscriber: &Arc<Connection>) {
         self.subscribe(subscriber);
+        for notice in std::mem::take(&mut self.deprecations) {
+            self.tell(&Told::DeprecationNotice(notice));
+        }
         tokio::spawn(self.run());
     }
 

@@ -79,6 +79,24 @@ impl Fold {
         ));
     }
 
+    /// A warning of the engine, unless it comes again and again and is no news.
+    fn tell_warning(&mut self, id: &str, message: &str) {
+        let is_usual = match self.turn_mut(id) {
+            // Before each turn: that nothing is known of its model.
+            None => !id.is_empty(),
+            // After each compaction: that long threads are less accurate.
+            Some(turn) => matches!(
+                turn.completed.last(),
+                Some(ThreadItem::ContextCompaction { .. })
+            ),
+        };
+        if !is_usual {
+            let thread_id = Some(self.thread.clone());
+            let message = message.to_owned();
+            self.tell(Told::Warning(WarningNotification { message, thread_id }));
+        }
+    }
+
     /// Events that make no item and no turn.
     pub(super) fn tell_of(&mut self, id: &str, event: &EventMsg) {
         let (thread_id, turn_id) = (self.thread.clone(), id.to_owned());
@@ -210,6 +228,7 @@ impl Fold {
                     item: raw.item.clone(),
                 },
             )),
+            EventMsg::Warning(warning) => self.tell_warning(id, &warning.message),
             EventMsg::DeprecationNotice(notice) => {
                 self.tell(Told::DeprecationNotice(DeprecationNoticeNotification {
                     summary: notice.summary.clone(),

@@ -1,0 +1,51 @@
+//! What clients are told besides a conversation: warnings of the engine, and what is obsolete in their
+//! settings.
+
+use codex_test_support::{AppServer, ModelServer};
+use serde_json::json;
+
+use crate::app_server::{home, server, start_thread, start_turn};
+use crate::serving::Serving;
+use crate::threads::said;
+
+#[tokio::test]
+async fn what_is_obsolete_in_the_settings_is_told_when_a_thread_opens() {
+    let Serving { mut server, home } = Serving::with_config("[features]\ncollab = true\n").await;
+    start_thread(&mut server).await;
+    let notice = server.wait_for("deprecationNotice").await.unwrap();
+    let summary = notice["params"]["summary"].as_str().unwrap();
+    assert!(summary.contains("[features].collab"), "{notice}");
+    server.finish().await.unwrap();
+    drop(home);
+}
+
+#[tokio::test]
+async fn a_warning_of_the_engine_is_told_unless_it_comes_again_and_again() {
+    let other = said("c", "here I am").header("openai-model", "another");
+    let replies = [said("a", "hello"), said("b", "they said hello"), other];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    // That nothing is known of the model is no news, nor is it that compaction loses something.
+    start_turn(&mut server, &thread, "hi").await;
+    assert_eq!(warnings_of_a_turn(&mut server).await, 0);
+    let params = json!({ "threadId": thread });
+    server.call("thread/compact/start", params).await.unwrap();
+    assert_eq!(warnings_of_a_turn(&mut server).await, 0);
+    start_turn(&mut server, &thread, "who are you").await;
+    assert_eq!(warnings_of_a_turn(&mut server).await, 1);
+    server.finish().await.unwrap();
+}
+
+async fn warnings_of_a_turn(server: &mut AppServer) -> usize {
+    let mut warnings = 0;
+    loop {
+        let message = server.receive().await.unwrap();
+        match message["method"].as_str() {
+            Some("warning") => warnings += 1,
+            Some("turn/completed") => return warnings,
+            _ => {}
+        }
+    }
+}
