@@ -67,7 +67,7 @@ impl Follower {
             return Ok(());
         };
         let usage = self.usage.as_ref().map(usage_line);
-        let usage = usage.as_deref().unwrap_or("no tokens");
+        let usage = usage.as_deref().unwrap_or("no token count");
         match (outcome.status, &self.last_message) {
             (TurnStatus::Completed, message) => {
                 transcript.block("Completed", "", usage)?;
