@@ -137,7 +137,10 @@ async fn play(
         _ => "Failed",
     };
     let usage = person.usage.as_ref().map(usage_line);
-    let summary = format!("{took:.1} s; {}", usage.as_deref().unwrap_or("no token count"));
+    let summary = format!(
+        "{took:.1} s; {}",
+        usage.as_deref().unwrap_or("no token count")
+    );
     person.transcript.block(verb, "", &summary)?;
     Ok(Played { status, rollout })
 }

@@ -48,6 +48,15 @@ struct Gap {
     message: String,
 }
 
+/// Has the turns of the session go first where processors are few. (On Linux a priority is a thread's.)
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    {
+        // Without it the trace is written all the same.
+        let _ = rustix::process::setpriority_process(None, 10);
+    }
+}
+
 impl Worker {
     pub(super) fn spawn(
         files: BundleFiles,
@@ -65,11 +74,13 @@ impl Worker {
         thread::Builder::new()
             .name("rollout-trace".into())
             .spawn(move || {
+                give_way();
                 while let Ok(first) = queued.recv() {
-                    worker.handle(first);
                     // Whoever records wakes this thread only when it waits, which costs a turn more
-                    // than the recording. So it lets events come together.
+                    // than the recording. So it lets events come together, and begins to write when
+                    // whoever woke it has gone on.
                     thread::sleep(LINGER);
+                    worker.handle(first);
                     while let Ok(next) = queued.try_recv() {
                         worker.handle(next);
                     }
