@@ -20,9 +20,10 @@ write-scenario-schema:
 bench-messages:
     cargo bench --quiet -p codex-app-server-protocol --bench messages
 
-# The time that lists of threads take; CODEX names the binary.
-bench-thread-lists:
+# The time that lists of threads and long threads take; CODEX names the binary.
+bench-threads:
     benches/thread_lists.py codex=${CODEX:-target/release/codex}
+    benches/long_threads.py codex=${CODEX:-target/release/codex}
 
 # The table of the README; CODEX and REFERENCE name the binaries.
 bench-comparison:

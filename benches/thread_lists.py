@@ -89,19 +89,34 @@ class Server:
                                  "capabilities": {"experimentalApi": True}})
 
     def call(self, method, params):
+        message = json.loads(self.answer(method, params))
+        if "error" in message:
+            raise RuntimeError(message["error"])
+        return message["result"]
+
+    def timed_call(self, method, params):
+        """How long the answer took, and its length."""
+        began = time.perf_counter()
+        answer = self.answer(method, params)
+        seconds = time.perf_counter() - began
+        if answer[:200].count(b'"error"'):
+            raise RuntimeError(answer)
+        return seconds, len(answer)
+
+    def answer(self, method, params):
+        """The line that answers a request."""
         self.next += 1
         request = {"id": self.next, "method": method, "params": params}
         self.child.stdin.write(json.dumps(request).encode() + b"\n")
         self.child.stdin.flush()
+        own = b'"id":%d,' % self.next
         while True:
-            answer = self.child.stdout.readline()
-            if not answer:
+            line = self.child.stdout.readline()
+            if not line:
                 raise RuntimeError("the server ended")
-            message = json.loads(answer)
-            if message.get("id") == self.next and "method" not in message:
-                if "error" in message:
-                    raise RuntimeError(message["error"])
-                return message["result"]
+            # Which message it is stands at one of its ends; long ones are not read as JSON here.
+            if (own in line[:40] or own[:-1] + b"}" in line[-40:]) and b'"method"' not in line[:40]:
+                return line
 
     def cpu(self):
         with open(f"/proc/{self.child.pid}/stat") as f:
@@ -113,8 +128,8 @@ class Server:
             return next(int(text.split()[1]) for text in f if text.startswith("VmHWM")) / 1024
 
     def end(self):
-        self.child.stdin.close()
-        self.child.wait(60)
+        # What it still has to say is read, or it might wait for that.
+        self.child.communicate(timeout=60)
 
 
 def page(server, **more):

@@ -8,6 +8,8 @@ mod account;
 #[cfg(target_os = "linux")]
 mod app_server;
 #[cfg(target_os = "linux")]
+mod broken_stores;
+#[cfg(target_os = "linux")]
 mod command_exec;
 mod command_line;
 #[cfg(target_os = "linux")]

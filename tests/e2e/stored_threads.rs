@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_thread_store::{IndexState, Store, inspect, read_record};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -14,7 +15,7 @@ const CRASHES: usize = 6;
 const TURNS: usize = 1000;
 
 /// Answers every turn with a message of its own.
-async fn model() -> ModelServer {
+pub(crate) async fn model() -> ModelServer {
     let answer = |number| {
         let events = json!(sse::text("done")).to_string();
         let events = events.replace("\"msg\"", &format!("\"msg-{number}\""));
@@ -24,7 +25,7 @@ async fn model() -> ModelServer {
     ModelServer::start((0..TURNS).map(answer)).await.unwrap()
 }
 
-fn home(model: &ModelServer) -> TempDir {
+pub(crate) fn home(model: &ModelServer) -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let config = format!(
         "model = \"scripted\"\nmodel_provider = \"scripted\"\nsandbox_mode = \"danger-full-access\"\n\
@@ -36,36 +37,40 @@ fn home(model: &ModelServer) -> TempDir {
     home
 }
 
-async fn server(home: &Path) -> AppServer {
+pub(crate) async fn server(home: &Path) -> AppServer {
     let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home).unwrap();
-    let client = json!({ "name": "tests", "version": "1" });
-    let params = json!({ "clientInfo": client });
-    server.call("initialize", params).await.unwrap();
+    initialize(&mut server).await;
     server
 }
 
+pub(crate) async fn initialize(server: &mut AppServer) {
+    let client = json!({ "name": "tests", "version": "1" });
+    let params = json!({ "clientInfo": client });
+    server.call("initialize", params).await.unwrap();
+}
+
 /// What a request that must succeed answers.
-async fn call(server: &mut AppServer, method: &str, params: Value) -> Value {
+pub(crate) async fn call(server: &mut AppServer, method: &str, params: Value) -> Value {
     let mut reply = server.call(method, params).await.unwrap();
     assert!(reply.get("error").is_none(), "{method}: {reply}");
     reply["result"].take()
 }
 
 /// The message of a request that must be refused.
-async fn refused(server: &mut AppServer, method: &str, params: Value) -> String {
+pub(crate) async fn refused(server: &mut AppServer, method: &str, params: Value) -> String {
     let reply = server.call(method, params).await.unwrap();
     let message = reply["error"]["message"].as_str();
     message.unwrap_or_else(|| panic!("{reply}")).to_owned()
 }
 
-async fn turn(server: &mut AppServer, thread: &str, text: &str) {
+pub(crate) async fn turn(server: &mut AppServer, thread: &str, text: &str) {
     let input = json!([{ "type": "text", "text": text }]);
     let params = json!({ "threadId": thread, "input": input });
     call(server, "turn/start", params).await;
     server.wait_for("turn/completed").await.unwrap();
 }
 
-async fn thread(server: &mut AppServer, text: &str) -> String {
+pub(crate) async fn thread(server: &mut AppServer, text: &str) -> String {
     let started = call(server, "thread/start", json!({})).await;
     let id = started["thread"]["id"].as_str().unwrap().to_owned();
     turn(server, &id, text).await;
@@ -264,6 +269,7 @@ async fn turns_that_were_reported_complete_survive_a_crash() {
         }
         server.kill().await.unwrap();
     }
+    assert_index_is_true(home.path(), threads.len()).await;
     let mut server = server(home.path()).await;
     let listed = call(&mut server, "thread/list", json!({ "limit": 100 })).await;
     assert_eq!(listed["data"].as_array().unwrap().len(), threads.len());
@@ -280,6 +286,42 @@ async fn turns_that_were_reported_complete_survive_a_crash() {
     server.finish().await.unwrap();
 }
 
+/// After one pass in the background the rows of the index say what the files say.
+async fn assert_index_is_true(home: &Path, threads: usize) {
+    let store = Store::new(home);
+    store.settle().await.unwrap();
+    let inspection = inspect(home);
+    assert!(
+        matches!(&inspection.index, IndexState::Read { threads: found, behind, gone }
+            if *found == threads && behind.is_empty() && gone.is_empty()),
+        "{:?}",
+        inspection.index
+    );
+    for (id, path) in inspection.rollouts {
+        let row = store.get(&id).await.unwrap().unwrap();
+        assert_eq!(row, read_record(&path).unwrap());
+    }
+}
+
+/// Every turn of a thread, one a page, oldest first.
+async fn paged_through(server: &mut AppServer, thread: &str, direction: &str) -> Vec<Value> {
+    let (mut turns, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let params = json!({ "threadId": thread, "limit": 1, "sortDirection": direction,
+            "itemsView": "full", "cursor": cursor });
+        let mut page = call(server, "thread/turns/list", params).await;
+        turns.append(page["data"].as_array_mut().unwrap());
+        cursor = page["nextCursor"].take();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    if direction == "desc" {
+        turns.reverse();
+    }
+    turns
+}
+
 /// Rollouts in the format of other versions: old and new ones, forks, damaged ones.
 #[tokio::test]
 async fn rollouts_of_other_versions_are_listed_read_and_resumed() {
@@ -292,7 +334,8 @@ async fn rollouts_of_other_versions_are_listed_read_and_resumed() {
         fs::copy(file.path(), folder.join(file.file_name())).unwrap();
     }
     // Its preview, and of each turn its state and how many items it has.
-    let expected: [(&str, &[(&str, usize)]); 6] = [
+    let expected: [(&str, &[(&str, usize)]); 7] = [
+        ("new one", &[("completed", 3)]),
         ("cut off", &[("interrupted", 1)]),
         (
             "run it",
@@ -326,6 +369,10 @@ async fn rollouts_of_other_versions_are_listed_read_and_resumed() {
         let read = call(&mut server, "thread/read", read).await;
         assert_eq!(shape(&read["thread"]), turns, "{preview}");
         let id = thread["id"].as_str().unwrap();
+        for direction in ["asc", "desc"] {
+            let paged = paged_through(&mut server, id, direction).await;
+            assert_eq!(json!(paged), read["thread"]["turns"], "{preview}");
+        }
         let resumed = call(&mut server, "thread/resume", json!({ "threadId": id })).await;
         assert_eq!(shape(&resumed["thread"]), turns, "{preview}");
         turn(&mut server, id, "and on").await;

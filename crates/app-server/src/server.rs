@@ -14,7 +14,7 @@ use crate::connection::{Connection, ConnectionId};
 use crate::host::Host;
 use crate::outbox::Limits;
 use crate::questions::{ClientTokens, OpenQuestions};
-use crate::thread::ThreadHandle;
+use crate::thread::{Outlines, ThreadHandle};
 
 /// The server, apart from its transports.
 #[derive(Debug)]
@@ -29,6 +29,7 @@ pub struct Server {
     watcher: Mutex<Option<Arc<Watcher>>>,
     /// Somebody was told something of all threads, their status for instance.
     told: Notify,
+    outlines: Outlines,
 }
 
 impl Server {
@@ -45,6 +46,7 @@ impl Server {
             next_connection: AtomicU64::new(0),
             watcher: Mutex::default(),
             told: Notify::new(),
+            outlines: Outlines::default(),
         });
         let told = Arc::downgrade(&server);
         server.host.skills().on_change(move || {
@@ -60,6 +62,11 @@ impl Server {
 
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.host
+    }
+
+    /// The outlines of stored threads.
+    pub(crate) fn outlines(&self) -> &Outlines {
+        &self.outlines
     }
 
     /// Tells what changes in files. Made when it is first wanted.

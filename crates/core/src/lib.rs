@@ -43,4 +43,5 @@ pub use ports::*;
 pub use review::{review_hint, review_text};
 pub use session::{SteerError, TaskKind};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
+pub use stored::Stored;
 pub use thread::{Closed, Thread, unreadable_submission};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{Claim, LoadError, Log, Place, Writer};
+use codex_rollout::{Claim, LoadError, Loaded, Log, Place, Writer};
 use tokio::sync::mpsc;
 
 use crate::beginning::{Copied, File, inherit, initial_messages, write_start};
@@ -15,7 +15,7 @@ use crate::conversation::Conversation;
 use crate::events::{Emitter, Events};
 use crate::ports::{Beginning, Clock, Ids, Model, Observers, Processes};
 use crate::session::{MAILBOX, Mail, Services, Session};
-use crate::stored::{self, Stored};
+use crate::stored::Stored;
 use crate::thread::Thread;
 
 /// What the engine works with in this process.
@@ -128,22 +128,33 @@ impl ThreadManager {
     ///
     /// # Errors
     /// The file cannot be read, or the thread is loaded already.
-    pub fn resume(&self, path: &Path, mut config: SessionConfig) -> Result<Started, StartError> {
-        // What is added from here on is another process's.
-        let length = path.metadata().map_or(0, |metadata| metadata.len());
+    pub fn resume(&self, path: &Path, config: SessionConfig) -> Result<Started, StartError> {
         // Who wants all events again has to be given them.
-        let loaded = match config.replay_events {
-            true => codex_rollout::load(path)?,
-            false => stored::load(path)?.loaded,
+        let stored = match config.replay_events {
+            true => Stored::read_all(path)?,
+            false => Stored::read(path, |_| {})?,
         };
+        self.resume_stored(stored, config)
+    }
+
+    /// Goes on with a thread that was read just now.
+    ///
+    /// # Errors
+    /// The thread is loaded already.
+    pub fn resume_stored(
+        &self,
+        stored: Stored,
+        mut config: SessionConfig,
+    ) -> Result<Started, StartError> {
+        let loaded = stored.loaded;
         inherit(&mut config, &loaded);
         let id = loaded.meta.id.clone();
         if self.get(&id).is_some() {
             return Err(StartError::AlreadyLoaded(id));
         }
         let file = File::Existing {
-            path: path.to_owned(),
-            length,
+            path: stored.path,
+            length: stored.size,
         };
         self.launch(Origin {
             id,
@@ -164,24 +175,44 @@ impl ThreadManager {
         at: ForkAt,
         mut config: SessionConfig,
     ) -> Result<Started, StartError> {
-        let (loaded, file) = match at {
-            ForkAt::End if !config.replay_events => {
-                let Stored { loaded, length } = stored::load(source)?;
-                let source = source.to_owned();
-                (loaded, File::Copy { source, length })
-            }
-            _ => (codex_rollout::load(source)?, File::New),
-        };
+        if at == ForkAt::End && !config.replay_events {
+            return self.fork_stored(Stored::read(source, |_| {})?, config);
+        }
+        let mut loaded = codex_rollout::load(source)?;
         inherit(&mut config, &loaded);
-        let forked_from = Some(loaded.meta.id.clone());
-        let lines = crate::fork::cut(loaded.items, at);
-        let id = self.ports.ids.thread();
+        loaded.items = crate::fork::cut(loaded.items, at);
+        self.launch_fork(loaded, File::New, config)
+    }
+
+    /// Starts a new thread with all that another one holds, which was read just now.
+    ///
+    /// # Errors
+    /// The configuration is not usable.
+    pub fn fork_stored(
+        &self,
+        stored: Stored,
+        mut config: SessionConfig,
+    ) -> Result<Started, StartError> {
+        inherit(&mut config, &stored.loaded);
+        let file = File::Copy {
+            source: stored.path,
+            length: stored.length,
+        };
+        self.launch_fork(stored.loaded, file, config)
+    }
+
+    fn launch_fork(
+        &self,
+        loaded: Loaded,
+        file: File,
+        config: SessionConfig,
+    ) -> Result<Started, StartError> {
         self.launch(Origin {
-            id,
+            id: self.ports.ids.thread(),
             config,
-            lines,
+            forked_from: Some(loaded.meta.id),
+            lines: loaded.items,
             file,
-            forked_from,
         })
     }
 

@@ -4,30 +4,54 @@
 //! by later ones; those are passed over without being read.
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
 use codex_rollout::{LoadError, Loaded, ScannedLine, scan};
 
-/// A stored thread.
+/// A stored thread, read as far as the engine needs it.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub struct Stored {
+    pub(crate) path: PathBuf,
     pub(crate) loaded: Loaded,
     /// How many bytes of the file are whole lines.
     pub(crate) length: u64,
+    /// How long the file was at least when it was read. What is added later is another process's.
+    pub(crate) size: u64,
 }
 
-/// Reads the file of a thread.
-pub(crate) fn load(path: &Path) -> Result<Stored, LoadError> {
-    let mut lines = Lines::default();
-    let length = scan(path, |line| {
-        lines.take(line);
-        ControlFlow::Continue(())
-    })?;
-    Ok(Stored {
-        loaded: lines.finish()?,
-        length,
-    })
+impl Stored {
+    /// Reads the file of a thread. `also` sees every line of it too, so that who needs more of a thread
+    /// does not go through its file once more.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it does not say what thread it is.
+    pub fn read(path: &Path, mut also: impl FnMut(ScannedLine<'_>)) -> Result<Self, LoadError> {
+        let size = path.metadata().map_or(0, |metadata| metadata.len());
+        let mut lines = Lines::default();
+        let length = scan(path, |line| {
+            lines.take(line);
+            also(line);
+            ControlFlow::Continue(())
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            loaded: lines.finish()?,
+            length,
+            size,
+        })
+    }
+
+    /// Reads the file of a thread with every line that it has.
+    pub(crate) fn read_all(path: &Path) -> Result<Self, LoadError> {
+        let size = path.metadata().map_or(0, |metadata| metadata.len());
+        Ok(Self {
+            path: path.to_owned(),
+            loaded: codex_rollout::load(path)?,
+            length: size,
+            size,
+        })
+    }
 }
 
 #[derive(Debug, Default)]
@@ -129,7 +153,7 @@ mod tests {
     fn less_is_read_and_it_comes_to_the_same() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), LINES).unwrap();
-        let stored = load(file.path()).unwrap();
+        let stored = Stored::read(file.path(), |_| {}).unwrap();
         assert_eq!(stored.length, (LINES.len() - "{\"torn".len()) as u64);
         let told =
             |item: &RolloutItem| matches!(item, RolloutItem::EventMsg(EventMsg::TurnStarted(_)));

@@ -64,6 +64,24 @@ pub struct UserMessageItem {
     pub content: Vec<UserInput>,
 }
 
+impl UserMessageItem {
+    /// Its texts, joined, and how many images it has.
+    pub fn said(&self) -> (String, usize) {
+        let text = |input: &UserInput| match input {
+            UserInput::Text { text, .. } => Some(text.clone()),
+            _ => None,
+        };
+        let is_image = |input: &&UserInput| {
+            matches!(
+                input,
+                UserInput::Image { .. } | UserInput::LocalImage { .. }
+            )
+        };
+        let images = self.content.iter().filter(is_image).count();
+        (self.content.iter().filter_map(text).collect(), images)
+    }
+}
+
 /// What hooks put into the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookPromptItem {

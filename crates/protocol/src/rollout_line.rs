@@ -5,6 +5,8 @@
 //! looks for one kind of line pays nothing for the others. [`RolloutLine`] is a line with its payload
 //! read. A line whose type is not known, or whose payload does not read, is kept as it stands and
 //! written back byte for byte.
+//!
+//! Nearly every line is written in one way, and then its first bytes tell what it is ([`LineStart`]).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -55,11 +57,61 @@ impl<'a> RawRolloutLine<'a> {
         let _ = payload.deserialize_map(TypeVisitor(&mut found));
         found
     }
+}
 
-    /// Reads the payload as whatever it is known to be.
-    pub fn read_payload<T: Deserialize<'a>>(&self) -> Result<T, JsonError> {
-        from_json(self.payload.get())
+/// What the first bytes of a line tell, if it was written the way that everybody writes lines:
+/// `{"timestamp":"…","type":"…","payload":…}`, in this order and without blanks. Newer programs number
+/// their lines behind the timestamp: `"ordinal":7`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineStart<'a> {
+    /// When the line was written.
+    pub timestamp: &'a str,
+    /// What kind of line it is.
+    pub kind: &'a str,
+    /// The `type` inside the payload, if it stands first there.
+    pub payload_type: Option<&'a str>,
+    /// The payload and, if nothing follows it, the brace that ends the line.
+    rest: &'a [u8],
+}
+
+impl<'a> LineStart<'a> {
+    /// Looks at the first bytes of a line; none if they are not the usual ones.
+    pub fn of(line: &'a [u8]) -> Option<Self> {
+        let (timestamp, rest) = short_text(line.strip_prefix(b"{\"timestamp\":\"")?)?;
+        let rest = after_ordinal(rest);
+        let (kind, rest) = short_text(rest.strip_prefix(b",\"type\":\"")?)?;
+        let rest = rest.strip_prefix(b",\"payload\":")?;
+        let inner = rest.strip_prefix(b"{\"type\":\"").and_then(short_text);
+        Some(Self {
+            timestamp,
+            kind,
+            payload_type: inner.map(|(kind, _)| kind),
+            rest,
+        })
     }
+
+    /// The payload as text, unless more of the line follows it; then this is no JSON.
+    pub fn payload(&self) -> Option<&'a str> {
+        std::str::from_utf8(self.rest.strip_suffix(b"}")?).ok()
+    }
+}
+
+fn after_ordinal(rest: &[u8]) -> &[u8] {
+    let Some(number) = rest.strip_prefix(b",\"ordinal\":") else {
+        return rest;
+    };
+    let digits = number.iter().take_while(|byte| byte.is_ascii_digit());
+    &number[digits.count()..]
+}
+
+/// A short text without escapes, up to its closing quote.
+fn short_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let window = &bytes[..bytes.len().min(64)];
+    let end = window
+        .iter()
+        .position(|byte| matches!(byte, b'"' | b'\\'))?;
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    (bytes[end] == b'"').then_some((text, &bytes[end + 1..]))
 }
 
 struct TypeVisitor<'f, 'a>(&'f mut Option<Cow<'a, str>>);
@@ -149,8 +201,16 @@ impl PartialEq for KeptLine {
 impl RolloutLine {
     /// Reads a line. Only a text that is not a line at all is an error.
     pub fn read(line: &str) -> Result<Self, JsonError> {
+        // The payload is gone through once this way, and twice where it has to be found first.
+        if let Some(start) = LineStart::of(line.as_bytes())
+            && let Some(payload) = start.payload()
+            && let Ok(Some(item)) = read_item(start.kind, payload)
+        {
+            let timestamp = start.timestamp.to_owned();
+            return Ok(Self { timestamp, item });
+        }
         let raw = RawRolloutLine::read(line)?;
-        let item = match read_item(&raw) {
+        let item = match read_item(&raw.kind, raw.payload.get()) {
             Ok(Some(item)) => item,
             Ok(None) => RolloutItem::Kept(keep(line, None)?),
             Err(problem) => RolloutItem::Kept(keep(line, Some(problem))?),
@@ -163,13 +223,13 @@ impl RolloutLine {
 }
 
 /// The payload, or nothing if it is of a type that is not known.
-fn read_item(raw: &RawRolloutLine<'_>) -> Result<Option<RolloutItem>, JsonError> {
-    let item = match raw.kind.as_ref() {
-        "session_meta" => RolloutItem::SessionMeta(raw.read_payload()?),
-        "response_item" => RolloutItem::ResponseItem(raw.read_payload()?),
-        "event_msg" => RolloutItem::EventMsg(raw.read_payload()?),
-        "turn_context" => RolloutItem::TurnContext(raw.read_payload()?),
-        "compacted" => RolloutItem::Compacted(raw.read_payload()?),
+fn read_item(kind: &str, payload: &str) -> Result<Option<RolloutItem>, JsonError> {
+    let item = match kind {
+        "session_meta" => RolloutItem::SessionMeta(from_json(payload)?),
+        "response_item" => RolloutItem::ResponseItem(from_json(payload)?),
+        "event_msg" => RolloutItem::EventMsg(from_json(payload)?),
+        "turn_context" => RolloutItem::TurnContext(from_json(payload)?),
+        "compacted" => RolloutItem::Compacted(from_json(payload)?),
         _ => return Ok(None),
     };
     Ok(match item {
@@ -245,6 +305,33 @@ mod tests {
 
         let none = r#"{"timestamp":"t","type":"compacted","payload":{"message":""}}"#;
         assert_eq!(RawRolloutLine::read(none).unwrap().payload_type(), None);
+    }
+
+    #[test]
+    fn the_first_bytes_of_a_usual_line_tell_what_it_is() {
+        let line = r#"{"timestamp":"t","type":"event_msg","payload":{"type":"x","a":"}"}}"#;
+        let start = LineStart::of(line.as_bytes()).unwrap();
+        assert_eq!((start.timestamp, start.kind), ("t", "event_msg"));
+        assert_eq!(start.payload_type, Some("x"));
+        assert_eq!(start.payload(), Some(r#"{"type":"x","a":"}"}"#));
+        let numbered = line.replacen(",", ",\"ordinal\":12,", 1);
+        assert_eq!(LineStart::of(numbered.as_bytes()), Some(start));
+        for unusual in [
+            r#"{ "timestamp":"t","type":"event_msg","payload":{}}"#,
+            r#"{"type":"event_msg","payload":{},"timestamp":"t"}"#,
+            r#"{"timestamp":"\u0074","type":"event_msg","payload":{}}"#,
+            "{\"timestamp\":\"t",
+        ] {
+            assert_eq!(LineStart::of(unusual.as_bytes()), None, "{unusual}");
+        }
+    }
+
+    #[test]
+    fn what_follows_the_payload_does_not_hide_it() {
+        let line = read(
+            r#"{"timestamp":"t","type":"event_msg","payload":{"type":"context_compacted"},"ordinal":{}}"#,
+        );
+        assert_eq!(line.item, RolloutItem::EventMsg(EventMsg::ContextCompacted));
     }
 
     #[test]

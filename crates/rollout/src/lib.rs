@@ -35,5 +35,5 @@ pub use message_history::{MessageHistoryState, add_message, message_at, message_
 pub use names::{name_of, set_name};
 pub use persist::{Detail, is_persisted, reduced};
 pub use place::{Place, SESSIONS, parse_file_name};
-pub use scan::{ScannedLine, scan};
+pub use scan::{ScannedLine, scan, scan_stretch};
 pub use writer::{Heard, Writer};

@@ -5,15 +5,15 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::ops::ControlFlow;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
-use codex_protocol::{RawRolloutLine, RolloutItem, RolloutLine};
+use codex_protocol::{LineStart, RawRolloutLine, RolloutItem, RolloutLine};
 
 use crate::load::LoadError;
 
-/// A line longer than this is skipped like one that cannot be read.
+/// A line longer than this is passed over.
 const LINE_LIMIT: usize = 256 * 1024 * 1024;
 
 /// How much of the file is read at once.
@@ -23,26 +23,36 @@ const BUFFER: usize = 256 * 1024;
 #[derive(Clone, Copy, Debug)]
 pub struct ScannedLine<'a> {
     bytes: &'a [u8],
+    offset: u64,
 }
 
 impl<'a> ScannedLine<'a> {
+    fn of(bytes: &'a [u8], offset: u64) -> Option<Self> {
+        let bytes = bytes.trim_ascii();
+        (!bytes.is_empty()).then_some(Self { bytes, offset })
+    }
+
     /// The type of the line, and that of its payload if it has one. None if it is no line.
     #[must_use]
     pub fn kind(&self) -> Option<(Cow<'a, str>, Option<Cow<'a, str>>)> {
-        if let Some((kind, payload)) = by_first_bytes(self.bytes) {
-            return Some((Cow::Borrowed(kind), payload.map(Cow::Borrowed)));
+        if let Some(start) = self.start() {
+            let payload = start.payload_type.map(Cow::Borrowed);
+            return Some((Cow::Borrowed(start.kind), payload));
         }
         let line = RawRolloutLine::read(std::str::from_utf8(self.bytes).ok()?).ok()?;
         let payload = line.payload_type();
         Some((line.kind, payload))
     }
 
+    /// What its first bytes tell, if they are the usual ones.
+    #[must_use]
+    pub fn start(&self) -> Option<LineStart<'a>> {
+        LineStart::of(self.bytes)
+    }
+
     /// The whole line; none if it cannot be read or is of a kind that is not known.
     #[must_use]
     pub fn read(&self) -> Option<RolloutLine> {
-        if self.bytes.len() > LINE_LIMIT {
-            return None;
-        }
         let line = RolloutLine::read(std::str::from_utf8(self.bytes).ok()?).ok()?;
         (!matches!(line.item, RolloutItem::Kept(_))).then_some(line)
     }
@@ -51,6 +61,12 @@ impl<'a> ScannedLine<'a> {
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// Where in the file it begins, blanks before it included.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
     }
 }
 
@@ -61,49 +77,86 @@ impl<'a> ScannedLine<'a> {
 /// The file cannot be read, or there is nothing in it.
 pub fn scan(
     path: &Path,
-    mut take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
+    take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
 ) -> Result<u64, LoadError> {
-    let io = |source| LoadError::Io {
+    let scanned = File::open(path).and_then(|file| scan_lines(file, 0, take));
+    let (whole, is_blank) = scanned.map_err(|source| LoadError::Io {
         path: path.to_owned(),
         source,
-    };
-    let mut reader = BufReader::with_capacity(BUFFER, File::open(path).map_err(io)?);
-    let (mut blank, mut whole) = (true, 0);
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line).map_err(io)? > 0 {
-        if line.ends_with(b"\n") {
-            whole += line.len() as u64;
+    })?;
+    match is_blank {
+        true => Err(LoadError::Empty),
+        false => Ok(whole),
+    }
+}
+
+/// Hands out the lines of a stretch of an open file, which begins where a line does, until `take` has
+/// seen enough.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn scan_stretch(
+    mut file: &File,
+    stretch: Range<u64>,
+    take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
+) -> io::Result<()> {
+    file.seek(SeekFrom::Start(stretch.start))?;
+    let length = stretch.end.saturating_sub(stretch.start);
+    scan_lines(file.take(length), stretch.start, take).map(drop)
+}
+
+/// Answers up to where there were whole lines, and whether all of them were blank.
+fn scan_lines(
+    mut input: impl Read,
+    begin: u64,
+    mut take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
+) -> io::Result<(u64, bool)> {
+    let mut buffer = vec![0; BUFFER];
+    // The bytes of the buffer that are read and not handed out, the first of them at `offset`.
+    let (mut taken, mut filled, mut offset) = (0, 0, begin);
+    // How much of a line that is too long was let go.
+    let mut let_go = 0;
+    let mut is_blank = true;
+    loop {
+        if filled > LINE_LIMIT {
+            let_go += filled as u64;
+            filled = 0;
         }
-        let bytes = line.trim_ascii();
-        if !bytes.is_empty() {
-            blank = false;
-            if take(ScannedLine { bytes }).is_break() {
-                return Ok(whole);
+        if filled == buffer.len() {
+            buffer.resize(filled * 2, 0);
+        }
+        // What was there before has no end of a line: only the new bytes are looked at.
+        let before = filled;
+        filled += read_some(&mut input, &mut buffer[filled..])?;
+        if filled == before {
+            if let Some(line) = ScannedLine::of(&buffer[..filled], offset).filter(|_| let_go == 0) {
+                is_blank = false;
+                let _ = take(line);
+            }
+            return Ok((offset, is_blank && let_go == 0));
+        }
+        for end in memchr::memchr_iter(b'\n', &buffer[before..filled]) {
+            let end = before + end + 1;
+            let line = ScannedLine::of(&buffer[taken..end], offset).filter(|_| let_go == 0);
+            is_blank &= line.is_none() && let_go == 0;
+            offset += std::mem::take(&mut let_go) + (end - taken) as u64;
+            taken = end;
+            if line.is_some_and(|line| take(line).is_break()) {
+                return Ok((offset, is_blank));
             }
         }
-        line.clear();
+        buffer.copy_within(taken..filled, 0);
+        (taken, filled) = (0, filled - taken);
     }
-    if blank {
-        return Err(LoadError::Empty);
-    }
-    Ok(whole)
 }
 
-/// `{"timestamp":"…","type":"…","payload":{"type":"…"`, in this order and without blanks.
-fn by_first_bytes(line: &[u8]) -> Option<(&str, Option<&str>)> {
-    let (_, rest) = text(line.strip_prefix(b"{\"timestamp\":\"")?)?;
-    let (kind, rest) = text(rest.strip_prefix(b",\"type\":\"")?)?;
-    let payload = rest.strip_prefix(b",\"payload\":")?;
-    let inner = payload.strip_prefix(b"{\"type\":\"").and_then(text);
-    Some((kind, inner.map(|(kind, _)| kind)))
-}
-
-/// A short text without escapes, up to its closing quote.
-fn text(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let window = &bytes[..bytes.len().min(64)];
-    let end = window.iter().position(|byte| *byte == b'"')?;
-    let text = std::str::from_utf8(&bytes[..end]).ok()?;
-    (!text.contains('\\')).then_some((text, &bytes[end + 1..]))
+fn read_some(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +165,7 @@ mod tests {
 
     fn kind(line: &str) -> Option<(String, Option<String>)> {
         let bytes = line.as_bytes();
-        let (kind, payload) = ScannedLine { bytes }.kind()?;
+        let (kind, payload) = ScannedLine { bytes, offset: 0 }.kind()?;
         Some((kind.into_owned(), payload.map(Cow::into_owned)))
     }
 
@@ -129,5 +182,39 @@ mod tests {
         let meta = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"a"}}"#;
         assert_eq!(kind(meta), Some(("session_meta".to_owned(), None)));
         assert_eq!(kind("{\"torn"), None);
+    }
+
+    #[test]
+    fn lines_of_every_length_come_with_their_places() {
+        let lengths = [0, 1, BUFFER - 2, BUFFER, 3 * BUFFER, 5, 0, 7];
+        let lines: Vec<String> = lengths.map(|length| "x".repeat(length) + "\n").into();
+        let whole = lines.concat();
+        let mut expected = Vec::new();
+        let mut offset = 0;
+        for line in &lines {
+            if line.len() > 1 {
+                expected.push((offset, line.len() - 1));
+            }
+            offset += line.len() as u64;
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), whole.clone() + "torn").unwrap();
+        let mut found = Vec::new();
+        let length = scan(file.path(), |line| {
+            found.push((line.offset(), line.bytes().len()));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(length.unwrap(), whole.len() as u64);
+        assert_eq!(found.pop(), Some((whole.len() as u64, 4)));
+        assert_eq!(found, expected);
+
+        let (begin, _) = expected[1];
+        let mut part = Vec::new();
+        scan_stretch(file.as_file(), begin..whole.len() as u64, |line| {
+            part.push((line.offset(), line.bytes().len()));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert_eq!(part, expected[1..]);
     }
 }

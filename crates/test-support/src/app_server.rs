@@ -42,13 +42,33 @@ impl AppServer {
         Self::spawn(program, home, &[], variables)
     }
 
+    /// Starts it as another user of this machine, which only some users may.
+    #[cfg(unix)]
+    pub fn start_as(program: &str, home: &Path, user: u32) -> io::Result<Self> {
+        Self::spawn_with(program, home, &[], &[], |command| {
+            command.uid(user);
+        })
+    }
+
     fn spawn(
         program: &str,
         home: &Path,
         arguments: &[&str],
         variables: &[(&str, &Path)],
     ) -> io::Result<Self> {
-        let mut child = Command::new(program)
+        Self::spawn_with(program, home, arguments, variables, |_| ())
+    }
+
+    fn spawn_with(
+        program: &str,
+        home: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &Path)],
+        adjust: impl FnOnce(&mut Command),
+    ) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        adjust(&mut command);
+        let mut child = command
             .arg("app-server")
             .args(arguments)
             // No profile of the person who runs the tests is read.

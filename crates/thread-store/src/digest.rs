@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use codex_protocol::{GitInfo, RawRolloutLine, SessionSource, ThreadId};
+use codex_protocol::{GitInfo, LineStart, RawRolloutLine, SessionSource, ThreadId, TurnItem};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -35,11 +35,10 @@ impl Digest<'_> {
         match kind_of(line) {
             Kind::Meta => self.with(line, Self::meta),
             Kind::Context => self.with(line, Self::context),
-            Kind::UserMessage if self.facts.preview.is_none() || self.wants_title() => {
-                self.with(line, Self::user_message);
-            }
+            Kind::UserMessage if self.wants_message() => self.with(line, Self::user_message),
+            Kind::Item if self.wants_message() => self.with(line, Self::item),
             Kind::Name => self.with(line, Self::name),
-            Kind::UserMessage | Kind::Other => {}
+            Kind::UserMessage | Kind::Item | Kind::Other => {}
         }
     }
 
@@ -82,7 +81,19 @@ impl Digest<'_> {
 
     fn user_message(&mut self, message: UserMessage<'_>) {
         let images = message.images.as_ref().map_or(0, Vec::len) + message.local_images.len();
-        let Some(shown) = preview_of(&message.message, images) else {
+        self.said(&message.message, images);
+    }
+
+    /// Newer programs store what was said as an item.
+    fn item(&mut self, completed: ItemCompleted) {
+        if let TurnItem::UserMessage(message) = completed.item {
+            let (text, images) = message.said();
+            self.said(&text, images);
+        }
+    }
+
+    fn said(&mut self, text: &str, images: usize) {
+        let Some(shown) = preview_of(text, images) else {
             return;
         };
         match &self.facts.preview {
@@ -92,9 +103,10 @@ impl Digest<'_> {
         }
     }
 
-    /// Whether the first message had no text, and there was none since.
-    fn wants_title(&self) -> bool {
-        self.facts.title.is_none() && self.facts.preview.as_deref() == Some(IMAGE)
+    /// Whether there was no message yet, or only such as have no text.
+    fn wants_message(&self) -> bool {
+        let preview = self.facts.preview.as_deref();
+        preview.is_none_or(|shown| shown == IMAGE && self.facts.title.is_none())
     }
 
     fn name(&mut self, name: Name) {
@@ -152,6 +164,11 @@ struct UserMessage<'a> {
 }
 
 #[derive(Deserialize)]
+struct ItemCompleted {
+    item: TurnItem,
+}
+
+#[derive(Deserialize)]
 struct Name {
     thread_id: ThreadId,
     thread_name: Option<String>,
@@ -162,6 +179,7 @@ enum Kind {
     Meta,
     Context,
     UserMessage,
+    Item,
     Name,
     Other,
 }
@@ -172,6 +190,7 @@ impl Kind {
             ("session_meta", _) => Self::Meta,
             ("turn_context", _) => Self::Context,
             ("event_msg", "user_message") => Self::UserMessage,
+            ("event_msg", "item_completed") => Self::Item,
             ("event_msg", "thread_name_updated") => Self::Name,
             _ => Self::Other,
         }
@@ -191,20 +210,11 @@ fn kind_of(line: &[u8]) -> Kind {
 }
 
 fn usual_kind(line: &[u8]) -> Option<Kind> {
-    let rest = line.strip_prefix(b"{\"timestamp\":\"")?;
-    let (_, rest) = until_quote(rest)?;
-    let (kind, rest) = until_quote(rest.strip_prefix(b",\"type\":\"")?)?;
-    if kind != "event_msg" {
-        return Some(Kind::new(kind, ""));
+    let start = LineStart::of(line)?;
+    match start.kind {
+        "event_msg" => Some(Kind::new(start.kind, start.payload_type?)),
+        kind => Some(Kind::new(kind, "")),
     }
-    let (event, _) = until_quote(rest.strip_prefix(b",\"payload\":{\"type\":\"")?)?;
-    Some(Kind::new(kind, event))
-}
-
-fn until_quote(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let end = memchr::memchr(b'"', bytes)?;
-    let text = std::str::from_utf8(&bytes[..end]).ok()?;
-    Some((text, &bytes[end + 1..]))
 }
 
 #[cfg(test)]
@@ -262,6 +272,22 @@ mod tests {
         let facts = digest(&[said("", &["data:"]), said("text", &[]), said("more", &[])]);
         assert_eq!(facts.preview.as_deref(), Some(IMAGE));
         assert_eq!(facts.title.as_deref(), Some("text"));
+    }
+
+    #[test]
+    fn a_message_may_be_stored_as_an_item() {
+        let item = |item: Value| {
+            let event = json!({"type": "item_completed", "turn_id": "1", "item": item});
+            line("event_msg", &event)
+        };
+        let content =
+            json!([{"type": "text", "text": " hi "}, {"type": "image", "image_url": "data:"}]);
+        let facts = digest(&[
+            meta("a", &json!(null)),
+            item(json!({"type": "AgentMessage", "id": "i", "content": []})),
+            item(json!({"type": "UserMessage", "id": "i", "content": content})),
+        ]);
+        assert_eq!(facts.preview.as_deref(), Some("hi"));
     }
 
     #[test]

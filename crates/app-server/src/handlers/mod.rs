@@ -31,12 +31,13 @@ mod thread_turns;
 mod turns;
 mod windows;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server_protocol::ClientRequest;
 use codex_app_server_protocol::rpc::RequestId;
 use codex_protocol::ThreadId;
+use codex_rollout::LoadError;
 
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
@@ -251,11 +252,12 @@ async fn blocking<T: Send + 'static>(
 pub(crate) async fn load(path: PathBuf) -> Result<(PathBuf, History), Failure> {
     blocking(move || match read_history(&path) {
         Ok(history) => Ok((path, history)),
-        Err(error) => {
-            let path = path.display();
-            let message = format!("failed to load rollout `{path}`: {error}");
-            Err(Failure::invalid(message))
-        }
+        Err(error) => Err(unreadable(&path, &error)),
     })
     .await
+}
+
+fn unreadable(path: &Path, error: &LoadError) -> Failure {
+    let path = path.display();
+    Failure::invalid(format!("failed to load rollout `{path}`: {error}"))
 }

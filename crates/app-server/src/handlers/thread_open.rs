@@ -1,6 +1,6 @@
 //! `thread/start`, `thread/resume`, `thread/fork`: a thread is loaded and its client subscribed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
@@ -9,18 +9,18 @@ use codex_app_server_protocol::v2::{
     DynamicToolSpec, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
     ThreadStartedNotification, ThreadStatus, ThreadStatusChangedNotification,
 };
-use codex_core::{ForkAt, StartError, Started};
+use codex_core::{StartError, Started, Stored};
 use codex_protocol::{EventMsg, ResponseItem};
 use codex_rollout::Detail;
 
 use super::stored::add_said;
-use super::{blocking, load, settings, thread_id};
+use super::{blocking, settings, thread_id, unreadable};
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::host::{Prepared, ThreadSettings};
 use crate::projection::{wire_deprecation, wire_warning};
 use crate::server::Server;
-use crate::thread::{Actor, Facts, History, ThreadHandle, stored_thread};
+use crate::thread::{Actor, Facts, History, ThreadHandle, read_to_load, stored_thread};
 
 pub(super) async fn start(
     server: Arc<Server>,
@@ -80,12 +80,12 @@ pub(super) async fn resume(
     )
     .await;
     let opened = match source {
-        Ok((path, loaded)) => match server.thread(loaded.meta.id.as_str()) {
+        Ok(source) => match server.thread(source.history.meta.id.as_str()) {
             // It was named by its file, and it is loaded.
             Some(thread) => return thread.join(params, reply).await,
             None => {
-                let settings = settings::with_stored(settings, &params, &loaded);
-                open_stored(&server, settings, path, loaded).await
+                let settings = settings::with_stored(settings, &params, &source.history);
+                open_stored(&server, settings, source).await
             }
         },
         Err(failure) => Err(failure),
@@ -152,22 +152,25 @@ fn tell_idle(server: &Server, thread: &str) {
 async fn open_stored(
     server: &Arc<Server>,
     mut settings: ThreadSettings,
-    path: PathBuf,
-    loaded: History,
+    source: Source,
 ) -> Result<(Actor, Facts, PathBuf, History), Failure> {
-    let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
+    let Source {
+        path,
+        history,
+        stored,
+    } = source;
+    let stored_cwd = || PathBuf::from(&history.meta.cwd);
     settings.cwd.get_or_insert_with(stored_cwd);
     let prepared = prepare(server, settings).await?;
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
-    let file = path.clone();
     let started = blocking(move || {
-        let started = engine.resume(&file, own);
+        let started = engine.resume_stored(stored, own);
         started.map_err(|error| failed("resuming", &error))
     });
     let started = started.await?;
-    let preview = loaded.preview.clone();
+    let preview = history.preview.clone();
     let (actor, facts) = opened(server, prepared, started, preview).await?;
-    Ok((actor, facts, path, loaded))
+    Ok((actor, facts, path, history))
 }
 
 pub(super) async fn fork(
@@ -207,21 +210,25 @@ async fn fork_stored(
         running.describe().await;
     }
     let path = params.path.as_deref();
-    let (path, loaded) = source(server, &params.thread_id, path, &settings).await?;
-    let stored_cwd = || PathBuf::from(&loaded.meta.cwd);
+    let source = source(server, &params.thread_id, path, &settings).await?;
+    let Source {
+        path,
+        history,
+        stored,
+    } = source;
+    let stored_cwd = || PathBuf::from(&history.meta.cwd);
     settings.cwd.get_or_insert_with(stored_cwd);
     let mut prepared = prepare(server, settings).await?;
     prepared.config.ephemeral = params.ephemeral;
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
-    let file = path.clone();
     let started = blocking(move || {
-        let started = engine.fork(&file, ForkAt::End, own);
+        let started = engine.fork_stored(stored, own);
         started.map_err(|error| failed("forking", &error))
     });
     let started = started.await?;
-    let preview = loaded.preview.clone();
+    let preview = history.preview.clone();
     let (actor, facts) = opened(server, prepared, started, preview).await?;
-    let mut thread = stored_thread(&path, loaded, ThreadStatus::Idle, None);
+    let mut thread = stored_thread(&path, history, ThreadStatus::Idle, None);
     if params.exclude_turns {
         thread.turns.clear();
     }
@@ -253,24 +260,41 @@ pub(super) async fn copy_for_review(
     super::loaded_thread(server, &id)
 }
 
-/// The file that a request names, by its path or by the id of its thread.
+/// A thread that is about to be loaded.
+struct Source {
+    path: PathBuf,
+    /// What clients are shown of it.
+    history: History,
+    /// What the engine goes on with.
+    stored: Stored,
+}
+
+/// The thread that a request names, by the path of its file or by its id.
 async fn source(
     server: &Arc<Server>,
     id: &str,
     path: Option<&str>,
     settings: &ThreadSettings,
-) -> Result<(PathBuf, History), Failure> {
-    if let Some(path) = path {
-        let folder = std::env::current_dir().unwrap_or_default();
-        return load(folder.join(Path::new(path))).await;
-    }
-    let id = thread_id(id)?;
+) -> Result<Source, Failure> {
+    let wanted = match path {
+        Some(path) => Ok(std::env::current_dir().unwrap_or_default().join(path)),
+        None => Err(thread_id(id)?),
+    };
     let home = server.host().identity(&settings.client).home;
-    let found = blocking(move || {
-        let path = codex_rollout::find(&home, &id);
-        path.ok_or_else(|| Failure::invalid(format!("no rollout found for thread id {id}")))
-    });
-    load(found.await?).await
+    blocking(move || {
+        let path = wanted.or_else(|id| {
+            let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
+            codex_rollout::find(&home, &id).ok_or_else(missing)
+        })?;
+        let read = read_to_load(&path).map_err(|error| unreadable(&path, &error));
+        let (history, stored) = read?;
+        Ok(Source {
+            path,
+            history,
+            stored,
+        })
+    })
+    .await
 }
 
 async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepared, Failure> {

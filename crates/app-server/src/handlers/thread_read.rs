@@ -5,14 +5,16 @@ use std::sync::Arc;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
-    ThreadStatus, Turn,
+    ThreadStatus,
 };
+use codex_protocol::ThreadId;
+use codex_thread_store::ThreadRecord;
 
 use super::{load, stored, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
-use crate::thread::turns_of;
+use crate::thread::{Snapshot, turns_of};
 
 pub(super) async fn read(
     server: &Arc<Server>,
@@ -23,23 +25,34 @@ pub(super) async fn read(
     reply.reply(outcome.map(|thread| ThreadReadResponse { thread }));
 }
 
-/// The turns of a thread, loaded or stored.
-pub(super) async fn turns(server: &Arc<Server>, thread_id: String) -> Result<Vec<Turn>, Failure> {
-    let params = ThreadReadParams {
-        thread_id,
-        include_turns: true,
-    };
-    let read = thread(server, &params).await;
-    read.map(|thread| thread.turns)
-}
-
-async fn thread(server: &Arc<Server>, params: &ThreadReadParams) -> Result<Thread, Failure> {
-    let id = thread_id(&params.thread_id)?;
+/// A thread that has a file, and what it is doing if it is loaded.
+pub(super) async fn stored_or_live(
+    server: &Arc<Server>,
+    id: &ThreadId,
+) -> Result<(Option<ThreadRecord>, Option<Snapshot>), Failure> {
     let live = match server.thread(id.as_str()) {
         Some(thread) => thread.describe().await,
         None => None,
     };
-    match (stored::record(server, &id).await?, live) {
+    Ok((stored::record(server, id).await?, live))
+}
+
+/// Why a thread that has no file has no turns to show.
+pub(super) fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
+    Failure::invalid(match live {
+        None => format!("thread not loaded: {id}"),
+        Some(live) if live.thread.ephemeral => {
+            "ephemeral threads do not support includeTurns".to_owned()
+        }
+        Some(_) => format!(
+            "thread {id} is not materialized yet; includeTurns is unavailable before first user message"
+        ),
+    })
+}
+
+async fn thread(server: &Arc<Server>, params: &ThreadReadParams) -> Result<Thread, Failure> {
+    let id = thread_id(&params.thread_id)?;
+    match stored_or_live(server, &id).await? {
         (Some(record), live) => {
             let status = live
                 .as_ref()
@@ -58,13 +71,7 @@ async fn thread(server: &Arc<Server>, params: &ThreadReadParams) -> Result<Threa
             stored::add_said(server, &mut thread).await;
             Ok(thread)
         }
-        (None, Some(live)) if live.thread.ephemeral => Err(Failure::invalid(
-            "ephemeral threads do not support includeTurns",
-        )),
-        (None, Some(_)) => Err(Failure::invalid(format!(
-            "thread {id} is not materialized yet; includeTurns is unavailable before first user message"
-        ))),
-        (None, None) => Err(Failure::invalid(format!("thread not loaded: {id}"))),
+        (None, live) => Err(has_no_turns(&id, live.as_ref())),
     }
 }
 

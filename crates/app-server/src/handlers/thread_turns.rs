@@ -1,5 +1,6 @@
 //! `thread/turns/list`: the turns of a thread, a page at a time, from either end.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
@@ -8,10 +9,12 @@ use codex_app_server_protocol::v2::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::thread_read;
+use super::thread_read::{has_no_turns, stored_or_live};
+use super::{blocking, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
+use crate::thread::turns_of;
 
 const LIMIT: u32 = 25;
 const MOST: u32 = 100;
@@ -30,50 +33,123 @@ pub(super) async fn list(
     params: ThreadTurnsListParams,
     reply: Responder<method::ThreadTurnsList>,
 ) {
-    let thread = params.thread_id.clone();
-    let turns = thread_read::turns(server, thread).await;
-    reply.reply(turns.and_then(|turns| page(turns, &params)));
+    reply.reply(page(server, params).await);
 }
 
-fn page(
-    mut turns: Vec<Turn>,
-    params: &ThreadTurnsListParams,
+async fn page(
+    server: &Arc<Server>,
+    params: ThreadTurnsListParams,
 ) -> Result<ThreadTurnsListResponse, Failure> {
-    if params.sort_direction.unwrap_or_default() == SortDirection::Desc {
-        turns.reverse();
-    }
-    let start = match &params.cursor {
-        None => 0,
-        Some(cursor) => position(&turns, cursor)
-            .ok_or_else(|| Failure::invalid(format!("invalid cursor: {cursor}")))?,
+    let id = thread_id(&params.thread_id)?;
+    let (record, live) = stored_or_live(server, &id).await?;
+    let path = match record {
+        Some(record) => record.path,
+        None => return Err(has_no_turns(&id, live.as_ref())),
     };
-    let limit = params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
-    turns.drain(..start);
-    let has_more = turns.len() > limit;
-    turns.truncate(limit);
-    let cursor = |turn: &Turn, include_anchor| {
-        let turn_id = turn.id.clone();
-        serde_json::to_string(&Cursor {
-            turn_id,
-            include_anchor,
-        })
-        .ok()
-    };
-    let next_cursor = turns.last().filter(|_| has_more);
-    let next_cursor = next_cursor.and_then(|last| cursor(last, false));
-    let backwards_cursor = turns.first().and_then(|first| cursor(first, true));
-    let view = params.items_view.unwrap_or_default();
-    Ok(ThreadTurnsListResponse {
-        data: turns.into_iter().map(|turn| viewed(turn, view)).collect(),
-        next_cursor,
-        backwards_cursor,
+    let running = live.and_then(|live| live.running);
+    let server = Arc::clone(server);
+    blocking(move || {
+        let unreadable = |error| {
+            let path = path.display();
+            Failure::invalid(format!("failed to load rollout `{path}`: {error}"))
+        };
+        let outline = server.outlines().get(&path).map_err(unreadable)?;
+        let mut ids: Vec<&str> = outline.ids().collect();
+        let stored = ids.len();
+        // One that has only just begun is not in the file yet.
+        let unstored = running.as_ref().filter(|turn| !ids.contains(&&*turn.id));
+        ids.extend(unstored.map(|turn| &*turn.id));
+        let slice = Slice::new(&ids, &params)?;
+        let wanted = slice.turns.clone();
+        let is_wanted = |turn: &Turn| ids[wanted.clone()].contains(&&*turn.id);
+        let read = outline.turns(wanted.start.min(stored)..wanted.end.min(stored));
+        let running = running.clone().filter(is_wanted);
+        let turns = turns_of(read.map_err(unreadable)?, running);
+        Ok(slice.response(turns, params.items_view.unwrap_or_default()))
     })
+    .await
 }
 
-fn position(turns: &[Turn], cursor: &str) -> Option<usize> {
+/// Some of the turns that there are, and how to go on from them.
+#[derive(Debug)]
+struct Slice {
+    /// By their positions, oldest first.
+    turns: Range<usize>,
+    direction: SortDirection,
+    next: Option<String>,
+    back: Option<String>,
+}
+
+impl Slice {
+    /// The page that is asked for of these turns, oldest first.
+    fn new(ids: &[&str], params: &ThreadTurnsListParams) -> Result<Self, Failure> {
+        let direction = params.sort_direction.unwrap_or_default();
+        let limit = params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
+        let anchor = match &params.cursor {
+            None => None,
+            Some(cursor) => Some(
+                place(ids, cursor)
+                    .ok_or_else(|| Failure::invalid(format!("invalid cursor: {cursor}")))?,
+            ),
+        };
+        let turns = match (direction, anchor) {
+            (SortDirection::Asc, anchor) => {
+                let start = anchor.map_or(0, |(at, included)| at + usize::from(!included));
+                start..(start + limit).min(ids.len())
+            }
+            (SortDirection::Desc, anchor) => {
+                let end = anchor.map_or(ids.len(), |(at, included)| at + usize::from(included));
+                end.saturating_sub(limit)..end
+            }
+        };
+        if turns.is_empty() {
+            return Ok(Self {
+                turns,
+                direction,
+                next: None,
+                back: None,
+            });
+        }
+        let (first, last, has_more) = match direction {
+            SortDirection::Asc => (turns.start, turns.end - 1, turns.end < ids.len()),
+            SortDirection::Desc => (turns.end - 1, turns.start, turns.start > 0),
+        };
+        let next = has_more.then(|| cursor(ids[last], false)).flatten();
+        let back = cursor(ids[first], true);
+        Ok(Self {
+            turns,
+            direction,
+            next,
+            back,
+        })
+    }
+
+    fn response(self, mut turns: Vec<Turn>, view: TurnItemsView) -> ThreadTurnsListResponse {
+        if self.direction == SortDirection::Desc {
+            turns.reverse();
+        }
+        ThreadTurnsListResponse {
+            data: turns.into_iter().map(|turn| viewed(turn, view)).collect(),
+            next_cursor: self.next,
+            backwards_cursor: self.back,
+        }
+    }
+}
+
+/// The position that a cursor names, and whether the turn there is on the page.
+fn place(ids: &[&str], cursor: &str) -> Option<(usize, bool)> {
     let cursor: Cursor = serde_json::from_str(cursor).ok()?;
-    let anchor = turns.iter().position(|turn| turn.id == cursor.turn_id)?;
-    Some(anchor + usize::from(!cursor.include_anchor))
+    let at = ids.iter().position(|id| *id == cursor.turn_id)?;
+    Some((at, cursor.include_anchor))
+}
+
+fn cursor(turn_id: &str, include_anchor: bool) -> Option<String> {
+    let turn_id = turn_id.to_owned();
+    serde_json::to_string(&Cursor {
+        turn_id,
+        include_anchor,
+    })
+    .ok()
 }
 
 fn viewed(mut turn: Turn, view: TurnItemsView) -> Turn {
@@ -103,64 +179,49 @@ fn summary(items: Vec<ThreadItem>) -> Vec<ThreadItem> {
 
 #[cfg(test)]
 mod tests {
-    use codex_app_server_protocol::v2::TurnStatus;
-
     use super::*;
 
-    fn turns() -> Vec<Turn> {
-        let turn = |number: u32| Turn {
-            id: number.to_string(),
-            items: vec![
-                ThreadItem::UserMessage {
-                    id: "a".to_owned(),
-                    content: Vec::new(),
-                },
-                ThreadItem::Plan {
-                    id: "b".to_owned(),
-                    text: String::new(),
-                },
-            ],
-            status: TurnStatus::Completed,
-            error: None,
-            started_at: None,
-            completed_at: None,
-            duration_ms: None,
-            items_view: None,
-        };
-        (0..5).map(turn).collect()
-    }
+    const IDS: [&str; 5] = ["0", "1", "2", "3", "4"];
 
-    fn ids(response: &ThreadTurnsListResponse) -> Vec<&str> {
-        let turns = response.data.iter();
-        turns.map(|turn| turn.id.as_str()).collect()
-    }
-
-    #[test]
-    fn pages_go_either_way_and_back() {
-        let mut params = ThreadTurnsListParams {
+    fn params() -> ThreadTurnsListParams {
+        ThreadTurnsListParams {
             thread_id: String::new(),
             cursor: None,
             limit: Some(2),
             sort_direction: None,
             items_view: None,
-        };
-        let first = page(turns(), &params).unwrap();
-        assert_eq!(ids(&first), ["4", "3"]);
-        assert_eq!(first.data[0].items.len(), 1);
-        params.cursor = first.next_cursor;
-        let second = page(turns(), &params).unwrap();
-        assert_eq!(ids(&second), ["2", "1"]);
-        params.cursor = second.next_cursor;
-        let third = page(turns(), &params).unwrap();
-        assert_eq!(ids(&third), ["0"]);
-        assert_eq!(third.next_cursor, None);
-        params.cursor = second.backwards_cursor;
+        }
+    }
+
+    #[test]
+    fn pages_go_either_way_and_back() {
+        let mut params = params();
+        let first = Slice::new(&IDS, &params).unwrap();
+        assert_eq!(first.turns, 3..5);
+        params.cursor = first.next;
+        let second = Slice::new(&IDS, &params).unwrap();
+        assert_eq!(second.turns, 1..3);
+        params.cursor = second.next;
+        let third = Slice::new(&IDS, &params).unwrap();
+        assert_eq!((third.turns, third.next), (0..1, None));
+        params.cursor = second.back;
         params.sort_direction = Some(SortDirection::Asc);
-        params.items_view = Some(TurnItemsView::NotLoaded);
-        let back = page(turns(), &params).unwrap();
-        assert_eq!(ids(&back), ["2", "3"]);
-        assert!(back.data[0].items.is_empty());
+        let back = Slice::new(&IDS, &params).unwrap();
+        assert_eq!(back.turns, 2..4);
+        params.cursor = back.next;
+        let end = Slice::new(&IDS, &params).unwrap();
+        assert_eq!((end.turns, end.next), (4..5, None));
         params.cursor = Some("elsewhere".to_owned());
-        assert!(page(turns(), &params).is_err());
+        assert!(Slice::new(&IDS, &params).is_err());
+    }
+
+    #[test]
+    fn where_there_are_no_turns_there_is_one_empty_page() {
+        for direction in [SortDirection::Asc, SortDirection::Desc] {
+            let mut params = params();
+            params.sort_direction = Some(direction);
+            let slice = Slice::new(&[], &params).unwrap();
+            assert_eq!((slice.turns, slice.next, slice.back), (0..0, None, None));
+        }
     }
 }

@@ -18,11 +18,14 @@ mod concessions;
 mod live;
 mod moment;
 mod review;
+mod stretch;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use moment::Moment;
 use review::Review;
+use stretch::{Mark, Origin};
+pub(crate) use stretch::{Part, Stretch, lines_of_others, parts};
 
 /// Who hears the fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +48,12 @@ pub(crate) struct Fold {
     /// When what is taken now happened, in milliseconds, for what is told of it.
     now: Option<i64>,
     told: Vec<Told>,
-    /// The beginning of a review whose turn has not begun yet.
-    entered: Option<ThreadItem>,
+    /// The beginning of a review whose turn has not begun yet, and where it was told.
+    entered: Option<(ThreadItem, Origin)>,
+    /// Where the line begins that is taken now.
+    mark: Mark,
+    /// How many turns of a stored thread had no beginning that names them.
+    unnamed: u64,
 }
 
 #[derive(Debug)]
@@ -70,11 +77,13 @@ struct FoldedTurn {
     duration_ms: Option<i64>,
     concessions: concessions::Concessions,
     review: Review,
+    origin: Origin,
 }
 
 impl FoldedTurn {
-    fn new(id: String, is_explicit: bool) -> Self {
+    fn new(id: String, is_explicit: bool, origin: Origin) -> Self {
         Self {
+            origin,
             id,
             status: match is_explicit {
                 true => TurnStatus::InProgress,
@@ -103,9 +112,17 @@ impl FoldedTurn {
     }
 
     fn into_turn(mut self) -> Turn {
-        let mut items = std::mem::take(&mut self.completed);
-        items.append(&mut self.running);
-        self.with_items(items, TurnItemsView::Full)
+        self.completed.append(&mut self.running);
+        Turn {
+            id: self.id,
+            items: self.completed,
+            status: self.status,
+            error: self.error,
+            started_at: self.started_at,
+            completed_at: self.completed_at,
+            duration_ms: self.duration_ms,
+            items_view: Some(TurnItemsView::Full),
+        }
     }
 
     fn with_items(&self, items: Vec<ThreadItem>, view: TurnItemsView) -> Turn {
@@ -133,11 +150,18 @@ impl Fold {
             now: None,
             told: Vec::new(),
             entered: None,
+            mark: Mark::default(),
+            unnamed: 0,
         }
     }
 
     /// Takes a line of a stored thread that was written at `moment`.
     pub(crate) fn apply_stored(&mut self, moment: Moment<'_>, line: &RolloutItem) {
+        let is_in_turn = |turn: &FoldedTurn| turn.is_open && turn.is_explicit;
+        if !self.turns.last().is_some_and(is_in_turn) {
+            // It may begin a turn that has no other time.
+            self.now = moment.milliseconds();
+        }
         match line {
             RolloutItem::EventMsg(event) => self.take(None, moment, event),
             RolloutItem::Compacted(_) => self.open_turn().has_compaction = true,
@@ -379,14 +403,36 @@ impl Fold {
 
     /// The open turn; one without a beginning is opened if there is none.
     fn open_turn(&mut self) -> &mut FoldedTurn {
+        let position = self.open_position();
+        &mut self.turns[position]
+    }
+
+    fn open_position(&mut self) -> usize {
         if !self.turns.last().is_some_and(|turn| turn.is_open) {
-            let id = uuid::Uuid::now_v7().to_string();
-            let mut turn = FoldedTurn::new(id, false);
-            turn.completed.extend(self.entered.take());
+            self.end_stretch();
+            let id = self.id_of_unnamed();
+            let (entered, origin) = match self.entered.take() {
+                Some((item, origin)) => (Some(item), origin),
+                None => (None, self.origin_here()),
+            };
+            let mut turn = FoldedTurn::new(id, false, origin);
+            turn.completed.extend(entered);
             self.turns.push(turn);
         }
-        let last = self.turns.len() - 1;
-        &mut self.turns[last]
+        self.turns.len() - 1
+    }
+
+    /// An id for a turn that nobody gave one. That of a stored turn is the same each time it is read.
+    fn id_of_unnamed(&mut self) -> String {
+        if self.has_listener() {
+            return uuid::Uuid::now_v7().to_string();
+        }
+        let now = self.now.unwrap_or_default();
+        self.unnamed += 1;
+        let mut counted = [0; 10];
+        counted[2..].copy_from_slice(&self.unnamed.to_be_bytes());
+        let id = uuid::Builder::from_unix_timestamp_millis(now.unsigned_abs(), &counted);
+        id.into_uuid().to_string()
     }
 
     fn close_open_turn(&mut self) {
@@ -406,11 +452,8 @@ impl Fold {
         let mut turn = self.review_of(id);
         turn.begun = moment.milliseconds();
         turn.started_at = started_at.or(turn.begun.map(|begun| begun / 1000));
-        let mut told = turn.with_items(Vec::new(), TurnItemsView::NotLoaded);
-        if turn.review == Review::Runs {
-            told.id = uuid::Uuid::now_v7().to_string();
-        }
-        self.tell_turn_started(told);
+        self.tell_turn_started(&turn);
+        self.end_stretch();
         self.turns.push(turn);
     }
 
@@ -424,6 +467,7 @@ impl Fold {
         else {
             return;
         };
+        self.said_of(position);
         self.break_off_items(position, status);
         self.let_go_of_held(position, status);
         let turn = &mut self.turns[position];
@@ -438,8 +482,7 @@ impl Fold {
             }
             _ => status,
         };
-        let ended = turn.to_turn();
-        self.tell_turn_completed(ended);
+        self.tell_turn_completed(position);
     }
 
     /// Ends what is running in a turn that ends, terminals in the background excepted.
@@ -449,16 +492,16 @@ impl Fold {
             .into_iter()
             .partition(item::outlives_turn);
         turn.running = outliving;
-        let id = turn.id.clone();
         for item in left {
             let turn = &mut self.turns[position];
             let item = match turn.concessions.waits_for_people(&item) {
                 true => item::declined(item),
                 false => item::broken_off(item),
             };
-            turn.completed.push(item.clone());
-            if !concessions::ends_with_turn(&item, status) {
-                self.tell_item_completed(&id, item);
+            let is_told = !concessions::ends_with_turn(&item, status);
+            turn.completed.push(item);
+            if is_told {
+                self.tell_last_completed(position);
             }
         }
     }
@@ -482,6 +525,8 @@ impl Fold {
 
     fn roll_back(&mut self, turns: u32) {
         self.close_open_turn();
+        self.end_stretch();
+        self.entered = None;
         let dropped = usize::try_from(turns).unwrap_or(usize::MAX);
         self.turns
             .truncate(self.turns.len().saturating_sub(dropped));
@@ -502,49 +547,40 @@ impl Fold {
         };
         if turn.ids.insert(item::id_of(&item).to_owned()) {
             turn.running.push(item.clone());
-            let turn_id = turn_id.to_owned();
-            self.tell_item_started(&turn_id, item);
+            self.tell_item_started(turn_id, item);
         }
     }
 
     /// An item ends; one that was never begun begins now.
     fn complete(&mut self, turn_id: Option<&str>, item: ThreadItem) {
-        let known = turn_id.filter(|id| !id.is_empty()).map(str::to_owned);
-        if let Some(id) = &known
-            && self.turn_mut(id).is_none()
-        {
-            return;
-        }
-        let turn_id = known.unwrap_or_else(|| self.open_turn().id.clone());
-        let nobody = self.listener == Listener::Nobody;
-        let Some(turn) = self.turn_mut(&turn_id) else {
+        let position = match turn_id.filter(|id| !id.is_empty()) {
+            Some(id) => self.turns.iter().rposition(|turn| turn.id == id),
+            None => Some(self.open_position()),
+        };
+        let Some(position) = position else {
             return;
         };
-        let id = item::id_of(&item).to_owned();
-        let was_running = turn
-            .running
-            .iter()
-            .position(|running| item::id_of(running) == id);
-        match was_running {
-            Some(position) => drop(turn.running.remove(position)),
-            None if turn.ids.insert(id.clone()) => self.tell_item_started(&turn_id, item.clone()),
-            None if nobody => {
+        self.said_of(position);
+        let turn = &mut self.turns[position];
+        let is_it = |other: &ThreadItem| item::id_of(other) == item::id_of(&item);
+        if let Some(running) = turn.running.iter().position(is_it) {
+            turn.running.remove(running);
+        } else if turn.ids.insert(item::id_of(&item).to_owned()) {
+            self.tell_begun_in(position, &item);
+        } else {
+            let earlier = turn.completed.iter_mut().find(|other| is_it(other));
+            if let (Listener::Nobody, Some(earlier)) = (self.listener, earlier) {
                 // The last end of an item is the one that counts.
-                let twin = |other: &ThreadItem| item::id_of(other) == id;
-                if let Some(earlier) = turn.completed.iter_mut().find(|other| twin(other)) {
-                    *earlier = item;
-                }
-                return;
+                *earlier = item;
             }
-            None => return,
+            return;
         }
-        if let Some(turn) = self.turn_mut(&turn_id) {
-            turn.completed.push(item.clone());
-            if turn.concessions.hold(&item) {
-                return;
-            }
+        let turn = &mut self.turns[position];
+        let is_held = turn.concessions.hold(&item);
+        turn.completed.push(item);
+        if !is_held {
+            self.tell_last_completed(position);
         }
-        self.tell_item_completed(&turn_id, item);
     }
 
     fn end_patch(&mut self, end: &codex_protocol::PatchApplyEndEvent) {

@@ -126,8 +126,57 @@ pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
         v1::TurnItem::ContextCompaction(item) => ThreadItem::ContextCompaction {
             id: item.id.clone(),
         },
+        v1::TurnItem::Unknown(item) => return stored_command(item),
         _ => return None,
     })
+}
+
+/// A command as newer programs store it: as an item, where others store the event of its end.
+fn stored_command(item: &serde_json::Value) -> Option<ThreadItem> {
+    #[derive(serde::Deserialize)]
+    struct Stored {
+        id: String,
+        #[serde(default)]
+        process_id: Option<String>,
+        command: Vec<String>,
+        cwd: String,
+        #[serde(default)]
+        parsed_cmd: Vec<v1::ParsedCommand>,
+        #[serde(default)]
+        source: v1::ExecCommandSource,
+        status: v1::ExecCommandStatus,
+        #[serde(default)]
+        aggregated_output: Option<String>,
+        #[serde(default)]
+        exit_code: Option<i32>,
+        #[serde(default)]
+        duration: Option<Duration>,
+    }
+    if item.get("type")? != "CommandExecution" {
+        return None;
+    }
+    let stored: Stored = serde::Deserialize::deserialize(item).ok()?;
+    let folder = stored.cwd.strip_prefix("file://").map(str::to_owned);
+    Some(ThreadItem::CommandExecution {
+        id: stored.id,
+        command: command_line(&stored.command),
+        cwd: folder.unwrap_or(stored.cwd),
+        process_id: stored.process_id,
+        source: source(stored.source),
+        status: command_status(stored.status),
+        command_actions: actions(&stored.parsed_cmd),
+        aggregated_output: stored.aggregated_output.filter(|output| !output.is_empty()),
+        exit_code: stored.exit_code,
+        duration_ms: stored.duration.map(milliseconds),
+    })
+}
+
+fn command_status(status: v1::ExecCommandStatus) -> CommandExecutionStatus {
+    match status {
+        v1::ExecCommandStatus::Completed => CommandExecutionStatus::Completed,
+        v1::ExecCommandStatus::Failed => CommandExecutionStatus::Failed,
+        v1::ExecCommandStatus::Declined => CommandExecutionStatus::Declined,
+    }
 }
 
 pub(super) fn reasoning_text(part: &v1::ReasoningItemContent) -> String {
@@ -244,11 +293,7 @@ pub(super) fn command_asked(request: &v1::ExecApprovalRequestEvent) -> ThreadIte
 }
 
 pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
-    let status = match end.status {
-        v1::ExecCommandStatus::Completed => CommandExecutionStatus::Completed,
-        v1::ExecCommandStatus::Failed => CommandExecutionStatus::Failed,
-        v1::ExecCommandStatus::Declined => CommandExecutionStatus::Declined,
-    };
+    let status = command_status(end.status);
     let output = &end.aggregated_output;
     // What was cancelled never ran, and the model is told nothing of it either.
     let has_run = status != CommandExecutionStatus::Declined || !output.is_empty();

@@ -5,8 +5,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use codex_app_server_protocol::v2::Turn;
-use codex_protocol::{EventMsg, ReasoningEffort, RolloutItem, SessionMeta, TurnContext};
+use codex_core::Stored;
+use codex_protocol::{
+    EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, TurnItem,
+};
 use codex_rollout::{LoadError, ScannedLine, scan};
+use codex_thread_store::preview_of;
+use serde::Deserialize;
 
 use crate::projection::{Fold, Listener, Moment, preview_of_message};
 
@@ -36,6 +41,17 @@ pub(crate) fn read_history(path: &Path) -> Result<History, LoadError> {
     reader.finish()
 }
 
+/// Reads the file of a thread that is about to be loaded: what clients are shown of it and what the
+/// engine goes on with.
+///
+/// # Errors
+/// The file cannot be read, or it does not say what thread it is.
+pub(crate) fn read_to_load(path: &Path) -> Result<(History, Stored), LoadError> {
+    let mut reader = Reader::default();
+    let stored = Stored::read(path, |line| reader.take(line))?;
+    Ok((reader.finish()?, stored))
+}
+
 #[derive(Debug)]
 struct Reader {
     fold: Fold,
@@ -63,15 +79,12 @@ impl Reader {
         };
         let counts = match kind.as_ref() {
             "session_meta" => self.meta.is_none(),
-            "event_msg" => payload.as_deref().is_none_or(shows_something),
-            "response_item" => payload.as_deref().is_none_or(|kind| kind == "reasoning"),
             "turn_context" => {
                 self.settings.clear();
                 self.settings.extend_from_slice(line.bytes());
                 false
             }
-            "compacted" => true,
-            _ => false,
+            _ => makes_turns(&kind, payload.as_deref()),
         };
         if !counts {
             return;
@@ -82,10 +95,8 @@ impl Reader {
         match line.item {
             RolloutItem::SessionMeta(meta) => drop(self.meta.get_or_insert(*meta)),
             item => {
-                if let RolloutItem::EventMsg(EventMsg::UserMessage(message)) = &item
-                    && self.preview.is_none()
-                {
-                    self.preview = preview_of_message(message).map(str::to_owned);
+                if self.preview.is_none() {
+                    self.preview = preview(&item);
                 }
                 self.fold.apply_stored(Moment::Text(&line.timestamp), &item);
             }
@@ -106,16 +117,55 @@ impl Reader {
         })
     }
 
-    fn settings(&self) -> Option<TurnContext> {
+    fn settings(&self) -> Option<Settings> {
         let line = std::str::from_utf8(&self.settings).ok()?;
-        match codex_protocol::RolloutLine::read(line).ok()?.item {
-            RolloutItem::TurnContext(settings) => Some(*settings),
-            _ => None,
-        }
+        let line = RawRolloutLine::read(line).ok()?;
+        serde_json::from_str(line.payload.get()).ok()
     }
 }
 
-/// Whether the events of a kind make turns or items. The others are many.
-fn shows_something(kind: &str) -> bool {
-    !matches!(kind, "token_count" | "guardian_assessment" | "turn_diff")
+/// Of the settings of a turn what is shown of its thread. The rest differs between versions.
+#[derive(Deserialize)]
+struct Settings {
+    model: String,
+    effort: Option<ReasoningEffort>,
+}
+
+/// What a line shows of what the user said, if it is about that.
+fn preview(item: &RolloutItem) -> Option<String> {
+    let RolloutItem::EventMsg(event) = item else {
+        return None;
+    };
+    match event {
+        EventMsg::UserMessage(message) => preview_of_message(message).map(str::to_owned),
+        EventMsg::ItemCompleted(completed) => match &completed.item {
+            TurnItem::UserMessage(message) => {
+                let (text, images) = message.said();
+                preview_of(&text, images).map(str::to_owned)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether lines of a kind make turns or items. The others are many. What only begins is no item yet.
+pub(super) fn makes_turns(kind: &str, payload: Option<&str>) -> bool {
+    match (kind, payload) {
+        ("event_msg" | "response_item", None) | ("compacted", _) => true,
+        ("event_msg", Some(event)) => !matches!(
+            event,
+            "token_count"
+                | "guardian_assessment"
+                | "turn_diff"
+                | "item_started"
+                | "exec_command_begin"
+                | "exec_approval_request"
+                | "patch_apply_begin"
+                | "apply_patch_approval_request"
+                | "dynamic_tool_call_request"
+        ),
+        ("response_item", Some(item)) => item == "reasoning",
+        _ => false,
+    }
 }

@@ -8,6 +8,7 @@ mod actor;
 mod commands;
 mod facts;
 mod history;
+mod outline;
 mod questions;
 mod review;
 mod status;
@@ -27,7 +28,8 @@ use crate::connection::{Connection, ConnectionId, Responder};
 
 pub(crate) use actor::Actor;
 pub(crate) use facts::{Facts, stored_thread, turns_of};
-pub(crate) use history::{History, read_history};
+pub(crate) use history::{History, read_history, read_to_load};
+pub(crate) use outline::Outlines;
 
 /// How many requests may wait for a thread.
 const MAILBOX: usize = 128;

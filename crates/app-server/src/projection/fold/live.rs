@@ -5,18 +5,31 @@ use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
-use super::{Fold, Listener};
+use super::review::Review;
+use super::{Fold, FoldedTurn, Listener};
 use crate::projection::item::id_of;
 use crate::projection::turn_error::turn_error;
 
 impl Fold {
     fn tell(&mut self, notification: Told) {
-        if self.listener == Listener::Clients {
+        if self.has_listener() {
             self.told.push(notification);
         }
     }
 
-    pub(super) fn tell_turn_started(&mut self, turn: Turn) {
+    pub(super) fn has_listener(&self) -> bool {
+        self.listener == Listener::Clients
+    }
+
+    pub(super) fn tell_turn_started(&mut self, turn: &FoldedTurn) {
+        if !self.has_listener() {
+            return;
+        }
+        let mut told = turn.with_items(Vec::new(), TurnItemsView::NotLoaded);
+        if turn.review == Review::Runs {
+            told.id = uuid::Uuid::now_v7().to_string();
+        }
+        let turn = told;
         let thread_id = self.thread.clone();
         self.tell(Told::TurnStarted(TurnStartedNotification {
             thread_id,
@@ -24,12 +37,34 @@ impl Fold {
         }));
     }
 
-    pub(super) fn tell_turn_completed(&mut self, turn: Turn) {
-        let thread_id = self.thread.clone();
+    pub(super) fn tell_turn_completed(&mut self, position: usize) {
+        if !self.has_listener() {
+            return;
+        }
+        let (thread_id, turn) = (self.thread.clone(), self.turns[position].to_turn());
         self.tell(Told::TurnCompleted(TurnCompletedNotification {
             thread_id,
             turn,
         }));
+    }
+
+    pub(super) fn tell_begun_in(&mut self, position: usize, item: &ThreadItem) {
+        if self.has_listener() {
+            let turn_id = self.turns[position].id.clone();
+            self.tell_item_started(&turn_id, item.clone());
+        }
+    }
+
+    /// Tells of the item that a turn has last.
+    pub(super) fn tell_last_completed(&mut self, position: usize) {
+        if !self.has_listener() {
+            return;
+        }
+        let turn = &self.turns[position];
+        if let Some(item) = turn.completed.last() {
+            let (turn_id, item) = (turn.id.clone(), item.clone());
+            self.tell_item_completed(&turn_id, item);
+        }
     }
 
     pub(super) fn tell_item_started(&mut self, turn_id: &str, item: ThreadItem) {

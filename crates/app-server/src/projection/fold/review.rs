@@ -27,11 +27,13 @@ impl Fold {
         let review = review_hint(request);
         let Some(id) = id.filter(|_| self.listener == Listener::Clients) else {
             self.close_open_turn();
+            self.end_stretch();
             let id = self.number();
-            self.entered = Some(ThreadItem::EnteredReviewMode { id, review });
+            let item = ThreadItem::EnteredReviewMode { id, review };
+            self.entered = Some((item, self.origin_here()));
             return;
         };
-        let mut turn = FoldedTurn::new(id.to_owned(), true);
+        let mut turn = FoldedTurn::new(id.to_owned(), true, self.origin_here());
         turn.review = Review::Runs;
         self.turns.push(turn);
         let item_id = id.to_owned();
@@ -46,8 +48,8 @@ impl Fold {
 
     /// The turn of that id, which begins now: that of the review that was entered, or a new one.
     pub(super) fn review_of(&mut self, id: &str) -> FoldedTurn {
-        if let Some(entered) = self.entered.take() {
-            let mut turn = FoldedTurn::new(id.to_owned(), true);
+        if let Some((entered, origin)) = self.entered.take() {
+            let mut turn = FoldedTurn::new(id.to_owned(), true, origin);
             turn.review = Review::Runs;
             turn.completed.push(entered);
             return turn;
@@ -55,7 +57,7 @@ impl Fold {
         let is_it = |turn: &FoldedTurn| turn.id == id && turn.review == Review::Runs;
         match self.turns.iter().position(is_it) {
             Some(position) => self.turns.remove(position),
-            None => FoldedTurn::new(id.to_owned(), true),
+            None => FoldedTurn::new(id.to_owned(), true, self.origin_here()),
         }
     }
 

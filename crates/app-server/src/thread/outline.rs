@@ -1,0 +1,194 @@
+//! The outline of a stored thread: which part of its file makes which turn. With it a page of turns is
+//! made of the lines of those turns alone.
+//!
+//! It comes from the same fold as the turns themselves, which is given the lines with their bulk left
+//! out: the file is gone through once, and hardly anything of it is read as JSON. The outlines of the
+//! threads that were paged through last are kept for as long as their files stay as they are.
+
+use std::collections::VecDeque;
+use std::fs::{File, Metadata};
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use codex_app_server_protocol::v2::Turn;
+use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
+use codex_rollout::{ScannedLine, scan_stretch};
+
+use super::history::makes_turns;
+use crate::projection::{Fold, Listener, Moment, Part, Stretch, lines_of_others, parts};
+
+/// How many outlines are kept.
+const KEPT: usize = 8;
+/// Within so many bytes an event names its turn.
+const HEAD: usize = 512;
+
+/// Which part of a file makes which turn.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    file: PathBuf,
+    /// How long the file was.
+    length: u64,
+    stretches: Vec<Stretch>,
+}
+
+impl Outline {
+    /// Goes through an open file.
+    fn read(path: &Path, file: &File, length: u64) -> io::Result<Self> {
+        let mut fold = Fold::new(String::new(), Listener::Nobody);
+        scan_stretch(file, 0..length, |line| {
+            if !is_plain_end(&fold, line) {
+                take(&mut fold, line, bare);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(Self {
+            file: path.to_owned(),
+            length,
+            stretches: fold.into_stretches(),
+        })
+    }
+
+    /// The ids of the turns, in their order.
+    pub(crate) fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.stretches.iter().map(|stretch| stretch.turn.as_str())
+    }
+
+    /// Some of the turns. Only their lines are read.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn turns(&self, wanted: Range<usize>) -> io::Result<Vec<Turn>> {
+        let file = File::open(&self.file)?;
+        let foreign = lines_of_others(&self.stretches, wanted.clone());
+        let mut fold = Fold::new(String::new(), Listener::Nobody);
+        for part in parts(&self.stretches, wanted) {
+            let lines = match part {
+                Part::Turn(stretch, begin, end) => {
+                    fold.go_to(stretch);
+                    begin..end.unwrap_or(self.length)
+                }
+                Part::Line(begin) => {
+                    fold.leave();
+                    begin..self.length
+                }
+            };
+            scan_stretch(&file, lines, |line| {
+                if !foreign.contains(&line.offset()) {
+                    take(&mut fold, line, |item| item);
+                }
+                match part {
+                    Part::Turn(..) => ControlFlow::Continue(()),
+                    Part::Line(_) => ControlFlow::Break(()),
+                }
+            })?;
+        }
+        Ok(fold.into_turns())
+    }
+}
+
+fn take(fold: &mut Fold, line: ScannedLine<'_>, as_wanted: fn(RolloutItem) -> RolloutItem) {
+    let counts = line
+        .kind()
+        .is_some_and(|(kind, payload)| makes_turns(&kind, payload.as_deref()));
+    if counts && let Some(read) = line.read() {
+        let item = as_wanted(read.item);
+        fold.apply_stored_at(line.offset(), Moment::Text(&read.timestamp), &item);
+    }
+}
+
+/// A line without its bulk: all that matters is whether a message says something.
+fn bare(mut item: RolloutItem) -> RolloutItem {
+    let RolloutItem::EventMsg(event) = &mut item else {
+        return item;
+    };
+    match event {
+        EventMsg::UserMessage(message) => *message = UserMessageEvent::default(),
+        EventMsg::AgentMessage(message) if !message.message.is_empty() => {
+            *message = AgentMessageEvent {
+                message: "-".to_owned(),
+                ..AgentMessageEvent::default()
+            };
+        }
+        EventMsg::AgentReasoning(said) | EventMsg::AgentReasoningRawContent(said) => {
+            said.text.clear();
+        }
+        _ => {}
+    }
+    item
+}
+
+/// Whether a line is the end of a command or patch in the turn that it stands in, by its first bytes.
+/// Such items have ids of their own, and their turn is there without them.
+fn is_plain_end(fold: &Fold, line: ScannedLine<'_>) -> bool {
+    let kind = line.start().and_then(|start| start.payload_type);
+    let is_end = matches!(kind, Some("exec_command_end" | "patch_apply_end"));
+    is_end && turn_of(line).is_some_and(|turn| fold.is_in_turn(turn))
+}
+
+/// The turn that the first bytes of an event name. A quote inside of a text has a backslash before it:
+/// this can only be a member.
+fn turn_of(line: ScannedLine<'_>) -> Option<&str> {
+    let head = &line.bytes()[..line.bytes().len().min(HEAD)];
+    let member = b"\"turn_id\":\"";
+    let begin = memchr::memmem::find(head, member)? + member.len();
+    let end = begin + memchr::memchr(b'"', &head[begin..])?;
+    std::str::from_utf8(&head[begin..end]).ok()
+}
+
+/// The outlines that were wanted last.
+#[derive(Debug, Default)]
+pub(crate) struct Outlines(Mutex<VecDeque<(Stamp, Arc<Outline>)>>);
+
+/// Tells one state of a file from another.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+        }
+    }
+}
+
+impl Outlines {
+    /// The outline of a file as it is now. Reads it unless it was read before.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn get(&self, path: &Path) -> io::Result<Arc<Outline>> {
+        let file = File::open(path)?;
+        let stamp = Stamp::of(&file.metadata()?);
+        let known = self.take(path).filter(|(known, _)| *known == stamp);
+        let outline = match known {
+            Some((_, outline)) => outline,
+            None => Arc::new(Outline::read(path, &file, stamp.length)?),
+        };
+        let mut kept = self.lock();
+        kept.truncate(KEPT - 1);
+        kept.push_front((stamp, Arc::clone(&outline)));
+        Ok(outline)
+    }
+
+    fn take(&self, path: &Path) -> Option<(Stamp, Arc<Outline>)> {
+        let mut kept = self.lock();
+        let known = kept.iter().position(|(_, outline)| outline.file == path)?;
+        kept.remove(known)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Stamp, Arc<Outline>)>> {
+        // Every change is a single insertion or removal: a panic leaves nothing half-done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,193 @@
+//! A page of turns is what stands there among all turns, whatever the file holds.
+
+use std::io::Write as _;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::thread::read_history;
+
+/// A line of a generated file. Turns are named by their number; some names lead nowhere.
+#[derive(Clone, Debug)]
+enum Line {
+    Begin,
+    Complete(usize),
+    Abort(Option<usize>),
+    Say(&'static str),
+    Answer(&'static str),
+    Think,
+    Thought,
+    Command(usize),
+    Patch(usize),
+    Plan(usize),
+    StoredItem(usize),
+    Search,
+    Look,
+    Compacted,
+    ContextCompacted,
+    Fail,
+    Enter,
+    Exit,
+    RollBack(u32),
+    Tokens,
+    Torn,
+}
+
+fn line() -> impl Strategy<Value = Line> {
+    let text = || prop_oneof![Just(""), Just(" "), Just("some }} \"text\"")];
+    let turn = || 0_usize..8;
+    prop_oneof![
+        6 => Just(Line::Begin),
+        3 => turn().prop_map(Line::Complete),
+        1 => prop::option::of(turn()).prop_map(Line::Abort),
+        4 => text().prop_map(Line::Say),
+        4 => text().prop_map(Line::Answer),
+        2 => Just(Line::Think),
+        1 => Just(Line::Thought),
+        4 => turn().prop_map(Line::Command),
+        1 => turn().prop_map(Line::Patch),
+        1 => turn().prop_map(Line::Plan),
+        1 => turn().prop_map(Line::StoredItem),
+        1 => Just(Line::Search),
+        1 => Just(Line::Look),
+        1 => Just(Line::Compacted),
+        1 => Just(Line::ContextCompacted),
+        1 => Just(Line::Fail),
+        1 => Just(Line::Enter),
+        1 => Just(Line::Exit),
+        1 => (0_u32..4).prop_map(Line::RollBack),
+        1 => Just(Line::Tokens),
+        1 => Just(Line::Torn),
+    ]
+}
+
+/// The kind and the payload of a line; `begun` counts the turns so far.
+fn content(line: &Line, number: usize, begun: &mut usize) -> (&'static str, Value) {
+    // The newest turn is named most often.
+    let turn = |back: usize| format!("turn-{}", begun.saturating_sub(back / 2));
+    let call = format!("call-{}", number % 20);
+    let event = match line {
+        Line::Begin => {
+            *begun += 1;
+            let id = format!("turn-{begun}");
+            json!({"type": "task_started", "turn_id": id, "model_context_window": null})
+        }
+        Line::Complete(back) => {
+            json!({"type": "task_complete", "turn_id": turn(*back), "last_agent_message": null})
+        }
+        Line::Abort(back) => {
+            let id = back.map(turn);
+            json!({"type": "turn_aborted", "turn_id": id, "reason": "interrupted"})
+        }
+        Line::Say(text) => json!({"type": "user_message", "message": text, "images": []}),
+        Line::Answer(text) => json!({"type": "agent_message", "message": text}),
+        Line::Think => json!({"type": "agent_reasoning", "text": "so"}),
+        Line::Command(back) => json!({"type": "exec_command_end", "call_id": call,
+            "turn_id": turn(*back), "command": ["ls"], "cwd": "/", "parsed_cmd": [],
+            "stdout": "", "stderr": "", "aggregated_output": "x", "exit_code": 0,
+            "duration": {"secs": 0, "nanos": 1}, "formatted_output": "", "status": "completed"}),
+        Line::Patch(back) => json!({"type": "patch_apply_end", "call_id": call,
+            "turn_id": turn(*back), "stdout": "", "stderr": "", "success": true,
+            "changes": {}, "status": "completed"}),
+        Line::Plan(back) => stored_item(
+            &turn(*back),
+            json!({"type": "Plan", "id": call, "text": "p"}),
+        ),
+        Line::StoredItem(back) => {
+            let content = json!([{"type": "Text", "text": "said"}]);
+            let item = json!({"type": "AgentMessage", "id": call, "content": content});
+            stored_item(&turn(*back), item)
+        }
+        Line::Search => json!({"type": "web_search_end", "call_id": call, "query": "q",
+            "action": {"type": "search", "query": "q"}}),
+        Line::Look => json!({"type": "view_image_tool_call", "call_id": call, "path": "/a"}),
+        Line::ContextCompacted => json!({"type": "context_compacted"}),
+        Line::Fail => json!({"type": "error", "message": "m", "codex_error_info": "other"}),
+        Line::Enter => json!({"type": "entered_review_mode",
+            "target": {"type": "uncommittedChanges"}, "user_facing_hint": "h"}),
+        Line::Exit => json!({"type": "exited_review_mode", "review_output": null}),
+        Line::RollBack(turns) => json!({"type": "thread_rolled_back", "num_turns": turns}),
+        Line::Tokens | Line::Torn => json!({"type": "token_count", "info": null}),
+        Line::Compacted => return ("compacted", json!({"message": "m"})),
+        Line::Thought => {
+            let content = json!([{"type": "reasoning_text", "text": "raw"}]);
+            let thought = json!({"type": "reasoning", "summary": [], "content": content});
+            return ("response_item", thought);
+        }
+    };
+    ("event_msg", event)
+}
+
+fn stored_item(turn: &str, item: Value) -> Value {
+    let thread = "0195f0a0-7b1c-7000-8000-000000000001";
+    json!({"type": "item_completed", "thread_id": thread, "turn_id": turn, "item": item})
+}
+
+/// A file with these lines, written the usual way or, every now and then, another one.
+fn file(lines: &[Line]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let meta = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"a","timestamp":"t","cwd":"/","originator":"o","cli_version":"1","model_provider":null,"base_instructions":null}}"#;
+    writeln!(file, "{meta}").unwrap();
+    let mut begun = 0;
+    for (number, line) in lines.iter().enumerate() {
+        let (kind, payload) = content(line, number, &mut begun);
+        // The type comes first, as everybody writes it.
+        let members = payload.as_object().unwrap();
+        let others = members.iter().filter(|(name, _)| *name != "type");
+        let others: String = others
+            .map(|(name, value)| format!(",\"{name}\":{value}"))
+            .collect();
+        let payload = match members.get("type") {
+            Some(tag) => format!("{{\"type\":{tag}{others}}}"),
+            None => payload.to_string(),
+        };
+        let at = format!("2026-03-01T10:{:02}:{:02}.000Z", number / 60, number % 60);
+        let text = match number % 7 {
+            3 => format!(r#"{{"payload":{payload},"type":"{kind}","timestamp":"{at}"}}"#),
+            5 => format!(
+                r#"{{"timestamp":"{at}","ordinal":{number},"type":"{kind}","payload":{payload}}}"#
+            ),
+            _ => format!(r#"{{"timestamp":"{at}","type":"{kind}","payload":{payload}}}"#),
+        };
+        let length = match line {
+            Line::Torn => text.len() - 5,
+            _ => text.len(),
+        };
+        writeln!(file, "{}", &text[..length]).unwrap();
+    }
+    file
+}
+
+proptest! {
+    #[test]
+    fn every_page_is_what_stands_there_among_all_turns(
+        lines in prop::collection::vec(line(), 0..60),
+        size in 1_usize..5,
+    ) {
+        let file = file(&lines);
+        let all = read_history(file.path()).unwrap().turns;
+        let outlines = Outlines::default();
+        let outline = outlines.get(file.path()).unwrap();
+        let ids: Vec<&str> = all.iter().map(|turn| turn.id.as_str()).collect();
+        prop_assert_eq!(outline.ids().collect::<Vec<_>>(), ids);
+        for begin in 0..all.len() {
+            let end = (begin + size).min(all.len());
+            prop_assert_eq!(&outline.turns(begin..end).unwrap()[..], &all[begin..end]);
+        }
+        prop_assert_eq!(outline.turns(0..all.len()).unwrap(), all);
+    }
+}
+
+#[test]
+fn an_outline_is_kept_until_its_file_changes() {
+    let mut file = file(&[Line::Begin, Line::Say("hi")]);
+    let outlines = Outlines::default();
+    let first = outlines.get(file.path()).unwrap();
+    assert!(Arc::ptr_eq(&first, &outlines.get(file.path()).unwrap()));
+    writeln!(file, r#"{{"timestamp":"t","type":"event_msg","payload":{{"type":"task_started","turn_id":"n","model_context_window":null}}}}"#).unwrap();
+    let second = outlines.get(file.path()).unwrap();
+    assert_eq!((first.ids().len(), second.ids().len()), (1, 2));
+    // The old one still stands for what there was.
+    assert_eq!(first.turns(0..1).unwrap(), second.turns(0..1).unwrap());
+}
