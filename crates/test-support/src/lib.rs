@@ -2,6 +2,7 @@
 //! homes, JSON-RPC drivers, the protocol observer.
 
 mod app_server;
+mod json_schema;
 mod model_server;
 mod protocol_observer;
 pub mod reply;
@@ -14,6 +15,7 @@ pub use codex_scenario::Gate;
 pub use codex_scenario::HttpReply;
 pub use codex_scenario::ReceivedRequest;
 pub use codex_scenario::sse;
+pub use json_schema::JsonSchema;
 pub use model_server::ModelServer;
 pub use protocol_observer::ProtocolObserver;
 pub use scripted_clock::ScriptedClock;
