@@ -29,6 +29,7 @@ mod filesystem;
 #[cfg(target_os = "linux")]
 mod fuzzy_search;
 mod generate;
+mod item_ends;
 mod layers;
 #[cfg(target_os = "linux")]
 mod listeners;

@@ -164,6 +164,11 @@ impl Emitter {
         is_held && !std::mem::replace(&mut state.gathering, true)
     }
 
+    /// Whether there is something of the thread on disk.
+    pub(crate) fn has_file(&self) -> bool {
+        self.with_log(|log| log.is_materialised()).unwrap_or(false)
+    }
+
     /// From now on the thread has a file, whose first line tells this of its repository.
     pub(crate) fn materialise(&self, git: Option<&GitInfo>) {
         let at = self.0.clock.now();

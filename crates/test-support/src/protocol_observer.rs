@@ -1,10 +1,11 @@
 //! Watches a conversation with an app-server and holds it to what the protocol promises: one reply for
 //! each request; one end for each turn and each item, after its beginning.
 //!
-//! Two exceptions are part of the promise: a command or file change that was declined
-//! may end a second time, and a message, plan, reasoning or command that was unfinished when its turn
-//! was interrupted ends with the turn, whose items have it.
-//! Reviews are told as clients have always known them, which is a third: see [`Reviews`].
+//! Four exceptions are part of the promise: a command or file change that was declined may end a second
+//! time; a command that was declined may end without having begun; a message, plan, reasoning or
+//! command that was unfinished when its turn was interrupted ends with the turn, whose items have it;
+//! a compaction that did not come about ends with its turn.
+//! Reviews are told as clients have always known them, which is a fifth: see [`Reviews`].
 
 use std::collections::HashMap;
 
@@ -56,7 +57,8 @@ struct Item {
     turn: String,
     kind: String,
     ends: u32,
-    declined: bool,
+    /// It was declined, or nobody was there to agree to it.
+    refused: bool,
 }
 
 impl ProtocolObserver {
@@ -111,17 +113,27 @@ impl ProtocolObserver {
     }
 
     fn item_ends(&mut self, id: &str, value: &Value) {
+        let status = value["status"].as_str().unwrap_or_default();
+        let is_command = value["type"] == "commandExecution";
+        if is_command && status == "declined" {
+            self.items.entry(id.to_owned()).or_default();
+        }
         let Some(item) = self.items.get_mut(id) else {
             panic!("item {id} ends without having begun");
         };
-        let was_declined = std::mem::replace(&mut item.declined, value["status"] == "declined");
-        let again = was_declined && item.declined && item.ends == 1;
+        let was_refused =
+            std::mem::replace(&mut item.refused, matches!(status, "declined" | "failed"));
+        let again = was_refused && status == "declined" && item.ends == 1;
         assert!(item.ends == 0 || again, "item {id} ends twice");
         item.ends += 1;
     }
 
     /// The end of an interrupted turn is the end of what was unfinished in it.
     fn end_what_was_cut_short(&mut self, turn: &str, value: &Value) {
+        let compactions = self.items.values_mut().filter(|item| {
+            item.turn == turn && item.kind == "contextCompaction" && value["status"] != "completed"
+        });
+        compactions.for_each(|item| item.ends = 1);
         if value["status"] != "interrupted" {
             return;
         }

@@ -238,12 +238,16 @@ impl Fold {
                 self.start(&begin.turn_id, item::command_begun(begin));
             }
             EventMsg::ExecApprovalRequest(request) if request.approval_id.is_none() => {
-                self.start(&request.turn_id, item::command_asked(request));
                 self.asked_about(&request.turn_id, &request.call_id);
             }
             EventMsg::ExecCommandEnd(end) => {
                 let item = item::command_ended(end);
                 match end.status {
+                    codex_protocol::ExecCommandStatus::Declined
+                        if self.never_began(&end.turn_id, &end.call_id) =>
+                    {
+                        self.complete_unbegun(&end.turn_id, item);
+                    }
                     codex_protocol::ExecCommandStatus::Declined
                         if !end.aggregated_output.is_empty() =>
                     {
@@ -462,12 +466,13 @@ impl Fold {
             Some(id) => self.position_of(id),
             None => self.turns.iter().rposition(|turn| turn.is_open),
         };
-        let Some(position) =
-            position.filter(|at| self.turns[*at].status != TurnStatus::Interrupted)
-        else {
+        let Some(position) = position else {
             return;
         };
         self.said_of(position);
+        if self.turns[position].status == TurnStatus::Interrupted {
+            return;
+        }
         self.break_off_items(position, status);
         self.let_go_of_held(position, status);
         let turn = &mut self.turns[position];
@@ -492,7 +497,7 @@ impl Fold {
             .into_iter()
             .partition(item::outlives_turn);
         turn.running = outliving;
-        for item in left {
+        for item in left.into_iter().filter(concessions::needs_end) {
             let turn = &mut self.turns[position];
             let item = match turn.concessions.waits_for_people(&item) {
                 true => item::declined(item),

@@ -121,11 +121,12 @@ fn bare(mut item: RolloutItem) -> RolloutItem {
 }
 
 /// Whether a line is the end of a command or patch in the turn that it stands in, by its first bytes.
-/// Such items have ids of their own, and their turn is there without them.
+/// Such items have ids of their own, and their turn is there without them. (Should two of them in one turn
+/// have the same id, with a thought between, the numbers of later thoughts may be one too high.)
 fn is_plain_end(fold: &Fold, line: ScannedLine<'_>) -> bool {
     let kind = line.start().and_then(|start| start.payload_type);
     let is_end = matches!(kind, Some("exec_command_end" | "patch_apply_end"));
-    is_end && turn_of(line).is_some_and(|turn| fold.is_in_turn(turn))
+    is_end && turn_of(line).is_some_and(|turn| fold.can_pass_over_item_of(turn))
 }
 
 /// The turn that the first bytes of an event name. A quote inside of a text has a backslash before it:

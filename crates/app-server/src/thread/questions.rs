@@ -61,6 +61,9 @@ impl Actor {
             return;
         };
         self.tell_resolved(number, &pending);
+        if answer.is_none() {
+            self.note_refusal(&pending.request);
+        }
         let (op, problem) = pending.question.answered(answer);
         if let Some(problem) = problem {
             let method = pending.request.method();
@@ -72,6 +75,18 @@ impl Actor {
         }
         let _ = self.thread.submit(op).await;
         self.tell_status();
+    }
+
+    /// What was asked about fails: the answer was an error.
+    fn note_refusal(&mut self, request: &ServerRequest) {
+        let (turn, item) = match request {
+            ServerRequest::CommandExecutionRequestApproval(asked) => {
+                (&asked.turn_id, &asked.item_id)
+            }
+            ServerRequest::FileChangeRequestApproval(asked) => (&asked.turn_id, &asked.item_id),
+            _ => return,
+        };
+        self.fold.refused_with_error(turn, item);
     }
 
     /// The turn is over: no answer is waited for any more.

@@ -53,7 +53,7 @@ async fn run_compaction(scope: TurnScope, mut conversation: Conversation) -> Con
     conversation
 }
 
-/// Says that a compaction started, and that it is over if it is.
+/// Says that a compaction started, and that it is done. One that fails has no end of its own.
 struct CompactionItem<'a> {
     voice: &'a Voice,
     item: TurnItem,
@@ -69,11 +69,9 @@ impl<'a> CompactionItem<'a> {
     fn id(&self) -> &str {
         self.item.id().unwrap_or_default()
     }
-}
 
-impl Drop for CompactionItem<'_> {
-    fn drop(&mut self) {
-        self.voice.item_completed(self.item.clone(), false);
+    fn done(self) {
+        self.voice.item_completed(self.item, false);
     }
 }
 
@@ -117,7 +115,7 @@ impl Turn<'_> {
             self.conversation.told = Some(context::told(&self.scope.settings));
         }
         self.replace_history(items, message, item.id());
-        drop(item);
+        item.done();
         let message = "Long threads and repeated compaction make the model less accurate. Start a \
                        new thread when you can."
             .to_owned();

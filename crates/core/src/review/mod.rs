@@ -59,12 +59,21 @@ pub(crate) async fn run(
     let looked = AssertUnwindSafe(look(&scope, &reviewer, &request.target)).catch_unwind();
     let ended = looked.await.unwrap_or_else(|_| Err(turn::panicked()));
     reviewer.services.terminals.stop_all().await;
-    let (output, ended) = match ended {
-        Ok(output) => (Some(output), Ok(Completed::default())),
-        Err(halt) => (None, Err(halt)),
-    };
-    tell(&scope, &mut conversation, output);
-    turn::finish(&scope, &mut conversation, guard, ended).await;
+    match ended {
+        Ok(output) => {
+            tell(&scope, &mut conversation, Some(output));
+            turn::finish(&scope, &mut conversation, guard, Ok(Completed::default())).await;
+        }
+        Err(Halt::Failed(error)) => {
+            turn::say_failure(&voice, error);
+            tell(&scope, &mut conversation, None);
+            turn::finish_failed(&scope, &mut conversation, guard).await;
+        }
+        Err(stopped) => {
+            tell(&scope, &mut conversation, None);
+            turn::finish(&scope, &mut conversation, guard, Err(stopped)).await;
+        }
+    }
     conversation
 }
 

@@ -279,6 +279,9 @@ impl Session {
         if self.services.emitter.log_path().is_none() {
             return refuse(self, "thread rollback requires a persisted rollout path");
         }
+        if !self.services.emitter.has_file() {
+            return refuse(self, "nothing was said in this thread yet");
+        }
         let instructions = Arc::clone(&self.services.instructions);
         let Some(conversation) = self.idle() else {
             return refuse(self, "Cannot rollback while a turn is in progress.");

@@ -136,14 +136,8 @@ pub(crate) async fn finish(
             guard.complete(completed);
         }
         Err(Halt::Failed(error)) => {
-            let codex_error_info = Some(error.info);
-            voice.say(EventMsg::Error(ErrorEvent {
-                message: error.message,
-                codex_error_info,
-            }));
-            record_leftovers(scope, conversation).await;
-            flush(scope).await;
-            guard.complete(Completed::default());
+            say_failure(&voice, error);
+            finish_failed(scope, conversation, guard).await;
         }
         Err(Halt::Stopped) => {
             scope.inbox.close();
@@ -162,6 +156,24 @@ pub(crate) async fn finish(
             guard.abort(reason);
         }
     }
+}
+
+pub(crate) fn say_failure(voice: &Voice, error: ModelError) {
+    voice.say(EventMsg::Error(ErrorEvent {
+        message: error.message,
+        codex_error_info: Some(error.info),
+    }));
+}
+
+/// Says that a turn ended whose failure has been said.
+pub(crate) async fn finish_failed(
+    scope: &TurnScope,
+    conversation: &mut Conversation,
+    guard: TurnGuard,
+) {
+    record_leftovers(scope, conversation).await;
+    flush(scope).await;
+    guard.complete(Completed::default());
 }
 
 /// What came in too late for the model is still part of the conversation.

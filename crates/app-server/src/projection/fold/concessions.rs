@@ -1,10 +1,13 @@
-//! Where what clients of 0.117 were shown wins over "one end for each item". Two cases, and besides them
-//! only reviews, which have a file of their own:
+//! Where what clients of 0.117 were shown wins over "one beginning and one end for each item". Four cases,
+//! and besides them only reviews, which have a file of their own:
 //!
 //! - A command or file change that was asked about and declined ends twice: at once, and again with
-//!   the text that the model was given.
+//!   the text that the model was given. If the answer was an error, the first end says `failed`.
+//! - A command of `exec_command` begins when it runs, so one that was declined has an end alone.
 //! - A message, plan, reasoning or command that is unfinished when its turn is interrupted has no end
 //!   of its own: the end of the turn is its end, and has it as far as it got.
+//! - A compaction that fails or is interrupted has no end of its own either, and is no part of the
+//!   turn: the history is as it was.
 //!
 //! The turns that come out of the fold are the same with and without them, so that stored turns equal
 //! those that were streamed.
@@ -13,13 +16,15 @@ use std::collections::HashSet;
 
 use codex_app_server_protocol::v2::{ThreadItem, TurnStatus};
 
-use super::{Fold, item};
+use super::{Fold, Listener, item};
 
 /// What one turn needs to know for them.
 #[derive(Debug, Default)]
 pub(super) struct Concessions {
     /// The items that a client was asked about.
     asked: HashSet<String>,
+    /// Those of them whose answer was an error.
+    refused_with_error: HashSet<String>,
     /// What was unfinished when a client wanted the turn to stop.
     cut: HashSet<String>,
     /// What of it has ended since then; whether that counts, the end of the turn tells.
@@ -45,6 +50,11 @@ impl Concessions {
 /// Whether the end of the turn stands for the end of the item.
 pub(super) fn ends_with_turn(item: &ThreadItem, status: TurnStatus) -> bool {
     status == TurnStatus::Interrupted && takes_time(item)
+}
+
+/// Whether what is still open when its turn ends is ended at all.
+pub(super) fn needs_end(item: &ThreadItem) -> bool {
+    !matches!(item, ThreadItem::ContextCompaction { .. })
 }
 
 /// Whether it can be cut short: the model writes it bit by bit, or it runs.
@@ -75,16 +85,45 @@ impl Fold {
         }
     }
 
+    /// The client's answer to the question about the item was an error.
+    pub(crate) fn refused_with_error(&mut self, turn_id: &str, item_id: &str) {
+        if let Some(turn) = self.turn_mut(turn_id) {
+            let refused = &mut turn.concessions.refused_with_error;
+            refused.insert(item_id.to_owned());
+        }
+    }
+
+    /// Whether clients were never told that the item began.
+    pub(super) fn never_began(&mut self, turn_id: &str, item_id: &str) -> bool {
+        let hears = self.listener == Listener::Clients;
+        let turn = self.turn_mut(turn_id);
+        hears && turn.is_some_and(|turn| !turn.ids.contains(item_id))
+    }
+
+    /// Ends an item that people did not let begin.
+    pub(super) fn complete_unbegun(&mut self, turn_id: &str, item: ThreadItem) {
+        if let Some(turn) = self.turn_mut(turn_id) {
+            turn.ids.insert(item::id_of(&item).to_owned());
+            turn.completed.push(item.clone());
+            self.tell_item_completed(turn_id, item::bare(item));
+        }
+    }
+
     /// Ends an item that was declined, with what the model was told.
     pub(super) fn complete_declined(&mut self, turn_id: &str, item: ThreadItem) {
         let id = item::id_of(&item).to_owned();
-        let was_asked = self
-            .turn_mut(turn_id)
-            .is_some_and(|turn| turn.concessions.asked.remove(&id));
-        if !was_asked {
+        let Some(turn) = self.turn_mut(turn_id) else {
+            return;
+        };
+        if !turn.concessions.asked.remove(&id) {
             return self.complete(Some(turn_id), item);
         }
-        self.complete(Some(turn_id), item::bare(item.clone()));
+        let first = item::bare(item.clone());
+        let first = match turn.concessions.refused_with_error.remove(&id) {
+            true => item::broken_off(first),
+            false => first,
+        };
+        self.complete(Some(turn_id), first);
         let Some(turn) = self.turn_mut(turn_id) else {
             return;
         };

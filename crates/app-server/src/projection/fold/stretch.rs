@@ -110,10 +110,12 @@ impl Fold {
         }
     }
 
-    /// Whether this is the turn that lines which name none belong to, begun by a line that says so.
-    pub(crate) fn is_in_turn(&self, id: &str) -> bool {
+    /// Whether an item with an id of its own may end in this turn without the other items telling: lines
+    /// that name no turn belong to it, and no thought goes on that the item would break off.
+    pub(crate) fn can_pass_over_item_of(&self, id: &str) -> bool {
         let last = self.turns.last();
-        last.is_some_and(|turn| turn.is_open && turn.is_explicit && turn.id == id)
+        let is_here = last.is_some_and(|turn| turn.is_open && turn.is_explicit && turn.id == id);
+        is_here && !self.is_thinking
     }
 }
 

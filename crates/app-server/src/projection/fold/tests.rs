@@ -27,12 +27,19 @@ enum Step {
     Fail,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     Succeeds,
     Fails,
     Declined,
+    DeclinedBeforeItBegins,
     Cancelled,
+}
+
+impl Outcome {
+    fn is_refusal(self) -> bool {
+        !matches!(self, Self::Succeeds | Self::Fails)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +60,7 @@ fn step() -> impl Strategy<Value = Step> {
             Just(Outcome::Succeeds),
             Just(Outcome::Fails),
             Just(Outcome::Declined),
+            Just(Outcome::DeclinedBeforeItBegins),
             Just(Outcome::Cancelled),
         ]
     };
@@ -251,16 +259,17 @@ impl Conversation {
             event_members.extend(more.as_object().unwrap().clone());
             event
         };
-        let is_asked = matches!(outcome, Outcome::Declined | Outcome::Cancelled);
-        if is_asked {
-            self.json(turn, with("exec_approval_request", json!({})));
-        } else {
+        // A command of `exec_command` begins only when it runs.
+        if outcome != Outcome::DeclinedBeforeItBegins {
             self.json(turn, with("exec_command_begin", json!({})));
+        }
+        if outcome.is_refusal() {
+            self.json(turn, with("exec_approval_request", json!({})));
         }
         let (status, output, code) = match outcome {
             Outcome::Succeeds => ("completed", "fine", 0),
             Outcome::Fails => ("failed", "", 3),
-            Outcome::Declined => ("declined", "rejected", -1),
+            Outcome::Declined | Outcome::DeclinedBeforeItBegins => ("declined", "rejected", -1),
             Outcome::Cancelled => ("declined", "", -1),
         };
         let more = json!({ "stdout": "", "stderr": "", "aggregated_output": output,
@@ -271,7 +280,7 @@ impl Conversation {
 
     fn patch(&mut self, turn: &str, id: &str, outcome: Outcome) {
         let changes = json!({ "/a": { "type": "add", "content": "x\n" } });
-        if matches!(outcome, Outcome::Declined | Outcome::Cancelled) {
+        if outcome.is_refusal() {
             let asked = json!({ "type": "apply_patch_approval_request", "call_id": id,
                 "turn_id": turn, "changes": changes });
             self.json(turn, asked);
@@ -284,7 +293,7 @@ impl Conversation {
         let (status, said) = match outcome {
             Outcome::Succeeds => ("completed", ""),
             Outcome::Fails => ("failed", "no"),
-            Outcome::Declined => ("declined", "rejected"),
+            Outcome::Declined | Outcome::DeclinedBeforeItBegins => ("declined", "rejected"),
             Outcome::Cancelled => ("declined", ""),
         };
         self.json(
@@ -404,8 +413,9 @@ proptest! {
         conversation.turn("turn", steps, ending);
         let interrupted = matches!(ending, Ending::IsInterruptedAfter(_));
         for (id, (begins, ends, declined)) in ends(&conversation.told) {
-            prop_assert_eq!(begins, 1, "{}", id);
-            let most = if declined { 2 } else { 1 };
+            let never_began = declined && begins == 0;
+            prop_assert!(begins == 1 || never_began, "{} began {} times", id, begins);
+            let most = if declined && !never_began { 2 } else { 1 };
             let least = if interrupted { 0 } else { 1 };
             prop_assert!((least..=most).contains(&ends), "{} ended {} times", id, ends);
         }

@@ -41,7 +41,24 @@ pub(crate) struct CommandEnd {
 }
 
 impl CommandItem {
+    /// A command that begins now.
     pub(crate) fn begin(
+        voice: Voice,
+        clock: Arc<dyn Clock>,
+        call_id: &str,
+        command: &[String],
+        cwd: String,
+        source: ExecCommandSource,
+        process_id: Option<String>,
+    ) -> Self {
+        let item = Self::unbegun(voice, clock, call_id, command, cwd, source, process_id);
+        let begin = item.begin.clone();
+        item.voice.say(EventMsg::ExecCommandBegin(begin));
+        item
+    }
+
+    /// A command of which only the end is told.
+    pub(crate) fn unbegun(
         voice: Voice,
         clock: Arc<dyn Clock>,
         call_id: &str,
@@ -60,7 +77,6 @@ impl CommandItem {
             source,
             interaction_input: None,
         };
-        voice.say(EventMsg::ExecCommandBegin(begin.clone()));
         let begun = clock.elapsed();
         Self {
             voice,
@@ -71,6 +87,11 @@ impl CommandItem {
             deltas: [0; 2],
             ended: false,
         }
+    }
+
+    /// Nothing is told of it after all.
+    pub(crate) fn untold(mut self) {
+        self.ended = true;
     }
 
     /// People have agreed, or were not asked.

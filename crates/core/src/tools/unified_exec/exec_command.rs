@@ -1,6 +1,6 @@
 //! `exec_command`: starts a command and answers when it ends or the wait is over.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -147,11 +147,19 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
     );
     let posture = context.services.posture(&context.settings);
     check_arguments(&effect, &posture).map_err(ToolFailure::Model)?;
+    // Until people have agreed there is nothing to tell but that they did not.
+    let waiting = never_begun(context, &argv, &cwd);
     let pass = match context.gate().pass(Effect::Command(effect.clone())).await {
-        Ok(pass) => pass,
-        Err(Stopped::Refused(reason)) => return Err(failed(&reason)),
+        Ok(pass) => {
+            waiting.untold();
+            pass
+        }
+        Err(Stopped::Refused(reason)) => {
+            waiting.untold();
+            return Err(failed(&reason));
+        }
         Err(Stopped::Declined) => {
-            item(context, &argv, &cwd.display().to_string(), None).decline(DECLINED);
+            waiting.decline(DECLINED);
             return Err(failed("rejected by user"));
         }
         Err(Stopped::Aborted) => return Err(ToolFailure::Aborted),
@@ -202,12 +210,12 @@ impl Run<'_> {
                 self.context,
                 &self.argv,
                 &self.cwd.display().to_string(),
-                Some(id),
+                id,
             )
         };
         let tell = confined.then_some(tell);
         let first = self.start(id, &pass, tell, begin).await?;
-        let elapsed = wait(self.context, &first, self.patience).await;
+        let elapsed = wait(self.context, first.until_told(), self.patience).await;
         denied.close();
         let Ok(Denial { item, end }) = denied.try_recv() else {
             return Ok(self.read(&first, elapsed));
@@ -216,7 +224,7 @@ impl Run<'_> {
             Ok(Some(pass)) => {
                 self.context.services.terminals.remove(id);
                 let second = self.start(id, &pass, None, || item).await?;
-                let elapsed = wait(self.context, &second, self.patience).await;
+                let elapsed = wait(self.context, second.until_told(), self.patience).await;
                 Ok(self.read(&second, elapsed))
             }
             Ok(None) => {
@@ -290,19 +298,28 @@ fn warn_of_many(context: &ToolContext, open: usize) {
     let _ = context.inbox.put(Input::Silent(Box::new(item)));
 }
 
-fn item(context: &ToolContext, argv: &[String], cwd: &str, id: Option<i32>) -> CommandItem {
-    let source = match id {
-        Some(_) => ExecCommandSource::UnifiedExecStartup,
-        None => ExecCommandSource::Agent,
-    };
+fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandItem {
     CommandItem::begin(
         context.voice.clone(),
         context.services.clock.clone(),
         &context.call.id,
         argv,
         cwd.to_owned(),
-        source,
-        id.map(|id| id.to_string()),
+        ExecCommandSource::UnifiedExecStartup,
+        Some(id.to_string()),
+    )
+}
+
+/// A command that has not begun: all that is told of it is its end, if people do not let it.
+fn never_begun(context: &ToolContext, argv: &[String], cwd: &Path) -> CommandItem {
+    CommandItem::unbegun(
+        context.voice.clone(),
+        context.services.clock.clone(),
+        &context.call.id,
+        argv,
+        cwd.display().to_string(),
+        ExecCommandSource::Agent,
+        None,
     )
 }
 

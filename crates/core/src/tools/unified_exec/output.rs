@@ -12,28 +12,18 @@ use crate::tools::ToolContext;
 /// Tokens that are answered unless told.
 const TOKENS: u64 = 10_000;
 
-/// Waits until a terminal has something to say: its end, or the time is up. Then says it.
-pub(crate) async fn wait_and_read(
-    context: &ToolContext,
-    terminal: &Terminal,
-    patience: Duration,
-    max_tokens: Option<u64>,
-) -> String {
-    let elapsed = wait(context, terminal, patience).await;
-    read(context, terminal, elapsed, max_tokens)
-}
-
-/// Waits until a terminal has something to say, and answers how long that took.
+/// Waits for the end of a terminal, in whichever sense, or until the time is up, and answers how long
+/// that took.
 pub(super) async fn wait(
     context: &ToolContext,
-    terminal: &Terminal,
+    end: impl Future<Output = ()>,
     patience: Duration,
 ) -> Duration {
     let clock = &context.services.clock;
     let started = clock.elapsed();
     tokio::select! {
         biased;
-        () = terminal.until_ended() => {}
+        () = end => {}
         () = clock.sleep(patience) => {}
     }
     clock.elapsed().saturating_sub(started)

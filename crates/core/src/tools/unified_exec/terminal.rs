@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use codex_exec::{Capture, Captured, ExitStatus, Keep};
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +16,10 @@ use crate::tools::command::{CommandEnd, CommandItem};
 const OUTPUT: usize = 1024 * 1024;
 /// How long streams may stay open after the command has ended.
 const LINGER: Duration = Duration::from_millis(100);
+/// How long output is not shown: of a command that ends at once people get the whole only.
+const QUIET: Duration = Duration::from_millis(150);
+/// Unless so many pieces of it have come.
+const HELD: usize = 32;
 /// What a command that was stopped is said to have ended with.
 const STOPPED: i32 = 1;
 /// Inputs that may wait to be typed.
@@ -32,6 +37,10 @@ pub(crate) struct Terminal {
     ended: watch::Receiver<Option<ExitStatus>>,
     input: mpsc::Sender<Vec<u8>>,
     stop: CancellationToken,
+    /// Held by whoever has something to tell of the terminal before its end is told.
+    telling: tokio::sync::Mutex<()>,
+    /// Set when its end was told, or handed to whoever wanted to know of a denial.
+    told: CancellationToken,
 }
 
 impl Terminal {
@@ -55,6 +64,8 @@ impl Terminal {
             ended,
             input,
             stop: CancellationToken::new(),
+            telling: tokio::sync::Mutex::new(()),
+            told: CancellationToken::new(),
         });
         let Started {
             process,
@@ -68,10 +79,7 @@ impl Terminal {
             clock,
             denied,
         };
-        tokio::spawn(async move {
-            let status = watcher.run(typed).await;
-            let _ = tell_end.send(Some(status));
-        });
+        tokio::spawn(watcher.run(typed, tell_end));
         terminal
     }
 
@@ -80,10 +88,20 @@ impl Terminal {
         *self.ended.borrow()
     }
 
-    /// Waits until the command has ended.
-    pub(crate) async fn until_ended(&self) {
+    /// Waits until the command has ended. People may not know yet.
+    pub(super) async fn until_ended(&self) {
         let mut ended = self.ended.clone();
         let _ = ended.wait_for(Option::is_some).await;
+    }
+
+    /// Waits until the command has ended and people were told.
+    pub(super) async fn until_told(&self) {
+        self.told.cancelled().await;
+    }
+
+    /// While this is held, the end of the command is not told.
+    pub(super) async fn before_end(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.telling.lock().await
     }
 
     /// What was printed since this was last asked.
@@ -133,10 +151,18 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn run(mut self, mut typed: mpsc::Receiver<Vec<u8>>) -> ExitStatus {
+    async fn run(
+        mut self,
+        mut typed: mpsc::Receiver<Vec<u8>>,
+        tell_end: watch::Sender<Option<ExitStatus>>,
+    ) {
+        // However this ends, nobody waits for it any longer.
+        let told = self.terminal.told.clone().drop_guard();
         let started = self.clock.elapsed();
         let mut all = Capture::new(Keep::both_ends(OUTPUT));
         let mut open = true;
+        let mut quiet = Some(self.clock.sleep(QUIET));
+        let mut held = Vec::new();
         let status = loop {
             tokio::select! {
                 biased;
@@ -147,14 +173,21 @@ impl Watcher {
                         let _ = input.write(&bytes).await;
                     }
                 }
+                () = until(&mut quiet) => quiet = None,
                 chunk = self.process.output.next(), if open => match chunk {
                     Some(chunk) => {
                         all.push(&chunk.bytes);
                         self.terminal.fresh().push(&chunk.bytes);
-                        self.item.output(chunk).await;
+                        held.push(chunk);
                     }
                     None => open = false,
                 },
+            }
+            if quiet.is_none() || held.len() >= HELD {
+                quiet = None;
+                for chunk in held.drain(..) {
+                    self.item.output(chunk).await;
+                }
             }
         };
         if status.is_none() {
@@ -168,7 +201,9 @@ impl Watcher {
                     Some(chunk) => {
                         all.push(&chunk.bytes);
                         self.terminal.fresh().push(&chunk.bytes);
-                        self.item.output(chunk).await;
+                        if quiet.is_none() {
+                            self.item.output(chunk).await;
+                        }
                     }
                     None => open = false,
                 },
@@ -197,9 +232,19 @@ impl Watcher {
             Some(denied) => denied.send(denial).err(),
             None => Some(denial),
         };
+        let _ = tell_end.send(Some(status.unwrap_or(ExitStatus::Signal(9))));
         if let Some(Denial { item, end }) = unheard {
+            let _others_first = self.terminal.before_end().await;
             item.end(end);
         }
-        status.unwrap_or(ExitStatus::Signal(9))
+        drop(told);
+    }
+}
+
+/// The end of a wait; never, if there is none.
+async fn until(wait: &mut Option<BoxFuture<'static, ()>>) {
+    match wait {
+        Some(wait) => wait.await,
+        None => std::future::pending().await,
     }
 }

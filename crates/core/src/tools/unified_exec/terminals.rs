@@ -61,7 +61,7 @@ impl Terminals {
         let all = std::mem::take(&mut *self.lock());
         all.iter().for_each(|terminal| terminal.stop());
         for terminal in all {
-            terminal.until_ended().await;
+            terminal.until_told().await;
         }
     }
 

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::output::wait_and_read;
+use super::output::{read, wait};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
@@ -64,6 +64,7 @@ async fn write(context: &ToolContext) -> ToolResult {
     let terminal = context.services.terminals.get(id);
     let terminal = terminal.ok_or_else(|| failed(format!("Unknown process id {id}")))?;
     let typed = !arguments.chars.is_empty();
+    let before_end = terminal.before_end().await;
     if typed {
         if !terminal.tty {
             let advice = "stdin is closed for this session; rerun exec_command with tty=true to keep \
@@ -79,7 +80,8 @@ async fn write(context: &ToolContext) -> ToolResult {
         .unwrap_or(250)
         .clamp(shortest, longest);
     let patience = Duration::from_millis(patience);
-    let read = wait_and_read(context, &terminal, patience, arguments.max_output_tokens).await;
+    let elapsed = wait(context, terminal.until_ended(), patience).await;
+    let read = read(context, &terminal, elapsed, arguments.max_output_tokens);
     context
         .voice
         .say(EventMsg::TerminalInteraction(TerminalInteractionEvent {
@@ -87,5 +89,9 @@ async fn write(context: &ToolContext) -> ToolResult {
             process_id: id.to_string(),
             stdin: arguments.chars,
         }));
+    drop(before_end);
+    if terminal.status().is_some() {
+        terminal.until_told().await;
+    }
     text(read)
 }

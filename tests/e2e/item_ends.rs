@@ -1,0 +1,170 @@
+//! Where items begin and end when something comes between: nobody agrees, an error for an answer, a
+//! failure of the model.
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+
+use crate::app_server::{home, server, start_thread, start_turn};
+
+const APPROVAL: &str = "item/commandExecution/requestApproval";
+
+fn call(name: &str, arguments: &Value) -> HttpReply {
+    HttpReply::stream(&sse::items(&[sse::function_call("call", name, arguments)]))
+}
+
+/// A message whose id is its text.
+fn says(text: &str) -> HttpReply {
+    let mut message = sse::message(text);
+    message["id"] = text.into();
+    HttpReply::stream(&sse::items(&[message]))
+}
+
+/// The messages about items of a kind and about errors until the turn ends: what each is, and the
+/// status that it tells.
+async fn told_of(server: &mut AppServer, kinds: &[&str]) -> Vec<(String, Value)> {
+    let mut told = Vec::new();
+    loop {
+        let message = server.receive().await.unwrap();
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let item = &message["params"]["item"];
+        let is_wanted = item["type"]
+            .as_str()
+            .is_some_and(|kind| kinds.contains(&kind));
+        if is_wanted || ["error", "thread/compacted", APPROVAL].contains(&method.as_str()) {
+            told.push((method, item["status"].clone()));
+        } else if method == "item/commandExecution/terminalInteraction" {
+            told.push((method, message["params"]["stdin"].clone()));
+        } else if method == "turn/completed" {
+            return told;
+        }
+    }
+}
+
+fn told(expected: &[(&str, Value)]) -> Vec<(String, Value)> {
+    let owned = |(method, status): &(&str, Value)| ((*method).to_owned(), status.clone());
+    expected.iter().map(owned).collect()
+}
+
+/// A thread whose commands are those of `exec_command`.
+async fn thread_with_terminals(server: &mut AppServer, policy: &str) -> String {
+    let params = json!({ "approvalPolicy": policy, "config": { "features.unified_exec": true } });
+    let reply = server.call("thread/start", params).await.unwrap();
+    reply["result"]["thread"]["id"].as_str().unwrap().to_owned()
+}
+
+/// What clients hear of a command of `exec_command` after this answer to the question about it.
+async fn after_answer(decision: &str) -> Vec<(String, Value)> {
+    let command = call("exec_command", &json!({ "cmd": "touch made.txt" }));
+    let model = ModelServer::start([command, says("done")]).await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = thread_with_terminals(&mut server, "untrusted").await;
+    start_turn(&mut server, &thread, "run it").await;
+    let question = server.wait_for(APPROVAL).await.unwrap();
+    let answer = json!({ "id": question["id"], "result": { "decision": decision } });
+    server.send(&answer).await.unwrap();
+    let told = told_of(&mut server, &["commandExecution"]).await;
+    server.finish().await.unwrap();
+    told
+}
+
+#[tokio::test]
+async fn a_command_in_a_terminal_begins_once_people_agree_and_only_ends_if_they_do_not() {
+    let began = ("item/started", json!("inProgress"));
+    let ended = |status: &str| ("item/completed", json!(status));
+    let agreed = after_answer("accept").await;
+    assert_eq!(agreed, told(&[began, ended("completed")]));
+    let declined = after_answer("decline").await;
+    assert_eq!(declined, told(&[ended("declined")]));
+    let cancelled = after_answer("cancel").await;
+    assert_eq!(cancelled, told(&[ended("declined")]));
+}
+
+#[tokio::test]
+async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
+    let waits = json!({ "cmd": "read line", "tty": true, "yield_time_ms": 250 });
+    let model = ModelServer::start([call("exec_command", &waits), says("it waits")]);
+    let model = model.await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = thread_with_terminals(&mut server, "never").await;
+    start_turn(&mut server, &thread, "run it").await;
+    server.wait_for("turn/completed").await.unwrap();
+    let seen = model.request(1).await.json().to_string();
+    let (_, rest) = seen.split_once("session ID ").unwrap();
+    let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next();
+    let session: u64 = digits.unwrap().parse().unwrap();
+    let types = json!({ "session_id": session, "chars": "go\n" });
+    model.push(call("write_stdin", &types));
+    model.push(says("done"));
+    start_turn(&mut server, &thread, "go on").await;
+    let typed = ("item/commandExecution/terminalInteraction", json!("go\n"));
+    let heard = told_of(&mut server, &["commandExecution"]).await;
+    assert_eq!(
+        heard,
+        told(&[typed, ("item/completed", json!("completed"))])
+    );
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_error_for_an_answer_fails_the_command_that_was_asked_about() {
+    let command = call("shell_command", &json!({ "command": "touch made.txt" }));
+    let model = ModelServer::start([command, says("done")]).await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    start_turn(&mut server, &thread, "run it").await;
+    let question = server.wait_for(APPROVAL).await.unwrap();
+    let error = json!({ "code": -32603, "message": "the window was closed" });
+    let answer = json!({ "id": question["id"], "error": error });
+    server.send(&answer).await.unwrap();
+    let ended = |status: &str| ("item/completed", json!(status));
+    let heard = told_of(&mut server, &["commandExecution"]).await;
+    assert_eq!(heard, told(&[ended("failed"), ended("declined")]));
+    server.finish().await.unwrap();
+}
+
+fn refused() -> HttpReply {
+    HttpReply::json(400, &json!({ "error": { "message": "no" } }))
+}
+
+#[tokio::test]
+async fn a_compaction_that_fails_begins_and_is_not_told_as_done() {
+    let model = ModelServer::start([says("hello"), refused(), says("still here")]);
+    let model = model.await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    start_turn(&mut server, &thread, "hi").await;
+    server.wait_for("turn/completed").await.unwrap();
+    let params = json!({ "threadId": thread });
+    server.begin("thread/compact/start", params).await.unwrap();
+    let heard = told_of(&mut server, &["contextCompaction"]).await;
+    assert_eq!(
+        heard,
+        told(&[("item/started", Value::Null), ("error", Value::Null)])
+    );
+    start_turn(&mut server, &thread, "and now?").await;
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "completed");
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.call("thread/read", params).await.unwrap();
+    assert!(!read.to_string().contains("contextCompaction"));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_review_that_fails_says_why_before_it_ends() {
+    let model = ModelServer::start([refused()]).await.unwrap();
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    let target = json!({ "type": "custom", "instructions": "look" });
+    let params = json!({ "threadId": thread, "target": target });
+    server.call("review/start", params).await.unwrap();
+    let heard = told_of(&mut server, &["exitedReviewMode"]).await;
+    let heard: Vec<_> = heard.iter().map(|(method, _)| method.as_str()).collect();
+    assert_eq!(heard, ["error", "item/started", "item/completed"]);
+    server.finish().await.unwrap();
+}
