@@ -118,18 +118,37 @@ pub enum ReadError {
         /// The name that was sent.
         method: String,
     },
+    /// The method takes params, and there are none.
+    #[error("missing field `params`")]
+    NoParams,
+    /// The params are a list; every method names them.
+    #[error("invalid type: sequence, expected params by name")]
+    ParamsList,
     /// The params or the result do not have the shape that the table names.
     #[error(transparent)]
     WrongShape(#[from] JsonError),
 }
 
-/// Reads params or a result; where nothing was sent, an empty object is read.
-pub(crate) fn read<T: DeserializeOwned>(raw: Option<&RawValue>) -> Result<T, ReadError> {
+/// Reads a result; where nothing was sent, an empty object is read.
+pub(crate) fn read_result<T: DeserializeOwned>(raw: Option<&RawValue>) -> Result<T, ReadError> {
     let text = match raw.map(RawValue::get) {
         None | Some("null") => "{}",
         Some(text) => text,
     };
     Ok(from_json(text)?)
+}
+
+/// Reads params. Only a method that takes none may leave them out, and a list is none.
+pub(crate) fn read_params<P: DeserializeOwned + 'static>(
+    raw: Option<&RawValue>,
+) -> Result<P, ReadError> {
+    let takes_none = TypeId::of::<P>() == TypeId::of::<NoParams>();
+    match raw.map(RawValue::get) {
+        None if takes_none => read_result(None),
+        None => Err(ReadError::NoParams),
+        Some(text) if text.starts_with('[') && !takes_none => Err(ReadError::ParamsList),
+        Some(text) => Ok(from_json(text)?),
+    }
 }
 
 /// Writes `method` and, where there are any, `params`.
@@ -243,7 +262,7 @@ macro_rules! method_enum {
                 result: Option<&::serde_json::value::RawValue>,
             ) -> Result<Self, $crate::method_table::ReadError> {
                 match method {
-                    $( $name => $crate::method_table::read(result).map(Self::$variant), )*
+                    $( $name => $crate::method_table::read_result(result).map(Self::$variant), )*
                     _ => Err($crate::method_table::ReadError::UnknownMethod {
                         method: method.to_owned(),
                     }),
@@ -333,13 +352,13 @@ macro_rules! method_enum {
                 }
             }
 
-            /// Reads the params of the method of this name. Absent params are an empty object.
+            /// Reads the params of the method of this name.
             pub fn read(
                 method: &str,
                 params: Option<&::serde_json::value::RawValue>,
             ) -> Result<Self, $crate::method_table::ReadError> {
                 match method {
-                    $( $name => $crate::method_table::read(params).map(Self::$variant), )*
+                    $( $name => $crate::method_table::read_params(params).map(Self::$variant), )*
                     _ => Err($crate::method_table::ReadError::UnknownMethod {
                         method: method.to_owned(),
                     }),

@@ -111,7 +111,7 @@ impl Router {
         let read = ClientRequest::read(&request.method, request.params);
         let request = read.map_err(|error| match error {
             ReadError::UnknownMethod { method } => Failure::unknown_method(&method),
-            ReadError::WrongShape(error) => Failure::invalid(format!("Invalid request: {error}")),
+            error => Failure::invalid(format!("Invalid request: {error}")),
         })?;
         let is_handshake = matches!(request, ClientRequest::Initialize(_));
         match self.connection.client() {

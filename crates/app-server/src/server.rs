@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_app_server_protocol::ServerNotification;
@@ -30,6 +30,7 @@ pub struct Server {
     /// Somebody was told something of all threads, their status for instance.
     told: Notify,
     outlines: Outlines,
+    is_ending: AtomicBool,
 }
 
 impl Server {
@@ -47,6 +48,7 @@ impl Server {
             watcher: Mutex::default(),
             told: Notify::new(),
             outlines: Outlines::default(),
+            is_ending: AtomicBool::new(false),
         });
         let told = Arc::downgrade(&server);
         server.host.skills().on_change(move || {
@@ -188,8 +190,14 @@ impl Server {
         }
     }
 
+    /// Whether all threads end because the server does, which is no news of any of them.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
     /// Ends every thread: turns are interrupted, logs written, processes stopped.
     pub(crate) async fn shut_down(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
         let closing: Vec<_> = self
             .threads()
             .into_iter()

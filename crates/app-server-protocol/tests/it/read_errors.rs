@@ -85,7 +85,14 @@ fn optional_fields_may_be_absent_or_null() {
     let absent = read("thread/start", &json!({})).unwrap();
     let null = read("thread/start", &json!({ "model": null, "cwd": null })).unwrap();
     assert_eq!(absent, null);
-    assert_eq!(absent, ClientRequest::read("thread/start", None).unwrap());
+}
+
+#[test]
+fn params_are_there_and_have_names() {
+    let absent = ClientRequest::read("thread/start", None).unwrap_err();
+    assert_eq!(absent.to_string(), "missing field `params`");
+    let list = read("thread/start", &json!([])).unwrap_err();
+    assert!(list.to_string().starts_with("invalid type: sequence"));
 }
 
 #[test]

@@ -35,15 +35,37 @@ pub(super) async fn reload(
     reply.reply(blocking(reload).await);
 }
 
+pub(super) async fn log_in(
+    server: Arc<Server>,
+    params: v2::McpServerOauthLoginParams,
+    reply: Responder<method::McpServerOauthLogin>,
+) {
+    let name = params.name;
+    let refuse = move || match configured(&server)?.contains(&name) {
+        true => Err(Failure::internal(format!(
+            "MCP servers are not supported by this version (asked for: {name})"
+        ))),
+        false => Err(Failure::invalid(format!(
+            "No MCP server named '{name}' found."
+        ))),
+    };
+    reply.reply(blocking(refuse).await);
+}
+
 fn none_configured(server: &Server) -> Result<(), Failure> {
-    let config = server.host().configuration().without_projects();
-    let config =
-        config.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))?;
-    let names: Vec<_> = config.mcp.servers.keys().map(String::as_str).collect();
+    let names = configured(server)?;
     if names.is_empty() {
         return Ok(());
     }
     let names = names.join(", ");
     let message = format!("MCP servers are not supported by this version (configured: {names})");
     Err(Failure::internal(message))
+}
+
+/// The names of the servers that the configuration has.
+fn configured(server: &Server) -> Result<Vec<String>, Failure> {
+    let config = server.host().configuration().without_projects();
+    let config =
+        config.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))?;
+    Ok(config.mcp.servers.into_keys().collect())
 }

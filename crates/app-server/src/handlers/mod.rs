@@ -6,6 +6,7 @@
 mod account;
 mod command_exec;
 mod config;
+mod extensions;
 mod external_agent;
 mod features;
 mod feedback;
@@ -34,8 +35,8 @@ mod windows;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_app_server_protocol::ClientRequest;
 use codex_app_server_protocol::rpc::RequestId;
+use codex_app_server_protocol::{ClientRequest, v2};
 use codex_protocol::ThreadId;
 use codex_rollout::LoadError;
 
@@ -187,6 +188,28 @@ pub(crate) async fn handle(
         }
         ClientRequest::McpServerRefresh(params) => {
             mcp_servers::reload(server, params, reply!()).await;
+        }
+        ClientRequest::McpServerOauthLogin(params) => {
+            mcp_servers::log_in(server, params, reply!()).await;
+        }
+        ClientRequest::AppsList(_) => extensions::apps(&server, reply!()),
+        ClientRequest::PluginList(params) => extensions::plugins(server, params, reply!()).await,
+        ClientRequest::PluginRead(params) => extensions::read_plugin(&params, reply!()),
+        ClientRequest::PluginInstall(params) => extensions::install_plugin(&params, reply!()),
+        ClientRequest::PluginUninstall(params) => {
+            extensions::uninstall_plugin(&server, &params, reply!());
+        }
+        ClientRequest::ThreadRealtimeStart(v2::ThreadRealtimeStartParams { thread_id, .. })
+        | ClientRequest::ThreadRealtimeAppendAudio(v2::ThreadRealtimeAppendAudioParams {
+            thread_id,
+            ..
+        })
+        | ClientRequest::ThreadRealtimeAppendText(v2::ThreadRealtimeAppendTextParams {
+            thread_id,
+            ..
+        })
+        | ClientRequest::ThreadRealtimeStop(v2::ThreadRealtimeStopParams { thread_id, .. }) => {
+            extensions::realtime(&server, &thread_id, &connection, id);
         }
         ClientRequest::MockExperimentalMethod(params) => {
             handshake::mock(params, reply!());

@@ -88,6 +88,7 @@ fn page(
     params: ThreadLoadedListParams,
 ) -> Result<ThreadLoadedListResponse, Failure> {
     if let Some(cursor) = &params.cursor
+        && !ids.is_empty()
         && thread_id(cursor).is_err()
     {
         return Err(Failure::invalid(format!("invalid cursor: {cursor}")));

@@ -118,6 +118,9 @@ impl Actor {
         self.settle_questions();
         let thread_id = self.thread.id().to_string();
         self.server.remove_thread(&thread_id);
+        if self.server.is_ending() {
+            return;
+        }
         let status = ThreadStatus::NotLoaded;
         self.server.broadcast(&Told::ThreadStatusChanged(
             ThreadStatusChangedNotification {
