@@ -28,7 +28,7 @@ pub(crate) async fn run_user_shell(
         approval: ApprovalArguments::default(),
         layout: Layout::Plain,
     };
-    let mut item = CommandItem::begin(
+    let mut item = CommandItem::new(
         context.voice.clone(),
         context.services.clock.clone(),
         &context.call.id,
@@ -36,7 +36,8 @@ pub(crate) async fn run_user_shell(
         request.cwd.display().to_string(),
         ExecCommandSource::UserShell,
         None,
-    );
+    )
+    .begins();
     item.runs();
     let pass = Pass {
         confinement: Confinement::None,

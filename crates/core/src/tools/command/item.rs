@@ -41,24 +41,8 @@ pub(crate) struct CommandEnd {
 }
 
 impl CommandItem {
-    /// A command that begins now.
-    pub(crate) fn begin(
-        voice: Voice,
-        clock: Arc<dyn Clock>,
-        call_id: &str,
-        command: &[String],
-        cwd: String,
-        source: ExecCommandSource,
-        process_id: Option<String>,
-    ) -> Self {
-        let item = Self::unbegun(voice, clock, call_id, command, cwd, source, process_id);
-        let begin = item.begin.clone();
-        item.voice.say(EventMsg::ExecCommandBegin(begin));
-        item
-    }
-
-    /// A command of which only the end is told.
-    pub(crate) fn unbegun(
+    /// A command that has not begun. If it never does, its end is all that is told of it.
+    pub(crate) fn new(
         voice: Voice,
         clock: Arc<dyn Clock>,
         call_id: &str,
@@ -87,6 +71,13 @@ impl CommandItem {
             deltas: [0; 2],
             ended: false,
         }
+    }
+
+    /// Says that it begins.
+    pub(crate) fn begins(self) -> Self {
+        let begin = self.begin.clone();
+        self.voice.say(EventMsg::ExecCommandBegin(begin));
+        self
     }
 
     /// Nothing is told of it after all.

@@ -56,7 +56,7 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
     );
     let posture = context.services.posture(&context.settings);
     check_arguments(&effect, &posture).map_err(ToolFailure::Model)?;
-    let mut item = CommandItem::begin(
+    let mut item = CommandItem::new(
         context.voice.clone(),
         context.services.clock.clone(),
         &context.call.id,
@@ -64,7 +64,8 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         request.cwd.display().to_string(),
         ExecCommandSource::Agent,
         None,
-    );
+    )
+    .begins();
     let pass = match context.gate().pass(Effect::Command(effect.clone())).await {
         Ok(pass) => pass,
         Err(stopped) => return Err(decline(item, stopped)),

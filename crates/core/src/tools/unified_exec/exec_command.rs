@@ -299,7 +299,7 @@ fn warn_of_many(context: &ToolContext, open: usize) {
 }
 
 fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandItem {
-    CommandItem::begin(
+    CommandItem::new(
         context.voice.clone(),
         context.services.clock.clone(),
         &context.call.id,
@@ -308,11 +308,12 @@ fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandIt
         ExecCommandSource::UnifiedExecStartup,
         Some(id.to_string()),
     )
+    .begins()
 }
 
 /// A command that has not begun: all that is told of it is its end, if people do not let it.
 fn never_begun(context: &ToolContext, argv: &[String], cwd: &Path) -> CommandItem {
-    CommandItem::unbegun(
+    CommandItem::new(
         context.voice.clone(),
         context.services.clock.clone(),
         &context.call.id,

@@ -212,8 +212,20 @@ impl Watcher {
         }
         self.process.owner.kill().await;
         let text = String::from_utf8_lossy(&all.take().into_bytes()).into_owned();
-        let exit_code = status.map_or(STOPPED, ExitStatus::code);
         let duration = self.clock.elapsed().saturating_sub(started);
+        self.tell(text, status, duration, tell_end).await;
+        drop(told);
+    }
+
+    /// Tells how it ended, whoever waits for that first.
+    async fn tell(
+        self,
+        text: String,
+        status: Option<ExitStatus>,
+        duration: Duration,
+        tell_end: watch::Sender<Option<ExitStatus>>,
+    ) {
+        let exit_code = status.map_or(STOPPED, ExitStatus::code);
         let looks_denied = matches!(status, Some(ExitStatus::Code(_)))
             && codex_sandbox::looks_denied(exit_code, text.as_bytes());
         let end = CommandEnd {
@@ -237,7 +249,6 @@ impl Watcher {
             let _others_first = self.terminal.before_end().await;
             item.end(end);
         }
-        drop(told);
     }
 }
 
