@@ -34,11 +34,17 @@ mod layers;
 #[cfg(target_os = "linux")]
 mod listeners;
 #[cfg(target_os = "linux")]
+mod logging;
+#[cfg(target_os = "linux")]
 mod manners;
 #[cfg(target_os = "linux")]
 mod many_clients;
 #[cfg(target_os = "linux")]
 mod notices;
+#[cfg(target_os = "linux")]
+mod odd_lines;
+#[cfg(target_os = "linux")]
+mod overload;
 #[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]
