@@ -40,6 +40,8 @@ mod manners;
 #[cfg(target_os = "linux")]
 mod many_clients;
 #[cfg(target_os = "linux")]
+mod newer_clients;
+#[cfg(target_os = "linux")]
 mod notices;
 #[cfg(target_os = "linux")]
 mod odd_lines;

@@ -50,7 +50,7 @@ fn script(replies: usize) -> Vec<HttpReply> {
 }
 
 /// A message with an id of its own, as a model gives it.
-fn message(number: usize, text: &str) -> HttpReply {
+pub(crate) fn message(number: usize, text: &str) -> HttpReply {
     let id = format!("\"msg-{number}\"");
     HttpReply::status(200)
         .header("content-type", "text/event-stream")
