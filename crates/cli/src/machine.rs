@@ -131,8 +131,13 @@ pub(crate) fn ports(
     launcher: Launcher,
     writer: Writer,
 ) -> Ports {
+    with_model(ProviderModel::new(client, catalog), launcher, writer)
+}
+
+/// The same with a model.
+pub(crate) fn with_model(model: ProviderModel, launcher: Launcher, writer: Writer) -> Ports {
     Ports {
-        model: Arc::new(ProviderModel::new(client, catalog)),
+        model: Arc::new(model),
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(RandomIds),
         processes: Arc::new(SystemProcesses::new(launcher)),
