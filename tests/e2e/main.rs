@@ -29,6 +29,8 @@ mod filesystem;
 #[cfg(target_os = "linux")]
 mod fuzzy_search;
 mod generate;
+#[cfg(target_os = "linux")]
+mod images;
 mod item_ends;
 mod layers;
 #[cfg(target_os = "linux")]
