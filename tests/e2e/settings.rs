@@ -254,7 +254,7 @@ async fn the_models_of_a_file_take_the_place_of_all_others() {
 }
 
 #[tokio::test]
-async fn mcp_servers_are_none_or_not_supported() {
+async fn no_mcp_servers_are_listed_where_there_are_none() {
     let home = home("");
     let mut server = server(home.path()).await;
     let reply = server
@@ -264,15 +264,5 @@ async fn mcp_servers_are_none_or_not_supported() {
     assert_eq!(reply["result"], json!({ "data": [], "nextCursor": null }));
     let reply = server.call("config/mcpServer/reload", json!(null)).await;
     assert_eq!(reply.unwrap()["result"], json!({}));
-    fs::write(
-        home.path().join("config.toml"),
-        "[mcp_servers.docs]\ncommand = \"docs\"\n",
-    )
-    .unwrap();
-    for method in ["mcpServerStatus/list", "config/mcpServer/reload"] {
-        let reply = server.call(method, json!({})).await.unwrap();
-        let message = reply["error"]["message"].as_str().unwrap();
-        assert!(message.contains("docs"), "{reply}");
-    }
     server.finish().await.unwrap();
 }

@@ -6,9 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use codex_config::{ConfigWarning, DeprecationNotice, RequestParams};
-use codex_core::{SessionConfig, StandaloneCommands, ThreadManager};
+use codex_core::{McpServer, SessionConfig, StandaloneCommands, ThreadManager};
 use codex_external_agent::Homes;
 use codex_login::Accounts;
+use codex_mcp_client::{Connector, Server};
 use codex_model_client::ModelStore;
 use codex_protocol::SandboxPolicy;
 use codex_skills::{Library, Rule};
@@ -61,6 +62,17 @@ pub struct Prepared {
     pub deprecations: Vec<DeprecationNotice>,
 }
 
+/// The MCP servers of the configuration.
+#[derive(Debug)]
+pub struct McpSettings {
+    /// Connects to them.
+    pub connector: Connector,
+    /// Those that are started.
+    pub enabled: Vec<McpServer>,
+    /// The others.
+    pub disabled: Vec<Server>,
+}
+
 /// What becomes of reports.
 #[derive(Clone, Debug)]
 pub struct FeedbackSettings {
@@ -103,6 +115,12 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// # Errors
     /// The configuration cannot be read; a sentence that says why.
     fn commands(&self) -> Result<Arc<StandaloneCommands>, String>;
+
+    /// The MCP servers of the server's own folder, as they are configured now. Reads files.
+    ///
+    /// # Errors
+    /// The configuration cannot be read; a sentence that says why.
+    fn mcp_servers(&self) -> Result<McpSettings, String>;
 
     /// What becomes of reports.
     ///

@@ -28,7 +28,9 @@ mod voice;
 mod watches;
 
 pub use configuration::Configuration;
-pub use host::{ClientName, FeedbackSettings, Host, Identity, Prepared, Sending, ThreadSettings};
+pub use host::{
+    ClientName, FeedbackSettings, Host, Identity, McpSettings, Prepared, Sending, ThreadSettings,
+};
 pub use server::Server;
 pub use transport::{
     Auth, AuthError, InMemory, Listen, Listener, MESSAGE_LIMIT, Secret, SignedTokens,

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
 use codex_app_server::{
-    ClientName, Configuration, FeedbackSettings, Host, Identity, Prepared, Sending, ThreadSettings,
+    ClientName, Configuration, FeedbackSettings, Host, Identity, McpSettings, Prepared, Sending,
+    ThreadSettings,
 };
-use codex_config::{Config, ConfigWarning, Overrides};
-use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
+use codex_config::{Config, ConfigWarning, Overrides, RequestParams};
+use codex_core::{StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
 use codex_external_agent::Homes;
 use codex_login::Accounts;
@@ -18,10 +19,12 @@ use codex_protocol::{SandboxPolicy, SessionSource};
 use codex_rollout::Writer;
 use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
+use serde_json::Map;
 
 use crate::environment::variable;
 use crate::log;
 use crate::machine::{self, Machine};
+use crate::mcp_servers::{self, KeptApprovals};
 use crate::rules::rules;
 use crate::scripted_model::ScriptedModel;
 use crate::skills;
@@ -35,7 +38,7 @@ type Engine = (Arc<ThreadManager>, Arc<ModelCatalog>);
 pub(crate) struct EngineHost {
     machine: Machine,
     configuration: Configuration,
-    models: Arc<ModelStore>,
+    models: ModelStore,
     scripted: Option<ScriptedModel>,
     engines: Mutex<HashMap<String, Engine>>,
     warnings: Vec<ConfigWarning>,
@@ -93,7 +96,7 @@ impl EngineHost {
         Ok(Self {
             skills: skills::library(configuration.flags().clone()),
             machine,
-            models: Arc::new(models),
+            models,
             warnings,
             configuration,
             scripted,
@@ -123,6 +126,8 @@ impl EngineHost {
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(Arc::clone(&self.skills));
+        let flags = self.configuration.flags().clone();
+        session.mcp_approvals = Some(Arc::new(KeptApprovals::new(flags)));
         let manager = self.engine(&config, &settings.client, &catalog)?;
         Ok(Prepared {
             manager,
@@ -158,9 +163,13 @@ impl EngineHost {
         }
         let identity = wiring::identity(&originator(client), Some(client));
         let client = self.machine.client(provider, identity);
-        let model = ProviderModel::new(client, Arc::clone(catalog));
-        let model = model.telling(Arc::clone(&self.models));
-        let ports = machine::with_model(model, self.launcher.clone(), self.writer()?);
+        let ports = machine::ports(
+            client,
+            Arc::clone(catalog),
+            self.launcher.clone(),
+            self.writer()?,
+            self.machine.connector(self.launcher.clone()),
+        );
         let engine = Arc::new(self.tracing.engine(ports));
         engines.insert(key, (Arc::clone(&engine), Arc::clone(catalog)));
         Ok(engine)
@@ -210,6 +219,17 @@ impl Host for EngineHost {
 
     fn commands(&self) -> Result<Arc<StandaloneCommands>, String> {
         Ok(Arc::clone(&self.commands))
+    }
+
+    fn mcp_servers(&self) -> Result<McpSettings, String> {
+        let (cwd, params) = (self.configuration.cwd(), RequestParams::default());
+        let config = self.configuration.load(cwd, &Map::new(), &params);
+        let config = config.map_err(|error| error.to_string())?;
+        Ok(McpSettings {
+            connector: self.machine.connector(self.launcher.clone()),
+            enabled: mcp_servers::enabled(&config),
+            disabled: mcp_servers::disabled(&config),
+        })
     }
 
     fn feedback(&self) -> Result<FeedbackSettings, String> {

@@ -8,6 +8,7 @@ use codex_config::{Config, ModelProvider};
 use codex_core::{Ports, ProviderModel, RandomIds, SystemClock, SystemProcesses};
 use codex_exec::Launcher;
 use codex_login::{Accounts, LoginSettings};
+use codex_mcp_client::Connector;
 use codex_model_client::{
     ClientIdentity, CredentialSource, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
     ModelClient, ModelStore, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
@@ -69,7 +70,19 @@ impl Machine {
         let client = self.client(provider, identity);
         let writer = Writer::start().context("cannot start the rollout writer")?;
         let launcher = Launcher::of_this_program();
-        Ok(ports(client, catalog, launcher, writer))
+        let connector = self.connector(launcher.clone());
+        Ok(ports(client, catalog, launcher, writer, connector))
+    }
+
+    /// The way to MCP servers, whose programs `launcher` starts.
+    pub(crate) fn connector(&self, launcher: Launcher) -> Connector {
+        Connector {
+            launcher,
+            http: Arc::clone(&self.http),
+            environment: Arc::new(variable),
+            cwd: std::env::current_dir().unwrap_or_default(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
     }
 
     /// Whether somebody is logged in with a ChatGPT account.
@@ -130,17 +143,14 @@ pub(crate) fn ports(
     catalog: Arc<ModelCatalog>,
     launcher: Launcher,
     writer: Writer,
+    connector: Connector,
 ) -> Ports {
-    with_model(ProviderModel::new(client, catalog), launcher, writer)
-}
-
-/// The same with a model.
-pub(crate) fn with_model(model: ProviderModel, launcher: Launcher, writer: Writer) -> Ports {
     Ports {
-        model: Arc::new(model),
+        model: Arc::new(ProviderModel::new(client, catalog)),
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(RandomIds),
         processes: Arc::new(SystemProcesses::new(launcher)),
+        mcp: Some(connector),
         writer,
     }
 }

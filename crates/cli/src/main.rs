@@ -13,6 +13,7 @@ mod listen_flags;
 mod log;
 mod login;
 mod machine;
+mod mcp_servers;
 mod output;
 mod proto;
 mod rules;

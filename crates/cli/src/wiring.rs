@@ -25,6 +25,7 @@ use codex_session_trace::Traces;
 use serde_json::json;
 
 use crate::environment::{self, variable};
+use crate::mcp_servers;
 use crate::rules::rules;
 
 /// The name of the provider of the hosted API.
@@ -99,7 +100,6 @@ pub(crate) fn login_settings(config: &Config) -> LoginSettings {
     settings.forced_workspace = config.account.forced_workspace.clone();
     settings.backend_url = config.account.chatgpt_base_url.clone();
     settings.refresh_url = non_blank("CODEX_REFRESH_TOKEN_URL_OVERRIDE");
-    settings.revoke_url = non_blank("CODEX_REVOKE_TOKEN_URL_OVERRIDE");
     if let Some(issuer) = non_blank("CODEX_LOGIN_ISSUER") {
         settings.issuer = issuer.trim_end_matches('/').to_owned();
     }
@@ -222,6 +222,7 @@ pub(crate) fn session_config(
     session.base_instructions = config.instructions.base.clone();
     session.developer_instructions = config.instructions.developer.clone();
     session.compact_prompt = config.instructions.compact_prompt.clone();
+    session.mcp_servers = mcp_servers::enabled(config);
     session.project_docs = ProjectDocs {
         max_bytes: usize::try_from(config.project_docs.max_bytes).unwrap_or(usize::MAX),
         root_markers: config.project_docs.root_markers.clone(),

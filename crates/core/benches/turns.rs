@@ -211,6 +211,7 @@ impl Bench {
             model: Arc::new(model.clone()),
             clock: Arc::new(SystemClock::new()),
             ids: Arc::new(RandomIds),
+            mcp: None,
             processes: Arc::new(NoProcesses),
             writer: codex_rollout::Writer::start().expect("a thread"),
         });

@@ -14,6 +14,7 @@ use codex_protocol::{
 use codex_rollout::Detail;
 use codex_skills::Library;
 
+use crate::mcp::{McpApprovals, McpServer};
 use crate::ports::Limits;
 
 /// What a session starts with.
@@ -57,6 +58,10 @@ pub struct SessionConfig {
     pub compact_prompt: Option<String>,
     /// Tools that the client carries out.
     pub dynamic_tools: Vec<DynamicToolSpec>,
+    /// The MCP servers.
+    pub mcp_servers: Vec<McpServer>,
+    /// Where leave to call their tools is kept, beyond the thread.
+    pub mcp_approvals: Option<Arc<dyn McpApprovals>>,
     /// The hosted web search tool.
     pub web_search: Option<ToolSpec>,
     /// Instructions in files.
@@ -125,6 +130,8 @@ impl SessionConfig {
             developer_instructions: None,
             compact_prompt: None,
             dynamic_tools: Vec::new(),
+            mcp_servers: Vec::new(),
+            mcp_approvals: None,
             web_search: None,
             project_docs: ProjectDocs::default(),
             skills: None,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use codex_mcp_client::Connector;
 use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
 use codex_rollout::{Claim, LoadError, Loaded, Log, Place, Writer};
 use tokio::sync::mpsc;
@@ -29,6 +30,8 @@ pub struct Ports {
     pub ids: Arc<dyn Ids>,
     /// Processes.
     pub processes: Arc<dyn Processes>,
+    /// Connects to MCP servers; without it there are none.
+    pub mcp: Option<Connector>,
     /// Writes the rollouts.
     pub writer: Writer,
 }
@@ -132,7 +135,7 @@ impl ThreadManager {
         // Who wants all events again has to be given them.
         let stored = match config.replay_events {
             true => Stored::read_all(path)?,
-            false => Stored::read(path, None, |_| {})?,
+            false => Stored::read(path, |_| {})?,
         };
         self.resume_stored(stored, config)
     }
@@ -176,7 +179,7 @@ impl ThreadManager {
         mut config: SessionConfig,
     ) -> Result<Started, StartError> {
         if at == ForkAt::End && !config.replay_events {
-            return self.fork_stored(Stored::read(source, None, |_| {})?, config);
+            return self.fork_stored(Stored::read(source, |_| {})?, config);
         }
         let mut loaded = codex_rollout::load(source)?;
         inherit(&mut config, &loaded);
@@ -294,6 +297,8 @@ impl ThreadManager {
             File::New | File::Copy { .. } => None,
         };
         session.say_configured(forked_from, initial, name);
+        let servers = services.config.mcp_servers.clone();
+        services.mcp.start(&services, servers);
         tokio::spawn(session.run());
         let thread = Thread {
             id: id.clone(),
@@ -302,6 +307,7 @@ impl ThreadManager {
             ids: Arc::clone(&self.ports.ids),
             emitter: services.emitter.clone(),
             holds: services.holds.clone(),
+            mcp: services.mcp.clone(),
         };
         self.lock().insert(id, thread.clone());
         Ok(Started { thread, events })
@@ -342,6 +348,8 @@ impl ThreadManager {
             ids: Arc::clone(&self.ports.ids),
             processes: Arc::clone(&self.ports.processes),
             terminals: Default::default(),
+            mcp: Default::default(),
+            mcp_connector: self.ports.mcp.clone(),
             holds: Default::default(),
             emitter,
             mailbox,

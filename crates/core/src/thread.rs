@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::events::Emitter;
 use crate::holds::Holds;
+use crate::mcp::{McpServer, McpServers};
 use crate::ports::Ids;
 use crate::session::{Mail, Steer, SteerError};
 
@@ -23,6 +24,7 @@ pub struct Thread {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) emitter: Emitter,
     pub(crate) holds: Holds,
+    pub(crate) mcp: McpServers,
 }
 
 /// The thread is closed.
@@ -81,6 +83,23 @@ impl Thread {
     /// Another process has gone on with it.
     pub fn claim(&self) -> Result<(), ClaimError> {
         self.emitter.claim()
+    }
+
+    /// Waits for the MCP servers without which there is no thread.
+    ///
+    /// # Errors
+    /// Some did not start; a sentence that says which and why.
+    pub async fn required_servers(&self) -> Result<(), String> {
+        self.mcp.required().await
+    }
+
+    /// Has these MCP servers take the place of those that run when the next turn starts.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn set_mcp_servers(&self, servers: Vec<McpServer>) -> Result<(), Closed> {
+        let mail = Mail::McpServers(servers);
+        self.mailbox.send(mail).await.map_err(|_| Closed)
     }
 
     /// Waits until everything that was said so far can be read from the file.

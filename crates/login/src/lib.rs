@@ -19,7 +19,6 @@ mod login;
 mod plan;
 mod refresh;
 mod refused;
-mod revocation;
 mod settings;
 mod store;
 
@@ -33,6 +32,5 @@ pub use browser::StartedLogin;
 pub use device::DeviceCode;
 pub use login::Login;
 pub use plan::plan_type;
-pub use revocation::LoggedOut;
 pub use settings::LoginSettings;
 pub use settings::StoreKind;

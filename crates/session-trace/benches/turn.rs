@@ -106,6 +106,7 @@ fn ports(model: &ModelServer) -> Ports {
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(RandomIds),
         processes: Arc::new(SystemProcesses::new(Launcher::of_this_program())),
+        mcp: None,
         writer: codex_rollout::Writer::start().unwrap(),
     }
 }

@@ -150,6 +150,19 @@ impl Observer for SessionTrace {
         lock(&self.calls).ended(self, turn, output, error);
     }
 
+    fn mcp_called(&self, _turn: &str, call: &str) -> Option<String> {
+        if !lock(&self.calls).is_open(call) {
+            return None;
+        }
+        let id = uuid::Uuid::new_v4().to_string();
+        self.recorder
+            .record(None, |_| Event::McpToolCallCorrelationAssigned {
+                tool_call_id: call.into(),
+                mcp_call_id: id.as_str().into(),
+            });
+        Some(id)
+    }
+
     fn compacted(
         &self,
         turn: &str,

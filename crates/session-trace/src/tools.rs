@@ -89,6 +89,11 @@ impl Calls {
         });
     }
 
+    /// Whether a call was recorded that has no answer yet.
+    pub(crate) fn is_open(&self, id: &str) -> bool {
+        self.0.get(id).is_some_and(|call| !call.is_answered)
+    }
+
     pub(crate) fn event(&mut self, trace: &SessionTrace, turn: &str, msg: &EventMsg) {
         match msg {
             EventMsg::ExecCommandBegin(begin) => self.command_began(trace, turn, begin),

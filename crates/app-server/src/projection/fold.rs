@@ -274,6 +274,10 @@ impl Fold {
             EventMsg::DynamicToolCallResponse(answer) => {
                 self.complete(Some(&answer.turn_id), item::dynamic_answer(answer));
             }
+            EventMsg::McpToolCallBegin(begin) => {
+                self.start(id.unwrap_or_default(), item::mcp_call(begin));
+            }
+            EventMsg::McpToolCallEnd(end) => self.complete(id, item::mcp_ended(end)),
             EventMsg::ViewImageToolCall(view) => self.complete(
                 id,
                 ThreadItem::ImageView {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use codex_app_server_protocol::v2::{
     ByteRange, CommandAction, CommandExecutionSource, CommandExecutionStatus,
     DynamicToolCallOutputContentItem, DynamicToolCallStatus, FileUpdateChange, HookPromptFragment,
-    MemoryCitation, MemoryCitationEntry, PatchApplyStatus, PatchChangeKind, TextElement,
-    ThreadItem, UserInput, WebSearchAction,
+    McpToolCallError, McpToolCallResult, McpToolCallStatus, MemoryCitation, MemoryCitationEntry,
+    PatchApplyStatus, PatchChangeKind, TextElement, ThreadItem, UserInput, WebSearchAction,
 };
 use codex_protocol as v1;
 
@@ -373,6 +373,59 @@ pub(super) fn dynamic_answer(answer: &v1::DynamicToolCallResponseEvent) -> Threa
     }
 }
 
+pub(super) fn mcp_call(begin: &v1::McpToolCallBeginEvent) -> ThreadItem {
+    let v1::McpInvocation {
+        server,
+        tool,
+        arguments,
+    } = begin.invocation.clone();
+    ThreadItem::McpToolCall {
+        id: begin.call_id.clone(),
+        server,
+        tool,
+        status: McpToolCallStatus::InProgress,
+        arguments: arguments.unwrap_or_default(),
+        result: None,
+        error: None,
+        duration_ms: None,
+    }
+}
+
+pub(super) fn mcp_ended(end: &v1::McpToolCallEndEvent) -> ThreadItem {
+    let v1::McpInvocation {
+        server,
+        tool,
+        arguments,
+    } = end.invocation.clone();
+    let (result, error) = match &end.result {
+        Ok(result) => {
+            let (content, data) = (result.content.clone(), result.structured_content.clone());
+            let result = McpToolCallResult {
+                content,
+                structured_content: data.unwrap_or_default(),
+            };
+            (Some(result), None)
+        }
+        Err(message) => {
+            let message = message.clone();
+            (None, Some(McpToolCallError { message }))
+        }
+    };
+    ThreadItem::McpToolCall {
+        id: end.call_id.clone(),
+        server,
+        tool,
+        status: match end.is_success() {
+            true => McpToolCallStatus::Completed,
+            false => McpToolCallStatus::Failed,
+        },
+        arguments: arguments.unwrap_or_default(),
+        result,
+        error,
+        duration_ms: Some(milliseconds(end.duration)),
+    }
+}
+
 /// A declined item as it stands before the model was told why.
 pub(super) fn bare(mut item: ThreadItem) -> ThreadItem {
     if let ThreadItem::CommandExecution {
@@ -393,6 +446,7 @@ pub(super) fn broken_off(mut item: ThreadItem) -> ThreadItem {
         ThreadItem::CommandExecution { status, .. } => *status = CommandExecutionStatus::Failed,
         ThreadItem::FileChange { status, .. } => *status = PatchApplyStatus::Failed,
         ThreadItem::DynamicToolCall { status, .. } => *status = DynamicToolCallStatus::Failed,
+        ThreadItem::McpToolCall { status, .. } => *status = McpToolCallStatus::Failed,
         _ => {}
     }
     item

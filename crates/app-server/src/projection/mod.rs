@@ -20,7 +20,7 @@ pub(crate) use policy::{
     engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,
     wire_source,
 };
-pub(crate) use question::{Asker, Question, question};
+pub(crate) use question::{Asker, Question, question, unaskable};
 pub(crate) use requirements::wire_requirements;
 pub(crate) use turn_error::turn_error;
 pub(crate) use warning::{wire_deprecation, wire_warning};

@@ -7,6 +7,7 @@ use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 use codex_protocol::{EventMsg, Op};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::item;
 
@@ -26,15 +27,18 @@ pub(crate) enum Question {
     UserInput { turn: String },
     /// The client is to run a tool of its own.
     Tool { call: String },
+    /// An MCP server has a question for the user, or its tool needs leave.
+    Elicitation { server: String, id: v1::RequestId },
 }
 
 impl Question {
     /// Whether an approval is waited for; else it is the user's input, or nothing that shows.
     pub(crate) fn waiting_for(&self) -> Option<ThreadActiveFlag> {
         match self {
-            Self::Command { .. } | Self::Patch { .. } | Self::Permissions { .. } => {
-                Some(ThreadActiveFlag::WaitingOnApproval)
-            }
+            Self::Command { .. }
+            | Self::Patch { .. }
+            | Self::Permissions { .. }
+            | Self::Elicitation { .. } => Some(ThreadActiveFlag::WaitingOnApproval),
             Self::UserInput { .. } => Some(ThreadActiveFlag::WaitingOnUserInput),
             Self::Tool { .. } => None,
         }
@@ -79,6 +83,9 @@ impl Question {
                 id: turn,
                 response: user_input(answer.read()),
             },
+            Self::Elicitation { server, id } => {
+                Op::ResolveElicitation(resolution(server, id, answer.read()))
+            }
             Self::Tool { call } => Op::DynamicToolResponse {
                 id: call,
                 response: tool_answer(answer),
@@ -244,6 +251,74 @@ fn tool_answer(answer: &mut Answer<'_>) -> v1::DynamicToolResponse {
     }
 }
 
+/// What the user did with a question of an MCP server; an answer that is none declines it.
+fn resolution(
+    server_name: String,
+    request_id: v1::RequestId,
+    answer: Option<McpServerElicitationRequestResponse>,
+) -> v1::ResolveElicitation {
+    let answer = answer.unwrap_or(McpServerElicitationRequestResponse {
+        action: McpServerElicitationAction::Decline,
+        content: Value::Null,
+        meta: Value::Null,
+    });
+    let given = |value: Value| Some(value).filter(|value| !value.is_null());
+    let decision = match answer.action {
+        McpServerElicitationAction::Accept => v1::ElicitationAction::Accept,
+        McpServerElicitationAction::Decline => v1::ElicitationAction::Decline,
+        McpServerElicitationAction::Cancel => v1::ElicitationAction::Cancel,
+    };
+    v1::ResolveElicitation {
+        server_name,
+        request_id,
+        decision,
+        content: given(answer.content),
+        meta: given(answer.meta),
+    }
+}
+
+/// The answer to an event whose question clients cannot be asked: a form that is none.
+pub(crate) fn unaskable(event: &EventMsg) -> Option<Op> {
+    let EventMsg::ElicitationRequest(event) = event else {
+        return None;
+    };
+    form(&event.request).is_none().then(|| {
+        Op::ResolveElicitation(v1::ResolveElicitation {
+            server_name: event.server_name.clone(),
+            request_id: event.id.clone(),
+            decision: v1::ElicitationAction::Cancel,
+            content: None,
+            meta: None,
+        })
+    })
+}
+
+/// What clients are shown of a question of an MCP server; none if its form cannot be shown.
+fn form(request: &v1::ElicitationRequest) -> Option<McpServerElicitationRequest> {
+    Some(match request.clone() {
+        v1::ElicitationRequest::Form {
+            meta,
+            message,
+            requested_schema,
+        } => McpServerElicitationRequest::Form {
+            meta: meta.unwrap_or_default(),
+            message,
+            requested_schema: serde_json::from_value(requested_schema).ok()?,
+        },
+        v1::ElicitationRequest::Url {
+            meta,
+            message,
+            url,
+            elicitation_id,
+        } => McpServerElicitationRequest::Url {
+            meta: meta.unwrap_or_default(),
+            message,
+            url,
+            elicitation_id,
+        },
+    })
+}
+
 /// The request that an event leads to, if it asks something.
 pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question, ServerRequest)> {
     let thread_id = asker.thread.to_owned();
@@ -303,6 +378,17 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
                 is_blocking: Some(true),
             });
             (Question::UserInput { turn }, request)
+        }
+        EventMsg::ElicitationRequest(event) => {
+            let params = McpServerElicitationRequestParams {
+                thread_id,
+                turn_id: event.turn_id.clone(),
+                server_name: event.server_name.clone(),
+                request: form(&event.request)?,
+            };
+            let (server, id) = (event.server_name.clone(), event.id.clone());
+            let request = ServerRequest::McpServerElicitationRequest(params);
+            (Question::Elicitation { server, id }, request)
         }
         EventMsg::DynamicToolCallRequest(event) => {
             let call = event.call_id.clone();

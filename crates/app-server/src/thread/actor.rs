@@ -18,7 +18,7 @@ use super::questions::Pending;
 use super::status::Activity;
 use super::{Command, Facts, Subscribers, ThreadHandle};
 use crate::connection::{Connection, Responder, encode};
-use crate::projection::{Fold, Listener, preview_of_message};
+use crate::projection::{self, Fold, Listener, preview_of_message};
 use crate::server::Server;
 
 /// A loaded thread.
@@ -155,6 +155,9 @@ impl Actor {
             self.tell(notification);
         }
         self.ask(now, &event.msg);
+        if let Some(op) = projection::unaskable(&event.msg) {
+            let _ = self.thread.submit(op).await;
+        }
         if let EventMsg::ThreadRolledBack(_) = event.msg {
             self.rolled_back(&event.id).await;
         }

@@ -37,6 +37,9 @@ impl Actor {
                 }
             }
             Command::Holds(reply) => drop(reply.send(self.thread.holds().clone())),
+            Command::McpServers(servers) => {
+                let _ = self.thread.set_mcp_servers(servers).await;
+            }
             Command::Join(params, reply) => self.join(&params, reply).await,
             Command::Describe(reply) => {
                 let _ = self.thread.flush().await;

@@ -21,6 +21,7 @@ use codex_app_server_protocol::v2::{
     TurnStartParams, TurnSteerParams,
 };
 use codex_core::Holds;
+use codex_core::McpServer;
 use codex_protocol::{Op, ReviewTarget};
 use tokio::sync::{mpsc, oneshot};
 
@@ -48,6 +49,7 @@ enum Command {
     Review(ReviewTarget, Responder<method::ReviewStart>),
     Submit(Op, oneshot::Sender<()>),
     Holds(oneshot::Sender<Holds>),
+    McpServers(Vec<McpServer>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
     Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
@@ -119,6 +121,11 @@ impl ThreadHandle {
         let (reply, holds) = oneshot::channel();
         self.send(Command::Holds(reply)).await;
         holds.await.ok()
+    }
+
+    /// Has these MCP servers take the place of its own when its next turn starts.
+    pub(crate) async fn set_mcp_servers(&self, servers: Vec<McpServer>) {
+        self.send(Command::McpServers(servers)).await;
     }
 
     pub(crate) async fn join(

@@ -22,6 +22,8 @@ pub(crate) enum CacheKey {
     },
     /// A file that patches may change.
     Path(PathBuf),
+    /// A tool of an MCP server, whatever it is called with.
+    McpTool { server: String, tool: String },
 }
 
 /// What people have granted.

@@ -8,6 +8,7 @@
 mod command;
 mod door;
 mod guards;
+mod mcp;
 mod memory;
 mod patch;
 mod posture;
@@ -16,6 +17,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use codex_protocol::{FileChange, PermissionProfile, RequestPermissionProfile, ReviewDecision};
+
+use serde_json::Value;
+
+use crate::mcp::ToolApproval;
 
 pub(crate) use command::decide_retry;
 pub(crate) use door::{Gate, Stopped, verdict};
@@ -35,6 +40,8 @@ pub(crate) enum Effect {
     Patch(PatchEffect),
     /// Permissions for what comes later.
     Permissions(PermissionsEffect),
+    /// A call of a tool of an MCP server.
+    Mcp(McpEffect),
 }
 
 /// A command that the model wants to run.
@@ -78,6 +85,20 @@ pub(crate) struct PatchEffect {
 pub(crate) struct PermissionsEffect {
     pub(crate) permissions: RequestPermissionProfile,
     pub(crate) reason: Option<String>,
+}
+
+/// A call of a tool of an MCP server.
+#[derive(Clone, Debug)]
+pub(crate) struct McpEffect {
+    pub(crate) server: String,
+    /// The server's name for it.
+    pub(crate) tool: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) arguments: Option<Value>,
+    /// What the server says of the tool.
+    pub(crate) annotations: Value,
+    pub(crate) approval: ToolApproval,
 }
 
 /// How something that may happen is to be confined.
@@ -125,6 +146,7 @@ pub(crate) fn decide(effect: &Effect, posture: &Posture, memory: &Memory) -> Dec
     match effect {
         Effect::Command(command) => command::decide(command, posture, memory),
         Effect::Patch(patch) => patch::decide(patch, posture, memory),
+        Effect::Mcp(call) => mcp::decide(call, posture, memory),
         Effect::Permissions(_) => match posture.may_ask_for_permissions() {
             true => Decision::Ask(Ask {
                 reason: None,

@@ -49,6 +49,12 @@ pub trait Observer: Debug + Send + Sync {
     /// that was aborted has no end.
     fn tool_ended(&self, _turn: &str, _output: &ResponseItem, _error: Option<&str>) {}
 
+    /// A tool of an MCP server is about to be called for this call of the model. What is answered goes
+    /// with the request, so that the server's own records can be found by it.
+    fn mcp_called(&self, _turn: &str, _call: &str) -> Option<String> {
+        None
+    }
+
     /// A shorter history is about to take the place of the one before. `item` is the compaction.
     fn compacted(
         &self,

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use codex_protocol::{DynamicToolResponse, EventMsg, RequestUserInputResponse};
+use codex_mcp_client::ElicitationReply;
+use codex_protocol::{DynamicToolResponse, EventMsg, RequestId, RequestUserInputResponse};
 use tokio::sync::oneshot;
 
 use super::Session;
@@ -32,6 +33,8 @@ pub(crate) enum QuestionKey {
     Permissions(String),
     /// By call.
     DynamicTool(String),
+    /// By MCP server and its id for the question.
+    Elicitation(String, RequestId),
 }
 
 /// What the client answered.
@@ -39,6 +42,7 @@ pub(crate) enum QuestionKey {
 pub(crate) enum Answer {
     UserInput(RequestUserInputResponse),
     DynamicTool(DynamicToolResponse),
+    Elicitation(ElicitationReply),
 }
 
 /// Who waits for an answer.
@@ -50,6 +54,10 @@ pub(super) struct Questions {
 }
 
 impl Questions {
+    pub(super) fn wait_for_answer(&mut self, key: QuestionKey, answer: oneshot::Sender<Answer>) {
+        self.asked.insert(key, answer);
+    }
+
     pub(super) fn wait_for_approval(&mut self, key: QuestionKey, pending: Pending) {
         self.approvals.insert(key, pending);
     }
@@ -80,7 +88,7 @@ impl Session {
         {
             return;
         }
-        self.questions.asked.insert(question.key, answer);
+        self.questions.wait_for_answer(question.key, answer);
         self.services.emitter.emit(&question.turn, question.event);
     }
 

@@ -12,7 +12,7 @@ use codex_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::{QuestionKey, Session};
+use super::{QuestionKey, Session, elicitation};
 use crate::gate::{self, Ask, CommandEffect, Decision, Effect, Pass, Posture, Stopped};
 use crate::tools::parsed_command;
 use crate::turn::{Input, TurnSettings};
@@ -22,15 +22,13 @@ use crate::turn::{Input, TurnSettings};
 pub(crate) struct Judge {
     pub(crate) effect: Effect,
     pub(crate) stage: Stage,
-    /// Whether people may be asked by now.
-    pub(crate) may_ask: bool,
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) call_id: String,
     pub(crate) reply: oneshot::Sender<Result<Pass, Stopped>>,
 }
 
 /// Which run of a command it is about.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Stage {
     First,
     /// The second, after a first one with this leave.
@@ -40,8 +38,8 @@ pub(crate) enum Stage {
 /// A call that waits for people.
 #[derive(Debug)]
 pub(super) struct Pending {
-    ask: Ask,
-    reply: oneshot::Sender<Result<Pass, Stopped>>,
+    pub(super) ask: Ask,
+    pub(super) reply: oneshot::Sender<Result<Pass, Stopped>>,
 }
 
 /// A wish for permissions that waits for people.
@@ -61,7 +59,6 @@ impl Session {
         let Judge {
             effect,
             stage,
-            may_ask,
             settings,
             call_id,
             reply,
@@ -80,10 +77,12 @@ impl Session {
         match decision {
             Decision::Run(pass) => drop(reply.send(Ok(pass))),
             Decision::Refuse(reason) => drop(reply.send(Err(Stopped::Refused(reason)))),
-            Decision::Ask(_) if !may_ask => drop(reply),
             Decision::Ask(ask) => {
                 let event = approval_request(&effect, &ask, &settings, &call_id);
-                let key = QuestionKey::Approval(call_id);
+                let key = match &effect {
+                    Effect::Mcp(call) => elicitation::approval_key(call, &call_id),
+                    _ => QuestionKey::Approval(call_id),
+                };
                 self.questions
                     .wait_for_approval(key, Pending { ask, reply });
                 self.services.emitter.emit(&settings.id, event);
@@ -244,6 +243,7 @@ fn approval_request(
         Effect::Command(command) => exec_request(command, ask, settings, call_id),
         Effect::Patch(patch) => patch_request(patch.changes.clone(), settings, call_id),
         Effect::Permissions(_) => patch_request(BTreeMap::new(), settings, call_id),
+        Effect::Mcp(call) => elicitation::approval_request(call, &settings.id, call_id),
     }
 }
 

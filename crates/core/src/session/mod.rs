@@ -6,6 +6,7 @@
 
 mod ask;
 mod configured;
+mod elicitation;
 mod gatekeeper;
 mod operations;
 mod recall;
@@ -21,8 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_protocol::{
-    CodexErrorInfo, DynamicToolSpec, ErrorEvent, EventMsg, RequestPermissionsResponse, Submission,
-    TurnAbortReason, WarningEvent,
+    CodexErrorInfo, DynamicToolSpec, ElicitationRequest, ErrorEvent, EventMsg, RequestId,
+    RequestPermissionsResponse, Submission, TurnAbortReason, WarningEvent,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -31,6 +32,7 @@ use crate::conversation::Conversation;
 use crate::events::Emitter;
 use crate::gate::{Effect, Memory, Posture};
 use crate::holds::Holds;
+use crate::mcp::{Connects, McpServer, McpServers};
 use crate::ports::{Clock, Ids, Model, Processes};
 use crate::tools::Terminals;
 use crate::turn::TurnSettings;
@@ -54,6 +56,15 @@ pub(crate) enum Mail {
     Submission(Box<Submission>),
     /// More input for the turn that runs.
     Steer(operations::Steer),
+    /// From an MCP server: a question for the user.
+    Elicit {
+        server: String,
+        id: RequestId,
+        request: Box<ElicitationRequest>,
+        reply: oneshot::Sender<Answer>,
+    },
+    /// Other MCP servers, from the next turn on.
+    McpServers(Vec<McpServer>),
     /// From a tool: something that the client has to answer.
     Ask(Box<Question>, oneshot::Sender<Answer>),
     /// From a tool: may this happen?
@@ -77,6 +88,9 @@ pub(crate) struct Services {
     pub(crate) processes: Arc<dyn Processes>,
     /// Commands that go on by themselves.
     pub(crate) terminals: Terminals,
+    /// The MCP servers.
+    pub(crate) mcp: McpServers,
+    pub(crate) mcp_connector: Connects,
     /// What holds the time limits of commands.
     pub(crate) holds: Holds,
     pub(crate) emitter: Emitter,
@@ -110,6 +124,8 @@ pub(crate) struct Session {
     questions: Questions,
     memory: Memory,
     state: State,
+    /// MCP servers that take the place of those that run when the next turn starts.
+    other_servers: Option<Vec<McpServer>>,
     /// Turns that wait for the end of a task that takes no input.
     waiting: VecDeque<operations::WaitingTurn>,
 }
@@ -141,6 +157,7 @@ impl Session {
             questions: Questions::default(),
             memory: Memory::with_rules(services.config.rules.clone()),
             state: State::Idle(Box::new(conversation)),
+            other_servers: None,
             waiting: VecDeque::new(),
             services,
             mailbox,
@@ -178,6 +195,13 @@ impl Session {
                 }
                 self.carry_out(*submission).await;
             }
+            Mail::Elicit {
+                server,
+                id,
+                request,
+                reply,
+            } => self.elicit(server, id, *request, reply),
+            Mail::McpServers(servers) => self.other_servers = Some(servers),
             Mail::Steer(steer) => self.steer(steer),
             Mail::Ask(question, answer) => self.ask(*question, answer),
             Mail::Judge(judge) => self.judge(*judge),
@@ -195,6 +219,7 @@ impl Session {
 
     async fn shut_down(&mut self) {
         self.abort(TurnAbortReason::Interrupted).await;
+        self.services.mcp.stop();
         self.services.terminals.stop_all().await;
         if let Err(error) = self.services.emitter.flush().await {
             self.warn("", format!("The conversation could not be saved: {error}"));

@@ -14,7 +14,6 @@ use tokio::sync::oneshot;
 use super::ask::{Answer, QuestionKey};
 use super::task::TaskKind;
 use super::{MAILBOX, Session, ThreadSettings};
-use crate::tools::TypedCommand;
 use crate::turn::{Input, TurnSettings};
 
 /// Whether an operation goes on with the thread, which one process does at a time.
@@ -92,6 +91,9 @@ impl Session {
             Op::ConfigureSession(configure) => self.reconfigure(id, *configure).await,
             Op::Interrupt => {
                 self.waiting.clear();
+                if self.running().is_none() {
+                    self.services.mcp.give_up();
+                }
                 self.abort(TurnAbortReason::Interrupted).await;
             }
             Op::ExecApproval {
@@ -112,14 +114,9 @@ impl Session {
             Op::DynamicToolResponse { id, response } => {
                 self.answer(&QuestionKey::DynamicTool(id), Answer::DynamicTool(response));
             }
+            Op::ResolveElicitation(resolved) => self.resolved(resolved).await,
             Op::SetThreadName { name } => self.set_name(&id, name.trim()),
-            Op::RunUserShellCommand {
-                command,
-                timeout_ms,
-            } => {
-                let typed = TypedCommand::new(command, timeout_ms);
-                self.user_shell(id, typed).await;
-            }
+            Op::RunUserShellCommand { command } => self.user_shell(id, command).await,
             Op::Compact => self.compact(id).await,
             Op::AddToHistory { text } => self.remember(text),
             Op::GetHistoryEntryRequest { offset, log_id } => self.recall(id, log_id, offset),

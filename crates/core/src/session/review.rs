@@ -58,6 +58,8 @@ impl Services {
             ids: Arc::clone(&self.ids),
             processes: Arc::clone(&self.processes),
             terminals: Terminals::default(),
+            mcp: Default::default(),
+            mcp_connector: None,
             holds: self.holds.clone(),
             emitter: self.emitter.for_reviewer(),
             mailbox: self.mailbox.clone(),

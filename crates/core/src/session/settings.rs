@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::Services;
 use crate::config::SessionConfig;
 use crate::ports::ModelInfo;
-use crate::tools::ToolSet;
-use crate::turn::TurnSettings;
+use crate::tools::{McpTools, ToolSet};
+use crate::turn::{TurnSettings, TurnTools};
 
 /// The settings of a thread.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ impl ThreadSettings {
             instructions: Arc::clone(&services.instructions),
             user_instructions: services.user_instructions.clone(),
             developer_instructions: services.developer_instructions.clone(),
-            tools: tools.tools(services),
+            tools: TurnTools::new(tools.tools(services)),
             turn_state: TurnState::default(),
             skills: OnceLock::new(),
         }
@@ -147,7 +147,8 @@ impl ToolCache {
             return Arc::clone(model);
         }
         let model = with_overrides(services.model.info(name), &services.config);
-        let tools = ToolSet::new(&services.config, &services.dynamic_tools, &model);
+        let mcp = McpTools::default();
+        let tools = ToolSet::new(&services.config, &services.dynamic_tools, &mcp, &model);
         self.made = Some((Arc::clone(&model), Arc::new(tools)));
         model
     }
@@ -160,6 +161,7 @@ impl ToolCache {
                 Arc::new(ToolSet::new(
                     &services.config,
                     &services.dynamic_tools,
+                    &McpTools::default(),
                     &model,
                 ))
             }

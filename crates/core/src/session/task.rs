@@ -117,6 +117,9 @@ impl Session {
 
     /// Starts a regular turn.
     pub(crate) async fn start_regular(&mut self, settings: TurnSettings, input: Vec<UserInput>) {
+        if let Some(servers) = self.other_servers.take() {
+            self.services.mcp.start(&self.services, servers);
+        }
         let body = |scope, conversation| crate::turn::run_regular(scope, conversation, input);
         self.start(TaskKind::Regular, settings, body).await;
     }

@@ -145,7 +145,7 @@ async fn apply(context: &ToolContext, patch: Intercepted, layout: Layout) -> Too
     let pass = match context.gate().pass(effect).await {
         Ok(pass) => pass,
         Err(Stopped::Refused(reason)) => return Err(ToolFailure::Model(reason)),
-        Err(Stopped::Declined) => {
+        Err(Stopped::Declined | Stopped::Cancelled) => {
             let item = PatchItem::begin(context.voice.clone(), &context.call.id, changes, false);
             item.end(
                 PatchApplyStatus::Declined,

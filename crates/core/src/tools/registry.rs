@@ -10,6 +10,8 @@ use super::Tool;
 use super::apply_patch::ApplyPatchTool;
 use super::command::Layout;
 use super::dynamic::DynamicTool;
+use super::mcp::McpTool;
+use super::mcp_resources::McpResources;
 use super::request_permissions::RequestPermissionsTool;
 use super::request_user_input::RequestUserInputTool;
 use super::shell::ShellTool;
@@ -18,6 +20,7 @@ use super::unified_exec::{ExecCommandTool, WriteStdinTool};
 use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
 use crate::config::SessionConfig;
+use crate::mcp::Offered;
 use crate::ports::{ModelInfo, PatchTool, ShellKind};
 use crate::turn::{Call, Payload};
 
@@ -26,6 +29,14 @@ use crate::turn::{Call, Payload};
 pub(crate) struct ToolSet {
     specs: Encoded<Vec<ToolSpec>>,
     handlers: HashMap<String, Handler>,
+}
+
+/// What MCP servers add.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct McpTools {
+    /// Whether there are servers, with tools or without.
+    pub(crate) has_servers: bool,
+    pub(crate) tools: Vec<Offered>,
 }
 
 #[derive(Debug)]
@@ -39,10 +50,20 @@ impl ToolSet {
     pub(crate) fn new(
         config: &SessionConfig,
         dynamic: &[DynamicToolSpec],
+        mcp: &McpTools,
         model: &ModelInfo,
     ) -> Self {
         let mut builder = Builder::default();
         builder.shell(config, model);
+        if mcp.has_servers {
+            for tool in [
+                McpResources::List,
+                McpResources::Templates,
+                McpResources::Read,
+            ] {
+                builder.offer(tool);
+            }
+        }
         builder.offer(UpdatePlanTool);
         builder.offer(RequestUserInputTool);
         if config.features.request_permissions {
@@ -58,6 +79,9 @@ impl ToolSet {
         }
         builder.specs.extend(config.web_search.clone());
         builder.offer(ViewImageTool);
+        for tool in &mcp.tools {
+            builder.offer(McpTool(tool.clone()));
+        }
         for spec in dynamic {
             let (tool, deferred) = (DynamicTool { spec: spec.clone() }, spec.defer_loading);
             match deferred {

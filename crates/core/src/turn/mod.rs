@@ -35,6 +35,7 @@ use crate::git::Git;
 use crate::ports::ModelError;
 use crate::session::Services;
 use crate::snapshot;
+use crate::tools::{McpTools, ToolSet};
 
 pub(crate) use calls::{Call, Payload};
 pub(crate) use diff::DiffOfTurn;
@@ -42,7 +43,7 @@ pub(crate) use guard::TurnGuard;
 pub(crate) use inbox::{Inbox, Input, Stop};
 pub(crate) use items::assistant_text;
 pub(crate) use retry::delay as retry_delay;
-pub(crate) use settings::TurnSettings;
+pub(crate) use settings::{TurnSettings, TurnTools};
 pub(crate) use voice::Voice;
 
 /// How long an abort waits for the disk.
@@ -227,6 +228,7 @@ impl Turn<'_> {
         crate::repository::materialise(&self.scope.services);
         compacted?;
         self.take_snapshot().await?;
+        self.wait_for_servers().await?;
         loop {
             for input in self.scope.inbox.take() {
                 self.record_input(input).await;
@@ -240,6 +242,30 @@ impl Turn<'_> {
                 return Ok(sampled.completed);
             }
         }
+    }
+
+    /// What the model is offered is known once every MCP server has started, or failed to.
+    async fn wait_for_servers(&self) -> Result<(), Halt> {
+        let TurnScope {
+            services, settings, ..
+        } = self.scope;
+        let servers = services.mcp.now();
+        if servers.is_empty() {
+            return Ok(());
+        }
+        let tools = tokio::select! {
+            biased;
+            () = self.scope.stop.stopped() => return Err(Halt::Stopped),
+            tools = servers.offered() => tools,
+        };
+        let mcp = McpTools {
+            has_servers: true,
+            tools,
+        };
+        let (config, dynamic) = (&services.config, &services.dynamic_tools);
+        let all = ToolSet::new(config, dynamic, &mcp, &settings.model);
+        settings.tools.complete(Arc::new(all));
+        Ok(())
     }
 
     /// Notes how the files are before the model changes any. Where that cannot be, it is not done.

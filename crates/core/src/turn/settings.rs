@@ -1,5 +1,6 @@
 //! The settings of one turn. They are fixed when it starts; changes hold for the next one.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -37,11 +38,38 @@ pub(crate) struct TurnSettings {
     pub(crate) instructions: Arc<str>,
     pub(crate) user_instructions: Option<Arc<str>>,
     pub(crate) developer_instructions: Option<Arc<str>>,
-    pub(crate) tools: Arc<ToolSet>,
+    pub(crate) tools: TurnTools,
     /// Where the provider wants the requests of this turn.
     pub(crate) turn_state: TurnState,
     /// The skills as they were when the turn began, once that is known.
     pub(crate) skills: OnceLock<Arc<Skills>>,
+}
+
+/// The tools of a turn: those of MCP servers come on top once the servers have started.
+#[derive(Debug)]
+pub(crate) struct TurnTools {
+    own: Arc<ToolSet>,
+    all: OnceLock<Arc<ToolSet>>,
+}
+
+impl TurnTools {
+    pub(crate) fn new(own: Arc<ToolSet>) -> Self {
+        let all = OnceLock::new();
+        Self { own, all }
+    }
+
+    /// From now on the turn has these.
+    pub(crate) fn complete(&self, all: Arc<ToolSet>) {
+        let _ = self.all.set(all);
+    }
+}
+
+impl Deref for TurnTools {
+    type Target = ToolSet;
+
+    fn deref(&self) -> &ToolSet {
+        self.all.get().unwrap_or(&self.own)
+    }
 }
 
 impl TurnSettings {

@@ -81,9 +81,7 @@ impl Scene {
             }
         })
         .await;
-        if stage != Stage::Approval {
-            driver.clock.hold();
-        }
+        driver.clock.hold();
         let (feed, reply) = fed();
         driver.model.push(reply);
         let turn = driver.say("hi").await;
@@ -95,8 +93,6 @@ impl Scene {
             feed,
         };
         scene.reach().await;
-        // The question did not wait for the end of the response, which has none yet.
-        scene.driver.clock.hold();
         scene
     }
 

@@ -359,6 +359,7 @@ impl Driver {
             processes: Arc::new(processes.clone()),
             clock: Arc::new(clock.clone()),
             ids: Arc::new(RandomIds),
+            mcp: None,
             writer: codex_rollout::Writer::start().unwrap(),
         });
         let mut config = config(&home);

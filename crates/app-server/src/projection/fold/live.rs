@@ -263,6 +263,7 @@ impl Fold {
                     item: raw.item.clone(),
                 },
             )),
+            EventMsg::McpStartupUpdate(update) => self.tell(startup(update)),
             EventMsg::Warning(warning) => self.tell_warning(id, &warning.message),
             EventMsg::DeprecationNotice(notice) => {
                 self.tell(Told::DeprecationNotice(DeprecationNoticeNotification {
@@ -309,6 +310,22 @@ fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
         last: breakdown(&info.last_token_usage),
         model_context_window: info.model_context_window,
     }
+}
+
+fn startup(update: &v1::McpStartupUpdateEvent) -> Told {
+    let (status, error) = match &update.status {
+        v1::McpStartupStatus::Starting => (McpServerStartupState::Starting, None),
+        v1::McpStartupStatus::Ready => (McpServerStartupState::Ready, None),
+        v1::McpStartupStatus::Cancelled => (McpServerStartupState::Cancelled, None),
+        v1::McpStartupStatus::Failed { error } => {
+            (McpServerStartupState::Failed, Some(error.clone()))
+        }
+    };
+    Told::McpServerStatusUpdated(McpServerStatusUpdatedNotification {
+        name: update.server.clone(),
+        status,
+        error,
+    })
 }
 
 fn plan(

@@ -20,6 +20,7 @@ enum Step {
     Command(Outcome),
     Patch(Outcome),
     Tool(bool),
+    Mcp(bool),
     Search,
     Look,
     Plan(String),
@@ -75,6 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
         outcome().prop_map(Step::Command),
         outcome().prop_map(Step::Patch),
         any::<bool>().prop_map(Step::Tool),
+        any::<bool>().prop_map(Step::Mcp),
         Just(Step::Search),
         Just(Step::Look),
         text().prop_map(Step::Plan),
@@ -195,6 +197,23 @@ impl Conversation {
                     json!({ "type": "dynamic_tool_call_response", "call_id": id, "turn_id": turn,
                         "tool": "t", "arguments": {}, "content_items": [], "success": success,
                         "error": null, "duration": { "secs": 1, "nanos": 0 } }),
+                );
+            }
+            Step::Mcp(success) => {
+                let invocation = json!({ "server": "s", "tool": "t", "arguments": { "a": 1 } });
+                self.json(
+                    turn,
+                    json!({ "type": "mcp_tool_call_begin", "call_id": id,
+                        "invocation": invocation }),
+                );
+                let result = match success {
+                    true => json!({ "Ok": { "content": [], "isError": false } }),
+                    false => json!({ "Err": "no" }),
+                };
+                self.json(
+                    turn,
+                    json!({ "type": "mcp_tool_call_end", "call_id": id, "invocation": invocation,
+                        "duration": { "secs": 1, "nanos": 0 }, "result": result }),
                 );
             }
             Step::Search => {

@@ -123,7 +123,7 @@ fn decline(item: CommandItem, stopped: Stopped) -> ToolFailure {
             item.decline(&reason);
             ToolFailure::Model(reason)
         }
-        Stopped::Declined => {
+        Stopped::Declined | Stopped::Cancelled => {
             item.decline(DECLINED);
             ToolFailure::Model(DECLINED.to_owned())
         }

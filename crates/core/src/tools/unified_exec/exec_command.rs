@@ -158,7 +158,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
             waiting.untold();
             return Err(failed(&reason));
         }
-        Err(Stopped::Declined) => {
+        Err(Stopped::Declined | Stopped::Cancelled) => {
             waiting.decline(DECLINED);
             return Err(failed("rejected by user"));
         }
@@ -238,7 +238,7 @@ impl Run<'_> {
                         item.decline(&reason);
                         Err(Failed::Because(reason))
                     }
-                    Stopped::Declined => {
+                    Stopped::Declined | Stopped::Cancelled => {
                         item.decline(DECLINED);
                         Err(Failed::Because("rejected by user".to_owned()))
                     }

@@ -1,0 +1,129 @@
+//! MCP servers: from the configuration to what the engine starts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use codex_config::schema::{McpServer as Configured, McpTransport, ToolApprovalMode};
+use codex_config::{
+    Config, ConfigEdit, EditRequest, KeyPath, LayerStack, Overrides, edit_user_config,
+};
+use codex_core::{McpApprovals, McpServer, ToolApproval};
+use codex_mcp_client::{Server, Way};
+
+use crate::wiring;
+
+const STARTUP: Duration = Duration::from_secs(10);
+const REQUEST: Duration = Duration::from_secs(120);
+
+/// The servers that are started.
+pub(crate) fn enabled(config: &Config) -> Vec<McpServer> {
+    let all = config.mcp.servers.iter();
+    let enabled = all.filter(|(_, configured)| configured.enabled);
+    enabled
+        .map(|(name, configured)| of(name, configured))
+        .collect()
+}
+
+/// The servers that are not.
+pub(crate) fn disabled(config: &Config) -> Vec<Server> {
+    let all = config.mcp.servers.iter();
+    let disabled = all.filter(|(_, configured)| !configured.enabled);
+    disabled
+        .map(|(name, configured)| of(name, configured).server)
+        .collect()
+}
+
+fn of(name: &str, configured: &Configured) -> McpServer {
+    let approval = configured.tools.iter().filter_map(|(tool, settings)| {
+        let approval = match settings.approval_mode? {
+            ToolApprovalMode::Auto => ToolApproval::Auto,
+            ToolApprovalMode::Prompt => ToolApproval::Prompt,
+            ToolApprovalMode::Approve => ToolApproval::Approve,
+        };
+        Some((tool.clone(), approval))
+    });
+    McpServer {
+        server: Server {
+            name: name.to_owned(),
+            way: way(&configured.transport),
+            startup_timeout: configured.startup_timeout.unwrap_or(STARTUP),
+            request_timeout: configured.tool_timeout.unwrap_or(REQUEST),
+            enabled_tools: configured.enabled_tools.clone(),
+            disabled_tools: configured.disabled_tools.clone().unwrap_or_default(),
+        },
+        required: configured.required,
+        approval: approval.collect(),
+    }
+}
+
+fn way(transport: &McpTransport) -> Way {
+    match transport.clone() {
+        McpTransport::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            cwd,
+        } => Way::Program {
+            command,
+            arguments: args,
+            variables: env,
+            passed_on: env_vars,
+            cwd: cwd.map(PathBuf::from),
+        },
+        McpTransport::Http {
+            url,
+            bearer_token_env_var,
+            http_headers,
+            env_http_headers,
+            ..
+        } => Way::Http {
+            url,
+            bearer_token_variable: bearer_token_env_var,
+            headers: http_headers,
+            headers_of_variables: env_http_headers,
+        },
+    }
+}
+
+/// Keeps leave to call tools in the user's file.
+#[derive(Debug)]
+pub(crate) struct KeptApprovals {
+    flags: Overrides,
+}
+
+impl KeptApprovals {
+    pub(crate) fn new(flags: Overrides) -> Self {
+        Self { flags }
+    }
+
+    fn write(&self, server: &str, tool: &str) -> anyhow::Result<()> {
+        let env = wiring::surroundings()?;
+        let stack = LayerStack::load(&env, None, &self.flags)?;
+        let user = stack.user().map(|layer| &layer.table);
+        let servers = user.and_then(|table| table.get("mcp_servers"));
+        // A server that is configured elsewhere would be half a server here.
+        let known = servers.and_then(|servers| servers.get(server)).is_some();
+        anyhow::ensure!(known, "the user's file does not have the server");
+        let path = ["mcp_servers", server, "tools", tool, "approval_mode"];
+        let path = KeyPath::from_segments(path).context("the key of the tool")?;
+        edit_user_config(EditRequest {
+            env: &env,
+            flags: &self.flags,
+            host_features: &BTreeMap::new(),
+            file: None,
+            expected_version: None,
+            edits: &[ConfigEdit::set(path, "approve")],
+        })?;
+        Ok(())
+    }
+}
+
+impl McpApprovals for KeptApprovals {
+    fn approve(&self, server: &str, tool: &str) -> Result<(), String> {
+        self.write(server, tool)
+            .map_err(|error| format!("{error:#}"))
+    }
+}

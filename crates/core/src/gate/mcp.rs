@@ -1,0 +1,80 @@
+//! Whether a tool of an MCP server may be called.
+
+use codex_protocol::AskForApproval;
+use serde_json::Value;
+
+use super::{Ask, CacheKey, Confinement, Decision, McpEffect, Memory, Pass, Posture};
+use crate::mcp::ToolApproval;
+
+/// Decides by what the server says of its tool and by what people said before.
+pub(crate) fn decide(call: &McpEffect, posture: &Posture, memory: &Memory) -> Decision {
+    let pass = |approved| Pass {
+        confinement: Confinement::None,
+        approved,
+    };
+    let anything_goes = posture.approval == AskForApproval::Never && posture.is_open();
+    if anything_goes || call.approval == ToolApproval::Approve {
+        return Decision::Run(pass(false));
+    }
+    let mut keys = Vec::new();
+    if call.approval == ToolApproval::Auto {
+        if !needs_approval(&call.annotations) {
+            return Decision::Run(pass(false));
+        }
+        keys.push(CacheKey::McpTool {
+            server: call.server.clone(),
+            tool: call.tool.clone(),
+        });
+        if memory.is_approved(&keys) {
+            return Decision::Run(pass(true));
+        }
+    }
+    Decision::Ask(Ask {
+        reason: None,
+        amendment: None,
+        offered: Vec::new(),
+        keys,
+        then: pass(true),
+    })
+}
+
+/// What a server does not say of its tool is taken for the worst.
+fn needs_approval(annotations: &Value) -> bool {
+    let hint = |name: &str| annotations[name].as_bool();
+    match (hint("destructiveHint"), hint("readOnlyHint")) {
+        (Some(true), _) => true,
+        (_, Some(true)) => false,
+        (destructive, _) => destructive.unwrap_or(true) || hint("openWorldHint").unwrap_or(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn annotations_tell_what_needs_leave() {
+        let table = [
+            (Value::Null, true),
+            (json!({ "readOnlyHint": true }), false),
+            (
+                json!({ "readOnlyHint": true, "destructiveHint": true }),
+                true,
+            ),
+            (json!({ "destructiveHint": false }), true),
+            (
+                json!({ "destructiveHint": false, "openWorldHint": false }),
+                false,
+            ),
+            (
+                json!({ "readOnlyHint": false, "openWorldHint": true }),
+                true,
+            ),
+        ];
+        for (annotations, expected) in table {
+            assert_eq!(needs_approval(&annotations), expected, "{annotations}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The MCP servers of a thread: started in the background, called through their tools, ended with it.
+//!
+//! A server that fails is no failure of the thread: its tools are not offered. One that dies later is
+//! not started again until the configuration is read anew.
+
+mod names;
+mod output;
+mod schema;
+mod startup;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use codex_mcp_client::{Connector, McpError, Running, Server};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::session::Services;
+
+pub(crate) use names::Offered;
+pub(crate) use output::{error_output, for_text_models, output_of};
+
+/// An MCP server of a thread.
+#[derive(Clone, Debug)]
+pub struct McpServer {
+    /// The server.
+    pub server: Server,
+    /// Whether there is no thread without it.
+    pub required: bool,
+    /// How calls of its tools are approved, by its own names for them; as their annotations say
+    /// unless told.
+    pub approval: BTreeMap<String, ToolApproval>,
+}
+
+/// How calls of a tool are approved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolApproval {
+    /// As its annotations say.
+    #[default]
+    Auto,
+    /// Each by a person.
+    Prompt,
+    /// Without asking.
+    Approve,
+}
+
+/// Where people's leave to call a tool is kept for all threads to come.
+pub trait McpApprovals: Debug + Send + Sync {
+    /// From now on calls of this tool need no leave. Writes a file.
+    ///
+    /// # Errors
+    /// It was not written; a sentence that says why.
+    fn approve(&self, server: &str, tool: &str) -> Result<(), String>;
+}
+
+/// How far a server has come.
+#[derive(Clone, Debug)]
+pub(crate) enum Progress {
+    Starting,
+    Ready(Running),
+    Failed(McpError),
+    Cancelled,
+}
+
+/// A server with how far it has come.
+#[derive(Debug)]
+struct Slot {
+    configured: McpServer,
+    progress: watch::Receiver<Progress>,
+}
+
+impl Slot {
+    async fn settled(&self) -> Progress {
+        let mut progress = self.progress.clone();
+        let settled = progress.wait_for(|progress| !matches!(progress, Progress::Starting));
+        match settled.await {
+            Ok(progress) => progress.clone(),
+            // Whoever started it is gone, and with it the server.
+            Err(_) => Progress::Cancelled,
+        }
+    }
+}
+
+/// Servers that were started together.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    slots: BTreeMap<String, Slot>,
+    /// Ends every start that is under way.
+    given_up: CancellationToken,
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.given_up.cancel();
+    }
+}
+
+impl Servers {
+    /// Waits until each has started or failed to; answers the tools that are there then.
+    pub(crate) async fn offered(&self) -> Vec<Offered> {
+        let mut found = Vec::new();
+        for slot in self.slots.values() {
+            if let Progress::Ready(running) = slot.settled().await {
+                found.push((&slot.configured, running));
+            }
+        }
+        names::offered(&found)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// A server, once it has started.
+    pub(crate) async fn running(&self, name: &str) -> Result<(&Server, Running), String> {
+        let slot = self.slots.get(name);
+        let slot = slot.ok_or_else(|| format!("unknown MCP server '{name}'"))?;
+        let server = &slot.configured.server;
+        match slot.settled().await {
+            Progress::Ready(running) => Ok((server, running)),
+            Progress::Failed(error) => Err(error.to_string()),
+            Progress::Starting | Progress::Cancelled => {
+                Err(format!("MCP server '{name}' was not started"))
+            }
+        }
+    }
+
+    /// All servers that have started.
+    pub(crate) async fn all_running(&self) -> Vec<(&Server, Running)> {
+        let mut all = Vec::new();
+        for slot in self.slots.values() {
+            if let Progress::Ready(running) = slot.settled().await {
+                all.push((&slot.configured.server, running));
+            }
+        }
+        all
+    }
+
+    /// Waits for those without which there is no thread.
+    async fn required(&self) -> Result<(), String> {
+        let mut failed = Vec::new();
+        for (name, slot) in &self.slots {
+            if !slot.configured.required {
+                continue;
+            }
+            match slot.settled().await {
+                Progress::Failed(error) => failed.push(format!("{name}: {error}")),
+                Progress::Cancelled => failed.push(format!("{name}: cancelled")),
+                Progress::Starting | Progress::Ready(_) => {}
+            }
+        }
+        match failed.is_empty() {
+            true => Ok(()),
+            false => Err(format!(
+                "required MCP servers failed to initialize: {}",
+                failed.join("; ")
+            )),
+        }
+    }
+}
+
+/// The servers of a thread, which others may take the place of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct McpServers(Arc<Mutex<Arc<Servers>>>);
+
+impl McpServers {
+    /// Starts these in place of those that there are.
+    pub(crate) fn start(&self, services: &Services, servers: Vec<McpServer>) {
+        let started = match &services.mcp_connector {
+            Some(connector) => startup::start(connector, services, servers),
+            None => Servers::default(),
+        };
+        *self.lock() = Arc::new(started);
+    }
+
+    /// The servers now.
+    pub(crate) fn now(&self) -> Arc<Servers> {
+        Arc::clone(&self.lock())
+    }
+
+    /// Waits no longer for those that have not started yet.
+    pub(crate) fn give_up(&self) {
+        self.lock().given_up.cancel();
+    }
+
+    /// Ends all of them.
+    pub(crate) fn stop(&self) {
+        *self.lock() = Arc::default();
+    }
+
+    /// Waits for those without which there is no thread.
+    pub(crate) async fn required(&self) -> Result<(), String> {
+        let servers = self.now();
+        servers.required().await
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Servers>> {
+        // It is only ever replaced as a whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Connects to the servers of all threads.
+pub(crate) type Connects = Option<Connector>;

@@ -1,0 +1,102 @@
+//! The names under which models call the tools of servers.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use codex_mcp_client::Running;
+use codex_protocol::Tool;
+use serde_json::Value;
+
+use super::schema::for_models;
+use super::{McpServer, ToolApproval};
+
+/// The longest name that providers take.
+const LONGEST: usize = 64;
+/// How much of a longer name stays as it is; a hash of all of it follows.
+const KEPT: usize = 24;
+
+/// A tool that is offered to the model.
+#[derive(Clone, Debug)]
+pub(crate) struct Offered {
+    /// The model's name for it.
+    pub(crate) name: String,
+    pub(crate) server: String,
+    pub(crate) tool: Tool,
+    /// Its arguments, as far as models understand the schema.
+    pub(crate) parameters: Value,
+    pub(crate) approval: ToolApproval,
+    pub(crate) limit: Duration,
+}
+
+/// The tools of these servers, by the model's names for them.
+pub(super) fn offered(running: &[(&McpServer, Running)]) -> Vec<Offered> {
+    let mut taken = HashSet::new();
+    let mut all = Vec::new();
+    for (configured, running) in running {
+        let server = &configured.server.name;
+        let mut seen = HashSet::new();
+        for tool in &running.tools {
+            if !seen.insert(&tool.name) {
+                tracing::warn!(server, tool = tool.name, "an MCP tool is listed twice");
+                continue;
+            }
+            let Some(parameters) = for_models(&tool.input_schema) else {
+                tracing::warn!(server, tool = tool.name, "no model understands an MCP tool");
+                continue;
+            };
+            let approval = configured.approval.get(&tool.name).copied();
+            all.push(Offered {
+                name: free_name(server, &tool.name, &mut taken),
+                server: server.clone(),
+                tool: tool.clone(),
+                parameters,
+                approval: approval.unwrap_or_default(),
+                limit: configured.server.request_timeout,
+            });
+        }
+    }
+    all.sort_by(|left, right| left.name.cmp(&right.name));
+    all
+}
+
+/// The name of a tool; with a hash in it if another tool's has become the same.
+fn free_name(server: &str, tool: &str, taken: &mut HashSet<String>) -> String {
+    let raw = format!("mcp__{server}__{tool}");
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let plain: String = raw
+        .chars()
+        .map(|character| if is_plain(character) { character } else { '_' })
+        .collect();
+    let name = match plain.len() > LONGEST || taken.contains(&plain) {
+        true => hashed(&plain, &raw),
+        false => plain,
+    };
+    taken.insert(name.clone());
+    name
+}
+
+fn hashed(plain: &str, raw: &str) -> String {
+    let mut hash = sha1_smol::Sha1::new();
+    hash.update(raw.as_bytes());
+    let start = &plain[..plain.len().min(KEPT)];
+    format!("{start}{}", hash.digest())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_such_as_providers_take_and_differ() {
+        let mut taken = HashSet::new();
+        let long = "x".repeat(60);
+        let mut name = |server, tool| free_name(server, tool, &mut taken);
+        assert_eq!(name("t-srv", "echo.it"), "mcp__t_srv__echo_it");
+        let other = name("t-srv", "echo-it");
+        assert!(other.starts_with("mcp__t_srv__echo_it") && other.len() == 19 + 40);
+        let long = name("server", &long);
+        assert_eq!(long.len(), LONGEST);
+        assert!(long.starts_with("mcp__server__xxxxxxxxxxx"), "{long}");
+        assert_eq!(name("s", "größe"), "mcp__s__gr__e");
+    }
+}

@@ -1,0 +1,173 @@
+//! Starting servers, all at once and in the background, and telling how that goes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use codex_mcp_client::{Connector, ElicitationReply, McpError, Questions};
+use codex_protocol::{
+    ElicitationRequest, EventMsg, McpStartupCompleteEvent, McpStartupFailure, McpStartupStatus,
+    McpStartupUpdateEvent, RequestId,
+};
+use futures::future::{BoxFuture, join_all};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{McpServer, Progress, Servers, Slot};
+use crate::events::Emitter;
+use crate::session::{Answer, Mail, Services};
+
+/// Starts these servers.
+pub(super) fn start(
+    connector: &Connector,
+    services: &Services,
+    servers: Vec<McpServer>,
+) -> Servers {
+    let given_up = CancellationToken::new();
+    let emitter = &services.emitter;
+    let mut slots = BTreeMap::new();
+    let mut starts = Vec::new();
+    for configured in servers {
+        let name = configured.server.name.clone();
+        tell(emitter, &name, McpStartupStatus::Starting);
+        let (sender, progress) = watch::channel(Progress::Starting);
+        let start = Start {
+            connector: connector.clone(),
+            configured: configured.clone(),
+            emitter: emitter.clone(),
+            mailbox: services.mailbox.clone(),
+            given_up: given_up.clone(),
+            progress: sender,
+        };
+        starts.push(start.run());
+        slots.insert(
+            name,
+            Slot {
+                configured,
+                progress,
+            },
+        );
+    }
+    if !starts.is_empty() {
+        let emitter = emitter.clone();
+        tokio::spawn(async move {
+            let mut complete = McpStartupCompleteEvent::default();
+            for (name, progress) in join_all(starts).await {
+                match progress {
+                    McpStartupStatus::Failed { error } => {
+                        complete.failed.push(McpStartupFailure {
+                            server: name,
+                            error,
+                        });
+                    }
+                    McpStartupStatus::Cancelled => complete.cancelled.push(name),
+                    McpStartupStatus::Starting | McpStartupStatus::Ready => {
+                        complete.ready.push(name);
+                    }
+                }
+            }
+            emitter.emit("", EventMsg::McpStartupComplete(complete));
+        });
+    }
+    Servers { slots, given_up }
+}
+
+fn tell(emitter: &Emitter, server: &str, status: McpStartupStatus) {
+    let server = server.to_owned();
+    let update = McpStartupUpdateEvent { server, status };
+    emitter.emit("", EventMsg::McpStartupUpdate(update));
+}
+
+/// The start of one server.
+struct Start {
+    connector: Connector,
+    configured: McpServer,
+    emitter: Emitter,
+    mailbox: mpsc::WeakSender<Mail>,
+    given_up: CancellationToken,
+    progress: watch::Sender<Progress>,
+}
+
+impl Start {
+    async fn run(self) -> (String, McpStartupStatus) {
+        let server = &self.configured.server;
+        let questions = Arc::new(ThreadQuestions {
+            server: server.name.clone(),
+            mailbox: self.mailbox.clone(),
+        });
+        let progress = tokio::select! {
+            biased;
+            () = self.given_up.cancelled() => Progress::Cancelled,
+            started = self.connector.start(server, questions) => match started {
+                Ok(running) => Progress::Ready(running),
+                Err(error) => Progress::Failed(error),
+            },
+        };
+        let status = match &progress {
+            Progress::Failed(error) => McpStartupStatus::Failed {
+                error: explained(&self.configured, error),
+            },
+            Progress::Cancelled => McpStartupStatus::Cancelled,
+            Progress::Starting | Progress::Ready(_) => McpStartupStatus::Ready,
+        };
+        self.progress.send_replace(progress);
+        tell(&self.emitter, &server.name, status.clone());
+        (server.name.clone(), status)
+    }
+}
+
+/// What people are told of a server that did not start.
+fn explained(configured: &McpServer, error: &McpError) -> String {
+    let name = &configured.server.name;
+    match error {
+        McpError::AuthRequired => {
+            format!(
+                "The {name} MCP server is not logged in. Configure a token for it with \
+                 `bearer_token_env_var`."
+            )
+        }
+        McpError::Timeout { limit, .. } => format!(
+            "MCP client for `{name}` timed out after {} seconds. Add or adjust \
+             `startup_timeout_sec` in your config.toml:\n[mcp_servers.{name}]\n\
+             startup_timeout_sec = XX",
+            limit.as_secs()
+        ),
+        error => {
+            format!("MCP client for `{name}` failed to start: MCP startup failed: {error}")
+        }
+    }
+}
+
+/// Hands the questions of a server to the session.
+#[derive(Debug)]
+struct ThreadQuestions {
+    server: String,
+    mailbox: mpsc::WeakSender<Mail>,
+}
+
+impl Questions for ThreadQuestions {
+    fn elicit(
+        &self,
+        id: RequestId,
+        request: ElicitationRequest,
+    ) -> BoxFuture<'static, ElicitationReply> {
+        let (server, mailbox) = (self.server.clone(), self.mailbox.clone());
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            let mail = Mail::Elicit {
+                server,
+                id,
+                request: Box::new(request),
+                reply,
+            };
+            // The way to the session is not held open while people think.
+            let sent = match mailbox.upgrade() {
+                Some(mailbox) => mailbox.send(mail).await.is_ok(),
+                None => false,
+            };
+            match (sent, answer.await) {
+                (true, Ok(Answer::Elicitation(reply))) => reply,
+                _ => ElicitationReply::cancelled(),
+            }
+        })
+    }
+}

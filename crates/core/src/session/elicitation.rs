@@ -1,0 +1,161 @@
+//! Questions about MCP servers: those that a server has for the user, and whether a tool may be called.
+//! Clients are asked both in one way and answer them in one way.
+
+use codex_mcp_client::ElicitationReply;
+use codex_protocol::{
+    AskForApproval, ElicitationAction, ElicitationRequest, ElicitationRequestEvent, EventMsg,
+    RequestId, ResolveElicitation,
+};
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+
+use super::{Answer, QuestionKey, Session};
+use crate::gate::{CacheKey, McpEffect, Stopped};
+
+impl Session {
+    /// Asks the user what a server wants to know, unless the policy is not to ask.
+    pub(super) fn elicit(
+        &mut self,
+        server: String,
+        id: RequestId,
+        request: ElicitationRequest,
+        reply: oneshot::Sender<Answer>,
+    ) {
+        let policy = match self.running() {
+            Some(running) => running.settings.approval_policy,
+            None => self.settings.approval_policy,
+        };
+        let may_ask = match policy {
+            AskForApproval::Never => false,
+            AskForApproval::Granular(granular) => granular.mcp_elicitations,
+            _ => true,
+        };
+        if !may_ask {
+            let declined = ElicitationReply {
+                action: ElicitationAction::Decline,
+                content: None,
+            };
+            let _ = reply.send(Answer::Elicitation(declined));
+            return;
+        }
+        let turn_id = self
+            .running()
+            .map(|running| running.settings.id.to_string());
+        let key = QuestionKey::Elicitation(server.clone(), id.clone());
+        self.questions.wait_for_answer(key, reply);
+        let turn = turn_id.clone().unwrap_or_default();
+        let event = EventMsg::ElicitationRequest(ElicitationRequestEvent {
+            turn_id,
+            server_name: server,
+            id,
+            request,
+        });
+        self.services.emitter.emit(&turn, event);
+    }
+
+    /// The user did something with a question.
+    pub(super) async fn resolved(&mut self, resolved: ResolveElicitation) {
+        let ResolveElicitation {
+            server_name,
+            request_id,
+            decision,
+            content,
+            meta,
+        } = resolved;
+        let key = QuestionKey::Elicitation(server_name, request_id);
+        let Some(pending) = self.questions.take_approval(&key) else {
+            let content = content.filter(|content| !content.is_null());
+            let reply = ElicitationReply {
+                action: decision,
+                content,
+            };
+            return self.answer(&key, Answer::Elicitation(reply));
+        };
+        let persist = meta.as_ref().and_then(|meta| meta["persist"].as_str());
+        let remembers = matches!(persist, Some("session" | "always"));
+        if decision == ElicitationAction::Accept && remembers {
+            if persist == Some("always") {
+                self.keep_approvals(&pending.ask.keys).await;
+            }
+            self.memory.approve(pending.ask.keys);
+        }
+        let verdict = match decision {
+            ElicitationAction::Accept => Ok(pending.ask.then),
+            ElicitationAction::Decline => Err(Stopped::Declined),
+            ElicitationAction::Cancel => Err(Stopped::Cancelled),
+        };
+        let _ = pending.reply.send(verdict);
+    }
+
+    /// Keeps people's leave for the threads to come. Where that cannot be, it holds for this one.
+    async fn keep_approvals(&self, keys: &[CacheKey]) {
+        let Some(approvals) = self.services.config.mcp_approvals.clone() else {
+            return;
+        };
+        for key in keys {
+            let CacheKey::McpTool { server, tool } = key.clone() else {
+                continue;
+            };
+            let approvals = approvals.clone();
+            let kept = tokio::task::spawn_blocking(move || approvals.approve(&server, &tool));
+            if let Ok(Err(error)) = kept.await {
+                tracing::warn!(
+                    error,
+                    "leave to call an MCP tool is kept for this thread only"
+                );
+            }
+        }
+    }
+}
+
+/// Asks whether a tool may be called.
+pub(super) fn approval_request(call: &McpEffect, turn: &str, call_id: &str) -> EventMsg {
+    let (server, tool) = (&call.server, &call.tool);
+    EventMsg::ElicitationRequest(ElicitationRequestEvent {
+        turn_id: Some(turn.to_owned()),
+        server_name: server.clone(),
+        id: approval_id(call_id),
+        request: ElicitationRequest::Form {
+            meta: Some(about(call)),
+            message: format!("Allow the {server} MCP server to run tool \"{tool}\"?"),
+            requested_schema: json!({ "type": "object", "properties": {} }),
+        },
+    })
+}
+
+/// The key under which the answer to that is waited for.
+pub(super) fn approval_key(call: &McpEffect, call_id: &str) -> QuestionKey {
+    QuestionKey::Elicitation(call.server.clone(), approval_id(call_id))
+}
+
+fn approval_id(call_id: &str) -> RequestId {
+    RequestId::String(format!("mcp_tool_call_approval_{call_id}"))
+}
+
+fn about(call: &McpEffect) -> Value {
+    let mut about = Map::new();
+    about.insert("codex_approval_kind".to_owned(), "mcp_tool_call".into());
+    if call.approval == crate::mcp::ToolApproval::Auto {
+        about.insert("persist".to_owned(), json!(["session", "always"]));
+    }
+    let texts = [
+        ("tool_title", &call.title),
+        ("tool_description", &call.description),
+    ];
+    for (name, text) in texts {
+        if let Some(text) = text {
+            about.insert(name.to_owned(), text.as_str().into());
+        }
+    }
+    if let Some(arguments) = &call.arguments {
+        about.insert("tool_params".to_owned(), arguments.clone());
+        if let Value::Object(arguments) = arguments {
+            let mut shown: Vec<_> = arguments.iter().collect();
+            shown.sort_by_key(|(name, _)| *name);
+            let show = |(name, value): (&String, &Value)| json!({ "name": name, "value": value, "display_name": name });
+            let shown: Vec<Value> = shown.into_iter().map(show).collect();
+            about.insert("tool_params_display".to_owned(), shown.into());
+        }
+    }
+    about.into()
+}

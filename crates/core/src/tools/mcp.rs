@@ -1,0 +1,199 @@
+//! Tools of MCP servers.
+
+use std::time::Duration;
+
+use codex_mcp_client::McpError;
+use codex_model_client::ToolSpec;
+use codex_protocol::{
+    CallToolResult, EventMsg, McpInvocation, McpToolCallBeginEvent, McpToolCallEndEvent,
+};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::arguments::incompatible;
+use super::{Tool, ToolContext, ToolFailure, ToolResult};
+use crate::gate::{Effect, McpEffect, Stopped};
+use crate::mcp::{Offered, error_output, for_text_models, output_of};
+use crate::turn::{Payload, Voice};
+
+/// A tool of a server.
+#[derive(Clone, Debug)]
+pub(crate) struct McpTool(pub(crate) Offered);
+
+impl Tool for McpTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::Function {
+            name: self.0.name.clone(),
+            description: self.0.tool.description.clone().unwrap_or_default(),
+            strict: false,
+            defer_loading: None,
+            parameters: self.0.parameters.clone(),
+        }
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        let tool = self.0.clone();
+        Box::pin(async move { call(&context, &tool).await })
+    }
+}
+
+async fn call(context: &ToolContext, offered: &Offered) -> ToolResult {
+    let Payload::Function(text) = &context.call.payload else {
+        return Err(incompatible(context));
+    };
+    let arguments: Option<Value> = match text.trim() {
+        "" => None,
+        text => match serde_json::from_str(text) {
+            Ok(arguments) => Some(arguments),
+            Err(error) => return Ok(error_output(&format!("err: {error}"))),
+        },
+    };
+    let item = CallItem::begin(
+        context,
+        McpInvocation {
+            server: offered.server.clone(),
+            tool: offered.tool.name.clone(),
+            arguments: arguments.clone(),
+        },
+    );
+    if let Err(stopped) = context
+        .gate()
+        .pass(effect(offered, arguments.as_ref()))
+        .await
+    {
+        let message = match stopped {
+            Stopped::Refused(reason) => reason,
+            Stopped::Declined => "user rejected MCP tool call".to_owned(),
+            Stopped::Cancelled => "user cancelled MCP tool call".to_owned(),
+            Stopped::Aborted => return Err(ToolFailure::Aborted),
+        };
+        item.end(Duration::ZERO, Err(message.clone()));
+        return Ok(error_output(&message));
+    }
+    let began = context.services.clock.elapsed();
+    let result = ask_server(context, offered, arguments).await;
+    let result = match context.settings.model.images {
+        true => result,
+        false => result.map(for_text_models),
+    };
+    let took = context.services.clock.elapsed().saturating_sub(began);
+    let output = match &result {
+        Ok(result) => output_of(result),
+        Err(message) => error_output(message),
+    };
+    item.end(took, result);
+    Ok(output)
+}
+
+fn effect(offered: &Offered, arguments: Option<&Value>) -> Effect {
+    let annotations = &offered.tool.annotations;
+    let title = annotations["title"].as_str().map(str::to_owned);
+    Effect::Mcp(McpEffect {
+        server: offered.server.clone(),
+        tool: offered.tool.name.clone(),
+        title: offered.tool.title.clone().or(title),
+        description: offered.tool.description.clone(),
+        arguments: arguments.cloned(),
+        annotations: annotations.clone(),
+        approval: offered.approval,
+    })
+}
+
+async fn ask_server(
+    context: &ToolContext,
+    offered: &Offered,
+    arguments: Option<Value>,
+) -> Result<CallToolResult, String> {
+    let (server, tool) = (&offered.server, &offered.tool.name);
+    let failed = |cause: &str| {
+        format!(
+            "tool call error: tool call failed for `{server}/{tool}`\n\nCaused by:\n    {cause}"
+        )
+    };
+    if let Some(arguments) = arguments
+        .as_ref()
+        .filter(|arguments| !arguments.is_object())
+    {
+        let wrong = format!("MCP tool arguments must be a JSON object, got {arguments}");
+        return Err(format!("tool call error: {wrong}"));
+    }
+    let servers = context.services.mcp.now();
+    let (configured, running) = servers
+        .running(server)
+        .await
+        .map_err(|error| failed(&error))?;
+    if !configured.allows(tool) {
+        return Err(format!(
+            "tool call error: tool '{tool}' is disabled for MCP server '{server}'"
+        ));
+    }
+    let meta = meta_of(context);
+    let called = running
+        .connection
+        .call(tool, arguments, meta, offered.limit);
+    called
+        .await
+        .map_err(|error: McpError| failed(&error.to_string()))
+}
+
+/// What a server is told of the turn that calls it.
+fn meta_of(context: &ToolContext) -> Value {
+    let (services, settings) = (&context.services, &context.settings);
+    let sandbox = match services.posture(settings).is_open() {
+        true => "none",
+        false => "seccomp",
+    };
+    let mut meta = json!({
+        "x-codex-turn-metadata": {
+            "session_id": services.emitter.thread(),
+            "turn_id": &*settings.id,
+            "sandbox": sandbox,
+        },
+    });
+    let observer = services.emitter.observer();
+    if let Some(id) = observer.and_then(|own| own.mcp_called(&settings.id, &context.call.id)) {
+        meta["codex_bridge_mcp_call_id"] = id.into();
+    }
+    meta
+}
+
+/// The item of a call: says once that it ended, also if nobody waits for it any more.
+pub(super) struct CallItem {
+    voice: Voice,
+    event: Option<McpToolCallEndEvent>,
+}
+
+impl CallItem {
+    pub(super) fn begin(context: &ToolContext, invocation: McpInvocation) -> Self {
+        let (voice, call_id) = (context.voice.clone(), context.call.id.clone());
+        voice.say(EventMsg::McpToolCallBegin(McpToolCallBeginEvent {
+            call_id: call_id.clone(),
+            invocation: invocation.clone(),
+        }));
+        let event = McpToolCallEndEvent {
+            call_id,
+            invocation,
+            duration: Duration::ZERO,
+            result: Err("the call was interrupted".to_owned()),
+        };
+        Self {
+            voice,
+            event: Some(event),
+        }
+    }
+
+    pub(super) fn end(mut self, duration: Duration, result: Result<CallToolResult, String>) {
+        if let Some(event) = &mut self.event {
+            event.duration = duration;
+            event.result = result;
+        }
+    }
+}
+
+impl Drop for CallItem {
+    fn drop(&mut self) {
+        if let Some(event) = self.event.take() {
+            self.voice.say(EventMsg::McpToolCallEnd(event));
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! From what is configured to a connection.
+
+use std::ffi::OsString;
+use std::fmt::{self, Debug};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_exec::Launcher;
+use codex_model_client::{Environment, HttpPool};
+use codex_protocol::Tool;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::connection::{Connection, ServerFacts};
+use crate::error::McpError;
+use crate::http::Http;
+use crate::inbox::{Inbox, Questions};
+use crate::server::{Server, Way};
+use crate::stdio::{Program, Stdio};
+use crate::transport::Transport;
+
+/// The variables that every program gets, if they are set.
+#[cfg(unix)]
+const PASSED_ON: [&str; 11] = [
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "USER",
+    "__CF_USER_TEXT_ENCODING",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+];
+/// What the inbox of a connection may want to send at once.
+const REPLIES: usize = 128;
+
+/// Connects to servers.
+#[derive(Clone)]
+pub struct Connector {
+    /// Starts programs.
+    pub launcher: Launcher,
+    /// Connections over HTTP.
+    pub http: Arc<HttpPool>,
+    /// The variables of this process.
+    pub environment: Arc<dyn Environment>,
+    /// Where programs run unless they are told.
+    pub cwd: PathBuf,
+    /// Our version.
+    pub version: String,
+}
+
+impl Debug for Connector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Connector").finish_non_exhaustive()
+    }
+}
+
+/// A server that has started.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// The connection to it.
+    pub connection: Connection,
+    /// What it said of itself.
+    pub facts: ServerFacts,
+    /// Its tools that count.
+    pub tools: Vec<Tool>,
+}
+
+impl Connector {
+    /// Starts a server and learns its tools. Dropping the future ends what was started.
+    ///
+    /// # Errors
+    /// It does not start, or not in time.
+    pub async fn start(
+        &self,
+        server: &Server,
+        questions: Arc<dyn Questions>,
+    ) -> Result<Running, McpError> {
+        if !server.has_usable_name() {
+            return Err(McpError::Name(server.name.clone()));
+        }
+        let connection = self.connect(server, questions).await?;
+        let facts = connection.begin(server.startup_timeout).await?;
+        let tools = connection.tools(server.startup_timeout).await?;
+        Ok(Running {
+            connection,
+            facts,
+            tools: server.counting(tools),
+        })
+    }
+
+    async fn connect(
+        &self,
+        server: &Server,
+        questions: Arc<dyn Questions>,
+    ) -> Result<Connection, McpError> {
+        let closed = CancellationToken::new();
+        // Whatever was begun ends if this is dropped on the way.
+        let begun = closed.clone().drop_guard();
+        let (sender, outgoing) = mpsc::channel(REPLIES);
+        let name = server.name.clone();
+        let inbox = Arc::new(Inbox::new(name.clone(), questions, sender, closed.clone()));
+        let transport = match &server.way {
+            Way::Program { .. } => {
+                let program = self.program(&server.way);
+                let launcher = &self.launcher;
+                let started = Stdio::start(launcher, program, name, &inbox, closed.clone());
+                Transport::Stdio(started.await?)
+            }
+            Way::Http { url, .. } => {
+                let client = self.http.client(url);
+                let client = client.map_err(|error| McpError::Http(error.to_string()))?;
+                let http = Http::new(client.clone(), server, self.environment.as_ref())?;
+                Transport::Http(Box::new(http))
+            }
+        };
+        begun.disarm();
+        Ok(Connection::over(
+            transport,
+            inbox,
+            outgoing,
+            &self.version,
+            closed,
+        ))
+    }
+
+    fn program(&self, way: &Way) -> Program {
+        let Way::Program {
+            command,
+            arguments,
+            variables,
+            passed_on,
+            cwd,
+        } = way
+        else {
+            return Program {
+                command: Vec::new(),
+                environment: Vec::new(),
+                cwd: self.cwd.clone(),
+            };
+        };
+        let inherited = PASSED_ON
+            .into_iter()
+            .chain(passed_on.iter().map(String::as_str));
+        let inherited = inherited
+            .filter(|name| !variables.contains_key(*name))
+            .filter_map(|name| Some((name.to_owned(), self.environment.variable(name)?)));
+        let own = variables
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()));
+        let text = |(name, value): (String, String)| (name.into(), value.into());
+        let words = std::iter::once(command).chain(arguments);
+        Program {
+            command: words.map(OsString::from).collect(),
+            environment: inherited.chain(own).map(text).collect(),
+            cwd: match cwd {
+                Some(cwd) => self.cwd.join(cwd),
+                None => self.cwd.clone(),
+            },
+        }
+    }
+}

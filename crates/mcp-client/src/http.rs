@@ -1,0 +1,278 @@
+//! A server behind HTTP: a message is a POST, the answer is JSON or a stream of events.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use codex_model_client::{Environment, SseLimits, SseParser};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
+};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
+
+use crate::error::McpError;
+use crate::inbox::Inbox;
+use crate::server::{Server, Way};
+use crate::stdio::LARGEST_MESSAGE;
+
+const SESSION: &str = "mcp-session-id";
+const PROTOCOL: &str = "mcp-protocol-version";
+const BOTH: &str = "text/event-stream, application/json";
+/// How much of an answer that nobody expected is shown.
+const SHOWN: usize = 8192;
+/// How long the goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// Between two attempts to hear what comes unasked, and how many may fail.
+const PAUSE: Duration = Duration::from_secs(1);
+const ATTEMPTS: u32 = 3;
+
+/// The way to a server behind HTTP.
+#[derive(Debug)]
+pub(crate) struct Http {
+    client: Client,
+    url: String,
+    headers: HeaderMap,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    session: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+}
+
+impl Http {
+    pub(crate) fn new(
+        client: Client,
+        server: &Server,
+        environment: &dyn Environment,
+    ) -> Result<Self, McpError> {
+        let Way::Http {
+            url,
+            bearer_token_variable,
+            headers,
+            headers_of_variables,
+        } = &server.way
+        else {
+            return Err(McpError::Http("the server is no URL".to_owned()));
+        };
+        let mut all = configured(headers);
+        let set = headers_of_variables.iter().filter_map(|(name, variable)| {
+            let value = environment.variable(variable)?;
+            (!value.trim().is_empty()).then(|| (name.clone(), value))
+        });
+        all.extend(configured(&set.collect()));
+        if let Some(variable) = bearer_token_variable {
+            let value = bearer(server, variable, environment)?;
+            all.insert(AUTHORIZATION, value);
+        }
+        Ok(Self {
+            client,
+            url: url.clone(),
+            headers: all,
+            state: Mutex::default(),
+        })
+    }
+
+    /// Posts a message and delivers all that is answered.
+    pub(crate) async fn send(&self, message: String, inbox: &Arc<Inbox>) -> Result<(), McpError> {
+        let request = self.prepared(self.client.post(&self.url));
+        let request = request
+            .header(ACCEPT, BOTH)
+            .header(CONTENT_TYPE, "application/json")
+            .body(message);
+        let response = request.send().await.map_err(failed)?;
+        let had_session = self.lock().session.is_some();
+        match response.status() {
+            StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(()),
+            StatusCode::UNAUTHORIZED if response.headers().contains_key(WWW_AUTHENTICATE) => {
+                return Err(McpError::AuthRequired);
+            }
+            StatusCode::NOT_FOUND if had_session => return Err(McpError::SessionExpired),
+            status if !status.is_success() => return Err(unexpected(response).await),
+            _ => {}
+        }
+        if let Some(session) = response.headers().get(SESSION) {
+            self.lock().session = Some(session.clone());
+        }
+        match kind_of(&response) {
+            Kind::Json => {
+                let text = read(response, LARGEST_MESSAGE).await?;
+                inbox.deliver(&text);
+                Ok(())
+            }
+            Kind::Events => events(response, inbox).await,
+            Kind::Other => Err(unexpected(response).await),
+        }
+    }
+
+    pub(crate) fn agreed(&self, version: &str) {
+        self.lock().version = HeaderValue::from_str(version).ok();
+    }
+
+    pub(crate) fn forget_session(&self) {
+        *self.lock() = State::default();
+    }
+
+    /// Hears what the server says unasked, if it offers a stream of that.
+    pub(crate) async fn listen(&self, inbox: &Arc<Inbox>) {
+        let mut failures = 0;
+        while failures < ATTEMPTS {
+            let request = self.prepared(self.client.get(&self.url));
+            let request = request.header(ACCEPT, "text/event-stream");
+            match request.send().await {
+                Ok(response) if response.status() == StatusCode::OK => {
+                    if !matches!(kind_of(&response), Kind::Events) {
+                        return;
+                    }
+                    match events(response, inbox).await {
+                        Ok(()) => failures = 0,
+                        Err(_) => failures += 1,
+                    }
+                }
+                Ok(_) => return,
+                Err(_) => failures += 1,
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Ends the session, if there is one.
+    pub(crate) async fn close(&self) {
+        if self.lock().session.is_none() {
+            return;
+        }
+        let request = self.prepared(self.client.delete(&self.url));
+        let _ = request.timeout(GOODBYE).send().await;
+    }
+
+    fn prepared(&self, request: RequestBuilder) -> RequestBuilder {
+        let State { session, version } = self.lock().clone();
+        let mut headers = self.headers.clone();
+        let own = [(SESSION, session), (PROTOCOL, version)];
+        for (name, value) in own {
+            if let Some(value) = value {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+        request.headers(headers)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Its parts are set one by one and mean nothing together.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The headers of the configuration; those that cannot be sent are left out.
+fn configured(headers: &BTreeMap<String, String>) -> HeaderMap {
+    let mut all = HeaderMap::new();
+    for (name, value) in headers {
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
+        match parsed.zip(HeaderValue::from_str(value).ok()) {
+            Some((name, mut value)) => {
+                value.set_sensitive(true);
+                all.insert(name, value);
+            }
+            None => tracing::warn!(name, "a header for an MCP server cannot be sent"),
+        }
+    }
+    all
+}
+
+fn bearer(
+    server: &Server,
+    variable: &str,
+    environment: &dyn Environment,
+) -> Result<HeaderValue, McpError> {
+    let problem = |problem| McpError::Variable {
+        variable: variable.to_owned(),
+        server: server.name.clone(),
+        problem,
+    };
+    let token = environment.variable(variable);
+    let token = token.ok_or_else(|| problem("is not set"))?;
+    if token.trim().is_empty() {
+        return Err(problem("is empty"));
+    }
+    let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
+    let mut value = value.map_err(|_| problem("cannot be sent in a header"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// What an answer is made of.
+enum Kind {
+    Json,
+    Events,
+    Other,
+}
+
+fn kind_of(response: &Response) -> Kind {
+    let kind = response.headers().get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    match kind.split(';').next().map(str::trim) {
+        Some("application/json") => Kind::Json,
+        Some("text/event-stream") => Kind::Events,
+        _ => Kind::Other,
+    }
+}
+
+/// Delivers the events of a stream to its end.
+async fn events(mut response: Response, inbox: &Arc<Inbox>) -> Result<(), McpError> {
+    let mut parser = SseParser::new(SseLimits {
+        event: LARGEST_MESSAGE,
+        ..SseLimits::default()
+    });
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        let mut rest = &chunk[..];
+        while let Some(event) = parser.next(&mut rest) {
+            let event = event.map_err(|error| McpError::Http(error.to_string()))?;
+            if !event.trim_ascii().is_empty() {
+                inbox.deliver(event);
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, McpError> {
+    let mut all = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        all.extend_from_slice(&chunk);
+        if all.len() > limit {
+            return Err(McpError::TooLarge(limit));
+        }
+    }
+    Ok(all)
+}
+
+/// An answer that nobody expected, with its beginning.
+async fn unexpected(mut response: Response) -> McpError {
+    let status = response.status();
+    let kind = response.headers().get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("none");
+    let kind = kind.to_owned();
+    let mut body = Vec::new();
+    while body.len() < SHOWN
+        && let Ok(Some(chunk)) = response.chunk().await
+    {
+        body.extend_from_slice(&chunk);
+    }
+    let shown = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]);
+    let cut = match body.len().saturating_sub(SHOWN) {
+        0 => "",
+        _ => "... (truncated)",
+    };
+    McpError::Http(format!("HTTP {status}: {kind}; body: {shown}{cut}"))
+}
+
+fn failed(error: reqwest::Error) -> McpError {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    McpError::Http(text)
+}

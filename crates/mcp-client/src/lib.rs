@@ -1,0 +1,25 @@
+//! Layer: capability. MCP servers: starting them, talking to them, and their end.
+//!
+//! It knows neither threads nor turns, reads no configuration and no environment variable by itself:
+//! all that comes in as values. A server that runs as a program belongs to its [`Connection`]: it
+//! ends with it, and with this process, however that ends.
+//!
+//! Code map: `server` (what is configured), `connector` (from that to a connection), `connection`
+//! (requests and their limits), `inbox` (what comes in), `message` (its form), `transport`, `stdio`
+//! and `http` (the ways there), `error`.
+
+mod connection;
+mod connector;
+mod error;
+mod http;
+mod inbox;
+mod message;
+mod server;
+mod stdio;
+mod transport;
+
+pub use connection::{Connection, Page, ServerFacts};
+pub use connector::{Connector, Running};
+pub use error::McpError;
+pub use inbox::{ElicitationReply, NoQuestions, Questions};
+pub use server::{Server, Way};

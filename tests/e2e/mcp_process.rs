@@ -1,0 +1,180 @@
+//! An MCP server for the tests of MCP: the test binary, started again.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// The table of a configuration that has this server, with more of its keys.
+pub(crate) fn configured(name: &str, manners: &Value, keys: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    let arguments = json!([
+        "mcp_process::scripted_server",
+        "--exact",
+        "--ignored",
+        "--nocapture"
+    ]);
+    format!(
+        "[mcp_servers.{name}]\ncommand = {program:?}\nargs = {arguments}\n\
+         env = {{ SCRIPTED_MCP = {:?} }}\n{keys}\n",
+        manners.to_string()
+    )
+}
+
+/// Not a test but the server. `SCRIPTED_MCP` tells its manners: `heard`, a file that gets what it
+/// reads; `held`, a pipe that it holds open together with a child; `start`, one of `dies`, `hangs`,
+/// `refuses`.
+#[test]
+#[ignore = "an MCP server, which other tests start"]
+fn scripted_server() {
+    let Ok(manners) = std::env::var("SCRIPTED_MCP") else {
+        return;
+    };
+    let manners: Value = serde_json::from_str(&manners).unwrap();
+    let _held = manners["held"].as_str().map(|path| {
+        let held = OpenOptions::new().write(true).open(path).unwrap();
+        let child = Command::new("sleep")
+            .arg("600")
+            .stdout(held.try_clone().unwrap())
+            .spawn();
+        (held, child.unwrap())
+    });
+    // What the harness has printed is on the same line until here.
+    println!("\nthis is no message");
+    eprintln!("nor is this");
+    if manners["start"] == "dies" {
+        std::process::exit(3);
+    }
+    let mut server = Server {
+        manners,
+        asked: None,
+    };
+    for line in std::io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if let Some(file) = server.manners["heard"].as_str() {
+            note(Path::new(file), &message);
+        }
+        server.hear(&message);
+    }
+    std::process::exit(0);
+}
+
+fn note(file: &Path, message: &Value) {
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)
+        .unwrap();
+    writeln!(file, "{message}").unwrap();
+}
+
+fn send(message: &Value) {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{message}").unwrap();
+    output.flush().unwrap();
+}
+
+fn reply(id: &Value, result: &Value) {
+    send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+}
+
+fn refuse(id: &Value, message: &str) {
+    let error = json!({ "code": -32000, "message": message });
+    send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+}
+
+fn text(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+struct Server {
+    manners: Value,
+    /// The call that waits for an answer of the user.
+    asked: Option<Value>,
+}
+
+impl Server {
+    fn hear(&mut self, message: &Value) {
+        let (id, params) = (&message["id"], &message["params"]);
+        match message["method"].as_str() {
+            Some("initialize") => match self.manners["start"].as_str() {
+                Some("hangs") => {}
+                Some("refuses") => refuse(id, "no thanks"),
+                _ => reply(
+                    id,
+                    &json!({
+                        "protocolVersion": params["protocolVersion"], "capabilities": {},
+                        "serverInfo": { "name": "scripted", "version": "1" },
+                    }),
+                ),
+            },
+            Some("tools/list") => reply(id, &tools(&params["cursor"])),
+            Some("resources/list") => {
+                let resource = json!({ "uri": "memo://1", "name": "one" });
+                reply(id, &json!({ "resources": [resource] }));
+            }
+            Some("resources/templates/list") => reply(id, &json!({ "resourceTemplates": [] })),
+            Some("resources/read") => {
+                let contents = json!({ "uri": params["uri"], "text": "hello" });
+                reply(id, &json!({ "contents": [contents] }));
+            }
+            Some("tools/call") => self.call(id, params),
+            Some(_) => {}
+            None => {
+                if let Some(call) = self.asked.take() {
+                    reply(&call, &text(&message["result"].to_string()));
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, id: &Value, params: &Value) {
+        match params["name"].as_str().unwrap() {
+            "echo" => reply(id, &text(params["arguments"]["text"].as_str().unwrap())),
+            "write" => reply(id, &text("written")),
+            "variables" => {
+                let names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
+                reply(id, &json!({ "content": [], "structuredContent": names }));
+            }
+            "fail" => {
+                let mut failure = text("it failed");
+                failure["isError"] = true.into();
+                reply(id, &failure);
+            }
+            "refuse" => refuse(id, "not today"),
+            "die" => std::process::exit(1),
+            "ask" => {
+                self.asked = Some(id.clone());
+                let properties = json!({ "name": { "type": "string" } });
+                let schema = json!({ "type": "object", "properties": properties });
+                let params = json!({ "message": "Who?", "requestedSchema": schema });
+                send(
+                    &json!({ "jsonrpc": "2.0", "id": "question", "method": "elicitation/create",
+                    "params": params }),
+                );
+            }
+            // Anything else is never answered.
+            _ => {}
+        }
+    }
+}
+
+/// Two pages.
+fn tools(cursor: &Value) -> Value {
+    let tool = |name: &str| {
+        json!({ "name": name, "description": "A tool.", "inputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": name != "write" } })
+    };
+    match cursor.as_str() {
+        None => {
+            let tools = ["echo", "write", "fail", "refuse", "die"].map(tool);
+            json!({ "tools": tools, "nextCursor": "more" })
+        }
+        Some(_) => {
+            let tools = ["ask", "hang", "variables"].map(tool);
+            json!({ "tools": tools })
+        }
+    }
+}
