@@ -281,6 +281,10 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
     assert!(limits["rateLimitsByLimitId"]["codex"].is_object());
     let (code, message) = refusal(&mut server, "account/rateLimits/read", json!(null)).await;
     assert_eq!(code, -32603, "{message}");
+    let before = world.service.requests().len();
+    call(&mut server, "account/logout", json!(null)).await;
+    let revocation = world.service.request(before).await.json();
+    assert_eq!(revocation["token"], "r2");
     server.finish().await.unwrap();
 }
 
@@ -309,6 +313,15 @@ async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
     }
     assert_eq!(world.service.requests().len(), 1);
     assert!(world.home.path().join("models_cache.json").exists());
+    // A reply that names another version of the list has it asked for again, beside the turn.
+    let reply = HttpReply::stream(&sse::text("hi")).header("x-models-etag", "newer");
+    world.service.push_for("/responses", reply);
+    world
+        .service
+        .push_for("/models", HttpReply::json(200, &list));
+    assert_eq!(turn(&mut server).await["status"], "completed");
+    assert!(world.service.request(1).await.path.contains("/responses"));
+    assert!(world.service.request(2).await.path.contains("/models"));
     server.finish().await.unwrap();
 }
 

@@ -112,6 +112,8 @@ async fn a_port_serves_many_clients_and_its_probes() {
     let params = json!({ "threadId": thread });
     let resumed = other.call("thread/resume", params).await.unwrap();
     assert_eq!(resumed["result"]["thread"]["turns"][0]["id"], turn);
+    one.finish().await.unwrap();
+    other.finish().await.unwrap();
 
     let mut probe = server.tcp().await;
     probe
@@ -123,6 +125,27 @@ async fn a_port_serves_many_clients_and_its_probes() {
     assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
     let page = WebSocket::connect(server.tcp().await, "Origin: http://localhost\r\n").await;
     assert!(page.unwrap().unwrap_err().starts_with("HTTP/1.1 403 "));
+}
+
+#[tokio::test]
+async fn a_ping_is_answered_in_the_middle_of_a_long_message() {
+    let (_model, home) = home_with(Vec::new()).await;
+    // Far more than the buffers between the two take.
+    let path = home.path().join("long");
+    fs::File::create(&path).unwrap().set_len(40 << 20).unwrap();
+    let server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+    let mut client = server.connect().await;
+    let params = json!({ "path": path });
+    let id = client.begin("fs/readFile", params).await.unwrap();
+    let (message, before, after) = client.ping_inside_a_message().await.unwrap();
+    assert_eq!(message["id"], id);
+    let data = message["result"]["dataBase64"].as_str().unwrap();
+    assert_eq!(data.len(), (40_usize << 20).div_ceil(3) * 4);
+    assert!(
+        before > 0 && after > 0,
+        "{before} pieces before, {after} after"
+    );
+    client.finish().await.unwrap();
 }
 
 #[tokio::test]

@@ -29,10 +29,14 @@ mod filesystem;
 #[cfg(target_os = "linux")]
 mod fuzzy_search;
 mod generate;
+#[cfg(target_os = "linux")]
+mod images;
 mod item_ends;
 mod layers;
 #[cfg(target_os = "linux")]
 mod listeners;
+#[cfg(target_os = "linux")]
+mod logging;
 #[cfg(target_os = "linux")]
 mod manners;
 #[cfg(target_os = "linux")]
@@ -44,7 +48,13 @@ mod mcp_process;
 #[cfg(target_os = "linux")]
 mod mcp_servers;
 #[cfg(target_os = "linux")]
+mod newer_clients;
+#[cfg(target_os = "linux")]
 mod notices;
+#[cfg(target_os = "linux")]
+mod odd_lines;
+#[cfg(target_os = "linux")]
+mod overload;
 #[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]

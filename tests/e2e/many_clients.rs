@@ -97,6 +97,9 @@ async fn the_first_answer_counts_and_everybody_is_told() {
         let loaded = client.call("thread/loaded/list", json!({})).await.unwrap();
         assert_eq!(loaded["result"]["data"], json!([thread]));
     }
+    for client in [owner, quick, late] {
+        client.finish().await.unwrap();
+    }
 }
 
 #[tokio::test]
@@ -113,6 +116,9 @@ async fn an_answer_that_cannot_be_read_is_a_refusal_and_everybody_is_warned() {
         let ended = client.wait_for("turn/completed").await.unwrap();
         assert_eq!(ended["params"]["turn"]["items"][1]["status"], "declined");
         assert_eq!(ended["params"]["turn"]["status"], "completed");
+    }
+    for client in [owner, odd] {
+        client.finish().await.unwrap();
     }
 }
 
@@ -136,6 +142,7 @@ async fn a_question_outlives_the_clients_that_leave_and_is_asked_again() {
     drop(leaving);
     answer(&mut staying, &question, decision("accept")).await;
     assert_eq!(hear_the_end(&mut staying, &question).await, "completed");
+    staying.finish().await.unwrap();
 }
 
 #[tokio::test]

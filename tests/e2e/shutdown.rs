@@ -1,13 +1,13 @@
 //! The end of a server while a command runs: soon, and with nothing left, whatever ends it.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
 use crate::listeners::{Listening, start_turn};
@@ -83,6 +83,44 @@ async fn a_signal_ends_what_runs() {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
     })
     .await;
+}
+
+/// A client that does not read gives the server a reason to wait for a moment.
+#[tokio::test]
+async fn a_second_signal_ends_a_server_on_standard_input_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("long"), vec![0; 1 << 20]).unwrap();
+    let mut server = tokio::process::Command::new(env!("CARGO_BIN_EXE_codex"))
+        .arg("app-server")
+        .env("HOME", home.path())
+        .env("CODEX_HOME", home.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    let read = json!({ "path": home.path().join("long") });
+    for (id, method, params) in [(0, "initialize", client), (1, "fs/readFile", read)] {
+        let request = json!({ "id": id, "method": method, "params": params });
+        input
+            .write_all(format!("{request}\n").as_bytes())
+            .await
+            .unwrap();
+    }
+    output.read_line(&mut String::new()).await.unwrap();
+    // The reply has begun, and its end has no place in the pipe.
+    assert!(!output.fill_buf().await.unwrap().is_empty());
+    let id = server.id().unwrap().to_string();
+    for signal in ["TERM", "INT"] {
+        let sent = Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+    let ended = tokio::time::timeout(SOON, server.wait()).await;
+    let code = ended.unwrap().unwrap().code();
+    assert!([Some(130), Some(143)].contains(&code), "{code:?}");
 }
 
 #[tokio::test]

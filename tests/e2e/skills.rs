@@ -113,7 +113,7 @@ async fn further_roots_and_bad_requests() {
 
 #[tokio::test]
 async fn what_is_mentioned_reaches_the_model_and_is_no_message() {
-    let texts = ["one", "two"].map(|text| {
+    let texts = ["one", "two", "three"].map(|text| {
         let mut message = sse::message(text);
         message["id"] = text.into();
         HttpReply::stream(&sse::items(&[message]))
@@ -137,5 +137,14 @@ async fn what_is_mentioned_reaches_the_model_and_is_no_message() {
     server.wait_for("turn/completed").await.unwrap();
     let input = model.requests()[1].json()["input"].to_string();
     assert_eq!(input.matches("Always say hello.").count(), 1);
+    // Switched on again by whatever changes the configuration, likewise.
+    let edit = json!({ "keyPath": "skills.config", "value": [], "mergeStrategy": "replace" });
+    let params = json!({ "edits": [edit], "reloadUserConfig": true });
+    let written = server.call("config/batchWrite", params).await.unwrap();
+    assert_eq!(written["result"]["status"], "ok", "{written}");
+    start_turn(&mut server, &thread, "$greet me").await;
+    server.wait_for("turn/completed").await.unwrap();
+    let input = model.requests()[2].json()["input"].to_string();
+    assert_eq!(input.matches("Always say hello.").count(), 2);
     server.finish().await.unwrap();
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_test_support::{HttpReply, ModelServer, ProtocolObserver, WebSocket, sse};
+use codex_test_support::{HttpReply, ModelServer, Noise, WebSocket, sse};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpStream, unix::pipe};
@@ -26,22 +26,6 @@ const WARM: usize = 100;
 struct Load {
     threads: usize,
     turns_each: usize,
-}
-
-/// Numbers without a pattern, the same in every run.
-struct Noise(u64);
-
-impl Noise {
-    fn new(seed: usize) -> Self {
-        Self(0x9e37_79b9_7f4a_7c15 ^ ((seed as u64 + 1) << 20))
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % end as u64).unwrap()
-    }
 }
 
 /// What the model says next, to whomever: a command, a long or a short message.
@@ -66,7 +50,7 @@ fn script(replies: usize) -> Vec<HttpReply> {
 }
 
 /// A message with an id of its own, as a model gives it.
-fn message(number: usize, text: &str) -> HttpReply {
+pub(crate) fn message(number: usize, text: &str) -> HttpReply {
     let id = format!("\"msg-{number}\"");
     HttpReply::status(200)
         .header("content-type", "text/event-stream")
@@ -76,53 +60,25 @@ fn message(number: usize, text: &str) -> HttpReply {
 /// A client with a thread of its own.
 struct Owner {
     socket: WebSocket<TcpStream>,
-    observer: ProtocolObserver,
     noise: Noise,
-    next_id: i64,
 }
 
 impl Owner {
-    async fn send(&mut self, method: &str, params: Value) -> i64 {
-        self.next_id += 1;
-        let request = json!({ "id": self.next_id, "method": method, "params": params });
-        self.observer.sent(&request);
-        self.socket.send(&request).await.unwrap();
-        self.next_id
-    }
-
-    async fn receive(&mut self) -> Value {
-        let message = tokio::time::timeout(PATIENCE, self.socket.receive()).await;
-        let message = message.unwrap().unwrap().unwrap();
-        // Of threads of others only their beginning is heard.
-        self.observer.received(&message);
-        message
-    }
-
-    async fn call(&mut self, method: &str, params: Value) -> Value {
-        let id = self.send(method, params).await;
-        loop {
-            let message = self.receive().await;
-            if message["id"] == id && message.get("method").is_none() {
-                return message["result"].clone();
-            }
-        }
-    }
-
     async fn turn(&mut self, thread: &Value) {
         let input = json!([{ "type": "text", "text": "go on" }]);
         let params = json!({ "threadId": thread, "input": input });
-        let started = self.call("turn/start", params).await;
-        let turn = started["turn"]["id"].clone();
+        let started = self.socket.call("turn/start", params).await.unwrap();
+        let turn = started["result"]["turn"]["id"].clone();
         assert!(turn.is_string(), "{started}");
         // A third of them is interrupted, some before they have begun.
         let mut until_interrupt = (self.noise.below(3) == 0).then(|| self.noise.below(12));
         loop {
             if until_interrupt == Some(0) {
                 let params = json!({ "threadId": thread, "turnId": turn });
-                self.send("turn/interrupt", params).await;
+                self.socket.begin("turn/interrupt", params).await.unwrap();
             }
             until_interrupt = until_interrupt.and_then(|left| left.checked_sub(1));
-            let message = self.receive().await;
+            let message = self.socket.receive().await.unwrap().unwrap();
             if message["method"] == "turn/completed" && message["params"]["threadId"] == *thread {
                 assert_eq!(message["params"]["turn"]["id"], turn);
                 return;
@@ -141,12 +97,10 @@ async fn own_a_thread(
 ) {
     let mut owner = Owner {
         socket,
-        observer: ProtocolObserver::default(),
         noise: Noise::new(number),
-        next_id: 0,
     };
-    let reply = owner.call("thread/start", json!({})).await;
-    let thread = reply["thread"]["id"].clone();
+    let reply = owner.socket.call("thread/start", json!({})).await.unwrap();
+    let thread = reply["result"]["thread"]["id"].clone();
     for turn in 0..load.turns_each {
         owner.turn(&thread).await;
         turns.send_modify(|turns| *turns += 1);
@@ -157,8 +111,8 @@ async fn own_a_thread(
     }
     // The reply to an interrupt may still be on its way. What is asked of the same thread waits for it.
     let params = json!({ "threadId": thread });
-    owner.call("thread/read", params).await;
-    owner.observer.finish();
+    owner.socket.call("thread/read", params).await.unwrap();
+    owner.socket.finish().await.unwrap();
 }
 
 /// Resumes every thread, and reads a message for each turn that ends: far too slowly. Sooner or later
@@ -172,8 +126,7 @@ async fn read_slowly(
         tokio::select! {
             Some(thread) = threads.recv() => {
                 let params = json!({ "threadId": thread });
-                let request = json!({ "id": 1, "method": "thread/resume", "params": params });
-                if socket.send(&request).await.is_err() {
+                if socket.begin("thread/resume", params).await.is_err() {
                     return;
                 }
             }
@@ -193,8 +146,7 @@ async fn come_and_go(address: String, thread: Value, mut turns: watch::Receiver<
         let socket = WebSocket::connect(stream, "").await.unwrap().unwrap();
         let mut socket = initialized(socket).await;
         let params = json!({ "threadId": thread });
-        let request = json!({ "id": 1, "method": "thread/resume", "params": params });
-        socket.send(&request).await.unwrap();
+        socket.begin("thread/resume", params).await.unwrap();
     }
 }
 

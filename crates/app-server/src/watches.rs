@@ -1,4 +1,4 @@
-//! The paths that one client watches, by the ids that it was told.
+//! The paths that one client watches, by the ids that it gave or was told.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +27,10 @@ impl Drop for NamedWatch {
 impl Watches {
     pub(crate) fn add(&self, id: String, watch: NamedWatch) {
         self.lock().insert(id, watch);
+    }
+
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.lock().contains_key(id)
     }
 
     pub(crate) fn remove(&self, id: &str) {

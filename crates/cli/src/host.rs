@@ -10,7 +10,7 @@ use codex_app_server::{
     ThreadSettings,
 };
 use codex_config::{Config, ConfigWarning, Overrides, RequestParams};
-use codex_core::{StandaloneCommands, ThreadManager};
+use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
 use codex_external_agent::Homes;
 use codex_login::Accounts;
@@ -38,7 +38,7 @@ type Engine = (Arc<ThreadManager>, Arc<ModelCatalog>);
 pub(crate) struct EngineHost {
     machine: Machine,
     configuration: Configuration,
-    models: ModelStore,
+    models: Arc<ModelStore>,
     scripted: Option<ScriptedModel>,
     engines: Mutex<HashMap<String, Engine>>,
     warnings: Vec<ConfigWarning>,
@@ -96,7 +96,7 @@ impl EngineHost {
         Ok(Self {
             skills: skills::library(configuration.flags().clone()),
             machine,
-            models,
+            models: Arc::new(models),
             warnings,
             configuration,
             scripted,
@@ -163,9 +163,10 @@ impl EngineHost {
         }
         let identity = wiring::identity(&originator(client), Some(client));
         let client = self.machine.client(provider, identity);
-        let ports = machine::ports(
-            client,
-            Arc::clone(catalog),
+        let model = ProviderModel::new(client, Arc::clone(catalog));
+        let model = model.telling(Arc::clone(&self.models));
+        let ports = machine::with_model(
+            model,
             self.launcher.clone(),
             self.writer()?,
             self.machine.connector(self.launcher.clone()),

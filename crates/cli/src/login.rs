@@ -100,15 +100,27 @@ pub(crate) fn log_out(
     before: SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
     let config = config(before.followed_by(arguments.settings))?;
-    match Machine::new(&config).accounts().log_out() {
-        Ok(true) => say("Successfully logged out"),
-        Ok(false) => say("Not logged in"),
+    let machine = Machine::new(&config);
+    let logged_out = match machine.accounts().log_out() {
+        Ok(logged_out) => logged_out,
         Err(error) => {
             say(&format!("Error logging out: {error}"));
             return Ok(ExitCode::FAILURE);
         }
-    }
+    };
+    say(match logged_out.was_logged_in {
+        true => "Successfully logged out",
+        false => "Not logged in",
+    });
+    runtime()?.block_on(machine.accounts().revoke(logged_out));
     Ok(ExitCode::SUCCESS)
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
 }
 
 /// The settings of the working folder, without those of its project.
@@ -126,11 +138,7 @@ fn log_in(
         let outcome = accounts.log_in_with_api_key(&key);
         return Ok(("", outcome.map_err(|error| error.to_string())));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
-    Ok(runtime.block_on(async {
+    Ok(runtime()?.block_on(async {
         if arguments.device_auth {
             let outcome = with_device(accounts).await;
             return (

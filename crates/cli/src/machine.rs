@@ -145,8 +145,19 @@ pub(crate) fn ports(
     writer: Writer,
     connector: Connector,
 ) -> Ports {
+    let model = ProviderModel::new(client, catalog);
+    with_model(model, launcher, writer, connector)
+}
+
+/// The same with a model.
+pub(crate) fn with_model(
+    model: ProviderModel,
+    launcher: Launcher,
+    writer: Writer,
+    connector: Connector,
+) -> Ports {
     Ports {
-        model: Arc::new(ProviderModel::new(client, catalog)),
+        model: Arc::new(model),
         clock: Arc::new(SystemClock::new()),
         ids: Arc::new(RandomIds),
         processes: Arc::new(SystemProcesses::new(launcher)),

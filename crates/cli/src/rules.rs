@@ -60,3 +60,70 @@ fn mistake(error: RuleError) -> ConfigWarning {
         ..warning(error.to_string())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use codex_config::{Environment, LoadRequest, Overrides, RequestParams};
+    use codex_exec_policy::Programs;
+
+    use super::*;
+    use crate::wiring;
+
+    /// The configuration of a machine whose administrator requires this.
+    fn config(requirements: &str) -> (tempfile::TempDir, Config) {
+        let machine = tempfile::tempdir().unwrap();
+        let system = machine.path().join("system");
+        fs::create_dir(&system).unwrap();
+        fs::write(system.join("requirements.toml"), requirements).unwrap();
+        let mut env = Environment::with_home(machine.path());
+        env.system_folder = Some(system);
+        let config = Config::load(LoadRequest {
+            env: &env,
+            cwd: None,
+            flags: &Overrides::default(),
+            params: &RequestParams::default(),
+            host_features: &BTreeMap::new(),
+        });
+        (machine, config.unwrap())
+    }
+
+    #[test]
+    fn rules_of_an_administrator_come_on_top_of_those_of_files() {
+        let required = "rules.prefix_rules = [\n\
+            { pattern = [{ token = 'rm' }], decision = 'forbidden', justification = 'use trash' },\n\
+            { pattern = [{ token = 'git' }, { any_of = ['push', 'pull'] }], decision = 'prompt' },\n]";
+        let (machine, config) = config(required);
+        let folder = machine.path().join("rules");
+        fs::create_dir(&folder).unwrap();
+        let own = "prefix_rule(pattern=[\"rm\"], decision=\"allow\")\n\
+                   prefix_rule(pattern=[\"git\"], decision=\"allow\")\n";
+        fs::write(folder.join("default.rules"), own).unwrap();
+        let (policy, warnings) = rules(&config);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        for (command, expected) in [
+            (&["rm", "-r", "x"][..], Decision::Forbidden),
+            (&["git", "push"], Decision::Prompt),
+            (&["git", "status"], Decision::Allow),
+        ] {
+            let evaluation = policy.check(command, Programs::ByName);
+            assert_eq!(evaluation.decision, Some(expected), "{command:?}");
+        }
+    }
+
+    #[test]
+    fn requests_go_where_an_administrator_wants_them_handled() {
+        for (requirements, expected) in [("", None), ("enforce_residency = 'us'", Some("us"))] {
+            let (_machine, config) = config(requirements);
+            let mut provider = wiring::provider(&config.model.provider).unwrap();
+            wiring::require_residency(&mut provider, &config);
+            let header = provider
+                .http_headers
+                .get("x-openai-internal-codex-residency");
+            assert_eq!(header.map(String::as_str), expected);
+        }
+    }
+}

@@ -100,6 +100,7 @@ pub(crate) fn login_settings(config: &Config) -> LoginSettings {
     settings.forced_workspace = config.account.forced_workspace.clone();
     settings.backend_url = config.account.chatgpt_base_url.clone();
     settings.refresh_url = non_blank("CODEX_REFRESH_TOKEN_URL_OVERRIDE");
+    settings.revoke_url = non_blank("CODEX_REVOKE_TOKEN_URL_OVERRIDE");
     if let Some(issuer) = non_blank("CODEX_LOGIN_ISSUER") {
         settings.issuer = issuer.trim_end_matches('/').to_owned();
     }

@@ -135,7 +135,7 @@ impl ThreadManager {
         // Who wants all events again has to be given them.
         let stored = match config.replay_events {
             true => Stored::read_all(path)?,
-            false => Stored::read(path, |_| {})?,
+            false => Stored::read(path, None, |_| {})?,
         };
         self.resume_stored(stored, config)
     }
@@ -179,7 +179,7 @@ impl ThreadManager {
         mut config: SessionConfig,
     ) -> Result<Started, StartError> {
         if at == ForkAt::End && !config.replay_events {
-            return self.fork_stored(Stored::read(source, |_| {})?, config);
+            return self.fork_stored(Stored::read(source, None, |_| {})?, config);
         }
         let mut loaded = codex_rollout::load(source)?;
         inherit(&mut config, &loaded);

@@ -21,19 +21,28 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Reads the file of a thread. `also` sees every line of it too, so that who needs more of a thread
-    /// does not go through its file once more.
+    /// Reads the file of a thread, or what of it stands before `end`. `also` sees every line of that too,
+    /// so that who needs more of a thread does not go through its file once more.
     ///
     /// # Errors
     /// The file cannot be read, or it does not say what thread it is.
-    pub fn read(path: &Path, mut also: impl FnMut(ScannedLine<'_>)) -> Result<Self, LoadError> {
+    pub fn read(
+        path: &Path,
+        end: Option<u64>,
+        mut also: impl FnMut(ScannedLine<'_>),
+    ) -> Result<Self, LoadError> {
+        let end = end.unwrap_or(u64::MAX);
         let size = path.metadata().map_or(0, |metadata| metadata.len());
         let mut lines = Lines::default();
         let length = scan(path, |line| {
+            if line.offset() >= end {
+                return ControlFlow::Break(());
+            }
             lines.take(line);
             also(line);
             ControlFlow::Continue(())
         })?;
+        let length = length.min(end);
         Ok(Self {
             path: path.to_owned(),
             loaded: lines.finish()?,
@@ -153,7 +162,7 @@ mod tests {
     fn less_is_read_and_it_comes_to_the_same() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), LINES).unwrap();
-        let stored = Stored::read(file.path(), |_| {}).unwrap();
+        let stored = Stored::read(file.path(), None, |_| {}).unwrap();
         assert_eq!(stored.length, (LINES.len() - "{\"torn".len()) as u64);
         let told =
             |item: &RolloutItem| matches!(item, RolloutItem::EventMsg(EventMsg::TurnStarted(_)));

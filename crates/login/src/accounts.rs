@@ -29,6 +29,7 @@ use crate::browser::Pending;
 use crate::identity_server::Caller;
 use crate::login::Kind;
 use crate::login::Login;
+use crate::revocation::LoggedOut;
 use crate::settings::LoginSettings;
 use crate::store::Stamp;
 use crate::store::Store;
@@ -180,18 +181,22 @@ impl Accounts {
         Ok(())
     }
 
-    /// Forgets the login. False if nobody was logged in.
+    /// Forgets the login. What is left to do is to [`revoke`](Self::revoke) it.
     ///
     /// # Errors
     /// The store cannot be emptied.
-    pub fn log_out(&self) -> Result<bool, LoginError> {
+    pub fn log_out(&self) -> Result<LoggedOut, LoginError> {
         self.cancel_pending();
+        let refresh_token = self.stored_refresh_token();
         let external = self.lock().external.take();
         let deleted = self.store.delete();
         self.reload();
         let deleted =
             deleted.map_err(|error| LoginError::Failed(format!("logout failed: {error}")))?;
-        Ok(deleted || external.is_some())
+        Ok(LoggedOut {
+            was_logged_in: deleted || external.is_some(),
+            refresh_token,
+        })
     }
 
     /// Renews managed tokens now; other logins stay as they are.

@@ -19,6 +19,7 @@ mod login;
 mod plan;
 mod refresh;
 mod refused;
+mod revocation;
 mod settings;
 mod store;
 
@@ -32,5 +33,6 @@ pub use browser::StartedLogin;
 pub use device::DeviceCode;
 pub use login::Login;
 pub use plan::plan_type;
+pub use revocation::LoggedOut;
 pub use settings::LoginSettings;
 pub use settings::StoreKind;

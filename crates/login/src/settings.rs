@@ -25,6 +25,8 @@ pub struct LoginSettings {
     pub client_id: String,
     /// Where tokens are renewed, if not at the identity server.
     pub refresh_url: Option<String>,
+    /// Where tokens are revoked, if not at the identity server.
+    pub revoke_url: Option<String>,
     /// The backend of services that go with a login.
     pub backend_url: String,
     /// The port on which a browser comes back; 0 for any.
@@ -60,6 +62,7 @@ impl LoginSettings {
             issuer: "https://auth.openai.com".to_owned(),
             client_id: "app_EMoamEEZ73f0CkXaXp7hrann".to_owned(),
             refresh_url: None,
+            revoke_url: None,
             backend_url: "https://chatgpt.com/backend-api/".to_owned(),
             callback_port: 1455,
             browser_time: Duration::from_secs(10 * 60),
@@ -70,6 +73,12 @@ impl LoginSettings {
     /// Where tokens are given out.
     pub(crate) fn token_url(&self) -> String {
         format!("{}/oauth/token", self.issuer)
+    }
+
+    /// Where tokens are revoked.
+    pub(crate) fn revoke_url(&self) -> String {
+        let own = self.revoke_url.clone();
+        own.unwrap_or_else(|| format!("{}/oauth/revoke", self.issuer))
     }
 
     /// Where tokens are renewed.

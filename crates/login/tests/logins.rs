@@ -158,8 +158,8 @@ async fn an_api_key_is_stored_for_its_owner_only_and_forgotten() {
         Some(Credential::ApiKey("sk-1".into()))
     );
     assert!(accounts.log_in_with_api_key(" ").is_err());
-    assert!(accounts.log_out().unwrap());
-    assert!(!accounts.log_out().unwrap());
+    assert!(accounts.log_out().unwrap().was_logged_in);
+    assert!(!accounts.log_out().unwrap().was_logged_in);
     assert_eq!(accounts.current().await, None);
 }
 
@@ -490,7 +490,7 @@ async fn tokens_of_a_host_are_renewed_by_the_host_and_never_stored() {
     assert_eq!(accounts.recover(1).await, Ok(Recovery::Exhausted));
     assert_eq!(keeper.asked.lock().unwrap()[1].as_deref(), Some("w1"));
     assert_eq!(world.stored()["OPENAI_API_KEY"], "sk");
-    assert!(accounts.log_out().unwrap());
+    assert!(accounts.log_out().unwrap().was_logged_in);
     assert!(!world.home.path().join("auth.json").exists());
 }
 
@@ -611,4 +611,30 @@ async fn who_signs_in_to_another_account_meanwhile_is_told_so() {
         panic!("nobody is logged in");
     };
     assert_eq!(account_id.as_deref(), Some("w2"));
+}
+
+#[tokio::test]
+async fn who_logs_out_has_the_tokens_revoked_if_the_server_can_be_reached() {
+    let world = World::new().await;
+    let accounts = world.accounts();
+    for status in [200, 503] {
+        world.store("w1", &token("w1", 3600), "r1");
+        let logged_out = accounts.log_out().unwrap();
+        assert!(logged_out.was_logged_in);
+        assert_eq!(accounts.login(), None);
+        world
+            .server
+            .push_for("/oauth/revoke", HttpReply::status(status));
+        accounts.revoke(logged_out).await;
+        let request = world.server.requests().pop().unwrap();
+        let expected = json!({
+            "token": "r1", "token_type_hint": "refresh_token",
+            "client_id": world.settings.client_id,
+        });
+        assert_eq!(request.json(), expected);
+    }
+    // Nobody is told of a login that the server does not know of.
+    accounts.log_in_with_api_key("sk").unwrap();
+    accounts.revoke(accounts.log_out().unwrap()).await;
+    assert_eq!(world.server.requests().len(), 2);
 }

@@ -52,6 +52,9 @@ pub enum Op {
     RunUserShellCommand {
         /// The command, for the user's shell.
         command: String,
+        /// After how many milliseconds it is ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
     },
     /// Compact the history.
     Compact,

@@ -4,6 +4,7 @@
 mod app_server;
 mod json_schema;
 mod model_server;
+mod noise;
 mod protocol_observer;
 pub mod reply;
 mod scripted_clock;
@@ -17,6 +18,7 @@ pub use codex_scenario::ReceivedRequest;
 pub use codex_scenario::sse;
 pub use json_schema::JsonSchema;
 pub use model_server::ModelServer;
+pub use noise::Noise;
 pub use protocol_observer::ProtocolObserver;
 pub use scripted_clock::ScriptedClock;
 pub use scripted_model::Reply;

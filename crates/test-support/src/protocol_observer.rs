@@ -7,6 +7,9 @@
 //! have it;
 //! a compaction that did not come about ends with its turn.
 //! Reviews are told as clients have always known them, which is a fifth: see [`Reviews`].
+//!
+//! A client that comes to a thread while a turn runs is told in the reply what has begun: see
+//! [`ProtocolObserver::joins`].
 
 use std::collections::HashMap;
 
@@ -60,6 +63,8 @@ struct Item {
     ends: u32,
     /// It was declined, or nobody was there to agree to it.
     refused: bool,
+    /// It was there when the client came, and may have ended before.
+    known: bool,
 }
 
 impl ProtocolObserver {
@@ -82,7 +87,7 @@ impl ProtocolObserver {
             if !message["id"].is_null() {
                 end(&mut self.requests, "request", &message["id"].to_string());
             }
-            return;
+            return self.joins(&message["result"]["thread"]);
         };
         let params = &message["params"];
         let thread = &params["threadId"];
@@ -103,6 +108,25 @@ impl ProtocolObserver {
         }
     }
 
+    /// What the client is told of a thread may include a turn that runs, and what has begun in it.
+    fn joins(&mut self, thread: &Value) {
+        let turns = thread["turns"].as_array().into_iter().flatten();
+        for turn in turns.filter(|turn| turn["status"] == "inProgress") {
+            let id = format!("{} {}", thread["id"], turn["id"]);
+            self.turns.entry(id.clone()).or_insert(false);
+            for item in turn["items"].as_array().into_iter().flatten() {
+                let known = Item {
+                    turn: id.clone(),
+                    kind: text(&item["type"]),
+                    known: true,
+                    ..Item::default()
+                };
+                let item = format!("{} {}", thread["id"], item["id"]);
+                self.items.entry(item).or_insert(known);
+            }
+        }
+    }
+
     fn item_begins(&mut self, id: String, params: &Value) {
         let begun = Item {
             turn: format!("{} {}", params["threadId"], params["turnId"]),
@@ -110,7 +134,8 @@ impl ProtocolObserver {
             ..Item::default()
         };
         let before = self.items.insert(id.clone(), begun);
-        assert!(before.is_none(), "item {id} begins twice");
+        let is_new = before.is_none_or(|before| before.known);
+        assert!(is_new, "item {id} begins twice");
     }
 
     fn item_ends(&mut self, id: &str, value: &Value) {
@@ -168,7 +193,8 @@ impl ProtocolObserver {
             let open: Vec<_> = all.iter().filter(|(_, ended)| !**ended).collect();
             assert!(open.is_empty(), "{kind} without an end: {open:?}");
         }
-        let open: Vec<_> = self.items.iter().filter(|item| item.1.ends == 0).collect();
+        let is_open = |item: &Item| item.ends == 0 && !item.known;
+        let open: Vec<_> = self.items.iter().filter(|item| is_open(item.1)).collect();
         assert!(open.is_empty(), "item without an end: {open:?}");
     }
 }

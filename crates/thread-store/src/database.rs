@@ -322,6 +322,10 @@ fn page_sql(query: &Query, limit: usize, floor: Option<i64>) -> (String, Vec<Box
         (SortKey::Created, Some(_)) => ("t.created_at", "by_workplace"),
         (SortKey::Updated, Some(_)) => ("t.updated_at", "by_workplace"),
     };
+    let (order, beyond) = match query.is_ascending {
+        true => ("ASC", ">"),
+        false => ("DESC", "<"),
+    };
     if let Some(cwd) = &query.cwd {
         filter.add("t.workplace = ", Box::new(workplace(cwd)));
     }
@@ -345,15 +349,18 @@ fn page_sql(query: &Query, limit: usize, floor: Option<i64>) -> (String, Vec<Box
         filter.add(title, Box::new(text.clone()));
         filter.sql.push_str(") > 0");
     }
+    for id in &query.excluded {
+        filter.add("t.id <> ", Box::new(id.as_str().to_owned()));
+    }
     if let Some(after) = &query.after {
-        filter.add(&format!("({time}, t.id) < ("), Box::new(after.time));
+        filter.add(&format!("({time}, t.id) {beyond} ("), Box::new(after.time));
         filter.sql.push_str(", ");
         filter.value(Box::new(after.id.0.clone()));
         filter.sql.push(')');
     }
     let sql = format!(
         "SELECT {COLUMNS} FROM threads t INDEXED BY {index} LEFT JOIN said s ON s.id = t.id \
-         WHERE t.preview IS NOT NULL{} ORDER BY {time} DESC, t.id DESC LIMIT {limit}",
+         WHERE t.preview IS NOT NULL{} ORDER BY {time} {order}, t.id {order} LIMIT {limit}",
         filter.sql
     );
     (sql, filter.values)

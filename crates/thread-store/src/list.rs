@@ -33,19 +33,17 @@ impl Index {
             let mut rows = self.current_page(query, floor)?;
             if rows.len() > query.limit {
                 rows.truncate(query.limit);
-                let next = rows.last().map(|(row, _)| Cursor {
-                    time: match query.sort {
-                        SortKey::Created => row.facts.created_at,
-                        SortKey::Updated => row.stamp.updated_at(),
-                    },
-                    id: row.id.clone(),
-                });
+                let next = last_of(query, &rows);
                 return Ok(self.page(rows, next));
             }
             if self.is_complete || self.pass.is_none() {
                 return Ok(self.page(rows, None));
             }
             if Instant::now() >= deadline {
+                if query.is_ascending {
+                    let next = last_of(query, &rows).or_else(|| query.after.clone());
+                    return Ok(self.page(rows, next));
+                }
                 // The first pass has not come further: the list goes on from there.
                 let reached = floor.filter(|floor| *floor != i64::MAX);
                 let next = reached.or(query.after.as_ref().map(|after| after.time));
@@ -65,9 +63,10 @@ impl Index {
     }
 
     /// While the first pass runs: what is older than it has come may have gaps. Lists by the time of
-    /// the last change have them anyhow.
+    /// the last change have them anyhow, and so have those that begin with the oldest.
     fn floor(&self, query: &Query) -> Option<i64> {
-        if self.is_complete || query.sort == SortKey::Updated || query.archived {
+        let has_gaps = query.sort == SortKey::Updated || query.is_ascending;
+        if self.is_complete || has_gaps || query.archived {
             return None;
         }
         self.pass.as_ref().map(crate::pass::Pass::floor)
@@ -139,6 +138,17 @@ impl Index {
         let usable = found.filter(|(row, _)| row.problem.is_none());
         Ok(usable.map(|(row, name)| row.into_record(&home, name)))
     }
+}
+
+/// The place of the last of these threads in a list.
+fn last_of(query: &Query, rows: &[Named]) -> Option<Cursor> {
+    rows.last().map(|(row, _)| Cursor {
+        time: match query.sort {
+            SortKey::Created => row.facts.created_at,
+            SortKey::Updated => row.stamp.updated_at(),
+        },
+        id: row.id.clone(),
+    })
 }
 
 /// The folder of the newest day, relative to the home folder, and when files came to it or went.

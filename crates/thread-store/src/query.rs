@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use crate::kinds::Kinds;
 use crate::record::ThreadRecord;
 
-/// A page of a list, newest first.
+/// A page of a list.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The most threads on the page, at least 1.
@@ -19,6 +19,8 @@ pub struct Query {
     pub after: Option<Cursor>,
     /// What newest means.
     pub sort: SortKey,
+    /// Whether the oldest comes first.
+    pub is_ascending: bool,
     /// Archived threads, or those in use.
     pub archived: bool,
     /// Only those of these providers.
@@ -31,6 +33,8 @@ pub struct Query {
     pub cwd: Option<String>,
     /// Only those whose title has this in it.
     pub search: Option<String>,
+    /// All but these.
+    pub excluded: Vec<ThreadId>,
 }
 
 /// What a list is sorted by.
@@ -51,7 +55,7 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
-/// A place in a list: what follows is older, or as old with a smaller id.
+/// A place in a list, between what is older, or as old with a smaller id, and the thread that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// Unix seconds.

@@ -77,12 +77,14 @@ fn query() -> Query {
         limit: 10,
         after: None,
         sort: SortKey::Created,
+        is_ascending: false,
         archived: false,
         providers: None,
         untold_provider: false,
         kinds: Kinds::interactive(),
         cwd: None,
         search: None,
+        excluded: Vec::new(),
     }
 }
 

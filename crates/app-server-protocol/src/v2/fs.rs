@@ -82,11 +82,14 @@ pub struct FsCopyParams {
 }
 
 /// Watches a path for this connection, until told otherwise or the connection ends.
+#[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
 pub struct FsWatchParams {
     /// A file, or a folder whose direct children count; it may be missing as yet.
     pub path: AbsolutePathBuf,
+    /// Id by which notifications name the watch; absent has the server choose one.
+    pub watch_id: Option<String>,
 }
 
 /// Ends a watch; an unknown one is no error.
@@ -162,7 +165,7 @@ pub struct FsCopyResponse {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FsWatchResponse {
-    /// UUID by which notifications name the watch.
+    /// Id by which notifications name the watch: the client's, or else a UUID.
     pub watch_id: String,
     /// The watched path, with `.` and `..` resolved.
     pub path: AbsolutePathBuf,

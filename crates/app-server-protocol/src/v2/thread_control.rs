@@ -2,6 +2,7 @@
 //! commands, background terminals, and the counter of questions asked elsewhere.
 
 use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -39,6 +40,7 @@ pub struct ThreadCompactStartParams {
 pub struct ThreadCompactStartResponse {}
 
 /// Params of `thread/shellCommand`: run a command the user typed, outside any sandbox.
+#[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadShellCommandParams {
@@ -46,6 +48,8 @@ pub struct ThreadShellCommandParams {
     pub thread_id: String,
     /// Line for the user's shell to run; must not be blank.
     pub command: String,
+    /// Milliseconds after which the command is ended; an hour by default.
+    pub timeout_ms: Option<i64>,
 }
 
 /// Reply to `thread/shellCommand`: the command is queued, notifications show its progress.

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::v2::SortDirection;
 use crate::v2::Thread;
 
-/// Params of `thread/list`: a page of stored threads, newest first. Filters combine with "and".
+/// Params of `thread/list`: a page of stored threads. Filters combine with "and".
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
@@ -20,6 +21,8 @@ pub struct ThreadListParams {
     pub limit: Option<u32>,
     /// Time to sort by; creation by default.
     pub sort_key: Option<ThreadSortKey>,
+    /// Which way to go; from the newest thread back by default.
+    pub sort_direction: Option<SortDirection>,
     /// Providers to keep: an empty list keeps all, absence only the server's current one.
     pub model_providers: Option<Vec<String>>,
     /// Sources to keep; absent or empty keeps the interactive ones.
@@ -30,9 +33,11 @@ pub struct ThreadListParams {
     pub cwd: Option<String>,
     /// Keeps threads whose title, their first user text, contains this; case matters.
     pub search_term: Option<String>,
+    /// Threads to leave out, by their ids.
+    pub excluded_thread_ids: Option<Vec<String>>,
 }
 
-/// Time by which a thread list is sorted, newest first.
+/// Time by which a thread list is sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadSortKey {

@@ -213,6 +213,11 @@ pub struct ThreadForkParams {
     /// Whether to leave the turns out of the reply, for `thread/turns/list`; false by default.
     #[serde(default)]
     pub exclude_turns: bool,
+    /// Last turn to copy; absent copies all of them.
+    pub last_turn_id: Option<String>,
+    /// First turn not to copy, instead of `lastTurnId`.
+    #[experimental("thread/fork.beforeTurnId")]
+    pub before_turn_id: Option<String>,
 }
 
 /// Reply to `thread/fork`: the new thread and the settings in force.

@@ -136,11 +136,15 @@ pub(super) async fn log_out(
     reply: Responder<method::LogoutAccount>,
 ) {
     let accounts = Arc::clone(server.host().accounts());
-    let logged_out = blocking(move || accounts.log_out().map_err(failure)).await;
-    match logged_out {
-        Ok(_) => {
+    let logged_out = blocking({
+        let accounts = Arc::clone(&accounts);
+        move || accounts.log_out().map_err(failure)
+    });
+    match logged_out.await {
+        Ok(logged_out) => {
             reply.accept(&v2::LogoutAccountResponse {});
             tell_updated(&server);
+            accounts.revoke(logged_out).await;
         }
         Err(failure) => reply.refuse(failure),
     }

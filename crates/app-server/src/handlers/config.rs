@@ -46,8 +46,8 @@ pub(super) async fn write_value(
     reply.reply(write(server, edits, params.file_path, params.expected_version).await);
 }
 
-/// Several edits at once. What loaded threads read anew for each turn (skills, for instance) follows the
-/// file by itself; the rest of their settings stays, whether or not they are asked to read it again.
+/// Several edits at once. Loaded threads read their skills anew for each turn; the rest of their
+/// settings stays, whether or not they are asked to read it again.
 pub(super) async fn write_batch(
     server: Arc<Server>,
     params: v2::ConfigBatchWriteParams,
@@ -76,6 +76,8 @@ async fn write(
         let file = file.map(PathBuf::from);
         let configuration = server.host().configuration();
         let outcome = configuration.edit(file.as_deref(), expected_version.as_deref(), &edits);
+        // It may say which of them are on.
+        server.host().skills().forget();
         outcome.map(wire_outcome).map_err(|error| refused(&error))
     })
     .await

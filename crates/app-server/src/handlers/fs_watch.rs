@@ -23,7 +23,12 @@ pub(super) fn watch(server: &Server, params: FsWatchParams, reply: Responder<met
         Err(failure) => return reply.refuse(failure),
     };
     let connection = Arc::clone(reply.connection());
-    let id = Uuid::now_v7().to_string();
+    let id = params
+        .watch_id
+        .unwrap_or_else(|| Uuid::now_v7().to_string());
+    if connection.watches().has(&id) {
+        return reply.refuse(Failure::invalid(format!("watchId already exists: {id}")));
+    }
     let voice = Voice::new(&connection);
     let tell = {
         let (voice, id) = (Arc::clone(&voice), id.clone());

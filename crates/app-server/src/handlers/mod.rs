@@ -10,6 +10,7 @@ mod extensions;
 mod external_agent;
 mod features;
 mod feedback;
+mod fork_cut;
 mod fs;
 mod fs_watch;
 mod fuzzy_search;
@@ -50,13 +51,15 @@ pub(crate) use fuzzy_search::search as start_search;
 pub(crate) use handshake::initialize;
 
 /// What a request is about, if it is one whose requests are carried out in their order: a thread, the
-/// input of a process, a search.
+/// input of a process, a search, a watch.
 pub(crate) fn subject_of(request: &ClientRequest) -> Option<&str> {
     Some(match request {
         ClientRequest::CommandExecWrite(params) => &params.process_id,
         ClientRequest::FuzzyFileSearchSessionStart(params) => &params.session_id,
         ClientRequest::FuzzyFileSearchSessionUpdate(params) => &params.session_id,
         ClientRequest::FuzzyFileSearchSessionStop(params) => &params.session_id,
+        ClientRequest::FsWatch(params) => return params.watch_id.as_deref(),
+        ClientRequest::FsUnwatch(params) => &params.watch_id,
         ClientRequest::ThreadResume(params) => &params.thread_id,
         ClientRequest::ThreadFork(params) => &params.thread_id,
         ClientRequest::ThreadRead(params) => &params.thread_id,

@@ -64,7 +64,19 @@ pub(super) async fn shell_command(
     if command.is_empty() {
         return reply.refuse(Failure::invalid("command must not be empty"));
     }
-    let op = Op::RunUserShellCommand { command };
+    let timeout_ms = match params.timeout_ms.map(u64::try_from).transpose() {
+        Ok(timeout_ms) => timeout_ms,
+        Err(_) => {
+            let given = params.timeout_ms.unwrap_or_default();
+            let message =
+                format!("thread/shellCommand timeoutMs must be non-negative, got {given}");
+            return reply.refuse(Failure::over_limit(message));
+        }
+    };
+    let op = Op::RunUserShellCommand {
+        command,
+        timeout_ms,
+    };
     let outcome = submit(server, &params.thread_id, op).await;
     reply.reply(outcome.map(|()| ThreadShellCommandResponse {}));
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadListParams, ThreadListResponse, ThreadSortKey, ThreadSourceKind,
+    SortDirection, ThreadListParams, ThreadListResponse, ThreadSortKey, ThreadSourceKind,
 };
-use codex_protocol::{SessionSource, SubAgentSource};
+use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
 use codex_thread_store::{Cursor, Kinds, Query, SortKey};
 
 use super::stored::{self, default_provider, status_of};
@@ -55,6 +55,14 @@ fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
         Some(any) if any.is_empty() => None,
         Some(some) => Some(some),
     };
+    let excluded = params.excluded_thread_ids.map(|ids| {
+        let id = |id: String| {
+            let invalid =
+                |error| Failure::over_limit(format!("invalid excluded thread id: {error}"));
+            ThreadId::parse(&id).map_err(invalid)
+        };
+        ids.into_iter().map(id).collect::<Result<Vec<_>, _>>()
+    });
     Ok(Query {
         limit: limit as usize,
         after,
@@ -62,6 +70,7 @@ fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
             None | Some(ThreadSortKey::CreatedAt) => SortKey::Created,
             Some(ThreadSortKey::UpdatedAt) => SortKey::Updated,
         },
+        is_ascending: params.sort_direction == Some(SortDirection::Asc),
         archived: params.archived.unwrap_or_default(),
         untold_provider: providers
             .as_ref()
@@ -70,6 +79,7 @@ fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
         kinds: kinds(&params.source_kinds.unwrap_or_default()),
         cwd: params.cwd,
         search: params.search_term,
+        excluded: excluded.transpose()?.unwrap_or_default(),
     })
 }
 

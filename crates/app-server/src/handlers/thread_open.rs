@@ -13,6 +13,7 @@ use codex_core::{StartError, Started, Stored};
 use codex_protocol::{EventMsg, ResponseItem};
 use codex_rollout::Detail;
 
+use super::fork_cut::Cut;
 use super::stored::add_said;
 use super::{blocking, settings, thread_id, unreadable};
 use crate::connection::{Connection, Responder};
@@ -72,13 +73,8 @@ pub(super) async fn resume(
     if let Some(history) = params.history {
         return resume_history(server, settings, history, reply).await;
     }
-    let source = source(
-        &server,
-        &params.thread_id,
-        params.path.as_deref(),
-        &settings,
-    )
-    .await;
+    let path = params.path.as_deref();
+    let source = source(&server, &params.thread_id, path, &settings, None).await;
     let opened = match source {
         Ok(source) => match server.thread(source.history.meta.id.as_str()) {
             // It was named by its file, and it is loaded.
@@ -205,12 +201,13 @@ async fn fork_stored(
     params: ThreadForkParams,
     mut settings: ThreadSettings,
 ) -> Result<(Actor, Facts, codex_app_server_protocol::v2::Thread), Failure> {
+    let cut = Cut::of(&params)?;
     if let Some(running) = server.thread(&params.thread_id) {
         // What it has said so far is in its file when this returns.
         running.describe().await;
     }
     let path = params.path.as_deref();
-    let source = source(server, &params.thread_id, path, &settings).await?;
+    let source = source(server, &params.thread_id, path, &settings, cut).await?;
     let Source {
         path,
         history,
@@ -269,24 +266,30 @@ struct Source {
     stored: Stored,
 }
 
-/// The thread that a request names, by the path of its file or by its id.
+/// The thread that a request names, by the path of its file or by its id, or its beginning.
 async fn source(
     server: &Arc<Server>,
     id: &str,
     path: Option<&str>,
     settings: &ThreadSettings,
+    cut: Option<Cut>,
 ) -> Result<Source, Failure> {
     let wanted = match path {
         Some(path) => Ok(std::env::current_dir().unwrap_or_default().join(path)),
         None => Err(thread_id(id)?),
     };
     let home = server.host().identity(&settings.client).home;
+    let server = Arc::clone(server);
     blocking(move || {
         let path = wanted.or_else(|id| {
             let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
             codex_rollout::find(&home, &id).ok_or_else(missing)
         })?;
-        let read = read_to_load(&path).map_err(|error| unreadable(&path, &error));
+        let end = match cut {
+            Some(cut) => cut.place(&path, server.outlines())?,
+            None => None,
+        };
+        let read = read_to_load(&path, end).map_err(|error| unreadable(&path, &error));
         let (history, stored) = read?;
         Ok(Source {
             path,

@@ -10,6 +10,7 @@ use codex_model_client::{
     ClientIdentity, FixedCredential, HttpPool, HttpSettings, ModelStore, Platform, SystemClock,
 };
 use codex_skills::{Library, Rule};
+use codex_test_support::Noise;
 use codex_thread_store::Store;
 use serde_json::Value;
 
@@ -164,33 +165,6 @@ impl Host for NoEngine {
     }
 }
 
-/// Numbers without a pattern, the same in every run.
-struct Noise(u64);
-
-impl Noise {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % end.max(1) as u64).unwrap_or_default()
-    }
-
-    fn mutated(&mut self, seed: &str) -> Vec<u8> {
-        let mut line = seed.as_bytes().to_vec();
-        for _ in 0..self.below(4) {
-            let at = self.below(line.len());
-            match self.below(4) {
-                0 => line.truncate(at),
-                1 if !line.is_empty() => line[at] = b"\"{}[]:,0x\xff "[self.below(11)],
-                2 if !line.is_empty() => drop(line.remove(at)),
-                _ => line.insert(at, b"\"{}[]:,0x\xc3 "[self.below(11)]),
-            }
-        }
-        line.retain(|byte| *byte != b'\n');
-        line
-    }
-}
-
 /// The id under which a line has to be replied to.
 fn id_of(line: &[u8]) -> Option<String> {
     match serde_json::from_slice(line) {
@@ -212,7 +186,7 @@ async fn whatever_comes_is_replied_to_once() {
     let server = Server::new(Arc::new(NoEngine::new()));
     let connection = server.connect(Limits::ONLY_CLIENT);
     let mut router = Router::new(server, Arc::clone(&connection));
-    let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
+    let mut noise = Noise::new(0);
     let mut expected: HashMap<String, i64> = HashMap::new();
     let mut input = format!("{HANDSHAKE}\n").into_bytes();
     for _ in 0..LINES {

@@ -41,14 +41,14 @@ pub(crate) fn read_history(path: &Path) -> Result<History, LoadError> {
     reader.finish()
 }
 
-/// Reads the file of a thread that is about to be loaded: what clients are shown of it and what the
-/// engine goes on with.
+/// Reads the file of a thread that is about to be loaded, or what of it stands before `end`: what
+/// clients are shown of it and what the engine goes on with.
 ///
 /// # Errors
 /// The file cannot be read, or it does not say what thread it is.
-pub(crate) fn read_to_load(path: &Path) -> Result<(History, Stored), LoadError> {
+pub(crate) fn read_to_load(path: &Path, end: Option<u64>) -> Result<(History, Stored), LoadError> {
     let mut reader = Reader::default();
-    let stored = Stored::read(path, |line| reader.take(line))?;
+    let stored = Stored::read(path, end, |line| reader.take(line))?;
     Ok((reader.finish()?, stored))
 }
 

@@ -56,6 +56,11 @@ impl Outline {
         self.stretches.iter().map(|stretch| stretch.turn.as_str())
     }
 
+    /// Where in the file a turn begins, if there is one at this position.
+    pub(crate) fn beginning_of(&self, position: usize) -> Option<u64> {
+        self.stretches.get(position).map(Stretch::begin)
+    }
+
     /// Some of the turns. Only their lines are read.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! also a line of the rollout).
 
 mod environment;
+mod image_file;
 mod permissions;
 mod project_docs;
 mod skills;
@@ -17,8 +18,9 @@ use codex_protocol::{ContentItem, ModeKind, ResponseItem, TurnContext};
 
 use crate::turn::TurnSettings;
 
+pub(crate) use image_file::{ImageProblem, data_url};
 pub(crate) use project_docs::read_project_docs;
-pub(crate) use user_input::{data_url, message_of};
+pub(crate) use user_input::message_of;
 
 /// Our instructions for every model that brings none.
 const BASE_INSTRUCTIONS: &str = include_str!("../../prompts/base.md");

@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use codex_protocol::{ContentItem, ResponseItem, UserInput};
 
-/// The largest image file that is taken along.
-const IMAGE_LIMIT: u64 = 20 * 1024 * 1024;
+use super::image_file::{ImageProblem, data_url};
 
 /// The message.
 pub(crate) async fn message_of(items: &[UserInput]) -> ResponseItem {
@@ -26,7 +23,7 @@ pub(crate) async fn message_of(items: &[UserInput]) -> ResponseItem {
                     Ok(url) => {
                         content.extend(wrapped(format!("<image name=[Image #{images}]>"), url))
                     }
-                    Err(problem) => content.push(input_text(problem)),
+                    Err(problem) => content.push(input_text(told(path, problem))),
                 }
             }
             _ => {}
@@ -53,47 +50,15 @@ fn wrapped(open: String, image_url: String) -> [ContentItem; 3] {
     ]
 }
 
-/// The image of a file, or what to tell the model in its place.
-pub(crate) async fn data_url(path: &Path) -> Result<String, String> {
-    let shown = path.display();
-    let unreadable = |error: std::io::Error| {
-        format!("Codex could not read the local image at `{shown}`: {error}")
-    };
-    let size = tokio::fs::metadata(path).await.map_err(unreadable)?.len();
-    if size > IMAGE_LIMIT {
-        return Err(format!(
-            "Image located at `{shown}` is invalid: it has {size} bytes"
-        ));
-    }
-    let bytes = tokio::fs::read(path).await.map_err(unreadable)?;
-    let Some(mime) = mime_of(&bytes) else {
-        return Err(format!(
-            "Image located at `{shown}` is invalid: its format is not known"
-        ));
-    };
-    Ok(format!("data:{mime};base64,{}", STANDARD.encode(bytes)))
-}
-
-fn mime_of(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        _ => None,
+/// What the model is told in place of an image.
+fn told(path: &str, problem: ImageProblem) -> String {
+    match problem {
+        ImageProblem::Unreadable(error) => {
+            format!("Codex could not read the local image at `{path}`: {error}")
+        }
+        ImageProblem::Unsupported(_) => {
+            format!("Codex cannot attach image at `{path}`: {problem}.")
+        }
+        ImageProblem::Invalid(reason) => format!("Image located at `{path}` is invalid: {reason}"),
     }
 }

@@ -1,13 +1,20 @@
 //! The way of a tool through the gate: it hands the effect to the session and waits for the word.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_protocol::{RequestPermissionsResponse, ReviewDecision};
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::{CommandEffect, Effect, Pass};
+use crate::ports::Clock;
 use crate::session::{Answer, Judge, Mail, Question, Stage};
 use crate::turn::TurnSettings;
+
+/// How long a question waits for the end of the response that it comes from. People see what the
+/// response cost before they are asked; an answer that ends the turn would let nobody know any more.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why something must not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +35,9 @@ pub(crate) struct Gate {
     pub(crate) mailbox: mpsc::WeakSender<Mail>,
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) call_id: String,
+    /// The response that the call stands in is over.
+    pub(crate) heard: CancellationToken,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Gate {
@@ -53,16 +63,37 @@ impl Gate {
     }
 
     async fn judge(&self, effect: Effect, stage: Stage) -> Result<Pass, Stopped> {
+        if !self.heard.is_cancelled() {
+            if let Some(word) = self.judge_now(effect.clone(), stage.clone(), false).await {
+                return word;
+            }
+            tokio::select! {
+                () = self.heard.cancelled() => {}
+                () = self.clock.sleep(PATIENCE) => {}
+            }
+        }
+        let word = self.judge_now(effect, stage, true).await;
+        word.unwrap_or(Err(Stopped::Aborted))
+    }
+
+    /// There is no word if people would have to be asked and are not to be, or cannot be any more.
+    async fn judge_now(
+        &self,
+        effect: Effect,
+        stage: Stage,
+        may_ask: bool,
+    ) -> Option<Result<Pass, Stopped>> {
         let (reply, verdict) = oneshot::channel();
         let judge = Judge {
             effect,
             stage,
+            may_ask,
             settings: Arc::clone(&self.settings),
             call_id: self.call_id.clone(),
             reply,
         };
-        self.send(Mail::Judge(Box::new(judge))).await?;
-        verdict.await.unwrap_or(Err(Stopped::Aborted))
+        self.send(Mail::Judge(Box::new(judge))).await.ok()?;
+        verdict.await.ok()
     }
 
     /// Asks for permissions and waits for what was granted.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use codex_model_client as client;
 use codex_model_client::{
-    ApplyPatchToolType, Completion, ModelCatalog, ModelClient, RequestContext, ShellType,
+    ApplyPatchToolType, Completion, ModelCatalog, ModelClient, ModelStore, RequestContext,
+    ShellType,
 };
 use codex_protocol::{Personality, ResponseItem, TruncationMode, TruncationPolicy};
 use futures::StreamExt;
@@ -20,13 +21,25 @@ use super::model::{
 pub struct ProviderModel {
     client: Arc<dyn ModelClient>,
     catalog: Arc<ModelCatalog>,
+    list: Option<Arc<ModelStore>>,
 }
 
 impl ProviderModel {
     /// The models of a provider.
     #[must_use]
     pub fn new(client: Arc<dyn ModelClient>, catalog: Arc<ModelCatalog>) -> Self {
-        Self { client, catalog }
+        Self {
+            client,
+            catalog,
+            list: None,
+        }
+    }
+
+    /// Has this list hear which version of it the provider speaks of.
+    #[must_use]
+    pub fn telling(mut self, list: Arc<ModelStore>) -> Self {
+        self.list = Some(list);
+        self
     }
 }
 
@@ -37,12 +50,20 @@ impl Model for ProviderModel {
 
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {
         let client = Arc::clone(&self.client);
+        let list = self.list.clone();
         Box::pin(async move {
             let request = request_of(request);
             let stream = client.stream(&request).await.map_err(error_of)?;
-            let events = stream.filter_map(async |event| match event {
-                Ok(event) => event_of(event).map(Ok),
-                Err(error) => Some(Err(error_of(error))),
+            let events = stream.filter_map(move |event| {
+                let event = match event {
+                    Ok(client::ModelEvent::ModelsEtag(etag)) => {
+                        tell(list.as_ref(), etag);
+                        None
+                    }
+                    Ok(event) => event_of(event).map(Ok),
+                    Err(error) => Some(Err(error_of(error))),
+                };
+                std::future::ready(event)
             });
             Ok(events.boxed())
         })
@@ -62,6 +83,13 @@ impl Model for ProviderModel {
             let compacted = client.compact(&request_of(request)).await;
             compacted.map_err(error_of)
         })
+    }
+}
+
+/// Tells a list which version it should have. Nobody waits for what comes of it.
+fn tell(list: Option<&Arc<ModelStore>>, etag: String) {
+    if let Some(list) = list.map(Arc::clone) {
+        tokio::spawn(async move { list.heard_of(&etag).await });
     }
 }
 

@@ -22,13 +22,15 @@ use crate::turn::{Input, TurnSettings};
 pub(crate) struct Judge {
     pub(crate) effect: Effect,
     pub(crate) stage: Stage,
+    /// Whether people may be asked by now.
+    pub(crate) may_ask: bool,
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) call_id: String,
     pub(crate) reply: oneshot::Sender<Result<Pass, Stopped>>,
 }
 
 /// Which run of a command it is about.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Stage {
     First,
     /// The second, after a first one with this leave.
@@ -59,6 +61,7 @@ impl Session {
         let Judge {
             effect,
             stage,
+            may_ask,
             settings,
             call_id,
             reply,
@@ -77,6 +80,7 @@ impl Session {
         match decision {
             Decision::Run(pass) => drop(reply.send(Ok(pass))),
             Decision::Refuse(reason) => drop(reply.send(Err(Stopped::Refused(reason)))),
+            Decision::Ask(_) if !may_ask => drop(reply),
             Decision::Ask(ask) => {
                 let event = approval_request(&effect, &ask, &settings, &call_id);
                 let key = match &effect {

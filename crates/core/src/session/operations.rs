@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use super::ask::{Answer, QuestionKey};
 use super::task::TaskKind;
 use super::{MAILBOX, Session, ThreadSettings};
+use crate::tools::TypedCommand;
 use crate::turn::{Input, TurnSettings};
 
 /// Whether an operation goes on with the thread, which one process does at a time.
@@ -116,7 +117,13 @@ impl Session {
             }
             Op::ResolveElicitation(resolved) => self.resolved(resolved).await,
             Op::SetThreadName { name } => self.set_name(&id, name.trim()),
-            Op::RunUserShellCommand { command } => self.user_shell(id, command).await,
+            Op::RunUserShellCommand {
+                command,
+                timeout_ms,
+            } => {
+                let typed = TypedCommand::new(command, timeout_ms);
+                self.user_shell(id, typed).await;
+            }
             Op::Compact => self.compact(id).await,
             Op::AddToHistory { text } => self.remember(text),
             Op::GetHistoryEntryRequest { offset, log_id } => self.recall(id, log_id, offset),

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::Session;
 use super::task::TaskKind;
 use crate::conversation::Conversation;
-use crate::tools::{ToolContext, run_user_shell};
+use crate::tools::{ToolContext, TypedCommand, run_user_shell};
 use crate::turn::{self, Call, Completed, Halt, Input, Payload, TurnScope};
 
 impl Session {
-    pub(super) async fn user_shell(&mut self, id: String, command: String) {
+    pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
         if let Some(scope) = self.running().map(|running| running.scope(&self.services)) {
             // The turn goes on meanwhile; it tells the model at its next request.
             let inbox = Arc::clone(&scope.inbox);
@@ -28,7 +30,11 @@ impl Session {
     }
 }
 
-async fn run(scope: TurnScope, mut conversation: Conversation, command: String) -> Conversation {
+async fn run(
+    scope: TurnScope,
+    mut conversation: Conversation,
+    command: TypedCommand,
+) -> Conversation {
     let guard = turn::TurnGuard::start(&scope);
     let record = run_user_shell(&context(&scope), &command, &scope.stop).await;
     conversation.record(record, &turn::recorder(&scope));
@@ -47,5 +53,5 @@ fn context(scope: &TurnScope) -> ToolContext {
         name: "user_shell".to_owned(),
         payload: Payload::Custom(String::new()),
     };
-    ToolContext::new(scope, &call)
+    ToolContext::new(scope, &call, CancellationToken::new())
 }

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use codex_model_client::ToolSpec;
 use codex_protocol::FunctionCallOutputBody;
 use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use crate::gate::Gate;
 use crate::session::Services;
@@ -32,7 +33,7 @@ use crate::turn::{Call, DiffOfTurn, Inbox, TurnScope, TurnSettings, Voice};
 pub(crate) use command::parsed_command;
 pub(crate) use registry::{McpTools, ToolSet, no_tools};
 pub(crate) use unified_exec::Terminals;
-pub(crate) use user_shell::run_user_shell;
+pub(crate) use user_shell::{TypedCommand, run_user_shell};
 
 /// Why a call has no output of its own.
 #[derive(Debug)]
@@ -69,10 +70,12 @@ pub(crate) struct ToolContext {
     pub(crate) voice: Voice,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) diff: DiffOfTurn,
+    heard: CancellationToken,
 }
 
 impl ToolContext {
-    pub(crate) fn new(scope: &TurnScope, call: &Call) -> Self {
+    /// `heard` says that the response is over that the call stands in.
+    pub(crate) fn new(scope: &TurnScope, call: &Call, heard: CancellationToken) -> Self {
         Self {
             call: call.clone(),
             settings: Arc::clone(&scope.settings),
@@ -80,6 +83,7 @@ impl ToolContext {
             voice: scope.voice(),
             inbox: Arc::clone(&scope.inbox),
             diff: scope.diff.clone(),
+            heard,
         }
     }
 
@@ -89,6 +93,8 @@ impl ToolContext {
             mailbox: self.services.mailbox.clone(),
             settings: Arc::clone(&self.settings),
             call_id: self.call.id.clone(),
+            heard: self.heard.clone(),
+            clock: Arc::clone(&self.services.clock),
         }
     }
 }

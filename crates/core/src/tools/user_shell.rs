@@ -11,20 +11,35 @@ use crate::gate::{Confinement, Pass};
 use crate::history::truncate::formatted_cut;
 use crate::turn::Stop;
 
+/// Unless it is said otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const ABORTED: &str = "command aborted by user";
+
+/// A command as a person types it.
+#[derive(Debug)]
+pub(crate) struct TypedCommand {
+    line: String,
+    timeout: Duration,
+}
+
+impl TypedCommand {
+    pub(crate) fn new(line: String, timeout_ms: Option<u64>) -> Self {
+        let timeout = timeout_ms.map_or(TIMEOUT, Duration::from_millis);
+        Self { line, timeout }
+    }
+}
 
 /// Runs a command and answers what the model is to be told of it.
 pub(crate) async fn run_user_shell(
     context: &ToolContext,
-    command: &str,
+    command: &TypedCommand,
     stop: &Stop,
 ) -> ResponseItem {
     let shell = context.settings.shell.display().to_string();
     let request = CommandRequest {
-        argv: shell_argv(&shell, command, true),
+        argv: shell_argv(&shell, &command.line, true),
         cwd: context.settings.cwd.clone(),
-        timeout: Some(TIMEOUT),
+        timeout: Some(command.timeout),
         approval: ApprovalArguments::default(),
         layout: Layout::Plain,
     };
@@ -52,14 +67,14 @@ pub(crate) async fn run_user_shell(
     match ran {
         Ok(outcome) => {
             let end = outcome.end(policy);
-            let record = record(command, end.exit_code, end.duration, &end.formatted);
+            let record = record(&command.line, end.exit_code, end.duration, &end.formatted);
             item.end(end);
             record
         }
         Err(problem) => {
             item.fail(&problem);
             record(
-                command,
+                &command.line,
                 -1,
                 Duration::ZERO,
                 &formatted_cut(&problem, policy),

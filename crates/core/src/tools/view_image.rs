@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::{Tool, ToolContext, ToolFailure, ToolResult};
-use crate::context::data_url;
+use crate::context::{ImageProblem, data_url};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ViewImageTool;
@@ -68,9 +68,13 @@ async fn view(context: &ToolContext) -> ToolResult {
             "unable to read image at `{shown}`: not readable in the sandbox"
         )));
     }
-    let image_url = data_url(&real)
-        .await
-        .map_err(|problem| failed(format!("unable to process image at `{shown}`: {problem}")))?;
+    let image_url = data_url(&real).await.map_err(|problem| {
+        let step = match problem {
+            ImageProblem::Unreadable(_) => "read",
+            _ => "process",
+        };
+        failed(format!("unable to {step} image at `{shown}`: {problem}"))
+    })?;
     let call_id = context.call.id.clone();
     context
         .voice

@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesOrdered;
 use futures::{FutureExt, StreamExt};
 use tokio::sync::RwLock;
+use tokio_util::sync::CancellationToken;
 
 use super::TurnScope;
 use crate::tools::{ToolContext, ToolFailure};
@@ -126,6 +127,8 @@ pub(crate) struct Calls {
     finished: VecDeque<ResponseItem>,
     /// Tools that may run beside others share it; the rest have it alone, in order of arrival.
     turnstile: Arc<RwLock<()>>,
+    /// The response is over.
+    heard: CancellationToken,
 }
 
 impl Calls {
@@ -135,8 +138,9 @@ impl Calls {
 
     pub(crate) fn start(&mut self, scope: &TurnScope, call: Call, item: ResponseItem) {
         let (scope, turnstile) = (scope.clone(), Arc::clone(&self.turnstile));
+        let heard = self.heard.clone();
         self.running.push_back(Box::pin(async move {
-            run(&scope, &call, item, &turnstile).await
+            run(&scope, &call, item, &turnstile, heard).await
         }));
     }
 
@@ -148,8 +152,9 @@ impl Calls {
         }
     }
 
-    /// Waits for all outputs.
+    /// Waits for all outputs. The response is over, whatever it came to.
     pub(crate) async fn finish(mut self) -> VecDeque<ResponseItem> {
+        self.heard.cancel();
         while let Some(output) = self.running.next().await {
             self.finished.push_back(output);
         }
@@ -163,12 +168,13 @@ async fn run(
     call: &Call,
     item: ResponseItem,
     turnstile: &RwLock<()>,
+    heard: CancellationToken,
 ) -> ResponseItem {
     let started = scope.services.clock.elapsed();
     let ran = tokio::select! {
         biased;
         () = scope.stop.stopped() => Err(ToolFailure::Aborted),
-        ran = AssertUnwindSafe(dispatch(scope, call, item, turnstile)).catch_unwind() => {
+        ran = AssertUnwindSafe(dispatch(scope, call, item, turnstile, heard)).catch_unwind() => {
             ran.unwrap_or_else(|_| Err(ToolFailure::Model(format!("tool {} crashed", call.name))))
         }
     };
@@ -193,6 +199,7 @@ async fn dispatch(
     call: &Call,
     item: ResponseItem,
     turnstile: &RwLock<()>,
+    heard: CancellationToken,
 ) -> Result<FunctionCallOutputBody, ToolFailure> {
     let tells = || {
         if let Some(observer) = scope.services.emitter.observer() {
@@ -207,7 +214,7 @@ async fn dispatch(
         };
         return Err(ToolFailure::Model(format!("{kind}: {}", call.name)));
     };
-    let context = ToolContext::new(scope, call);
+    let context = ToolContext::new(scope, call, heard);
     if scope.settings.tools.is_parallel(&call.name) {
         let _shared = turnstile.read().await;
         tells();

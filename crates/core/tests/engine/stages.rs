@@ -81,7 +81,9 @@ impl Scene {
             }
         })
         .await;
-        driver.clock.hold();
+        if stage != Stage::Approval {
+            driver.clock.hold();
+        }
         let (feed, reply) = fed();
         driver.model.push(reply);
         let turn = driver.say("hi").await;
@@ -93,6 +95,8 @@ impl Scene {
             feed,
         };
         scene.reach().await;
+        // The question did not wait for the end of the response, which has none yet.
+        scene.driver.clock.hold();
         scene
     }
 

@@ -1,5 +1,8 @@
 //! Commands, patches and questions: what is asked, what runs, what the model reads.
 
+use std::time::Duration;
+
+use codex_core::ModelEvent;
 use codex_protocol::*;
 use serde_json::json;
 
@@ -184,6 +187,45 @@ async fn a_rule_lets_through_what_begins_with_its_words() {
     assert_eq!(ends(&driver).len(), 2);
     let told = texts(&driver.model.inputs().pop().unwrap(), "developer");
     assert!(told.contains(&"Approved command prefix saved:\n- [\"print\", \"x\"]".to_owned()));
+}
+
+/// A model that has said one call, and not yet that its response is over.
+async fn half_heard(driver: &mut Driver) -> Feed {
+    let (feed, reply) = fed();
+    driver.model.push(reply);
+    driver.say("go").await;
+    feed.send(Ok(ModelEvent::ItemDone(script("print x", "c"))))
+        .unwrap();
+    feed
+}
+
+#[tokio::test]
+async fn people_know_what_a_response_cost_before_they_are_asked() {
+    let mut driver = asking().await;
+    driver.clock.hold();
+    let feed = half_heard(&mut driver).await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ExecCommandBegin(_)))
+        .await;
+    feed.send(Ok(completed("r"))).unwrap();
+    let asks = |msg: &EventMsg| matches!(msg, EventMsg::ExecApprovalRequest(_));
+    driver.until(asks).await;
+    assert_eq!(driver.count("token_count"), 1);
+    decide(&driver, ReviewDecision::Abort).await;
+    driver.turn_over().await;
+}
+
+#[tokio::test]
+async fn a_response_without_end_keeps_nobody_from_being_asked() {
+    let mut driver = asking().await;
+    let _feed = half_heard(&mut driver).await;
+    let asks = |msg: &EventMsg| matches!(msg, EventMsg::ExecApprovalRequest(_));
+    driver.until(asks).await;
+    assert_eq!(driver.count("token_count"), 0);
+    assert_eq!(driver.clock.sleeps(), [Duration::from_secs(1)]);
+    decide(&driver, ReviewDecision::Abort).await;
+    let over = driver.turn_over().await;
+    assert!(matches!(over.msg, EventMsg::TurnAborted(_)), "{over:?}");
 }
 
 #[tokio::test]
@@ -416,6 +458,7 @@ async fn what_a_person_types_is_run_and_told() {
     driver
         .submit(Op::RunUserShellCommand {
             command: "print hi".to_owned(),
+            timeout_ms: None,
         })
         .await;
     driver.turn_over().await;

@@ -8,7 +8,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,6 +25,9 @@ use crate::credential::CredentialSource;
 
 /// A longer cache was not written by this program.
 const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Every response names the version of the list. It is looked at no more often than this.
+const REPEATED: Duration = Duration::from_secs(60);
 
 /// Where the models that can be chosen are found.
 #[derive(Debug)]
@@ -48,7 +53,14 @@ struct Hosted {
     client: Arc<dyn ModelClient>,
     clock: Arc<dyn Clock>,
     /// Held while the API is asked, so that one request is enough for all who wait.
-    asking: tokio::sync::Mutex<()>,
+    asking: tokio::sync::Mutex<Option<Heard>>,
+}
+
+/// The version of its list that the API last spoke of, and when.
+#[derive(Debug)]
+struct Heard {
+    etag: String,
+    at: Timestamp,
 }
 
 /// The models that can be chosen now.
@@ -105,6 +117,18 @@ impl ModelStore {
         AvailableModels { catalog, chatgpt }
     }
 
+    /// The API says which version its list has. The one that is kept counts for longer if it is that; the
+    /// API is asked for it otherwise.
+    pub async fn heard_of(&self, etag: &str) {
+        let Source::Hosted(hosted) = &self.source else {
+            return;
+        };
+        let login = self.credentials.current().await;
+        if matches!(login, Some(Credential::ChatGpt { .. })) {
+            hosted.heard_of(etag).await;
+        }
+    }
+
     /// The models that are known without asking anybody. Reads a file.
     pub fn known(&self) -> ModelCatalog {
         match &self.source {
@@ -120,11 +144,40 @@ impl Hosted {
         if let Some(models) = self.cached() {
             return with(Some(models));
         }
+        with(self.fetch().await)
+    }
+
+    async fn heard_of(&self, etag: &str) {
+        let mut heard = self.asking.lock().await;
+        let now = self.clock.now().timestamp();
+        let is_news = |heard: &Heard| {
+            let age = now.duration_since(heard.at).unsigned_abs();
+            heard.etag != etag || age > REPEATED
+        };
+        if !heard.as_ref().is_none_or(is_news) {
+            return;
+        }
+        *heard = Some(Heard {
+            etag: etag.to_owned(),
+            at: now,
+        });
+        let kept = read(&self.cache).filter(|cache| cache.client_version == self.version);
+        match kept {
+            Some(mut cache) if cache.etag.as_deref() == Some(etag) => {
+                cache.fetched_at = now;
+                self.keep(&cache);
+            }
+            _ => drop(self.fetch().await),
+        }
+    }
+
+    /// Asks the API.
+    async fn fetch(&self) -> Option<Vec<ModelInfo>> {
         let list = match self.client.models().await {
             Ok(list) => list,
             Err(error) => {
                 tracing::warn!(%error, "the list of models could not be fetched");
-                return with(None);
+                return None;
             }
         };
         let cache = ModelsCache {
@@ -133,10 +186,14 @@ impl Hosted {
             client_version: self.version.clone(),
             models: list.models,
         };
-        if let Err(error) = write(&self.cache, &cache) {
+        self.keep(&cache);
+        Some(cache.models)
+    }
+
+    fn keep(&self, cache: &ModelsCache) {
+        if let Err(error) = write(&self.cache, cache) {
             tracing::warn!(%error, "the list of models could not be kept");
         }
-        with(Some(cache.models))
     }
 
     /// What the API said, if that still counts.
@@ -182,7 +239,6 @@ mod tests {
     use jiff::ToSpan;
     use serde_json::json;
     use std::sync::Mutex;
-    use std::time::Duration;
 
     use super::*;
     use crate::client::ModelList;
@@ -315,10 +371,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_version_that_the_api_speaks_of_renews_the_list_or_has_it_fetched() {
+        let world = world(chatgpt(), false);
+        let asked = || *world.api.asked.lock().unwrap();
+        let wait = |minutes: i64| {
+            let later = world.clock.now().checked_add(minutes.minutes()).unwrap();
+            *world.clock.0.lock().unwrap() = later;
+        };
+        world.store.heard_of("v9").await;
+        assert_eq!(asked(), 1);
+        // The list that is kept has that version: it counts from now on.
+        wait(4);
+        world.store.heard_of("v9").await;
+        wait(4);
+        assert!(knows(&world.store.known(), "gpt-9"));
+        assert_eq!(asked(), 1);
+        for _ in 0..3 {
+            world.store.heard_of("v10").await;
+        }
+        assert_eq!(asked(), 2);
+        wait(2);
+        world.store.heard_of("v10").await;
+        assert_eq!(asked(), 3);
+    }
+
+    #[tokio::test]
     async fn without_a_chatgpt_login_nobody_is_asked() {
         let world = world(Some(Credential::ApiKey("key".into())), false);
         let available = world.store.available().await;
         assert!(!available.chatgpt && !knows(&available.catalog, "gpt-9"));
+        world.store.heard_of("v9").await;
         assert_eq!(*world.api.asked.lock().unwrap(), 0);
     }
 

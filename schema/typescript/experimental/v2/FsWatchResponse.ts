@@ -3,7 +3,7 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 
 /** The watch has begun. */
 export type FsWatchResponse = {
-  /** UUID by which notifications name the watch. */
+  /** Id by which notifications name the watch: the client's, or else a UUID. */
   watchId: string;
   /** The watched path, with `.` and `..` resolved. */
   path: AbsolutePathBuf;

@@ -37,4 +37,8 @@ export type ThreadForkParams = {
   persistExtendedHistory?: boolean;
   /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
   excludeTurns?: boolean;
+  /** Last turn to copy; absent copies all of them. */
+  lastTurnId?: string | null;
+  /** First turn not to copy, instead of `lastTurnId`. */
+  beforeTurnId?: string | null;
 };

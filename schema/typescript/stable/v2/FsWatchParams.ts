@@ -5,4 +5,6 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 export type FsWatchParams = {
   /** A file, or a folder whose direct children count; it may be missing as yet. */
   path: AbsolutePathBuf;
+  /** Id by which notifications name the watch; absent has the server choose one. */
+  watchId?: string | null;
 };

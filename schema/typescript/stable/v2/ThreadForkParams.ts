@@ -33,4 +33,6 @@ export type ThreadForkParams = {
   ephemeral?: boolean;
   /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
   excludeTurns?: boolean;
+  /** Last turn to copy; absent copies all of them. */
+  lastTurnId?: string | null;
 };

@@ -6,4 +6,6 @@ export type ThreadShellCommandParams = {
   threadId: string;
   /** Line for the user's shell to run; must not be blank. */
   command: string;
+  /** Milliseconds after which the command is ended; an hour by default. */
+  timeoutMs?: number | null;
 };

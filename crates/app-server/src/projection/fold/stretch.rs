@@ -32,6 +32,13 @@ pub(crate) struct Stretch {
     origin: Origin,
 }
 
+impl Stretch {
+    /// Where in the file it begins.
+    pub(crate) fn begin(&self) -> u64 {
+        self.origin.mark.offset
+    }
+}
+
 /// What is read of a file to fold some of its turns again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part<'a> {

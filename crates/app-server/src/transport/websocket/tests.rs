@@ -1,3 +1,5 @@
+use codex_test_support::Noise;
+
 use super::super::frame::masked;
 use super::*;
 use crate::outbox::Limits;
@@ -94,15 +96,10 @@ async fn bytes_of_any_kind_do_no_harm() {
     huge.splice(2..4, (u64::MAX / 2).to_be_bytes());
     let (messages, _, _) = read(&huge).await;
     assert!(messages.is_empty());
-    let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut noise = Noise::new(0);
     for _ in 0..2000 {
         let bytes: Vec<u8> = (0..64)
-            .map(|_| {
-                noise ^= noise << 13;
-                noise ^= noise >> 7;
-                noise ^= noise << 17;
-                noise.to_le_bytes()[0]
-            })
+            .map(|_| noise.next_number().to_le_bytes()[0])
             .collect();
         read(&bytes).await;
     }

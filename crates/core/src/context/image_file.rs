@@ -1,0 +1,67 @@
+//! An image file for the model: as it is, or scaled down.
+
+use std::io;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use codex_image::{Unusable, picture};
+
+/// The largest image file that is taken along.
+const IMAGE_LIMIT: u64 = 20 * 1024 * 1024;
+
+/// What the names of files say that they are.
+const KINDS: [(&str, &str); 10] = [
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("webp", "image/webp"),
+    ("gif", "image/gif"),
+    ("bmp", "image/bmp"),
+    ("tiff", "image/tiff"),
+    ("svg", "image/svg+xml"),
+    ("pdf", "application/pdf"),
+    ("txt", "text/plain"),
+];
+
+/// Why a file is no image for the model.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ImageProblem {
+    #[error("{0}")]
+    Unreadable(#[from] io::Error),
+    /// By what its name says that it is.
+    #[error("unsupported image `{0}`")]
+    Unsupported(&'static str),
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// The image of a file, as a URL that holds it.
+pub(crate) async fn data_url(path: &Path) -> Result<String, ImageProblem> {
+    let size = tokio::fs::metadata(path).await?.len();
+    if size > IMAGE_LIMIT {
+        let problem = format!("it has {size} bytes");
+        return Err(ImageProblem::Invalid(problem));
+    }
+    let bytes = tokio::fs::read(path).await?;
+    let url = tokio::task::spawn_blocking(move || {
+        let picture = picture(bytes)?;
+        let data = STANDARD.encode(picture.bytes);
+        Ok::<_, Unusable>(format!("data:{};base64,{data}", picture.mime))
+    });
+    match url.await {
+        Ok(Ok(url)) => Ok(url),
+        Ok(Err(unusable)) => Err(match kind_of(path) {
+            Some(kind) => ImageProblem::Unsupported(kind),
+            None => ImageProblem::Invalid(unusable.to_string()),
+        }),
+        Err(_) => Err(ImageProblem::Invalid("it cannot be decoded".to_owned())),
+    }
+}
+
+fn kind_of(path: &Path) -> Option<&'static str> {
+    let extension = path.extension()?.to_str()?;
+    let mut kinds = KINDS.iter();
+    let found = kinds.find(|(known, _)| known.eq_ignore_ascii_case(extension));
+    found.map(|(_, kind)| *kind)
+}

@@ -1,0 +1,57 @@
+//! After logging out: the identity server is told that nobody uses the tokens any more.
+//!
+//! Best effort. Who logs out is logged out here, whether the server can be reached or not.
+
+use std::time::Duration;
+
+use codex_model_client::Secret;
+use serde_json::json;
+
+use crate::accounts::Accounts;
+use crate::login::Kind;
+use crate::login::Login;
+
+/// How long anybody waits for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A login that is forgotten here.
+#[derive(Debug)]
+pub struct LoggedOut {
+    /// Whether somebody was logged in.
+    pub was_logged_in: bool,
+    /// The token that the identity server still takes.
+    pub(crate) refresh_token: Option<Secret>,
+}
+
+impl Accounts {
+    /// Has the identity server take the tokens of a forgotten login no more.
+    pub async fn revoke(&self, logged_out: LoggedOut) {
+        let Some(token) = logged_out.refresh_token else {
+            return;
+        };
+        let body = json!({
+            "token": token.reveal(),
+            "token_type_hint": "refresh_token",
+            "client_id": self.settings.client_id,
+        });
+        let url = self.settings.revoke_url();
+        let asked = self.caller.post_json(&url, &body);
+        match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(Ok(answer)) if answer.is_success() => {}
+            Ok(Ok(answer)) => {
+                tracing::warn!(status = answer.status, "the tokens were not revoked");
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "the tokens were not revoked"),
+            Err(_) => tracing::warn!("the tokens were not revoked in time"),
+        }
+    }
+
+    /// The refresh token that is stored here.
+    pub(crate) fn stored_refresh_token(&self) -> Option<Secret> {
+        let file = self.store.load().ok()??;
+        match Login::of_file(&file)?.kind {
+            Kind::Managed { tokens, .. } => Some(tokens.refresh_token),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Images on their way to the model: as they are, scaled down, or a word in their place.
+
+use std::fs;
+use std::io::Cursor;
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use image::{DynamicImage, ImageFormat, RgbImage};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::command_exec::decode;
+use crate::scripted_home::scripted_home;
+
+fn image(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
+    let image = DynamicImage::ImageRgb8(RgbImage::new(width, height));
+    let mut bytes = Vec::new();
+    let written = image.write_to(&mut Cursor::new(&mut bytes), format);
+    written.unwrap();
+    bytes
+}
+
+/// A file, and what the model is shown of it.
+struct Shown {
+    name: &'static str,
+    bytes: Vec<u8>,
+    expected: Expected,
+}
+
+enum Expected {
+    /// The same bytes, as this type.
+    Same(&'static str),
+    /// An image of this type and size.
+    Scaled(&'static str, (u32, u32)),
+    /// No image, but this word: what `view_image` says, and what a message says.
+    Nothing(&'static str, &'static str),
+}
+
+fn files() -> Vec<Shown> {
+    let png = image(64, 48, ImageFormat::Png);
+    let cut = png[..60].to_vec();
+    let shown = |name, bytes, expected| Shown {
+        name,
+        bytes,
+        expected,
+    };
+    vec![
+        shown("small.png", png.clone(), Expected::Same("image/png")),
+        // What it is counts, not what it is called.
+        shown("small.jpg", png, Expected::Same("image/png")),
+        shown(
+            "photo.jpg",
+            image(60, 1536, ImageFormat::Jpeg),
+            Expected::Scaled("image/jpeg", (30, 768)),
+        ),
+        shown(
+            "wide.png",
+            image(3000, 30, ImageFormat::Png),
+            Expected::Scaled("image/png", (2048, 20)),
+        ),
+        shown(
+            "old.gif",
+            image(4, 3, ImageFormat::Gif),
+            Expected::Scaled("image/png", (4, 3)),
+        ),
+        shown(
+            "cut.png",
+            cut,
+            Expected::Nothing(
+                "unable to process image at `{}`: unsupported image `image/png`",
+                "Codex cannot attach image at `{}`: unsupported image `image/png`.",
+            ),
+        ),
+        shown(
+            "notes",
+            b"words".to_vec(),
+            Expected::Nothing(
+                "unable to process image at `{}`: it cannot be decoded: its format is not known",
+                "Image located at `{}` is invalid: it cannot be decoded: its format is not known",
+            ),
+        ),
+    ]
+}
+
+impl Shown {
+    #[track_caller]
+    fn check_image(&self, url: &Value) {
+        let url = url.as_str().unwrap();
+        let (kind, data) = url
+            .strip_prefix("data:")
+            .unwrap()
+            .split_once(";base64,")
+            .unwrap();
+        let bytes = decode(&json!(data));
+        match self.expected {
+            Expected::Same(expected) => {
+                assert_eq!(
+                    (kind, bytes == self.bytes),
+                    (expected, true),
+                    "{}",
+                    self.name
+                );
+            }
+            Expected::Scaled(expected, size) => {
+                let image = image::load_from_memory(&bytes).unwrap();
+                let shown = (kind, (image.width(), image.height()));
+                assert_eq!(shown, (expected, size), "{}", self.name);
+            }
+            Expected::Nothing(..) => panic!("{} is shown: {url}", self.name),
+        }
+    }
+}
+
+/// A server in a folder with the files, whose model makes these calls and is then done.
+async fn server(calls: &[Value]) -> (AppServer, ModelServer, TempDir, Value) {
+    let replies = [sse::items(calls), sse::text("done")];
+    let model = ModelServer::start(replies.map(|events| HttpReply::stream(&events)));
+    let model = model.await.unwrap();
+    let home = scripted_home(&model, "approval_policy = \"never\"");
+    for file in files() {
+        fs::write(home.path().join(file.name), file.bytes).unwrap();
+    }
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    server.call("initialize", client).await.unwrap();
+    let reply = server.call("thread/start", json!({})).await.unwrap();
+    let thread = reply["result"]["thread"]["id"].clone();
+    (server, model, home, thread)
+}
+
+async fn turn(server: &mut AppServer, thread: &Value, input: Value) {
+    let params = json!({ "threadId": thread, "input": input });
+    server.call("turn/start", params).await.unwrap();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "completed");
+}
+
+#[tokio::test]
+async fn the_model_looks_at_what_it_can_take() {
+    let look =
+        |file: &Shown| sse::function_call(file.name, "view_image", &json!({ "path": file.name }));
+    let calls: Vec<Value> = files().iter().map(look).collect();
+    let (mut server, model, home, thread) = server(&calls).await;
+    turn(
+        &mut server,
+        &thread,
+        json!([{ "type": "text", "text": "look" }]),
+    )
+    .await;
+    let request = model.request(1).await.json();
+    let input = request["input"].as_array().unwrap();
+    for file in files() {
+        let is_it =
+            |item: &&Value| item["type"] == "function_call_output" && item["call_id"] == file.name;
+        let output = &input.iter().find(is_it).unwrap()["output"];
+        match file.expected {
+            Expected::Nothing(word, _) => {
+                let path = home.path().join(file.name);
+                assert_eq!(*output, word.replace("{}", path.to_str().unwrap()));
+            }
+            _ => file.check_image(&output[0]["image_url"]),
+        }
+    }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_person_attaches_what_the_model_can_take() {
+    let (mut server, model, home, thread) = server(&[]).await;
+    let path = |file: &Shown| home.path().join(file.name).to_str().unwrap().to_owned();
+    let attach = |file: &Shown| json!({ "type": "localImage", "path": path(file) });
+    let input: Vec<Value> = files().iter().map(attach).collect();
+    turn(&mut server, &thread, json!(input)).await;
+    let request = model.request(0).await.json();
+    let input = request["input"].as_array().unwrap();
+    let mut parts = input.last().unwrap()["content"].as_array().unwrap().iter();
+    for file in files() {
+        let first = parts.next().unwrap();
+        match file.expected {
+            Expected::Nothing(_, word) => {
+                assert_eq!(first["text"], word.replace("{}", &path(&file)));
+            }
+            _ => {
+                file.check_image(&parts.next().unwrap()["image_url"]);
+                assert_eq!(parts.next().unwrap()["text"], "</image>");
+            }
+        }
+    }
+    server.finish().await.unwrap();
+}

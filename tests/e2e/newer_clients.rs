@@ -1,0 +1,214 @@
+//! What only clients newer than 0.117 ask for.
+
+use codex_test_support::{AppServer, ModelServer};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::scripted_home::scripted_home;
+use crate::serving::Serving;
+use crate::soak::message;
+
+/// A thread of three turns.
+struct Conversation {
+    server: AppServer,
+    model: ModelServer,
+    _home: TempDir,
+    thread: Value,
+    turns: Vec<Value>,
+}
+
+impl Conversation {
+    async fn of_three_turns() -> Self {
+        let replies = ["one", "two", "three", "after"].into_iter().enumerate();
+        let replies = replies.map(|(number, text)| message(number, text));
+        let model = ModelServer::start(replies).await.unwrap();
+        let home = scripted_home(&model, "");
+        let server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+        let mut conversation = Self {
+            server,
+            model,
+            _home: home,
+            thread: Value::Null,
+            turns: Vec::new(),
+        };
+        let client = json!({
+            "clientInfo": { "name": "tests", "version": "1" },
+            "capabilities": { "experimentalApi": true },
+        });
+        conversation.call("initialize", client).await;
+        let started = conversation.call("thread/start", json!({})).await;
+        conversation.thread = started["result"]["thread"]["id"].clone();
+        for text in ["1", "2", "3"] {
+            let thread = conversation.thread.clone();
+            let turn = conversation.turn(&thread, text).await;
+            conversation.turns.push(turn);
+        }
+        conversation
+    }
+
+    async fn call(&mut self, method: &str, params: Value) -> Value {
+        self.server.call(method, params).await.unwrap()
+    }
+
+    async fn turn(&mut self, thread: &Value, text: &str) -> Value {
+        let input = json!([{ "type": "text", "text": text }]);
+        let params = json!({ "threadId": thread, "input": input });
+        let started = self.call("turn/start", params).await;
+        self.server.wait_for("turn/completed").await.unwrap();
+        started["result"]["turn"]["id"].clone()
+    }
+
+    async fn fork(&mut self, cut: Value) -> Value {
+        let mut params = cut;
+        params["threadId"] = self.thread.clone();
+        self.call("thread/fork", params).await
+    }
+
+    /// Checks which turns a fork has.
+    async fn check_fork(&mut self, cut: Value, turns: usize) -> Value {
+        let reply = self.fork(cut).await;
+        let thread = &reply["result"]["thread"];
+        let forked = thread["turns"].as_array().expect("the fork works");
+        let ids: Vec<&Value> = forked.iter().map(|turn| &turn["id"]).collect();
+        assert_eq!(ids, self.turns[..turns].iter().collect::<Vec<_>>());
+        assert_eq!(thread["preview"], if turns == 0 { "" } else { "1" });
+        thread["id"].clone()
+    }
+
+    async fn check_refused(&mut self, cut: Value, reason: &str) {
+        let reply = self.fork(cut).await;
+        let refused = json!({ "code": -32600, "message": reason });
+        assert_eq!(reply["error"], refused);
+    }
+}
+
+#[tokio::test]
+async fn a_fork_ends_where_it_is_told_to() {
+    let mut conversation = Conversation::of_three_turns().await;
+    let turn = conversation.turns.clone();
+    conversation
+        .check_fork(json!({ "lastTurnId": turn[2] }), 3)
+        .await;
+    conversation
+        .check_fork(json!({ "beforeTurnId": turn[1] }), 1)
+        .await;
+    conversation
+        .check_fork(json!({ "beforeTurnId": turn[0] }), 0)
+        .await;
+    let both = json!({ "lastTurnId": turn[0], "beforeTurnId": turn[1] });
+    let reason = "`beforeTurnId` cannot be combined with `lastTurnId`";
+    conversation.check_refused(both, reason).await;
+    let unknown = json!({ "lastTurnId": "nothing" });
+    conversation
+        .check_refused(unknown, "turn not found: nothing")
+        .await;
+
+    // The model is told of nothing else either, and what is stored is the same.
+    let fork = conversation
+        .check_fork(json!({ "lastTurnId": turn[0] }), 1)
+        .await;
+    let after = conversation.turn(&fork, "4").await;
+    let request = conversation.model.request(3).await.json().to_string();
+    assert!(
+        request.contains("\"one\"") && request.contains("\"4\""),
+        "{request}"
+    );
+    assert!(
+        !request.contains("\"two\"") && !request.contains("\"3\""),
+        "{request}"
+    );
+    let params = json!({ "threadId": fork, "includeTurns": true });
+    let read = conversation.call("thread/read", params).await;
+    let turns = read["result"]["thread"]["turns"].as_array().unwrap();
+    let ids: Vec<&Value> = turns.iter().map(|turn| &turn["id"]).collect();
+    assert_eq!(ids, [&turn[0], &after]);
+    conversation.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_list_goes_the_way_it_is_told_to_and_leaves_out_what_it_is_told_to() {
+    let mut conversation = Conversation::of_three_turns().await;
+    let first = conversation.thread.clone();
+    let second = conversation.check_fork(json!({}), 3).await;
+    conversation.turn(&second, "4").await;
+    let mut list = async |mut params: Value| {
+        let mut ids = Vec::new();
+        loop {
+            let page = conversation.call("thread/list", params.clone()).await["result"].take();
+            let threads = page["data"].as_array().unwrap();
+            ids.extend(threads.iter().map(|thread| thread["id"].clone()));
+            if page["nextCursor"].is_null() {
+                return ids;
+            }
+            params["cursor"] = page["nextCursor"].clone();
+        }
+    };
+    let newest_first = vec![second.clone(), first.clone()];
+    assert_eq!(list(json!({ "limit": 1 })).await, newest_first);
+    assert_eq!(
+        list(json!({ "limit": 1, "sortDirection": "desc" })).await,
+        newest_first
+    );
+    let oldest_first = vec![first.clone(), second.clone()];
+    assert_eq!(
+        list(json!({ "limit": 1, "sortDirection": "asc" })).await,
+        oldest_first
+    );
+    let others = json!({ "excludedThreadIds": [second] });
+    assert_eq!(list(others).await, [first]);
+    conversation.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_command_of_a_person_ends_when_its_time_is_up() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    server.call("initialize", client).await.unwrap();
+    let started = server.call("thread/start", json!({})).await.unwrap();
+    let thread = started["result"]["thread"]["id"].clone();
+    let command =
+        |timeout: i64| json!({ "threadId": thread, "command": "sleep 600", "timeoutMs": timeout });
+    server
+        .call("thread/shellCommand", command(50))
+        .await
+        .unwrap();
+    let ended = server.wait_for("item/completed").await.unwrap();
+    assert_eq!(ended["params"]["item"]["status"], "failed");
+    let refused = server
+        .call("thread/shellCommand", command(-1))
+        .await
+        .unwrap();
+    let message = "thread/shellCommand timeoutMs must be non-negative, got -1";
+    assert_eq!(
+        refused["error"],
+        json!({ "code": -32602, "message": message })
+    );
+    server.wait_for("turn/completed").await.unwrap();
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_watch_has_the_name_that_its_client_gives_it() {
+    let mut serving = Serving::start().await;
+    let params = json!({ "path": serving.home.path(), "watchId": "mine" });
+    let watch = serving.result("fs/watch", params.clone()).await;
+    assert_eq!(watch["watchId"], "mine");
+    serving
+        .refused(
+            "fs/watch",
+            params.clone(),
+            -32600,
+            "watchId already exists: mine",
+        )
+        .await;
+    std::fs::write(serving.home.path().join("new"), "").unwrap();
+    let changed = serving.server.wait_for("fs/changed").await.unwrap();
+    assert_eq!(changed["params"]["watchId"], "mine");
+    serving
+        .result("fs/unwatch", json!({ "watchId": "mine" }))
+        .await;
+    serving.result("fs/watch", params).await;
+    serving.finish().await;
+}
