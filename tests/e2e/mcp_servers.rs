@@ -12,6 +12,7 @@ use tokio::net::unix::pipe;
 
 use crate::app_server::{home, server, shape, start_thread, start_turn};
 use crate::mcp_process::configured;
+use crate::trace_record::Traced;
 
 const QUESTION: &str = "mcpServer/elicitation/request";
 const STARTUP: &str = "mcpServer/startupStatus/updated";
@@ -533,4 +534,44 @@ async fn nothing_of_a_server_is_left_when_its_thread_or_the_process_ends() {
     server.call("thread/unsubscribe", params).await.unwrap();
     check_nothing_is_left(held).await;
     server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_has_an_id_in_the_trace_that_its_server_gets_too() {
+    let call = sse::function_call("call", "mcp__scripted__echo", &json!({ "text": "hi" }));
+    let mut traced = Traced::start(&[sse::items(&[call])]).await;
+    let heard = traced.home.path().join("heard");
+    let table = configured("scripted", &json!({ "heard": heard }), "");
+    add(&traced.home, &table);
+    let thread = traced.thread().await;
+    traced.turn(&thread).await;
+    let (bundles, home) = traced.finish().await;
+    let state = bundles[&thread].reduce();
+    let calls = state["tool_calls"].as_object().unwrap();
+    let id = calls["call"]["mcp_call_id"].as_str().unwrap();
+    let heard = fs::read_to_string(home.path().join("heard")).unwrap();
+    let expected = format!("\"codex_bridge_mcp_call_id\":\"{id}\"");
+    assert!(heard.contains(&expected), "{heard}");
+}
+
+#[test]
+fn the_doctor_tells_of_servers_that_cannot_start() {
+    let home = tempfile::tempdir().unwrap();
+    let examine = |command: &str| {
+        let table = format!("[mcp_servers.docs]\ncommand = \"{command}\"\n");
+        fs::write(home.path().join("config.toml"), table).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_codex"))
+            .args(["doctor", "--json"])
+            .env("HOME", home.path())
+            .env("CODEX_HOME", home.path())
+            .current_dir(home.path())
+            .output();
+        let report: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["check"] == "mcp").unwrap();
+        (check["state"].clone(), check["details"].clone())
+    };
+    assert_eq!(examine("sh"), (json!("ok"), json!([])));
+    let problem = json!(["docs: there is no program `no-such-program`"]);
+    assert_eq!(examine("no-such-program"), (json!("warning"), problem));
 }

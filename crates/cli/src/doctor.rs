@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use codex_config::RequestParams;
+use codex_config::{Config, RequestParams};
 use codex_rollout::Locks;
 use codex_sandbox::{Levels, Namespaces};
 use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
+use crate::mcp_servers;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring;
 
@@ -104,9 +105,11 @@ fn examine(settings: &SettingsFlags) -> Vec<Finding> {
         }
     };
     let found = inspect(&home);
+    let config = configuration(settings);
     vec![
         writable(&home),
-        configuration(settings),
+        read(&config),
+        mcp(config.as_ref().ok()),
         sandbox,
         rollouts(&found),
         torn(&found),
@@ -128,18 +131,33 @@ fn writable(home: &Path) -> Finding {
     }
 }
 
-fn configuration(settings: &SettingsFlags) -> Finding {
-    let load = || {
-        let cwd = std::env::current_dir()?;
-        wiring::load_config(
-            Some(&cwd),
-            &settings.overrides()?,
-            &RequestParams::default(),
-        )
+fn configuration(settings: &SettingsFlags) -> anyhow::Result<Config> {
+    let cwd = std::env::current_dir()?;
+    let (flags, params) = (settings.overrides()?, RequestParams::default());
+    wiring::load_config(Some(&cwd), &flags, &params)
+}
+
+/// Whether the MCP servers can be started as far as that shows without starting them.
+fn mcp(config: Option<&Config>) -> Finding {
+    let servers = config.map(mcp_servers::enabled).unwrap_or_default();
+    let problems: Vec<_> = servers.iter().filter_map(mcp_servers::problem).collect();
+    let message = match (servers.len(), problems.len()) {
+        (0, _) => "no server is configured".to_owned(),
+        (all, 0) => format!("{all} servers are configured"),
+        (all, some) => format!("{some} of {all} configured servers cannot start"),
     };
-    match load() {
+    match problems.is_empty() {
+        true => Finding::new("mcp", State::Ok, message),
+        false => Finding::new("mcp", State::Warning, message)
+            .advise("Correct `mcp_servers` in config.toml, or turn the servers off there.")
+            .with(problems),
+    }
+}
+
+fn read(config: &anyhow::Result<Config>) -> Finding {
+    match config {
         Ok(config) => {
-            let provider = config.model.provider_id;
+            let provider = &config.model.provider_id;
             let message = format!("it can be read; the model provider is `{provider}`");
             Finding::new("configuration", State::Ok, message)
         }

@@ -1,7 +1,7 @@
 //! MCP servers: from the configuration to what the engine starts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -12,7 +12,8 @@ use codex_config::{
 use codex_core::{McpApprovals, McpServer, ToolApproval};
 use codex_mcp_client::{Server, Way};
 
-use crate::wiring;
+use crate::environment::variable;
+use crate::wiring::{self, non_blank};
 
 const STARTUP: Duration = Duration::from_secs(10);
 const REQUEST: Duration = Duration::from_secs(120);
@@ -86,6 +87,32 @@ fn way(transport: &McpTransport) -> Way {
             headers_of_variables: env_http_headers,
         },
     }
+}
+
+/// Why a server cannot be started, as far as that shows without starting it.
+pub(crate) fn problem(configured: &McpServer) -> Option<String> {
+    let server = &configured.server;
+    let problem = match &server.way {
+        Way::Program {
+            command, variables, ..
+        } => {
+            let path = variables.get("PATH").cloned().or_else(|| variable("PATH"));
+            let is_found = match command.contains('/') {
+                true => Path::new(command).exists(),
+                false => std::env::split_paths(&path.unwrap_or_default())
+                    .any(|folder| folder.join(command).exists()),
+            };
+            (!is_found).then(|| format!("there is no program `{command}`"))
+        }
+        Way::Http {
+            bearer_token_variable: Some(name),
+            ..
+        } => non_blank(name)
+            .is_none()
+            .then(|| format!("the variable `{name}` for its token is not set")),
+        Way::Http { .. } => None,
+    };
+    Some(format!("{}: {}", server.name, problem?))
 }
 
 /// Keeps leave to call tools in the user's file.

@@ -3,7 +3,7 @@
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::{
     CommandExecutionRequestApprovalParams, FileChangeRequestApprovalParams,
-    PermissionsRequestApprovalParams, ToolRequestUserInputParams,
+    McpServerElicitationRequest, PermissionsRequestApprovalParams, ToolRequestUserInputParams,
 };
 use serde_json::{Map, Value, json};
 
@@ -46,6 +46,8 @@ pub enum Question<'a> {
     Patch(&'a FileChangeRequestApprovalParams),
     /// Whether the agent gets more rights.
     Permissions(&'a PermissionsRequestApprovalParams),
+    /// Whether the person agrees to what an MCP server, or a call of its tool, is about.
+    Agreement(&'a str),
     /// Which of some choices the person takes. A yes takes the first of each.
     Choices(&'a ToolRequestUserInputParams),
 }
@@ -57,6 +59,15 @@ impl<'a> Question<'a> {
             ServerRequest::FileChangeRequestApproval(params) => Self::Patch(params),
             ServerRequest::PermissionsRequestApproval(params) => Self::Permissions(params),
             ServerRequest::ToolRequestUserInput(params) => Self::Choices(params),
+            ServerRequest::McpServerElicitationRequest(params) => match &params.request {
+                // There is nothing here to fill fields in with.
+                McpServerElicitationRequest::Form {
+                    message,
+                    requested_schema,
+                    ..
+                } if requested_schema.properties.is_empty() => Self::Agreement(message),
+                _ => return None,
+            },
             _ => return None,
         })
     }
@@ -65,8 +76,19 @@ impl<'a> Question<'a> {
         match self {
             Self::Command(_) | Self::Patch(_) => json!({ "decision": decision.name() }),
             Self::Permissions(params) => permissions(params, decision),
+            Self::Agreement(_) => agreement(decision),
             Self::Choices(params) => choices(params, decision),
         }
+    }
+}
+
+fn agreement(decision: Decision) -> Value {
+    match decision {
+        Decision::Accept => json!({ "action": "accept" }),
+        Decision::AcceptForSession => {
+            json!({ "action": "accept", "_meta": { "persist": "session" } })
+        }
+        Decision::Decline | Decision::Cancel => json!({ "action": decision.name() }),
     }
 }
 

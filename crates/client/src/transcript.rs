@@ -152,6 +152,7 @@ impl<W: Write> Transcript<W> {
             }
             Question::Patch(it) => ("Apply this patch?", it.reason.clone()),
             Question::Permissions(it) => ("Give these permissions?", it.reason.clone()),
+            Question::Agreement(message) => ("Agree?", Some(message.to_owned())),
             Question::Choices(it) => {
                 self.choices(it)?;
                 ("Take the first choice?", None)

@@ -84,7 +84,13 @@ impl Connector {
         }
         let connection = self.connect(server, questions).await?;
         let facts = connection.begin(server.startup_timeout).await?;
-        let tools = connection.tools(server.startup_timeout).await?;
+        let limit = server.startup_timeout;
+        // However many pages there are, they have the time of one.
+        let tools = tokio::time::timeout(limit, connection.tools(limit));
+        let tools = tools.await.unwrap_or(Err(McpError::Timeout {
+            method: "tools/list",
+            limit,
+        }))?;
         Ok(Running {
             connection,
             facts,

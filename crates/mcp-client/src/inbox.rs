@@ -286,3 +286,86 @@ fn elicitation(mut params: Value) -> Result<ElicitationRequest, String> {
         requested_schema,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    /// A user who never answers.
+    #[derive(Debug)]
+    struct Silent;
+
+    impl Questions for Silent {
+        fn elicit(
+            &self,
+            _: RequestId,
+            _: ElicitationRequest,
+        ) -> BoxFuture<'static, ElicitationReply> {
+            Box::pin(futures::future::pending())
+        }
+    }
+
+    fn inbox(questions: impl Questions + 'static) -> (Arc<Inbox>, mpsc::Receiver<String>) {
+        let (outgoing, sent) = mpsc::channel(8);
+        let closed = CancellationToken::new();
+        let inbox = Inbox::new("s".to_owned(), Arc::new(questions), outgoing, closed);
+        (Arc::new(inbox), sent)
+    }
+
+    const QUESTION: &[u8] =
+        br#"{"id":7,"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}"#;
+    const WITHDRAWN: &[u8] = br#"{"method":"notifications/cancelled","params":{"requestId":7}}"#;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_stands_still_while_the_user_is_asked() {
+        let (inbox, _sent) = inbox(Silent);
+        inbox.deliver(QUESTION);
+        tokio::task::yield_now().await;
+        let mut limit = Box::pin(inbox.limit(Duration::ZERO));
+        assert!(limit.as_mut().now_or_never().is_none());
+        inbox.deliver(WITHDRAWN);
+        limit.await;
+    }
+
+    #[tokio::test]
+    async fn questions_of_all_kinds_are_answered() {
+        let (inbox, mut sent) = inbox(NoQuestions);
+        let table: [(&[u8], &str); 5] = [
+            (
+                QUESTION,
+                r#"{"jsonrpc":"2.0","id":7,"result":{"action":"cancel"}}"#,
+            ),
+            (
+                br#"{"id":"p","method":"ping"}"#,
+                r#"{"jsonrpc":"2.0","id":"p","result":{}}"#,
+            ),
+            (
+                br#"{"id":1,"method":"roots/list"}"#,
+                r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#,
+            ),
+            (
+                br#"{"id":2,"method":"sampling/createMessage"}"#,
+                r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"sampling/createMessage"}}"#,
+            ),
+            (
+                br#"{"id":3,"method":"elicitation/create","params":{}}"#,
+                r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"`message` is not a string"}}"#,
+            ),
+        ];
+        for (question, expected) in table {
+            inbox.deliver(question);
+            assert_eq!(sent.recv().await.unwrap(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_learns_that_nothing_comes_any_more() {
+        let (inbox, _sent) = inbox(NoQuestions);
+        let answer = inbox.expect(1).unwrap();
+        inbox.lose(McpError::Closed);
+        assert_eq!(answer.await.unwrap(), Err(McpError::Closed));
+        assert_eq!(inbox.expect(2).unwrap_err(), McpError::Closed);
+    }
+}

@@ -11,6 +11,8 @@ use super::arguments::{arguments, function};
 use super::mcp::CallItem;
 use super::{Tool, ToolContext, ToolFailure, ToolResult};
 
+/// A list with more pages has no end.
+const PAGES: usize = 1000;
 const ONE_SERVER: &str = "cursor can only be used when a server is specified";
 
 /// What is listed or read.
@@ -189,7 +191,7 @@ impl McpResources {
         let running = servers.all_running().await;
         let lists = running.iter().map(|(configured, running)| async {
             let (mut all, mut cursor) = (Vec::new(), None::<String>);
-            loop {
+            for _ in 0..PAGES {
                 let page = self.page(running, configured, cursor.as_deref()).await;
                 let Ok(Page { items, next }) = page else {
                     return Vec::new();
@@ -197,11 +199,11 @@ impl McpResources {
                 all.extend(with_server(&configured.name, items));
                 match next {
                     None => return all,
-                    // Its pages go in a circle.
-                    Some(next) if Some(&next) == cursor.as_ref() => return Vec::new(),
                     next => cursor = next,
                 }
             }
+            // Its pages have no end.
+            Vec::new()
         });
         let all: Vec<Value> = join_all(lists).await.into_iter().flatten().collect();
         let mut answer = Map::new();

@@ -101,7 +101,9 @@ impl ToolSet {
         if matches!(call.payload, Payload::ToolSearch) {
             return None;
         }
-        self.handlers.get(&call.name).map(|handler| &handler.tool)
+        let handler = self.handlers.get(&call.name);
+        let handler = handler.or_else(|| self.handlers.get(&mcp_name(&call.name)?));
+        handler.map(|handler| &handler.tool)
     }
 
     /// Whether the model was told about a tool.
@@ -195,6 +197,18 @@ impl Builder {
             handlers: self.handlers,
         }
     }
+}
+
+/// The whole name of an MCP tool that a model has called with the first part as a namespace.
+fn mcp_name(name: &str) -> Option<String> {
+    let (namespace, name) = name.split_once(':')?;
+    if !namespace.starts_with("mcp__") {
+        return None;
+    }
+    Some(match name.starts_with(namespace) {
+        true => name.to_owned(),
+        false => format!("{namespace}{name}"),
+    })
 }
 
 /// The list of a request without tools.
