@@ -326,6 +326,45 @@ async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
 }
 
 #[tokio::test]
+async fn replies_tell_where_the_account_stands_and_refusals_too() {
+    let world = World::new("").await;
+    let mut server = world.server().await;
+    let key = json!({ "type": "apiKey", "apiKey": "sk-1" });
+    call(&mut server, "account/login/start", key).await;
+    let thread = call(&mut server, "thread/start", json!({})).await;
+    let input = json!([{ "type": "text", "text": "hello" }]);
+    let turn = json!({ "threadId": thread["thread"]["id"], "input": input });
+    let heading = |reply: HttpReply, family: &str, used: &str| {
+        let header = |part: &str| format!("x-{family}-primary-{part}");
+        reply
+            .header(&header("used-percent"), used)
+            .header(&header("window-minutes"), "300")
+    };
+    let hello = HttpReply::stream(&sse::text("hi"));
+    let refusal =
+        json!({ "error": { "type": "usage_limit_reached", "resets_at": 4_102_444_800_u32 } });
+    let refusal = HttpReply::json(429, &refusal)
+        .header("x-codex-active-limit", "codex-other")
+        .header("x-codex-other-limit-name", "Other");
+    for (reply, family, used) in [(hello, "codex", "42"), (refusal, "codex-other", "100")] {
+        let reply = heading(reply, family, used);
+        world.service.push_for("/responses", reply);
+        call(&mut server, "turn/start", turn.clone()).await;
+        let told = server.wait_for("account/rateLimits/updated").await.unwrap();
+        let limits = &told["params"]["rateLimits"];
+        assert_eq!(limits["limitId"], family.replace('-', "_"), "{told}");
+        let primary = &limits["primary"];
+        assert_eq!(primary["usedPercent"].to_string(), used);
+        assert_eq!(primary["windowDurationMins"], 300);
+        let ended = server.wait_for("turn/completed").await.unwrap();
+        let error = &ended["params"]["turn"]["error"]["codexErrorInfo"];
+        let is_refused = family == "codex-other";
+        assert_eq!(*error == "usageLimitExceeded", is_refused, "{ended}");
+    }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn tokens_of_the_client_are_renewed_by_the_client() {
     let world = World::new("").await;
     let mut server = world.server().await;

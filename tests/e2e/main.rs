@@ -56,6 +56,8 @@ mod odd_lines;
 #[cfg(target_os = "linux")]
 mod overload;
 #[cfg(target_os = "linux")]
+mod patches;
+#[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;

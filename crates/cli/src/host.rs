@@ -164,9 +164,8 @@ impl EngineHost {
         let identity = wiring::identity(&originator(client), Some(client));
         let client = self.machine.client(provider, identity);
         let model = ProviderModel::new(client, Arc::clone(catalog));
-        let model = model.telling(Arc::clone(&self.models));
-        let ports = machine::with_model(
-            model,
+        let ports = machine::ports(
+            model.telling(Arc::clone(&self.models)),
             self.launcher.clone(),
             self.writer()?,
             self.machine.connector(self.launcher.clone()),

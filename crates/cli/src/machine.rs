@@ -71,7 +71,8 @@ impl Machine {
         let writer = Writer::start().context("cannot start the rollout writer")?;
         let launcher = Launcher::of_this_program();
         let connector = self.connector(launcher.clone());
-        Ok(ports(client, catalog, launcher, writer, connector))
+        let model = ProviderModel::new(client, catalog);
+        Ok(ports(model, launcher, writer, connector))
     }
 
     /// The way to MCP servers, whose programs `launcher` starts.
@@ -136,21 +137,9 @@ impl Machine {
     }
 }
 
-/// The ports of this machine, with the models of a provider, commands started by `launcher`, and rollouts
-/// written by `writer`.
+/// The ports of this machine, with this model, commands started by `launcher`, and rollouts written by
+/// `writer`.
 pub(crate) fn ports(
-    client: Arc<dyn ModelClient>,
-    catalog: Arc<ModelCatalog>,
-    launcher: Launcher,
-    writer: Writer,
-    connector: Connector,
-) -> Ports {
-    let model = ProviderModel::new(client, catalog);
-    with_model(model, launcher, writer, connector)
-}
-
-/// The same with a model.
-pub(crate) fn with_model(
     model: ProviderModel,
     launcher: Launcher,
     writer: Writer,

@@ -13,7 +13,7 @@ use futures::StreamExt;
 use crate::ports::{Clock, Processes};
 use crate::session::Services;
 
-/// How long a question may take.
+/// How long a question may take, unless who asks has more patience.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A longer answer is none.
 const LIMIT: usize = 16 * 1024 * 1024;
@@ -25,6 +25,7 @@ pub(crate) struct Git {
     clock: Arc<dyn Clock>,
     environment: Vec<(OsString, OsString)>,
     folder: PathBuf,
+    patience: Duration,
 }
 
 impl Git {
@@ -36,7 +37,14 @@ impl Git {
             clock: Arc::clone(&services.clock),
             environment: harmless::environment(given).collect(),
             folder: folder.to_owned(),
+            patience: PATIENCE,
         }
+    }
+
+    /// Git that may take this long for an answer.
+    pub(crate) fn patient(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Git in another folder.
@@ -127,7 +135,7 @@ impl Git {
         tokio::select! {
             biased;
             answer = asked => answer,
-            () = self.clock.sleep(PATIENCE) => None,
+            () = self.clock.sleep(self.patience) => None,
         }
     }
 }

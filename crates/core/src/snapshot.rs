@@ -5,11 +5,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::time::Duration;
 
 use codex_protocol::GhostCommit;
 
 use crate::config::Snapshots;
 use crate::git::Git;
+use crate::ports::Clock;
+
+/// How long git may take for a step. People can stop the turn that waits for it.
+const PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// After so long people are told what their turn waits for.
+const SLOW: Duration = Duration::from_secs(240);
 
 /// What is made anew by tools and not worth keeping.
 const MADE_ANEW: [&str; 12] = [
@@ -45,10 +53,30 @@ pub(crate) struct Snapshot {
     pub(crate) left_out: Vec<String>,
 }
 
+/// Waits for a snapshot; what there is to tell people when that takes long is told once.
+pub(crate) async fn tell_if_slow<T>(
+    capturing: impl Future<Output = T>,
+    clock: &dyn Clock,
+    tell: impl FnOnce(String),
+) -> T {
+    let mut capturing = pin!(capturing);
+    tokio::select! {
+        biased;
+        taken = &mut capturing => return taken,
+        () = clock.sleep(SLOW) => {}
+    }
+    tell(format!(
+        "The snapshot for undo takes more than {} seconds, and the turn waits for it. What git need \
+         not keep can be left out with `ghost_snapshot.ignore_large_untracked_files`.",
+        SLOW.as_secs()
+    ));
+    capturing.await
+}
+
 /// Takes a snapshot of the tree around git's folder. None where there is no repository, or git
 /// cannot. `name` is one that no other snapshot has.
 pub(crate) async fn capture(git: &Git, limits: Snapshots, name: &str) -> Option<Snapshot> {
-    let git = git.at(&top_of(git).await?);
+    let git = git.at(&top_of(git).await?).patient(PATIENCE);
     let scratch = Scratch::new(&git, name).await?;
     let mut staged = git.clone().with("GIT_INDEX_FILE", &scratch.index);
     for (name, value) in AUTHOR {
@@ -85,6 +113,7 @@ pub(crate) async fn capture(git: &Git, limits: Snapshots, name: &str) -> Option<
 
 /// Puts the files in and below git's folder back as they were.
 pub(crate) async fn restore(git: &Git, snapshot: &GhostCommit) -> Result<(), &'static str> {
+    let git = &git.clone().patient(PATIENCE);
     let top = top_of(git).await.ok_or("this is no repository any more")?;
     let id = git.commit(&snapshot.id).await;
     let id = id.ok_or("the snapshot is not in this repository")?;
@@ -224,6 +253,20 @@ fn sort_out(top: &Path, untracked: &[String], limits: Snapshots) -> Sorted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ports::SystemClock;
+
+    #[tokio::test(start_paused = true)]
+    async fn people_are_told_once_of_a_snapshot_that_takes_long() {
+        for (seconds, expected) in [(239, 0), (241, 1), (1000, 1)] {
+            let mut told = Vec::new();
+            let work = async {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                seconds
+            };
+            let done = tell_if_slow(work, &SystemClock::new(), |message| told.push(message)).await;
+            assert_eq!((done, told.len()), (seconds, expected));
+        }
+    }
 
     #[test]
     fn what_is_large_or_made_anew_is_left_out() {

@@ -53,7 +53,10 @@ impl Model for ProviderModel {
         let list = self.list.clone();
         Box::pin(async move {
             let request = request_of(request);
-            let stream = client.stream(&request).await.map_err(error_of)?;
+            let stream = match client.stream(&request).await {
+                Ok(stream) => stream,
+                Err(error) => return refused(error),
+            };
             let events = stream.filter_map(move |event| {
                 let event = match event {
                     Ok(client::ModelEvent::ModelsEtag(etag)) => {
@@ -84,6 +87,16 @@ impl Model for ProviderModel {
             compacted.map_err(error_of)
         })
     }
+}
+
+/// A request that was refused. Where the account stands is told before that.
+fn refused(error: client::ModelError) -> Result<ModelStream, ModelError> {
+    let limits = match &error {
+        client::ModelError::UsageLimitReached(limit) => limit.rate_limits.clone(),
+        _ => return Err(error_of(error)),
+    };
+    let events = [Ok(ModelEvent::RateLimits(limits)), Err(error_of(error))];
+    Ok(futures::stream::iter(events).boxed())
 }
 
 /// Tells a list which version it should have. Nobody waits for what comes of it.

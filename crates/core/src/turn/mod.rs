@@ -279,10 +279,16 @@ impl Turn<'_> {
             return Ok(());
         }
         let name = services.ids.item();
+        let capturing = snapshot::capture(&git, limits, &name);
+        let capturing = snapshot::tell_if_slow(capturing, services.clock.as_ref(), |message| {
+            if !limits.quiet {
+                self.voice.say(EventMsg::Warning(WarningEvent { message }));
+            }
+        });
         let taken = tokio::select! {
             biased;
             () = self.scope.stop.stopped() => return Err(Halt::Stopped),
-            taken = snapshot::capture(&git, limits, &name) => taken,
+            taken = capturing => taken,
         };
         let Some(snapshot::Snapshot { commit, left_out }) = taken else {
             tracing::warn!("no snapshot of the working tree was taken");

@@ -1,0 +1,350 @@
+//! Odd patches through the doors that a model has: the function, the free-form tool, a shell command.
+//!
+//! What a patch does is tried in `apply-patch`; here it is that every door leads to it, with the same
+//! word for the model and the same files.
+
+use std::fs;
+use std::path::Path;
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+
+use crate::scripted_home::scripted_home;
+
+/// A patch, what the model is told of it, and what is in the folder afterwards. Before, there are
+/// `a.txt` of three lines, `crlf.txt`, `bytes` that are no text, the folder `folder`, and `link` to `a.txt`.
+struct Case {
+    body: &'static str,
+    told: Told,
+    /// Files and what they hold; nothing if they are gone.
+    after: &'static [(&'static str, Option<&'static str>)],
+}
+
+enum Told {
+    /// It is applied, and this line says to what, below the folder of the patch.
+    Applied(&'static str),
+    /// It is not, and this is a part of the reason.
+    Failed(&'static str),
+}
+use Told::{Applied, Failed};
+
+const BEFORE: &str = "one\ntwo\nthree\n";
+
+const CASES: [Case; 27] = [
+    Case {
+        body: "",
+        told: Failed("patch rejected: empty patch"),
+        after: &[],
+    },
+    Case {
+        body: "*** Add File: d/e/x.txt\n+x\n",
+        told: Applied("A {}d/e/x.txt"),
+        after: &[("d/e/x.txt", Some("x\n"))],
+    },
+    Case {
+        body: "*** Add File: empty\n",
+        told: Applied("A {}empty"),
+        after: &[("empty", Some(""))],
+    },
+    Case {
+        body: "*** Add File: a.txt\n+new\n",
+        told: Applied("A {}a.txt"),
+        after: &[("a.txt", Some("new\n"))],
+    },
+    Case {
+        body: "*** Add File: folder\n+x\n",
+        told: Failed("folder"),
+        after: &[("a.txt", Some(BEFORE))],
+    },
+    Case {
+        body: "*** Add File: n\n\n",
+        told: Failed("is not a valid hunk header"),
+        after: &[("n", None)],
+    },
+    Case {
+        body: "*** Add File: q/../x.txt\n+x\n",
+        told: Applied("A {}q/../x.txt"),
+        after: &[("x.txt", Some("x\n"))],
+    },
+    Case {
+        body: "*** Delete File: nope\n",
+        told: Failed("No such file or directory (os error 2)"),
+        after: &[],
+    },
+    Case {
+        body: "*** Delete File: folder\n",
+        told: Failed("Is a directory (os error 21)"),
+        after: &[],
+    },
+    Case {
+        body: "*** Delete File: link\n",
+        told: Applied("D {}link"),
+        after: &[("link", None), ("a.txt", Some(BEFORE))],
+    },
+    Case {
+        body: "*** Update File: nope\n@@\n-x\n+y\n",
+        told: Failed("Failed to read file to update"),
+        after: &[],
+    },
+    Case {
+        body: "*** Update File: a.txt\n",
+        told: Failed("Update file hunk for path '{}a.txt' is empty"),
+        after: &[],
+    },
+    Case {
+        body: "*** Update File: a.txt\n-two\n+2\n",
+        told: Applied("M {}a.txt"),
+        after: &[("a.txt", Some("one\n2\nthree\n"))],
+    },
+    Case {
+        body: "*** Update File: a.txt\n@@\n-nothing\n+2\n",
+        told: Failed("Failed to find expected lines in"),
+        after: &[("a.txt", Some(BEFORE))],
+    },
+    Case {
+        body: "*** Update File: a.txt\n@@ nowhere\n-two\n+2\n",
+        told: Failed("Failed to find context 'nowhere' in"),
+        after: &[("a.txt", Some(BEFORE))],
+    },
+    Case {
+        body: "*** Update File: a.txt\n@@\n+four\n",
+        told: Applied("M {}a.txt"),
+        after: &[("a.txt", Some("one\ntwo\nthree\nfour\n"))],
+    },
+    Case {
+        body: "*** Update File: a.txt\n@@\n-one\n-two\n-three\n",
+        told: Applied("M {}a.txt"),
+        after: &[("a.txt", Some(""))],
+    },
+    Case {
+        body: "*** Update File: a.txt\n*** Move to: d/b.txt\n@@\n-two\n+2\n",
+        told: Applied("M {}d/b.txt"),
+        after: &[("a.txt", None), ("d/b.txt", Some("one\n2\nthree\n"))],
+    },
+    Case {
+        body: "*** Update File: a.txt\n*** Move to: a.txt\n@@\n-two\n+2\n",
+        told: Applied("M {}a.txt"),
+        after: &[("a.txt", Some("one\n2\nthree\n"))],
+    },
+    Case {
+        body: "*** Update File: link\n@@\n-two\n+2\n",
+        told: Applied("M {}link"),
+        after: &[("a.txt", Some("one\n2\nthree\n"))],
+    },
+    Case {
+        body: "*** Update File: crlf.txt\n@@\n-two\n+2\n",
+        told: Applied("M {}crlf.txt"),
+        after: &[("crlf.txt", Some("one\r\n2\r\n"))],
+    },
+    Case {
+        body: "*** Update File: bytes\n@@\n-x\n+y\n",
+        told: Failed("stream did not contain valid UTF-8"),
+        after: &[],
+    },
+    Case {
+        body: "*** Update File: a.txt\n@@\n-two\n+2\n*** Update File: a.txt\n@@\n-2\n+zwei\n",
+        told: Applied("M {}a.txt"),
+        after: &[("a.txt", Some("one\nzwei\nthree\n"))],
+    },
+    Case {
+        body: "*** Add File: n\n+x\n*** Update File: n\n@@\n-x\n+y\n",
+        told: Applied("A {}n"),
+        after: &[("n", Some("y\n"))],
+    },
+    Case {
+        body: "*** Add File: n\n+x\n*** Update File: a.txt\n@@\n-nothing\n+2\n",
+        told: Failed("Failed to find expected lines in"),
+        after: &[("n", None), ("a.txt", Some(BEFORE))],
+    },
+    Case {
+        body: "*** Update File: a.txt\n@@\n one\n+*** y\n",
+        told: Applied("M {}a.txt"),
+        after: &[("a.txt", Some("one\n*** y\ntwo\nthree\n"))],
+    },
+    Case {
+        body: "*** Frobnicate: x\n",
+        told: Failed("is not a valid hunk header"),
+        after: &[],
+    },
+];
+
+impl Case {
+    fn patch(&self) -> String {
+        format!("*** Begin Patch\n{}*** End Patch", self.body)
+    }
+
+    fn prepare(folder: &Path) {
+        fs::create_dir_all(folder.join("folder")).unwrap();
+        fs::write(folder.join("a.txt"), BEFORE).unwrap();
+        fs::write(folder.join("crlf.txt"), "one\r\ntwo\r\n").unwrap();
+        fs::write(folder.join("bytes"), [0xff, b'\n']).unwrap();
+        std::os::unix::fs::symlink("a.txt", folder.join("link")).unwrap();
+    }
+
+    #[track_caller]
+    fn check(&self, door: &Door, output: &str, folder: &Path) {
+        let place = format!("{}: {}", door.name, self.body);
+        let below = match door.is_there {
+            true => String::new(),
+            false => format!("{}/", folder.file_name().unwrap().display()),
+        };
+        let said = "Success. Updated the following files:\n";
+        match self.told {
+            Applied(line) => {
+                let line = line.replace("{}", &below);
+                assert!(
+                    output.contains(&format!("{said}{line}")),
+                    "{place}\n{output}"
+                );
+            }
+            Failed(reason) => {
+                let reason = reason.replace("{}", &below);
+                assert!(output.contains(&reason), "{place}\n{output}");
+                assert!(!output.contains(said), "{place}\n{output}");
+            }
+        }
+        for (name, expected) in self.after {
+            let content = fs::read_to_string(folder.join(name)).ok();
+            assert_eq!(content.as_deref(), *expected, "{place}: {name}");
+        }
+    }
+}
+
+/// A way to have a patch applied.
+struct Door {
+    name: &'static str,
+    /// Whether it leads into the folder of the patch; the patch names it otherwise.
+    is_there: bool,
+    /// The form in which the model is offered the tool.
+    offered: Option<&'static str>,
+    call: fn(&str, &Case) -> Value,
+}
+
+/// What a catalogue says of the scripted model.
+fn model_with(patches: Option<&str>) -> Value {
+    json!({
+        "slug": "scripted", "display_name": "Scripted", "description": null,
+        "supported_reasoning_levels": [], "shell_type": "shell_command", "visibility": "list",
+        "supported_in_api": true, "priority": 0, "supports_reasoning_summaries": false,
+        "support_verbosity": false, "supports_parallel_tool_calls": false,
+        "truncation_policy": { "mode": "bytes", "limit": 10_000 },
+        "apply_patch_tool_type": patches,
+    })
+}
+
+/// Has the model make a call for each case, each in a folder of its own.
+async fn check(door: Door) {
+    let places: Vec<String> = (0..CASES.len())
+        .map(|number| format!("c{number}"))
+        .collect();
+    let calls = places
+        .iter()
+        .zip(&CASES)
+        .map(|(place, case)| (door.call)(place, case));
+    let replies = calls.map(|call| sse::items(&[call]));
+    let replies = replies.chain([sse::text("done")]);
+    let replies: Vec<_> = replies.map(|events| HttpReply::stream(&events)).collect();
+    let model = ModelServer::start(replies).await.unwrap();
+    let settings = "approval_policy = \"never\"\nmodel_catalog_json = \"models.json\"";
+    let home = scripted_home(&model, settings);
+    let models = json!({ "models": [model_with(door.offered)] });
+    fs::write(home.path().join("models.json"), models.to_string()).unwrap();
+    for place in &places {
+        Case::prepare(&home.path().join(place));
+    }
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    server.call("initialize", client).await.unwrap();
+    let started = server.call("thread/start", json!({})).await.unwrap();
+    let input = json!([{ "type": "text", "text": "go" }]);
+    let params = json!({ "threadId": started["result"]["thread"]["id"], "input": input });
+    server.call("turn/start", params).await.unwrap();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "completed");
+    let request = model.request(CASES.len()).await.json();
+    let input = request["input"].as_array().unwrap();
+    for (place, case) in places.iter().zip(&CASES) {
+        let is_it = |item: &&Value| item["call_id"] == **place && item.get("output").is_some();
+        let output = &input.iter().find(is_it).unwrap()["output"];
+        case.check(&door, output.as_str().unwrap(), &home.path().join(place));
+        // What was applied is a file change; what could not be is none.
+        let items = ended["params"]["turn"]["items"].as_array().unwrap();
+        let item = items.iter().find(|item| item["id"] == **place);
+        let status = item.map(|item| {
+            (
+                item["type"].as_str().unwrap(),
+                item["status"].as_str().unwrap(),
+            )
+        });
+        match case.told {
+            Applied(_) => assert_eq!(
+                status,
+                Some(("fileChange", "completed")),
+                "{}: {}",
+                door.name,
+                case.body
+            ),
+            Failed(_) => assert_ne!(
+                status,
+                Some(("fileChange", "completed")),
+                "{}: {}",
+                door.name,
+                case.body
+            ),
+        }
+    }
+    server.finish().await.unwrap();
+}
+
+/// The patch with its paths in a folder.
+fn within(place: &str, case: &Case) -> String {
+    let mut patch = case.patch();
+    for header in [
+        "*** Add File: ",
+        "*** Delete File: ",
+        "*** Update File: ",
+        "*** Move to: ",
+    ] {
+        patch = patch.replace(header, &format!("{header}{place}/"));
+    }
+    patch
+}
+
+#[tokio::test]
+async fn through_the_function() {
+    check(Door {
+        name: "function",
+        is_there: false,
+        offered: Some("function"),
+        call: |place, case| {
+            let input = json!({ "input": within(place, case) });
+            sse::function_call(place, "apply_patch", &input)
+        },
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn through_the_free_form_tool() {
+    check(Door {
+        name: "free form",
+        is_there: false,
+        offered: Some("freeform"),
+        call: |place, case| sse::custom_call(place, "apply_patch", &within(place, case)),
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn through_a_shell_command() {
+    check(Door {
+        name: "shell",
+        is_there: true,
+        offered: None,
+        call: |place, case| {
+            let script = format!("cd {place} && apply_patch <<'EOF'\n{}\nEOF", case.patch());
+            sse::function_call(place, "shell_command", &json!({ "command": script }))
+        },
+    })
+    .await;
+}
