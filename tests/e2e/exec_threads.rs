@@ -1,24 +1,14 @@
 //! `codex exec`: reviews, threads by name, and what the threads are stored as.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::exec::{Place, events, kinds, scenario};
+use crate::git::git;
 use crate::stdout_of;
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    stdout_of(&output).trim().to_owned()
-}
 
 async fn run(place: &Place, arguments: &[&str]) -> Output {
     let mut command = place.command(arguments);

@@ -29,6 +29,7 @@ mod filesystem;
 #[cfg(target_os = "linux")]
 mod fuzzy_search;
 mod generate;
+mod git;
 #[cfg(target_os = "linux")]
 mod images;
 mod item_ends;

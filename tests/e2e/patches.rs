@@ -266,7 +266,7 @@ async fn check(door: Door) {
     for (place, case) in places.iter().zip(&CASES) {
         let is_it = |item: &&Value| item["call_id"] == **place && item.get("output").is_some();
         let output = &input.iter().find(is_it).unwrap()["output"];
-        case.check(&door, output.as_str().unwrap(), &home.path().join(place));
+        case.check(&door, &text_of(output), &home.path().join(place));
         // What was applied is a file change; what could not be is none.
         let items = ended["params"]["turn"]["items"].as_array().unwrap();
         let item = items.iter().find(|item| item["id"] == **place);
@@ -294,6 +294,16 @@ async fn check(door: Door) {
         }
     }
     server.finish().await.unwrap();
+}
+
+/// The text that an output holds, as it is or in an object.
+fn text_of(output: &Value) -> String {
+    let text = output.as_str().unwrap();
+    let object = serde_json::from_str::<Value>(text);
+    let inner = object
+        .ok()
+        .and_then(|object| object["output"].as_str().map(str::to_owned));
+    inner.unwrap_or_else(|| text.to_owned())
 }
 
 /// The patch with its paths in a folder.

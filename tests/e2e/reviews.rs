@@ -1,23 +1,10 @@
 //! Reviews through the built server, with a scripted model and a real repository.
 
-use std::path::Path;
-use std::process::Command;
-
 use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::app_server::{home, server, start_thread, start_turn};
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
+use crate::git::git;
 
 fn texts(replies: &[&str]) -> Vec<HttpReply> {
     let reply = |text: &&str| HttpReply::stream(&sse::text(text));

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use codex_test_support::sse;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::git::git;
 use crate::proto::Proto;
 
 const SETTINGS: &str = r#"
@@ -25,17 +25,6 @@ ignore_large_untracked_files = 10
 /// What the model does to the files.
 const SCRIPT: &str = "echo new > tracked; echo new > untracked; echo new > large; rm removed; \
                       mkdir -p d/e; echo x > d/e/fresh; echo y > added; git add added";
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let done = Command::new("git")
-        .args(["-c", "user.name=n", "-c", "user.email=e@example.com"])
-        .args(arguments)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{done:?}");
-}
 
 fn repository(folder: &Path) {
     git(folder, &["init", "--quiet"]);

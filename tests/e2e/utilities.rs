@@ -2,11 +2,11 @@
 //! settings, the Windows sandbox.
 
 use std::fs;
-use std::process::Command;
 
 use codex_test_support::{HttpReply, ModelServer};
 use serde_json::{Value, json};
 
+use crate::git::git;
 use crate::serving::Serving;
 
 const INVALID: i64 = -32600;
@@ -40,16 +40,6 @@ async fn a_watch_tells_of_changes_until_it_ends() {
         .refused("fs/watch", json!({ "path": "x" }), INVALID, relative)
         .await;
     serving.finish().await;
-}
-
-fn git(folder: &str, arguments: &[&str]) {
-    let done = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
-        .args(arguments)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output();
-    assert!(done.unwrap().status.success(), "{arguments:?}");
 }
 
 #[tokio::test]

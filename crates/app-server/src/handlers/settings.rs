@@ -15,55 +15,37 @@ use crate::host::{ClientName, ThreadSettings};
 use crate::projection::{engine_approval, engine_reviewer};
 use crate::thread::History;
 
+/// What the params of all three say in the same words.
+macro_rules! settings_of {
+    ($params:expr, $personality:expr, $connection:expr) => {{
+        let params = $params;
+        let request = RequestParams {
+            model: params.model.clone(),
+            model_provider: params.model_provider.clone(),
+            approval_policy: params.approval_policy.clone().map(engine_approval),
+            approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
+            sandbox_mode: params.sandbox.map(sandbox_mode),
+            service_tier: tier(&params.service_tier),
+            personality: $personality,
+            base_instructions: params.base_instructions.clone(),
+            developer_instructions: params.developer_instructions.clone(),
+            compact_prompt: None,
+        };
+        settings(params.cwd.clone(), request, &params.config, $connection)
+    }};
+}
+
 pub(super) fn of_start(params: &ThreadStartParams, connection: &Connection) -> ThreadSettings {
-    let cwd = params.cwd.clone();
-    let request = RequestParams {
-        model: params.model.clone(),
-        model_provider: params.model_provider.clone(),
-        approval_policy: params.approval_policy.clone().map(engine_approval),
-        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
-        sandbox_mode: params.sandbox.map(sandbox_mode),
-        service_tier: tier(&params.service_tier),
-        personality: params.personality,
-        base_instructions: params.base_instructions.clone(),
-        developer_instructions: params.developer_instructions.clone(),
-        compact_prompt: None,
-    };
-    settings(cwd, request, &params.config, connection)
+    settings_of!(params, params.personality, connection)
 }
 
 pub(super) fn of_resume(params: &ThreadResumeParams, connection: &Connection) -> ThreadSettings {
-    let cwd = params.cwd.clone();
-    let request = RequestParams {
-        model: params.model.clone(),
-        model_provider: params.model_provider.clone(),
-        approval_policy: params.approval_policy.clone().map(engine_approval),
-        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
-        sandbox_mode: params.sandbox.map(sandbox_mode),
-        service_tier: tier(&params.service_tier),
-        personality: params.personality,
-        base_instructions: params.base_instructions.clone(),
-        developer_instructions: params.developer_instructions.clone(),
-        compact_prompt: None,
-    };
-    settings(cwd, request, &params.config, connection)
+    settings_of!(params, params.personality, connection)
 }
 
+/// A fork has the personality that is configured.
 pub(super) fn of_fork(params: &ThreadForkParams, connection: &Connection) -> ThreadSettings {
-    let cwd = params.cwd.clone();
-    let request = RequestParams {
-        model: params.model.clone(),
-        model_provider: params.model_provider.clone(),
-        approval_policy: params.approval_policy.clone().map(engine_approval),
-        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
-        sandbox_mode: params.sandbox.map(sandbox_mode),
-        service_tier: tier(&params.service_tier),
-        personality: None,
-        base_instructions: params.base_instructions.clone(),
-        developer_instructions: params.developer_instructions.clone(),
-        compact_prompt: None,
-    };
-    settings(cwd, request, &params.config, connection)
+    settings_of!(params, None, connection)
 }
 
 /// Goes on with the model and effort that the thread was last run with, unless the request says
