@@ -2,15 +2,12 @@
 //!
 //! Promises what serde_json promises about validity (the grammar, UTF-8, paired surrogates, 127 levels) and two
 //! things it does not: numbers keep their digits, and a value can be skipped or read where it lies, so that the bytes
-//! of one array element can be told apart without building anything. It lays text out anew. It does not serialise into
-//! Rust types.
+//! of one array element can be told apart without building anything. It does not serialise into Rust types.
 
 mod compact;
-mod pretty;
 mod scanner;
 mod value;
 
 pub(crate) use compact::compact;
-pub(crate) use pretty::pretty;
 pub(crate) use scanner::{Scanner, SyntaxError};
 pub(crate) use value::Json;

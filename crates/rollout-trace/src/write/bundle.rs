@@ -29,8 +29,14 @@ impl CreateError {
 pub(super) struct BundleFiles {
     folder: PathBuf,
     log: File,
-    /// The log may end inside a line.
+    /// The log ends inside a line.
     torn: bool,
+}
+
+/// Lines could not be written, or only the first so many bytes of them.
+pub(super) struct AppendError {
+    pub(super) written: usize,
+    pub(super) source: io::Error,
 }
 
 impl BundleFiles {
@@ -63,14 +69,25 @@ impl BundleFiles {
         written
     }
 
-    /// Appends a line, which must end with a line end.
-    pub(super) fn append(&mut self, line: &[u8]) -> io::Result<()> {
+    /// Appends lines, each of which must end with a line end.
+    pub(super) fn append(&mut self, lines: &[u8]) -> Result<(), AppendError> {
+        let mut written = 0;
+        let failed = |written, source| Err(AppendError { written, source });
         if self.torn {
-            self.log.write_all(b"\n")?;
+            if let Err(error) = self.log.write_all(b"\n") {
+                return failed(written, error);
+            }
+            self.torn = false;
         }
-        self.torn = true;
-        self.log.write_all(line)?;
-        self.torn = false;
+        while written < lines.len() {
+            match self.log.write(&lines[written..]) {
+                Ok(0) => return failed(written, io::ErrorKind::WriteZero.into()),
+                Ok(more) => written += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return failed(written, error),
+            }
+            self.torn = lines[written - 1] != b'\n';
+        }
         Ok(())
     }
 }

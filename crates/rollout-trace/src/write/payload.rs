@@ -6,15 +6,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 
 use crate::format::{PayloadKind, PayloadRef};
-use crate::json::pretty;
 
-/// Turns what was captured into the text of the file, on the writing thread.
-type Render = Box<dyn FnOnce() -> io::Result<Vec<u8>> + Send>;
+/// Appends the text of what was captured, on the writing thread.
+type Render = Box<dyn FnOnce(&mut Vec<u8>) -> io::Result<()> + Send>;
+
+/// What a payload file will hold.
+pub(super) enum Content {
+    /// Text that somebody else needed anyway.
+    Text(Box<dyn AsRef<[u8]> + Send>),
+    Value(Render),
+}
+
+impl Content {
+    pub(super) fn of(value: impl Serialize + Send + 'static) -> Self {
+        Self::Value(Box::new(move |text| {
+            Ok(serde_json::to_writer(text, &value)?)
+        }))
+    }
+}
 
 /// A payload that is not written yet.
 pub(super) struct PendingPayload {
     pub(super) reference: PayloadRef,
-    pub(super) render: Render,
+    pub(super) content: Content,
 }
 
 /// Collects the payloads of one event.
@@ -50,28 +64,26 @@ impl<'n> Payloads<'n> {
         weight: usize,
         value: impl Serialize + Send + 'static,
     ) -> PayloadRef {
-        let render = move || Ok(serde_json::to_vec_pretty(&value)?);
-        self.add_rendered(kind, weight, Box::new(render))
+        self.add_content(kind, weight, Content::of(value))
     }
 
-    /// Adds JSON text, which must be valid and is only laid out anew.
+    /// Adds JSON text, which must be valid and is written as it stands.
     pub fn add_json(
         &mut self,
         kind: PayloadKind,
         json: impl AsRef<[u8]> + Send + 'static,
     ) -> PayloadRef {
         let weight = json.as_ref().len();
-        let render = move || Ok(pretty(json.as_ref()));
-        self.add_rendered(kind, weight, Box::new(render))
+        self.add_content(kind, weight, Content::Text(Box::new(json)))
     }
 
-    fn add_rendered(&mut self, kind: PayloadKind, weight: usize, render: Render) -> PayloadRef {
+    fn add_content(&mut self, kind: PayloadKind, weight: usize, content: Content) -> PayloadRef {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
         let reference = PayloadRef::numbered(number, kind);
         self.weight = self.weight.saturating_add(weight);
         self.pending.push(PendingPayload {
             reference: reference.clone(),
-            render,
+            content,
         });
         reference
     }

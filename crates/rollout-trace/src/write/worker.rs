@@ -4,39 +4,68 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::Weak;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
 use std::thread;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, PayloadRef};
 
-use super::bundle::BundleFiles;
-use super::payload::PendingPayload;
-use super::recorder::{Ledger, Shared};
+use super::bundle::{AppendError, BundleFiles};
+use super::payload::{Content, PendingPayload};
+use super::queue::Queued;
+use super::recorder::Ledger;
 
-/// How long the thread lets events come together after it was woken.
-const LINGER: Duration = Duration::from_millis(2);
+/// So many events share a write to the log, which follows the last of their payloads.
+const TOGETHER: usize = 64;
 
-/// An event that waits to be written.
-pub(super) struct Queued {
-    pub(super) line: LogLine,
-    pub(super) payloads: Vec<PendingPayload>,
-    pub(super) weight: usize,
-}
+/// A buffer larger than this is not kept for the next payload.
+const KEPT_BUFFER: usize = 1 << 20;
 
 pub(super) struct Worker {
     files: BundleFiles,
-    /// Weak: the thread ends when the last handle is gone.
-    shared: Weak<Shared>,
     ledger: Arc<Ledger>,
     next_seq: u64,
     /// Events that are lost and not yet noted.
     lost: Option<RangeInclusive<u64>>,
+    /// Lines whose payloads are written.
+    lines: Lines,
+    /// The text of one payload.
+    text: Vec<u8>,
     warned: bool,
+}
+
+/// Lines on their way to the log.
+#[derive(Default)]
+struct Lines {
+    text: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    /// Where the line ends in the text.
+    end: usize,
+    /// What is lost without it.
+    covers: RangeInclusive<u64>,
+    line: LogLine,
+}
+
+impl Lines {
+    /// Adds the text of a line, which `keep` must follow.
+    fn add(&mut self, line: &LogLine) -> io::Result<()> {
+        let start = self.text.len();
+        if let Err(error) = serde_json::to_writer(&mut self.text, line) {
+            self.text.truncate(start);
+            return Err(error.into());
+        }
+        self.text.push(b'\n');
+        Ok(())
+    }
+
+    fn keep(&mut self, covers: RangeInclusive<u64>, line: LogLine) {
+        let end = self.text.len();
+        self.entries.push(Entry { end, covers, line });
+    }
 }
 
 /// The payload of the event that notes a gap.
@@ -58,64 +87,69 @@ fn give_way() {
 }
 
 impl Worker {
-    pub(super) fn spawn(
-        files: BundleFiles,
-        shared: &Arc<Shared>,
-        queued: Receiver<Queued>,
-    ) -> io::Result<()> {
+    pub(super) fn spawn(files: BundleFiles, ledger: Arc<Ledger>) -> io::Result<()> {
         let mut worker = Self {
             files,
-            shared: Arc::downgrade(shared),
-            ledger: Arc::clone(&shared.ledger),
+            ledger,
             next_seq: 1,
             lost: None,
+            lines: Lines::default(),
+            text: Vec::new(),
             warned: false,
         };
         thread::Builder::new()
             .name("rollout-trace".into())
             .spawn(move || {
                 give_way();
-                while let Ok(first) = queued.recv() {
-                    // Whoever records wakes this thread only when it waits, which costs a turn more
-                    // than the recording. So it lets events come together, and begins to write when
-                    // whoever woke it has gone on.
-                    thread::sleep(LINGER);
-                    worker.handle(first);
-                    while let Ok(next) = queued.try_recv() {
-                        worker.handle(next);
+                while let Some(mut events) = worker.ledger.queue.take() {
+                    while !events.is_empty() {
+                        let rest = events.split_off(events.len().min(TOGETHER));
+                        worker.write_all(std::mem::replace(&mut events, rest));
                     }
                 }
             })
             .map(drop)
     }
 
-    fn handle(&mut self, queued: Queued) {
-        let Queued {
-            line,
-            payloads,
-            weight,
-        } = queued;
+    fn write_all(&mut self, events: Vec<Queued>) {
+        let (count, mut weight) = (events.len(), 0);
+        for queued in events {
+            weight += queued.weight;
+            self.write(queued.line, queued.payloads);
+        }
+        self.append();
+        self.ledger.queue.finish(self.next_seq - 1, count, weight);
+    }
+
+    fn write(&mut self, mut line: LogLine, payloads: Vec<PendingPayload>) {
         let seq = line.seq;
         if seq > self.next_seq {
             // The queue was full.
-            self.lose(self.next_seq, seq - 1);
+            self.lose(self.next_seq..=seq - 1);
         }
         self.next_seq = seq + 1;
         self.note_gap(&line);
-        if let Err(error) = self.write(&line, payloads) {
-            self.lose(seq, seq);
-            self.ledger.orphans.lose(&line);
-            if !std::mem::replace(&mut self.warned, true) {
-                tracing::warn!(%error, "an event of the rollout trace was lost");
+        match self.try_write(&mut line, payloads) {
+            Ok(()) => self.lines.keep(seq..=seq, line),
+            Err(error) => {
+                self.lose(seq..=seq);
+                self.ledger.orphans.lose(&line);
+                self.warn(&error);
             }
         }
-        self.ledger.weight.fetch_sub(weight, Ordering::Relaxed);
-        self.ledger.finish(seq);
     }
 
-    fn lose(&mut self, from: u64, to: u64) {
-        let first = self.lost.as_ref().map_or(from, |lost| *lost.start());
-        self.lost = Some(first..=to);
+    fn lose(&mut self, range: RangeInclusive<u64>) {
+        self.lost = Some(match self.lost.take() {
+            Some(lost) => *lost.start().min(range.start())..=*lost.end().max(range.end()),
+            None => range,
+        });
+    }
+
+    fn warn(&mut self, error: &io::Error) {
+        if !std::mem::replace(&mut self.warned, true) {
+            tracing::warn!(%error, "an event of the rollout trace was lost");
+        }
     }
 
     /// Writes down which events are lost, under the number of the last of them. Tried again until it works.
@@ -123,10 +157,7 @@ impl Worker {
         let Some(lost) = self.lost.clone() else {
             return;
         };
-        let Some(shared) = self.shared.upgrade() else {
-            return;
-        };
-        let number = shared.payload_numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.ledger.payload_numbers.fetch_add(1, Ordering::Relaxed) + 1;
         let reference = PayloadRef::numbered(number, PayloadKind::ProtocolEvent);
         let gap = Gap {
             first_seq: *lost.start(),
@@ -143,17 +174,16 @@ impl Worker {
             },
             ..next.clone()
         };
-        let payload = PendingPayload {
-            reference,
-            render: Box::new(move || Ok(serde_json::to_vec_pretty(&gap)?)),
-        };
-        if self.write(&note, vec![payload]).is_ok() {
+        let content = Content::of(gap);
+        let payload = PendingPayload { reference, content };
+        if self.write_payload(payload).is_ok() && self.lines.add(&note).is_ok() {
+            self.lines.keep(lost, note);
             self.lost = None;
         }
     }
 
-    /// Writes the payloads, then the line. An event that means something without its payload is written without.
-    fn write(&mut self, line: &LogLine, payloads: Vec<PendingPayload>) -> io::Result<()> {
+    /// Writes the payloads and adds the line. An event that means something without its payload is written without.
+    fn try_write(&mut self, line: &mut LogLine, payloads: Vec<PendingPayload>) -> io::Result<()> {
         if self.ledger.orphans.covers(line) {
             return Err(io::Error::other("what the event refers to was lost"));
         }
@@ -163,22 +193,39 @@ impl Worker {
                 failed = Some(error);
             }
         }
-        let mut text = match failed {
-            None => serde_json::to_vec(line)?,
-            Some(error) => {
-                let mut bare = line.clone();
-                bare.payload = bare.payload.without_payload().ok_or(error)?;
-                serde_json::to_vec(&bare)?
-            }
-        };
-        text.push(b'\n');
-        self.files.append(&text)
+        if let Some(error) = failed {
+            line.payload = line.payload.clone().without_payload().ok_or(error)?;
+        }
+        self.lines.add(line)
     }
 
-    fn write_payload(&self, payload: PendingPayload) -> io::Result<()> {
+    fn write_payload(&mut self, payload: PendingPayload) -> io::Result<()> {
+        let path = payload.reference.path;
+        let value = match payload.content {
+            Content::Text(text) => return self.files.write_payload(&path, (*text).as_ref()),
+            Content::Value(value) => value,
+        };
+        self.text.clear();
+        self.text.shrink_to(KEPT_BUFFER);
         // Rendering runs code of whoever recorded; its panic is a payload that failed.
-        let text = catch_unwind(AssertUnwindSafe(payload.render))
+        catch_unwind(AssertUnwindSafe(|| value(&mut self.text)))
             .unwrap_or_else(|_| Err(io::Error::other("serialising a payload panicked")))?;
-        self.files.write_payload(&payload.reference.path, &text)
+        self.files.write_payload(&path, &self.text)
+    }
+
+    /// Appends the prepared lines to the log.
+    fn append(&mut self) {
+        let Lines { text, entries } = &mut self.lines;
+        let appended = self.files.append(text);
+        text.clear();
+        text.shrink_to(KEPT_BUFFER);
+        let entries = std::mem::take(entries);
+        if let Err(AppendError { written, source }) = appended {
+            for entry in entries.into_iter().filter(|entry| entry.end > written) {
+                self.lose(entry.covers);
+                self.ledger.orphans.lose(&entry.line);
+            }
+            self.warn(&source);
+        }
     }
 }

@@ -1,0 +1,136 @@
+//! What waits to be written: numbered at one end, taken in batches at the other.
+//!
+//! Waking the writing thread costs a turn more than recording does, and files come cheaper together. So the thread
+//! is woken when the first event comes, lets others come for a while, and takes them all; it is hurried when much
+//! waits, or when somebody waits for it.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::payload::PendingPayload;
+use crate::format::LogLine;
+
+/// How long events may come together. It is what a crash can lose, beside what is being written.
+const GATHER: Duration = Duration::from_millis(100);
+
+/// With so many events, or bytes, the thread begins at once.
+const MANY: usize = 256;
+const HEAVY: usize = 8 << 20;
+
+/// Payloads of this many bytes, as their recorders weigh them, may wait to be written.
+const MAX_WEIGHT: usize = 256 << 20;
+
+/// An event that waits to be written.
+pub(super) struct Queued {
+    pub(super) line: LogLine,
+    pub(super) payloads: Vec<PendingPayload>,
+    pub(super) weight: usize,
+}
+
+/// A bounded queue with one reader.
+pub(super) struct Queue {
+    /// This many events may wait to be written.
+    most: usize,
+    inner: Mutex<Inner>,
+    hurry: Condvar,
+    progress: Condvar,
+}
+
+#[derive(Default)]
+struct Inner {
+    waiting: Vec<Queued>,
+    /// Of what waits and what is being written.
+    weight: usize,
+    events: usize,
+    last_seq: u64,
+    last_queued: u64,
+    /// The last event that is done with.
+    done: u64,
+    is_hurried: bool,
+    is_closed: bool,
+}
+
+impl Queue {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            inner: Mutex::default(),
+            hurry: Condvar::new(),
+            progress: Condvar::new(),
+        }
+    }
+
+    /// Puts the event that gets the next number at the end. Answers it where there is no room.
+    #[must_use]
+    pub(super) fn push(&self, queued: impl FnOnce(u64) -> Queued) -> Option<Queued> {
+        let mut inner = self.lock();
+        inner.last_seq += 1;
+        let seq = inner.last_seq;
+        let queued = queued(seq);
+        let weight = inner.weight.saturating_add(queued.weight);
+        if inner.events >= self.most || weight > MAX_WEIGHT {
+            return Some(queued);
+        }
+        let was_idle = inner.waiting.is_empty();
+        inner.weight = weight;
+        inner.events += 1;
+        inner.last_queued = seq;
+        inner.waiting.push(queued);
+        let presses = inner.waiting.len() >= MANY || weight >= HEAVY;
+        let hurries = presses && !std::mem::replace(&mut inner.is_hurried, presses);
+        drop(inner);
+        if was_idle || hurries {
+            self.hurry.notify_one();
+        }
+        None
+    }
+
+    /// The events that came together, or none when no more can come.
+    pub(super) fn take(&self) -> Option<Vec<Queued>> {
+        let is_idle = |inner: &mut Inner| inner.waiting.is_empty() && !inner.is_closed;
+        let woken = self.hurry.wait_while(self.lock(), is_idle);
+        let inner = woken.unwrap_or_else(PoisonError::into_inner);
+        let has_time = |inner: &mut Inner| !inner.is_hurried && !inner.is_closed;
+        let gathered = self.hurry.wait_timeout_while(inner, GATHER, has_time);
+        let (mut inner, _) = gathered.unwrap_or_else(PoisonError::into_inner);
+        inner.is_hurried = false;
+        let taken = std::mem::take(&mut inner.waiting);
+        (!taken.is_empty()).then_some(taken)
+    }
+
+    /// Everything up to this event, so many events of this weight, is written or lost.
+    pub(super) fn finish(&self, seq: u64, events: usize, weight: usize) {
+        let mut inner = self.lock();
+        inner.done = seq;
+        inner.events -= events;
+        inner.weight -= weight;
+        drop(inner);
+        self.progress.notify_all();
+    }
+
+    /// Waits until all that was queued is written or lost; false when that takes longer than `timeout`.
+    pub(super) fn flush(&self, timeout: Duration) -> bool {
+        let mut inner = self.lock();
+        let last = inner.last_queued;
+        if inner.done >= last {
+            return true;
+        }
+        inner.is_hurried = true;
+        self.hurry.notify_one();
+        let is_behind = |inner: &mut Inner| inner.done < last;
+        let waited = self.progress.wait_timeout_while(inner, timeout, is_behind);
+        let (inner, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        inner.done >= last
+    }
+
+    /// No more events come.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.hurry.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic elsewhere must not end the recording; what the lock holds is whole after every statement.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
