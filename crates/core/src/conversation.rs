@@ -48,10 +48,10 @@ impl Conversation {
     /// Records an item: in the history, in the rollout, and for those who want every item.
     pub(crate) fn record(&mut self, item: ResponseItem, to: &Recorder<'_>) {
         let raw = to.raw_items.then(|| item.clone());
-        let Some(entry) = self.history.record(item, to.policy) else {
+        let Some(json) = self.history.record(item, to.policy) else {
             return;
         };
-        to.emitter.log_json(LineKind::ResponseItem, entry.json());
+        to.emitter.log_json(LineKind::ResponseItem, &json);
         if let Some(item) = raw {
             to.emitter.emit(
                 to.turn,

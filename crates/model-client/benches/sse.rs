@@ -10,7 +10,6 @@ use std::time::Duration;
 use std::time::Instant;
 
 use codex_model_client::ClientIdentity;
-use codex_model_client::Encoded;
 use codex_model_client::FixedCredential;
 use codex_model_client::HttpModelClient;
 use codex_model_client::HttpPool;
@@ -124,9 +123,8 @@ async fn request_bodies() {
     server.always(HttpReply::stream(&sse::text("hello")));
     let message: ResponseItem = serde_json::from_value(sse::message(&"word ".repeat(40))).unwrap();
     for turns in [1, 100, 1000] {
-        let item = || Encoded::from(message.clone());
         let request = ModelRequest {
-            input: (0..turns * 2).map(|_| item()).collect(),
+            input: (0..turns * 2).map(|_| message.clone()).collect(),
             ..ModelRequest::default()
         };
         let mut times = Vec::new();

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::encoded::Encoded;
 use crate::error::ModelError;
 use crate::event::Completion;
+use crate::prompt::Prompt;
 use crate::provider::Provider;
 use crate::tool_spec::ToolSpec;
 
@@ -27,7 +28,7 @@ pub struct ModelRequest {
     /// The instructions that stand above the conversation.
     pub instructions: Arc<str>,
     /// The conversation.
-    pub input: Vec<Encoded<ResponseItem>>,
+    pub input: Prompt,
     /// The tools that the model may call.
     pub tools: Encoded<Vec<ToolSpec>>,
     /// Whether it may call several at once.

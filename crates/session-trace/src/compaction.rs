@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use codex_model_client::{AttemptObserver, Completion, Encoded, ModelError, Provider};
+use codex_model_client::{AttemptObserver, Completion, ModelError, Prompt, Provider};
 use codex_protocol::ResponseItem;
 use codex_rollout_trace::format::{Event, PayloadKind};
 use codex_rollout_trace::ids::{CompactionId, CompactionRequestId};
@@ -120,11 +120,10 @@ impl AttemptObserver for CompactionTrace {
 pub(crate) fn installed(
     payloads: &mut Payloads<'_>,
     compaction: &str,
-    before: Vec<Encoded<ResponseItem>>,
+    before: Prompt,
     after: &[ResponseItem],
 ) -> Event {
-    let weight = before.iter().map(|item| weight_of(item)).sum::<usize>()
-        + after.iter().map(weight_of).sum::<usize>();
+    let weight = before.json_length() + after.iter().map(weight_of).sum::<usize>();
     let checkpoint = Checkpoint {
         input_history: before,
         replacement_history: after.to_vec(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use codex_core::Beginning;
+use codex_model_client::Prompt;
 use codex_protocol::{
     AskForApproval, ContentItem, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandSource,
     ExecCommandStatus, FunctionCallOutputBody, ParsedCommand, ResponseItem, SessionSource,
@@ -82,8 +83,8 @@ pub(crate) struct CompactionResponse {
 
 /// `compaction_checkpoint`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Checkpoint<I> {
-    pub(crate) input_history: I,
+pub(crate) struct Checkpoint {
+    pub(crate) input_history: Prompt,
     pub(crate) replacement_history: Vec<ResponseItem>,
 }
 

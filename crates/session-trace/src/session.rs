@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use codex_core::{Asked, Observer};
-use codex_model_client::{AttemptObserver, Encoded};
+use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
 use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
 use codex_rollout_trace::ids::ThreadId;
@@ -163,13 +163,7 @@ impl Observer for SessionTrace {
         Some(id)
     }
 
-    fn compacted(
-        &self,
-        turn: &str,
-        item: &str,
-        before: Vec<Encoded<ResponseItem>>,
-        after: &[ResponseItem],
-    ) {
+    fn compacted(&self, turn: &str, item: &str, before: Prompt, after: &[ResponseItem]) {
         self.record(turn, |payloads| installed(payloads, item, before, after));
     }
 }

@@ -1,6 +1,8 @@
 //! Compaction on this side: the model writes a summary.
 
-use codex_model_client::Encoded;
+use std::sync::Arc;
+
+use codex_model_client::Prompt;
 use codex_protocol::{CodexErrorInfo, ResponseItem};
 use futures::StreamExt;
 
@@ -25,15 +27,18 @@ impl Turn<'_> {
     /// Lets the model write a summary. When even that is too much the oldest items go.
     async fn summary(&mut self, phase: Phase, id: &str) -> Result<String, Halt> {
         let images = self.scope.settings.model.images;
-        let mut input = self.conversation.history.prompt(images);
+        let prompt = self.conversation.history.prompt(images);
+        let mut input: Vec<_> = prompt.items().cloned().collect();
         let prompt = self.scope.services.config.compact_prompt.as_deref();
         let wish = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
-        let entry = crate::history::Entry::of(wish);
-        input.extend(entry.map(|entry| entry.input));
+        input.push(Arc::new(wish));
         let most = self.scope.services.config.stream_max_retries;
         let mut repeats = 0;
         loop {
-            let error = match self.summary_attempt(phase, id, input.clone()).await {
+            let error = match self
+                .summary_attempt(phase, id, input.iter().cloned().collect())
+                .await
+            {
                 Ok(text) => return Ok(text),
                 Err(Halt::Stopped) => return Err(Halt::Stopped),
                 Err(Halt::Failed(error)) => error,
@@ -57,7 +62,7 @@ impl Turn<'_> {
         &mut self,
         phase: Phase,
         id: &str,
-        input: Vec<Encoded<ResponseItem>>,
+        input: Prompt,
     ) -> Result<String, Halt> {
         let request = ModelRequest {
             input,
@@ -106,12 +111,12 @@ impl Turn<'_> {
 }
 
 /// Drops the oldest item and, if it is half of a call, the other half. False if too little is left.
-fn drop_oldest(input: &mut Vec<Encoded<ResponseItem>>) -> bool {
+fn drop_oldest(input: &mut Vec<Arc<ResponseItem>>) -> bool {
     if input.len() <= 2 {
         return false;
     }
     let oldest = input.remove(0);
-    let link = |item: &Encoded<ResponseItem>| call_id(item).map(str::to_owned);
+    let link = |item: &ResponseItem| call_id(item).map(str::to_owned);
     if let Some(id) = link(&oldest)
         && let Some(other) = input
             .iter()

@@ -7,6 +7,8 @@
 mod local;
 mod remote;
 
+use std::sync::Arc;
+
 use codex_protocol::{
     Compacted, ContextCompactionItem, EventMsg, ResponseItem, TurnItem, WarningEvent,
 };
@@ -152,7 +154,8 @@ impl Turn<'_> {
         let old = self.conversation.history.entries();
         let ghosts = old.iter().filter(|entry| entry.kind == Kind::Ghost);
         items.extend(ghosts.map(|entry| entry.item().clone()));
-        self.conversation.history.replace(items.iter().cloned());
+        let replacement = items.iter().cloned().map(Arc::new);
+        self.conversation.history.replace(replacement);
         let emitter = &self.scope.services.emitter;
         let replacement_history = Some(items);
         emitter.log(

@@ -1,5 +1,7 @@
 //! Compaction by the provider: it answers what is to stand for the conversation.
 
+use std::sync::Arc;
+
 use codex_protocol::ResponseItem;
 
 use super::{Compaction, Phase};
@@ -66,21 +68,18 @@ impl Turn<'_> {
             length -= 1;
         }
         // A call whose output went but that stands further up goes too.
-        let mut index = 0;
-        request.input.truncate(length);
-        request.input.retain(|_| {
-            let gone = matches!(&sent[index].kind, Kind::Call(link) if dropped.contains(link));
-            index += 1;
-            !gone
-        });
+        let is_gone =
+            |entry: &Entry| matches!(&entry.kind, Kind::Call(link) if dropped.contains(link));
+        let kept = request.input.items().zip(&sent[..length]);
+        let kept = kept.filter(|(_, entry)| !is_gone(entry));
+        request.input = kept.map(|(item, _)| Arc::clone(item)).collect();
     }
 }
 
 /// Whether an item of the answer has a place in the new history: the engine's own words are told anew.
 fn stays(item: &ResponseItem) -> bool {
-    let kind = Entry::of(item.clone()).map(|entry| entry.kind);
     matches!(
-        kind,
+        Kind::of(item),
         Some(Kind::UserTurn | Kind::Assistant | Kind::Compaction)
     )
 }

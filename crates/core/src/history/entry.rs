@@ -1,13 +1,10 @@
-//! An item of the history: written as JSON once, and a digest of what the engine asks about it.
+//! An item of the history, and a digest of what the engine asks about it.
 
 use std::sync::Arc;
 
-use codex_model_client::Encoded;
 use codex_protocol::{
     ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem,
 };
-
-use serde_json::value::RawValue;
 
 use super::contextual::{is_contextual, tells_settings};
 use super::truncate::tokens_of;
@@ -40,6 +37,61 @@ pub(crate) enum Kind {
     Compaction,
 }
 
+impl Kind {
+    /// The kind of an item; none for items that have no place in a history.
+    pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
+        let link = |family, id: &str| Link {
+            family,
+            id: Arc::from(id),
+        };
+        Some(match item {
+            ResponseItem::Message { role, content, .. } => match role.as_str() {
+                "user" if is_contextual(content) => Self::UserContext,
+                "user" => Self::UserTurn,
+                "assistant" => Self::Assistant,
+                "developer" => Self::Developer {
+                    settings: tells_settings(content),
+                },
+                _ => return None,
+            },
+            ResponseItem::Reasoning { .. } => Self::Reasoning,
+            ResponseItem::FunctionCall { call_id, .. } => {
+                Self::Call(link(Family::Function, call_id))
+            }
+            ResponseItem::LocalShellCall { call_id, id, .. } => {
+                let id = call_id.as_deref().or(id.as_deref())?;
+                Self::Call(link(Family::Function, id))
+            }
+            ResponseItem::CustomToolCall { call_id, .. } => {
+                Self::Call(link(Family::Custom, call_id))
+            }
+            ResponseItem::ToolSearchCall {
+                call_id: Some(id),
+                execution,
+                ..
+            } if execution == "client" => Self::Call(link(Family::ToolSearch, id)),
+            ResponseItem::FunctionCallOutput { call_id, .. } => {
+                Self::Output(link(Family::Function, call_id))
+            }
+            ResponseItem::CustomToolCallOutput { call_id, .. } => {
+                Self::Output(link(Family::Custom, call_id))
+            }
+            ResponseItem::ToolSearchOutput {
+                call_id: Some(id),
+                execution,
+                ..
+            } if execution == "client" => Self::Output(link(Family::ToolSearch, id)),
+            ResponseItem::ToolSearchCall { .. }
+            | ResponseItem::ToolSearchOutput { .. }
+            | ResponseItem::WebSearchCall { .. }
+            | ResponseItem::ImageGenerationCall { .. } => Self::Hosted,
+            ResponseItem::GhostSnapshot { .. } => Self::Ghost,
+            ResponseItem::Compaction { .. } => Self::Compaction,
+            _ => return None,
+        })
+    }
+}
+
 /// What ties a call and its output together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Link {
@@ -59,40 +111,32 @@ pub(crate) enum Family {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
-    pub(crate) input: Encoded<ResponseItem>,
+    pub(crate) item: Arc<ResponseItem>,
     /// An estimate.
     pub(crate) tokens: usize,
     pub(crate) has_images: bool,
 }
 
 impl Entry {
-    /// The entry of an item; none for items that have no place in a history.
-    pub(crate) fn of(item: ResponseItem) -> Option<Self> {
-        let kind = kind_of(&item)?;
-        let input = Encoded::from(item);
-        let length = input.json().ok()?.get().len();
-        let (images, image_bytes) = images_of(&input);
+    /// The entry of an item whose JSON has so many bytes.
+    pub(crate) fn new(kind: Kind, item: Arc<ResponseItem>, length: usize) -> Self {
+        let (images, image_bytes) = images_of(&item);
         let bytes = length.saturating_sub(image_bytes) + images * IMAGE_BYTES;
         let tokens = match &kind {
             Kind::Ghost => 0,
-            Kind::Reasoning | Kind::Compaction => tokens_of(encrypted_bytes(&input)),
+            Kind::Reasoning | Kind::Compaction => tokens_of(encrypted_bytes(&item)),
             _ => tokens_of(bytes),
         };
-        Some(Self {
+        Self {
             kind,
-            input,
+            item,
             tokens,
             has_images: images > 0,
-        })
+        }
     }
 
     pub(crate) fn item(&self) -> &ResponseItem {
-        &self.input
-    }
-
-    pub(crate) fn json(&self) -> &str {
-        // Made when the entry was, which fails if it cannot be.
-        self.input.json().map_or("null", RawValue::get)
+        &self.item
     }
 
     /// Whether the model made it, or the engine at its request.
@@ -102,54 +146,6 @@ impl Entry {
             Kind::Assistant | Kind::Reasoning | Kind::Call(_) | Kind::Hosted | Kind::Compaction
         )
     }
-}
-
-fn kind_of(item: &ResponseItem) -> Option<Kind> {
-    let link = |family, id: &str| Link {
-        family,
-        id: Arc::from(id),
-    };
-    Some(match item {
-        ResponseItem::Message { role, content, .. } => match role.as_str() {
-            "user" if is_contextual(content) => Kind::UserContext,
-            "user" => Kind::UserTurn,
-            "assistant" => Kind::Assistant,
-            "developer" => Kind::Developer {
-                settings: tells_settings(content),
-            },
-            _ => return None,
-        },
-        ResponseItem::Reasoning { .. } => Kind::Reasoning,
-        ResponseItem::FunctionCall { call_id, .. } => Kind::Call(link(Family::Function, call_id)),
-        ResponseItem::LocalShellCall { call_id, id, .. } => {
-            let id = call_id.as_deref().or(id.as_deref())?;
-            Kind::Call(link(Family::Function, id))
-        }
-        ResponseItem::CustomToolCall { call_id, .. } => Kind::Call(link(Family::Custom, call_id)),
-        ResponseItem::ToolSearchCall {
-            call_id: Some(id),
-            execution,
-            ..
-        } if execution == "client" => Kind::Call(link(Family::ToolSearch, id)),
-        ResponseItem::FunctionCallOutput { call_id, .. } => {
-            Kind::Output(link(Family::Function, call_id))
-        }
-        ResponseItem::CustomToolCallOutput { call_id, .. } => {
-            Kind::Output(link(Family::Custom, call_id))
-        }
-        ResponseItem::ToolSearchOutput {
-            call_id: Some(id),
-            execution,
-            ..
-        } if execution == "client" => Kind::Output(link(Family::ToolSearch, id)),
-        ResponseItem::ToolSearchCall { .. }
-        | ResponseItem::ToolSearchOutput { .. }
-        | ResponseItem::WebSearchCall { .. }
-        | ResponseItem::ImageGenerationCall { .. } => Kind::Hosted,
-        ResponseItem::GhostSnapshot { .. } => Kind::Ghost,
-        ResponseItem::Compaction { .. } => Kind::Compaction,
-        _ => return None,
-    })
 }
 
 /// How many images an item holds, and how many bytes of it are their data.

@@ -2,8 +2,8 @@
 //!
 //! It is well-formed at every moment in this sense: no output without its call ever gets in, and
 //! before a request is built every call without an output gets one. Items are written as JSON once,
-//! when they are recorded; requests and the rollout share that text, so a request costs the same
-//! however often its items were sent before.
+//! when they are recorded, and what a turn asks about the history is kept up to date, so that a turn
+//! costs the same however many there were before, but for the bytes that its request has.
 
 mod contextual;
 mod entry;
@@ -14,7 +14,7 @@ pub(crate) mod truncate;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_model_client::Encoded;
+use codex_model_client::Prompt;
 use codex_protocol::{
     ContentItem, FunctionCallOutputContentItem, GhostCommit, ResponseItem, TruncationPolicy,
 };
@@ -31,25 +31,61 @@ const NO_IMAGES: &str = "image content omitted because you do not support image 
 /// The history of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Entry>,
     /// Calls that wait for their output, and how many times: models repeat ids.
     open: HashMap<Link, usize>,
+    /// What a request carries: all entries but the snapshots.
+    prompt: Prompt,
+    sums: Sums,
+}
+
+/// What would otherwise be added up in every turn.
+#[derive(Debug, Default)]
+struct Sums {
+    /// An estimate of the reasoning.
+    reasoning: usize,
+    /// The same of the reasoning before the last thing a person said.
+    past_reasoning: usize,
+    with_images: usize,
+}
+
+impl Sums {
+    fn add(&mut self, entry: &Entry) {
+        match entry.kind {
+            Kind::Reasoning => self.reasoning += entry.tokens,
+            Kind::UserTurn => self.past_reasoning = self.reasoning,
+            _ => {}
+        }
+        self.with_images += usize::from(entry.has_images);
+    }
 }
 
 impl History {
-    /// Records an item. Answers the entry, or none if the item has no place here.
+    /// Records an item. Answers its JSON, or none if the item has no place here.
     pub(crate) fn record(
         &mut self,
         item: ResponseItem,
         policy: TruncationPolicy,
-    ) -> Option<Arc<Entry>> {
-        let item = cut(item, policy);
-        let entry = Arc::new(Entry::of(item)?);
-        self.push(entry).cloned()
+    ) -> Option<String> {
+        self.push(Arc::new(cut(item, policy)))
     }
 
-    fn push(&mut self, entry: Arc<Entry>) -> Option<&Arc<Entry>> {
-        match &entry.kind {
+    fn push(&mut self, item: Arc<ResponseItem>) -> Option<String> {
+        let kind = Kind::of(&item)?;
+        self.pair(&kind)?;
+        let json = match kind {
+            Kind::Ghost => serde_json::to_string(&*item).ok()?,
+            _ => self.prompt.push(Arc::clone(&item))?,
+        };
+        let entry = Entry::new(kind, item, json.len());
+        self.sums.add(&entry);
+        self.entries.push(entry);
+        Some(json)
+    }
+
+    /// Notes that a call waits for its output or has it; none for an output without a call.
+    fn pair(&mut self, kind: &Kind) -> Option<()> {
+        match kind {
             Kind::Call(link) => *self.open.entry(link.clone()).or_default() += 1,
             Kind::Output(link) => {
                 let waiting = self.open.get_mut(link)?;
@@ -60,8 +96,15 @@ impl History {
             }
             _ => {}
         }
-        self.entries.push(entry);
-        self.entries.last()
+        Some(())
+    }
+
+    /// Puts other items in place of all.
+    pub(crate) fn replace(&mut self, items: impl IntoIterator<Item = Arc<ResponseItem>>) {
+        *self = Self::default();
+        for item in items {
+            self.push(item);
+        }
     }
 
     /// Gives every call that still waits an output, right behind it.
@@ -72,30 +115,32 @@ impl History {
         let mut open = std::mem::take(&mut self.open);
         let mut closed = Vec::with_capacity(self.entries.len() + open.len());
         // From the end: of calls with the same id, the last ones are those without output.
-        for entry in std::mem::take(&mut self.entries).into_iter().rev() {
+        for entry in self.entries.drain(..).rev() {
             if let Kind::Call(link) = &entry.kind
                 && let Some(waiting) = open.get_mut(link)
                 && *waiting > 0
             {
                 *waiting -= 1;
-                closed.extend(Entry::of(aborted_output(link)).map(Arc::new));
+                closed.push(Arc::new(aborted_output(link)));
             }
-            closed.push(entry);
+            closed.push(entry.item);
         }
-        closed.reverse();
-        self.entries = closed;
+        self.replace(closed.into_iter().rev());
     }
 
     /// What a request carries.
-    pub(crate) fn prompt(&mut self, images: bool) -> Vec<Encoded<ResponseItem>> {
+    pub(crate) fn prompt(&mut self, images: bool) -> Prompt {
         self.close_calls();
+        if images || self.sums.with_images == 0 {
+            return self.prompt.clone();
+        }
         let sent = self
             .entries
             .iter()
             .filter(|entry| entry.kind != Kind::Ghost);
-        sent.map(|entry| match entry.has_images && !images {
-            true => without_images(entry).unwrap_or_else(|| entry.input.clone()),
-            false => entry.input.clone(),
+        sent.map(|entry| match entry.has_images {
+            true => Arc::new(replace_images(entry.item().clone(), NO_IMAGES)),
+            false => Arc::clone(&entry.item),
         })
         .collect()
     }
@@ -115,7 +160,7 @@ impl History {
     }
 
     fn index_of_snapshot(&self) -> Option<usize> {
-        let is_snapshot = |entry: &Arc<Entry>| entry.kind == Kind::Ghost;
+        let is_snapshot = |entry: &Entry| entry.kind == Kind::Ghost;
         self.entries.iter().rposition(is_snapshot)
     }
 
@@ -123,24 +168,23 @@ impl History {
         self.entries.len()
     }
 
-    pub(crate) fn entries(&self) -> &[Arc<Entry>] {
+    pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
     /// Goes back to an earlier length.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.entries.truncate(length);
-        self.reopen();
-    }
-
-    /// Puts other items in place of all.
-    pub(crate) fn replace(&mut self, items: impl IntoIterator<Item = ResponseItem>) {
-        self.entries = items
-            .into_iter()
-            .filter_map(Entry::of)
-            .map(Arc::new)
-            .collect();
-        self.reopen();
+        self.open.clear();
+        self.sums = Sums::default();
+        let mut sent = 0;
+        for entry in std::mem::take(&mut self.entries) {
+            self.pair(&entry.kind);
+            self.sums.add(&entry);
+            sent += usize::from(entry.kind != Kind::Ghost);
+            self.entries.push(entry);
+        }
+        self.prompt.truncate(sent);
     }
 
     /// An estimate of all of it.
@@ -160,14 +204,7 @@ impl History {
 
     /// An estimate of the reasoning before the last thing a person said.
     pub(crate) fn past_reasoning_tokens(&self) -> usize {
-        let last = self
-            .entries
-            .iter()
-            .rposition(|entry| entry.kind == Kind::UserTurn);
-        let past = self.entries[..last.unwrap_or(0)].iter();
-        past.filter(|entry| entry.kind == Kind::Reasoning)
-            .map(|entry| entry.tokens)
-            .sum()
+        self.sums.past_reasoning
     }
 
     /// Replaces the images of the newest tool output; false if a person's message comes first.
@@ -182,22 +219,11 @@ impl History {
         if entry.kind == Kind::UserTurn {
             return false;
         }
-        let replaced = replace_images(entry.item().clone(), "Invalid image");
-        match Entry::of(replaced) {
-            Some(entry) => {
-                self.entries[index] = Arc::new(entry);
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// Counts anew which calls wait, and drops outputs that lost their call.
-    fn reopen(&mut self) {
-        self.open.clear();
-        for entry in std::mem::take(&mut self.entries) {
-            self.push(entry);
-        }
+        let replaced = Arc::new(replace_images(entry.item().clone(), "Invalid image"));
+        let mut items: Vec<_> = self.entries.drain(..).map(|entry| entry.item).collect();
+        items[index] = replaced;
+        self.replace(items);
+        true
     }
 }
 
@@ -222,11 +248,6 @@ fn cut(item: ResponseItem, policy: TruncationPolicy) -> ResponseItem {
         }
         other => other,
     }
-}
-
-fn without_images(entry: &Entry) -> Option<Encoded<ResponseItem>> {
-    let item = replace_images(entry.item().clone(), NO_IMAGES);
-    Entry::of(item).map(|entry| entry.input)
 }
 
 /// The item with a text in place of each image.

@@ -47,6 +47,34 @@ fn message(role: &str, text: &str) -> ResponseItem {
     }
 }
 
+fn image() -> ResponseItem {
+    ResponseItem::Message {
+        role: "user".to_owned(),
+        content: vec![ContentItem::InputImage {
+            image_url: "data:x".to_owned(),
+        }],
+        end_turn: None,
+        phase: None,
+        id: None,
+    }
+}
+
+fn reasoning() -> ResponseItem {
+    let encrypted = "x".repeat(2000);
+    serde_json::from_value(serde_json::json!({
+        "type": "reasoning", "summary": [], "encrypted_content": encrypted
+    }))
+    .unwrap()
+}
+
+fn snapshot() -> ResponseItem {
+    serde_json::from_value(serde_json::json!({
+        "type": "ghost_snapshot",
+        "ghost_commit": {"id": "a", "parent": null, "preexisting_untracked_files": [], "preexisting_untracked_dirs": []}
+    }))
+    .unwrap()
+}
+
 fn history(items: Vec<ResponseItem>) -> History {
     let mut history = History::default();
     for item in items {
@@ -56,10 +84,10 @@ fn history(items: Vec<ResponseItem>) -> History {
 }
 
 /// Every call has exactly one output after it, and every output one call before it.
-fn assert_well_formed(prompt: &[Encoded<ResponseItem>]) {
+fn assert_well_formed(prompt: &Prompt) {
     let mut open: HashMap<(bool, String), usize> = HashMap::new();
-    for input in prompt {
-        let item: serde_json::Value = serde_json::from_str(input.json().unwrap().get()).unwrap();
+    for item in prompt.items() {
+        let item = serde_json::to_value(&**item).unwrap();
         let key = |custom| {
             (
                 custom,
@@ -85,6 +113,28 @@ fn assert_well_formed(prompt: &[Encoded<ResponseItem>]) {
     );
 }
 
+fn json_of(prompt: &Prompt, index: usize) -> String {
+    serde_json::to_string(&**prompt.items().nth(index).unwrap()).unwrap()
+}
+
+/// What a turn asks of a history is what the history comes to that was made at once of the same items.
+fn assert_kept_up_to_date(history: &mut History) {
+    let mut anew = History::default();
+    anew.replace(history.entries.iter().map(|entry| Arc::clone(&entry.item)));
+    assert_eq!(history.open, anew.open);
+    assert_eq!(
+        history.past_reasoning_tokens(),
+        anew.past_reasoning_tokens()
+    );
+    assert_eq!(history.sums.with_images, anew.sums.with_images);
+    let json = |prompt: &Prompt| {
+        let mut text = Vec::new();
+        prompt.write_json(&mut text);
+        String::from_utf8(text).unwrap()
+    };
+    assert_eq!(json(&history.prompt), json(&anew.prompt));
+}
+
 #[test]
 fn a_call_without_output_gets_one_right_behind_it() {
     let mut history = history(vec![
@@ -95,7 +145,7 @@ fn a_call_without_output_gets_one_right_behind_it() {
     ]);
     let prompt = history.prompt(true);
     assert_eq!(prompt.len(), 5);
-    assert!(prompt[1].json().unwrap().get().contains("aborted"));
+    assert!(json_of(&prompt, 1).contains("aborted"));
     assert_well_formed(&prompt);
 }
 
@@ -129,30 +179,9 @@ fn rolling_back_takes_the_context_with_it() {
 
 #[test]
 fn a_model_that_cannot_see_gets_words_for_images() {
-    let image = ResponseItem::Message {
-        role: "user".to_owned(),
-        content: vec![ContentItem::InputImage {
-            image_url: "data:x".to_owned(),
-        }],
-        end_turn: None,
-        phase: None,
-        id: None,
-    };
-    let mut history = history(vec![image]);
-    assert!(
-        history.prompt(true)[0]
-            .json()
-            .unwrap()
-            .get()
-            .contains("data:x")
-    );
-    assert!(
-        history.prompt(false)[0]
-            .json()
-            .unwrap()
-            .get()
-            .contains(NO_IMAGES)
-    );
+    let mut history = history(vec![image()]);
+    assert!(json_of(&history.prompt(true), 0).contains("data:x"));
+    assert!(json_of(&history.prompt(false), 0).contains(NO_IMAGES));
 }
 
 #[derive(Clone, Debug)]
@@ -160,6 +189,8 @@ enum Step {
     Record(ResponseItem),
     RollBack(usize),
     Truncate(usize),
+    ForgetSnapshot,
+    DropImages,
     Prompt,
 }
 
@@ -171,8 +202,13 @@ fn step() -> impl Strategy<Value = Step> {
         id.prop_map(|id| Step::Record(custom_call(&id))),
         Just(Step::Record(message("user", "hi"))),
         Just(Step::Record(message("assistant", "ho"))),
+        Just(Step::Record(reasoning())),
+        Just(Step::Record(image())),
+        Just(Step::Record(snapshot())),
         (0usize..3).prop_map(Step::RollBack),
         (0usize..20).prop_map(Step::Truncate),
+        Just(Step::ForgetSnapshot),
+        Just(Step::DropImages),
         Just(Step::Prompt),
     ]
 }
@@ -186,8 +222,11 @@ proptest! {
                 Step::Record(item) => { history.record(item, POLICY); }
                 Step::RollBack(turns) => { history.roll_back(turns); }
                 Step::Truncate(length) => history.truncate(length),
+                Step::ForgetSnapshot => { history.forget_snapshot(); }
+                Step::DropImages => { history.drop_newest_tool_images(); }
                 Step::Prompt => assert_well_formed(&history.prompt(true)),
             }
+            assert_kept_up_to_date(&mut history);
         }
         assert_well_formed(&history.prompt(true));
     }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_model_client::{AttemptObserver, Encoded, ToolSpec, TurnState};
+use codex_model_client::{AttemptObserver, Encoded, Prompt, ToolSpec, TurnState};
 use codex_protocol::{
     CodexErrorInfo, Personality, RateLimitSnapshot, ReasoningEffort, ReasoningSummary,
     ResponseItem, ServiceTier, ThreadId, TokenUsage, TruncationMode, TruncationPolicy, Verbosity,
@@ -50,7 +50,7 @@ pub struct ModelRequest {
     /// The base instructions.
     pub instructions: Arc<str>,
     /// The conversation, item by item.
-    pub input: Vec<Encoded<ResponseItem>>,
+    pub input: Prompt,
     /// The tools.
     pub tools: Encoded<Vec<ToolSpec>>,
     /// Whether the model may make several calls at once.

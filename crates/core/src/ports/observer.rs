@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-use codex_model_client::{AttemptObserver, Encoded};
+use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event, ResponseItem, ThreadId};
 
 use crate::config::SessionConfig;
@@ -56,14 +56,7 @@ pub trait Observer: Debug + Send + Sync {
     }
 
     /// A shorter history is about to take the place of the one before. `item` is the compaction.
-    fn compacted(
-        &self,
-        _turn: &str,
-        _item: &str,
-        _before: Vec<Encoded<ResponseItem>>,
-        _after: &[ResponseItem],
-    ) {
-    }
+    fn compacted(&self, _turn: &str, _item: &str, _before: Prompt, _after: &[ResponseItem]) {}
 }
 
 /// A question to the model.

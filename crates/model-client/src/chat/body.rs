@@ -56,7 +56,7 @@ pub(crate) fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error>
     let has_tools = !tools.is_empty();
     let body = Body {
         model: &request.model,
-        messages: messages(&request.instructions, &request.input),
+        messages: messages(&request.instructions, request.input.items()),
         stream: true,
         stream_options: StreamOptions {
             include_usage: true,

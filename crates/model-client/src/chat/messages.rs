@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use codex_protocol::ContentItem;
 use codex_protocol::FunctionCallOutputBody;
@@ -17,7 +18,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::tools::LOCAL_SHELL;
-use crate::encoded::Encoded;
 
 /// What a call without an output is said to have answered.
 const NO_OUTPUT: &str = "aborted";
@@ -78,10 +78,10 @@ struct Function<'a> {
 /// The messages of a conversation, with the instructions before them.
 pub(super) fn messages<'a>(
     instructions: &str,
-    input: &'a [Encoded<ResponseItem>],
+    input: impl Iterator<Item = &'a Arc<ResponseItem>> + Clone,
 ) -> Vec<Message<'a>> {
     let mut builder = Builder {
-        outputs: input.iter().filter_map(|item| output(item)).collect(),
+        outputs: input.clone().filter_map(|item| output(item)).collect(),
         ..Builder::default()
     };
     if !instructions.is_empty() {
@@ -314,8 +314,8 @@ mod tests {
     /// These items become these messages.
     fn check(items: Value, expected: Value) {
         let items: Vec<ResponseItem> = serde_json::from_value(items).unwrap();
-        let items: Vec<_> = items.into_iter().map(Encoded::from).collect();
-        let found = serde_json::to_value(messages("sys", &items)).unwrap();
+        let items: Vec<_> = items.into_iter().map(Arc::new).collect();
+        let found = serde_json::to_value(messages("sys", items.iter())).unwrap();
         let expected = expected.as_array().unwrap();
         let system = json!({"role": "system", "content": "sys"});
         let with_system: Vec<_> = [&system].into_iter().chain(expected).cloned().collect();
@@ -367,8 +367,8 @@ mod tests {
             say("user", "input_text", "c"),
         ]))
         .unwrap();
-        let items: Vec<_> = items.into_iter().map(Encoded::from).collect();
-        let found = serde_json::to_value(messages("sys", &items)).unwrap();
+        let items: Vec<_> = items.into_iter().map(Arc::new).collect();
+        let found = serde_json::to_value(messages("sys", items.iter())).unwrap();
         assert_eq!(
             found[0],
             json!({"role": "system", "content": "sys\n\na\n\nb"})

@@ -1,13 +1,15 @@
 //! The body of a request: which fields it has, and in which order.
+//!
+//! The conversation is most of it and has its JSON at hand. So what stands before and after it is written as two
+//! objects, which are joined around it.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use codex_protocol::ResponseItem;
 use codex_protocol::ServiceTier;
 use codex_protocol::Verbosity;
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::encoded::Encoded;
 use crate::provider::Provider;
@@ -19,10 +21,13 @@ use crate::tool_spec::ToolSpec;
 const SMALL_FIELDS_BYTES: usize = 1024;
 
 #[derive(Serialize)]
-struct StreamBody<'a> {
+struct StreamHead<'a> {
     model: &'a str,
     instructions: &'a str,
-    input: Vec<Cow<'a, RawValue>>,
+}
+
+#[derive(Serialize)]
+struct StreamTail<'a> {
     tools: &'a Encoded<Vec<ToolSpec>>,
     tool_choice: &'static str,
     parallel_tool_calls: bool,
@@ -38,9 +43,12 @@ struct StreamBody<'a> {
 }
 
 #[derive(Serialize)]
-struct CompactBody<'a> {
+struct CompactHead<'a> {
     model: &'a str,
-    input: Vec<Cow<'a, RawValue>>,
+}
+
+#[derive(Serialize)]
+struct CompactTail<'a> {
     instructions: &'a str,
     tools: &'a Encoded<Vec<ToolSpec>>,
     parallel_tool_calls: bool,
@@ -77,10 +85,11 @@ pub(crate) fn stream_body(
         Some(_) => &["reasoning.encrypted_content"],
         None => &[],
     };
-    let body = StreamBody {
+    let head = StreamHead {
         model: &request.model,
         instructions: &request.instructions,
-        input: input(request, azure)?,
+    };
+    let tail = StreamTail {
         tools: &request.tools,
         tool_choice: "auto",
         parallel_tool_calls: request.parallel_tool_calls,
@@ -92,7 +101,7 @@ pub(crate) fn stream_body(
         prompt_cache_key: &request.context.thread_id,
         text: text(request),
     };
-    write(&body, request)
+    join(&head, request, azure, &tail)
 }
 
 /// The body of a request to compact a conversation.
@@ -100,47 +109,51 @@ pub(crate) fn compact_body(
     request: &ModelRequest,
     provider: &Provider,
 ) -> Result<Vec<u8>, serde_json::Error> {
-    let body = CompactBody {
+    let head = CompactHead {
         model: &request.model,
-        input: input(request, provider.is_azure())?,
+    };
+    let tail = CompactTail {
         instructions: &request.instructions,
         tools: &request.tools,
         parallel_tool_calls: request.parallel_tool_calls,
         reasoning: request.reasoning,
         text: text(request),
     };
-    write(&body, request)
+    join(&head, request, provider.is_azure(), &tail)
 }
 
-fn write(body: &impl Serialize, request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
-    let mut size = SMALL_FIELDS_BYTES + request.instructions.len();
-    size += request.tools.json()?.get().len();
-    for item in &request.input {
-        size += item.json()?.get().len() + 1;
-    }
-    let mut bytes = Vec::with_capacity(size);
-    serde_json::to_writer(&mut bytes, body)?;
-    Ok(bytes)
-}
-
-fn input(
+/// One object of the members of `head`, the conversation as `input`, and the members of `tail`.
+fn join(
+    head: &impl Serialize,
     request: &ModelRequest,
     with_ids: bool,
-) -> Result<Vec<Cow<'_, RawValue>>, serde_json::Error> {
-    let encode = |item| match with_ids {
-        true => json_with_id(item),
-        false => Encoded::json(item).map(Cow::Borrowed),
-    };
-    request.input.iter().map(encode).collect()
+    tail: &impl Serialize,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let mut size = SMALL_FIELDS_BYTES + request.instructions.len();
+    size += request.tools.json()?.get().len() + request.input.json_length();
+    let mut body = Vec::with_capacity(size);
+    serde_json::to_writer(&mut body, head)?;
+    body.pop();
+    body.extend_from_slice(br#","input":"#);
+    if with_ids {
+        let items = request.input.items().map(value_with_id);
+        serde_json::to_writer(&mut body, &items.collect::<Result<Vec<_>, _>>()?)?;
+    } else {
+        request.input.write_json(&mut body);
+    }
+    let brace = body.len();
+    serde_json::to_writer(&mut body, tail)?;
+    body[brace] = b',';
+    Ok(body)
 }
 
-/// The JSON of an item together with the id that the server gave it.
-fn json_with_id(item: &Encoded<ResponseItem>) -> Result<Cow<'_, RawValue>, serde_json::Error> {
-    let (Some(id), Value::Object(mut object)) = (item.id(), serde_json::to_value(item)?) else {
-        return item.json().map(Cow::Borrowed);
-    };
-    object.insert("id".to_owned(), Value::from(id));
-    serde_json::value::to_raw_value(&object).map(Cow::Owned)
+/// An item together with the id that the server gave it.
+fn value_with_id(item: &Arc<ResponseItem>) -> Result<Value, serde_json::Error> {
+    let mut value = serde_json::to_value(&**item)?;
+    if let (Some(id), Value::Object(object)) = (item.id(), &mut value) {
+        object.insert("id".to_owned(), Value::from(id));
+    }
+    Ok(value)
 }
 
 fn service_tier(tier: ServiceTier) -> &'static str {
@@ -173,9 +186,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::prompt::Prompt;
 
-    fn message(id: Option<&str>) -> Encoded<ResponseItem> {
-        Encoded::from(ResponseItem::Message {
+    fn message(id: Option<&str>) -> ResponseItem {
+        ResponseItem::Message {
             role: "user".to_owned(),
             content: vec![ContentItem::InputText {
                 text: "hi".to_owned(),
@@ -183,14 +197,14 @@ mod tests {
             end_turn: None,
             phase: None,
             id: id.map(str::to_owned),
-        })
+        }
     }
 
     fn plain() -> ModelRequest {
         let mut request = ModelRequest {
             model: "m".to_owned(),
             instructions: "do".into(),
-            input: vec![message(Some("msg_1"))],
+            input: Prompt::from_iter([message(Some("msg_1"))]),
             ..ModelRequest::default()
         };
         request.context.thread_id = "t".to_owned();
