@@ -25,6 +25,10 @@ bench-threads:
     benches/thread_lists.py codex=${CODEX:-target/release/codex}
     benches/long_threads.py codex=${CODEX:-target/release/codex}
 
+# What recording a trace costs a turn of the server; CODEX names the binary.
+bench-tracing:
+    benches/tracing.py codex=${CODEX:-target/release/codex}
+
 # The table of the README; CODEX and REFERENCE name the binaries.
 bench-comparison:
     benches/comparison.py ${CODEX:-target/release/codex} ${REFERENCE:?names the codex to compare with}

@@ -79,7 +79,7 @@ def events(pieces):
 class Server:
     """A server with a home and a folder to work in of its own."""
 
-    def __init__(self, binary, port):
+    def __init__(self, binary, port, environment=None):
         self.root = tempfile.mkdtemp(prefix="comparison-")
         self.home, self.work = os.path.join(self.root, "home"), os.path.join(self.root, "work")
         os.makedirs(self.home)
@@ -89,7 +89,7 @@ class Server:
                     'sandbox_mode = "read-only"\n[model_providers.mock]\nname = "Mock"\n'
                     f'base_url = "http://127.0.0.1:{port}/v1"\nwire_api = "responses"\n')
         self.before = size_of(self.home)
-        env = {"PATH": os.environ["PATH"], "HOME": self.root, "CODEX_HOME": self.home}
+        env = {"PATH": os.environ["PATH"], "HOME": self.root, "CODEX_HOME": self.home, **(environment or {})}
         self.child = subprocess.Popen([binary, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=subprocess.DEVNULL, cwd=self.work, env=env)
         self.next = 0
