@@ -7,9 +7,12 @@ use codex_rollout_trace::{Fault, ReplayError, Strictness, replay_bundle, write_s
 
 fn check(name: &str) {
     let bundle = Bundle::unpack(name);
-    let text = state_text(&bundle.check());
-    let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(serde_json::to_string_pretty(&parsed).unwrap(), text);
+    let reduction = bundle.check();
+    let text = state_text(&reduction);
+    assert_eq!(
+        serde_json::to_string_pretty(&reduction.trace).unwrap(),
+        text
+    );
     insta::assert_snapshot!(name, text);
 }
 
