@@ -6,7 +6,8 @@
 //!
 //! Code map: `manager` (threads), `session` (the actor behind one), `turn` (from input to answer),
 //! `conversation` and `history` (what is remembered), `context` (what the model is told), `tools`,
-//! `gate` (what may run), `events` (one event, three readers), `ports`.
+//! `gate` (what may run), `mcp` (the MCP servers of a thread), `events` (one event, three readers),
+//! `ports`.
 
 mod beginning;
 mod compact;

@@ -17,17 +17,10 @@ use crate::transport::Transport;
 
 /// The version of the protocol that we offer. What a server answers is taken.
 const PROTOCOL: &str = "2025-06-18";
+/// How long the carrying of one message may hold the others up.
+const CARRYING: Duration = Duration::from_secs(10);
 /// A list with more pages has no end.
 const PAGES: usize = 1000;
-
-/// What a server said of itself.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ServerFacts {
-    /// What it can do.
-    pub capabilities: Value,
-    /// What models should know of it.
-    pub instructions: Option<String>,
-}
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,8 +80,8 @@ impl Connection {
     }
 
     /// Agrees with the server on how to go on.
-    pub(crate) async fn begin(&self, limit: Duration) -> Result<ServerFacts, McpError> {
-        let facts = self.initialize(limit).await?;
+    pub(crate) async fn begin(&self, limit: Duration) -> Result<(), McpError> {
+        self.initialize(limit).await?;
         *self.0.sessions.lock().await += 1;
         let (transport, inbox) = (Arc::clone(&self.0.transport), Arc::clone(&self.0.inbox));
         let closed = self.0.closed.clone();
@@ -98,10 +91,10 @@ impl Connection {
                 () = closed.cancelled() => {}
             }
         });
-        Ok(facts)
+        Ok(())
     }
 
-    async fn initialize(&self, limit: Duration) -> Result<ServerFacts, McpError> {
+    async fn initialize(&self, limit: Duration) -> Result<(), McpError> {
         let params = json!({
             "protocolVersion": PROTOCOL,
             "capabilities": { "elicitation": {} },
@@ -109,21 +102,17 @@ impl Connection {
                 "name": "codex-mcp-client", "title": "Codex", "version": self.0.version,
             },
         });
-        let mut answer = self.once("initialize", params, limit).await?;
+        let answer = self.once("initialize", params, limit).await?;
         let version = answer["protocolVersion"].as_str().unwrap_or(PROTOCOL);
         self.0.transport.agreed(version);
         let initialized = message::notification("notifications/initialized", json!({}));
-        self.0.transport.send(initialized, &self.0.inbox).await?;
-        Ok(ServerFacts {
-            instructions: answer["instructions"].as_str().map(str::to_owned),
-            capabilities: answer["capabilities"].take(),
-        })
-    }
-
-    /// Whether the server is gone.
-    #[must_use]
-    pub fn is_lost(&self) -> bool {
-        self.0.inbox.is_lost()
+        let sent = self.0.transport.send(initialized, &self.0.inbox);
+        tokio::time::timeout(limit, sent)
+            .await
+            .unwrap_or(Err(McpError::Timeout {
+                method: "initialize",
+                limit,
+            }))
     }
 
     /// All tools of the server.
@@ -197,19 +186,6 @@ impl Connection {
     pub async fn read(&self, uri: &str, limit: Duration) -> Result<Value, McpError> {
         self.request("resources/read", json!({ "uri": uri }), limit)
             .await
-    }
-
-    /// Asks anything else.
-    ///
-    /// # Errors
-    /// The server answers with an error, or not in time.
-    pub async fn ask(
-        &self,
-        method: &'static str,
-        params: Value,
-        limit: Duration,
-    ) -> Result<Value, McpError> {
-        self.request(method, params, limit).await
     }
 
     /// All pages of a list.
@@ -341,8 +317,9 @@ async fn courier(
 ) {
     let carries = async {
         while let Some(message) = outgoing.recv().await {
-            if let Err(error) = transport.send(message, &inbox).await {
-                tracing::debug!(%error, "a message did not reach an MCP server");
+            let sent = tokio::time::timeout(CARRYING, transport.send(message, &inbox));
+            if !matches!(sent.await, Ok(Ok(()))) {
+                tracing::debug!("a message did not reach an MCP server");
             }
         }
     };

@@ -11,7 +11,7 @@ use codex_protocol::Tool;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{Connection, ServerFacts};
+use crate::connection::Connection;
 use crate::error::McpError;
 use crate::http::Http;
 use crate::inbox::{Inbox, Questions};
@@ -63,8 +63,6 @@ impl Debug for Connector {
 pub struct Running {
     /// The connection to it.
     pub connection: Connection,
-    /// What it said of itself.
-    pub facts: ServerFacts,
     /// Its tools that count.
     pub tools: Vec<Tool>,
 }
@@ -83,7 +81,7 @@ impl Connector {
             return Err(McpError::Name(server.name.clone()));
         }
         let connection = self.connect(server, questions).await?;
-        let facts = connection.begin(server.startup_timeout).await?;
+        connection.begin(server.startup_timeout).await?;
         let limit = server.startup_timeout;
         // However many pages there are, they have the time of one.
         let tools = tokio::time::timeout(limit, connection.tools(limit));
@@ -93,7 +91,6 @@ impl Connector {
         }))?;
         Ok(Running {
             connection,
-            facts,
             tools: server.counting(tools),
         })
     }

@@ -141,11 +141,6 @@ impl Inbox {
         }
     }
 
-    /// Whether nothing comes any more.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.lock().lost.is_some()
-    }
-
     /// Takes a message in. What is none is logged and passed over.
     pub(crate) fn deliver(self: &Arc<Self>, text: &[u8]) {
         match message::read(text) {

@@ -18,7 +18,7 @@ mod server;
 mod stdio;
 mod transport;
 
-pub use connection::{Connection, Page, ServerFacts};
+pub use connection::{Connection, Page};
 pub use connector::{Connector, Running};
 pub use error::McpError;
 pub use inbox::{ElicitationReply, NoQuestions, Questions};
