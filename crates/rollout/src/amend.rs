@@ -1,4 +1,5 @@
-//! Appending a line to a rollout that says something of the thread, not in it: a name, git facts.
+//! Appending a line that says something of a thread, not in it: a name, git facts. To its rollout, or to
+//! a file of such lines about all threads.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -22,17 +23,34 @@ pub fn amend(
 ) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).open(path)?;
     let modified = file.metadata()?.modified();
-    let mut bytes = Vec::new();
-    if !ends_a_line(&mut file)? {
-        bytes.push(b'\n');
-    }
-    encode(&mut bytes, at, kind, &serde_json::to_vec(payload)?);
-    // One write, so that lines of whoever else appends stay whole.
-    file.write_all(&bytes)?;
+    let mut line = Vec::new();
+    encode(&mut line, at, kind, &serde_json::to_vec(payload)?);
+    append(&mut file, line)?;
     if let Ok(modified) = modified {
         file.set_modified(modified)?;
     }
     Ok(())
+}
+
+/// Appends a value to a file of JSON lines, which is made if it is not there.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn append_line(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    let mut options = OpenOptions::new();
+    let mut file = options.read(true).append(true).create(true).open(path)?;
+    append(&mut file, line)
+}
+
+/// Behind a line that somebody did not finish, a new one begins.
+fn append(file: &mut File, mut line: Vec<u8>) -> io::Result<()> {
+    if !ends_a_line(file)? {
+        line.insert(0, b'\n');
+    }
+    // One write, so that lines of whoever else appends stay whole.
+    file.write_all(&line)
 }
 
 /// Whether what is appended to a file begins a line.

@@ -23,7 +23,7 @@ mod place;
 mod scan;
 mod writer;
 
-pub use amend::amend;
+pub use amend::{amend, append_line};
 pub use claim::{Claim, ClaimError};
 pub use find::find;
 pub use folders::{ARCHIVED, MoveError, archive, day_folders, find_archived, id_of, unarchive};

@@ -1,12 +1,14 @@
 //! The names that people gave to threads: a file of JSON lines under the home folder, appended to.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use codex_protocol::ThreadId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::amend::append_line;
 
 const FILE: &str = "session_index.jsonl";
 
@@ -27,14 +29,7 @@ pub fn set_name(home: &Path, id: &ThreadId, name: &str, at: Timestamp) -> io::Re
         thread_name: name.to_owned(),
         updated_at: format!("{at:.9}"),
     };
-    let mut text = serde_json::to_vec(&line)?;
-    text.push(b'\n');
-    // One write, so that lines of other processes stay whole.
-    let mut file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(home.join(FILE))?;
-    file.write_all(&text)
+    append_line(&home.join(FILE), &line)
 }
 
 /// The name of a thread, if it has one. Lines that cannot be read are skipped.
@@ -62,5 +57,10 @@ mod tests {
         }
         assert_eq!(name_of(home.path(), &one).as_deref(), Some("new"));
         assert_eq!(name_of(home.path(), &two).as_deref(), Some("other"));
+
+        let torn = fs::read_to_string(home.path().join(FILE)).unwrap() + "{\"id";
+        fs::write(home.path().join(FILE), torn).unwrap();
+        set_name(home.path(), &two, "newer", Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(name_of(home.path(), &two).as_deref(), Some("newer"));
     }
 }

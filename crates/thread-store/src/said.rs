@@ -1,11 +1,12 @@
 //! What people say about threads, in files of their own that outlive the index: lines of JSON,
 //! appended to, the newest line of a thread counts.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
 use std::path::Path;
 
 use codex_protocol::{GitInfo, ThreadId};
+use codex_rollout::append_line;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -41,14 +42,7 @@ pub fn say_git(home: &Path, id: &ThreadId, git: &GitInfo, at: Timestamp) -> io::
         git: git.clone(),
         updated_at: format!("{at:.9}"),
     };
-    let mut text = serde_json::to_vec(&line)?;
-    text.push(b'\n');
-    // One write, so that lines of other processes stay whole.
-    let mut file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(home.join(METADATA))?;
-    file.write_all(&text)
+    append_line(&home.join(METADATA), &line)
 }
 
 /// Takes what was said since the last time into the index.
