@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::outbox::{Limits, Outbox};
+use crate::projection::Turns;
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
@@ -109,8 +110,13 @@ impl Connection {
 
     pub(crate) fn notify(&self, notification: &ServerNotification) {
         if self.wants(notification.method()) {
-            self.outbox.tell(encode(notification));
+            self.tell(encode(notification));
         }
+    }
+
+    /// Tells the client something that is written already, and that it [wants](Self::wants).
+    pub(crate) fn tell(&self, line: Bytes) {
+        self.outbox.tell(line);
     }
 
     /// Asks the client; what it is not to see of an experimental question is left out.
@@ -191,6 +197,12 @@ impl<M: RequestMethod> Responder<M> {
         if let Some(id) = self.id.take() {
             self.connection.outbox.push(encode_reply(&id, result));
         }
+    }
+
+    /// The result has no turns yet: these are put into it.
+    pub(crate) fn accept_with(self, result: &M::Response, turns: &Turns) {
+        let line = turns.put_into(self.draft(result));
+        self.accept_line(line);
     }
 
     /// The reply as it would be written now, for who puts a large value into it.

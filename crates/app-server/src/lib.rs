@@ -8,10 +8,10 @@
 //! family), `thread` (the actor behind each loaded thread), `projection` (events to items and turns),
 //! `connection` and `outbox` (the way back), `configuration` (the settings of the server itself), `host` (what the program around provides).
 
-mod base64_line;
 mod configuration;
 mod connection;
 mod failure;
+mod gap;
 mod handlers;
 mod host;
 mod outbox;

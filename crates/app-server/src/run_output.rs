@@ -10,8 +10,8 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{CommandExecOutputDeltaNotification, CommandExecOutputStream};
 use codex_exec::{Chunk, Listener, Stream};
 
-use crate::base64_line::Template;
 use crate::connection::{Connection, encode};
+use crate::gap::{Gap, Template};
 
 /// Both streams of a run.
 #[derive(Debug)]
@@ -77,16 +77,16 @@ impl CappedStream {
             return None;
         }
         let Some(left) = &mut self.left else {
-            return Some(self.more.as_ref()?.fill(bytes));
+            return Some(self.more.as_ref()?.fill_base64(bytes));
         };
         let taken = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
         *left -= taken as u64;
         if *left > 0 {
-            return Some(self.more.as_ref()?.fill(bytes));
+            return Some(self.more.as_ref()?.fill_base64(bytes));
         }
         self.is_full = true;
         let last = template(&self.process_id, self.stream, true)?;
-        Some(last.fill(&bytes[..taken]))
+        Some(last.fill_base64(&bytes[..taken]))
     }
 }
 
@@ -98,7 +98,7 @@ fn template(id: &str, stream: CommandExecOutputStream, cap_reached: bool) -> Opt
         cap_reached,
     };
     let line = encode(&ServerNotification::CommandExecOutputDelta(delta));
-    Template::new(&line, "deltaBase64")
+    Template::new(&line, Gap::Text("deltaBase64"))
 }
 
 #[cfg(test)]

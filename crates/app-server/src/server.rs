@@ -5,14 +5,16 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
 use codex_file_watch::Watcher;
 use tokio::sync::Notify;
 
-use crate::connection::{Connection, ConnectionId};
+use crate::connection::{Connection, ConnectionId, encode};
 use crate::host::Host;
 use crate::outbox::Limits;
+use crate::projection::Turns;
 use crate::questions::{ClientTokens, OpenQuestions};
 use crate::thread::{Outlines, ThreadHandle};
 
@@ -100,9 +102,22 @@ impl Server {
 
     /// Tells every client that is past its handshake.
     pub(crate) fn broadcast(&self, notification: &ServerNotification) {
-        let clients: Vec<_> = lock(&self.clients).values().cloned().collect();
-        for client in clients {
-            client.notify(notification);
+        self.broadcast_line(notification.method(), || encode(notification));
+    }
+
+    /// The same, of a thread that has no turns yet: these are put into it.
+    pub(crate) fn broadcast_with(&self, notification: &ServerNotification, turns: &Turns) {
+        let line = || turns.put_into(encode(notification));
+        self.broadcast_line(notification.method(), line);
+    }
+
+    fn broadcast_line(&self, method: &str, line: impl FnOnce() -> Bytes) {
+        let clients = lock(&self.clients);
+        let wants = |client: &&Arc<Connection>| client.wants(method);
+        let clients: Vec<_> = clients.values().filter(wants).cloned().collect();
+        if !clients.is_empty() {
+            let line = line();
+            clients.iter().for_each(|client| client.tell(line.clone()));
         }
         self.told.notify_waiters();
     }

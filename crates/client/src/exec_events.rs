@@ -138,7 +138,7 @@ fn in_progress(item: &ThreadItem) -> Option<(&String, Value)> {
             exit_code,
             ..
         } => {
-            let output = aggregated_output.as_deref().unwrap_or_default();
+            let output = aggregated_output.clone().unwrap_or_default();
             let fields = json!({ "type": "command_execution", "command": command,
                                  "aggregated_output": output, "exit_code": exit_code,
                                  "status": command_status(*status) });

@@ -242,8 +242,8 @@ impl<W: Write> Transcript<W> {
                 ..
             } => {
                 if !self.outputs.contains_key(id) {
-                    let output = aggregated_output.as_deref().unwrap_or_default();
-                    self.output(id, output)?;
+                    let output = aggregated_output.clone().unwrap_or_default();
+                    self.output(id, &output.as_str())?;
                 }
                 self.command_end(id, *status, *exit_code, *duration_ms)
             }

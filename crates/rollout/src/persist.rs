@@ -62,7 +62,7 @@ pub fn reduced(event: &EventMsg) -> Option<EventMsg> {
     end.stdout.clear();
     end.stderr.clear();
     end.formatted_output.clear();
-    end.aggregated_output = middle_cut(&end.aggregated_output);
+    end.aggregated_output = middle_cut(&end.aggregated_output.as_str()).into();
     Some(EventMsg::ExecCommandEnd(end))
 }
 

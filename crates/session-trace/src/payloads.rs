@@ -6,7 +6,7 @@ use codex_core::Beginning;
 use codex_model_client::Prompt;
 use codex_protocol::{
     AskForApproval, ContentItem, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandSource,
-    ExecCommandStatus, FunctionCallOutputBody, ParsedCommand, ResponseItem, SessionSource,
+    ExecCommandStatus, FunctionCallOutputBody, ParsedCommand, RawText, ResponseItem, SessionSource,
     SubAgentSource, TokenUsage,
 };
 use serde::Serialize;
@@ -173,7 +173,7 @@ pub(crate) struct CommandEnded {
     interaction_input: Option<String>,
     stdout: String,
     stderr: String,
-    aggregated_output: String,
+    aggregated_output: RawText,
     exit_code: i32,
     duration: Duration,
     formatted_output: String,

@@ -143,8 +143,9 @@ impl Calls {
         if status != ExecutionStatus::Completed && end.source == ExecCommandSource::Agent {
             self.judge(&end.call_id, Verdict::Error);
         }
-        let text = [&end.stdout, &end.stderr, &end.aggregated_output];
-        let weight = text.into_iter().map(String::len).sum::<usize>() + end.formatted_output.len();
+        let text = [&end.stdout, &end.stderr, &end.formatted_output];
+        let weight = text.into_iter().map(String::len).sum::<usize>();
+        let weight = weight + end.aggregated_output.size();
         self.runtime_ended(trace, turn, &end.call_id, status, weight, || {
             CommandEnded::of(end, now_unix_ms())
         });

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Tagged;
 use codex_protocol::MessagePhase;
+use codex_protocol::RawText;
 use codex_protocol::ReasoningEffort;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -96,7 +97,7 @@ pub enum ThreadItem {
         /// What the command reads, lists or searches, as far as that can be told.
         command_actions: Vec<CommandAction>,
         /// Standard output and error together; null before the end and if empty.
-        aggregated_output: Option<String>,
+        aggregated_output: Option<RawText>,
         /// Exit code of the command, -1 if refused; null before the end.
         exit_code: Option<i32>,
         /// How long the command ran, in milliseconds; null before the end.

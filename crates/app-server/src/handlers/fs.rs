@@ -17,9 +17,9 @@ use codex_file_system::{self as files, FileError};
 use codex_protocol::AbsolutePathBuf;
 
 use super::blocking;
-use crate::base64_line::Template;
 use crate::connection::Responder;
 use crate::failure::Failure;
+use crate::gap::{Gap, Template};
 
 /// A longer file is not read.
 const READ_LIMIT: u64 = 512 * 1024 * 1024;
@@ -34,17 +34,17 @@ pub(super) async fn read_file(params: FsReadFileParams, reply: Responder<method:
     });
     let read = blocking(move || {
         let path = absolute(&params.path)?;
-        let template = Template::new(&draft, "dataBase64");
+        let template = Template::new(&draft, Gap::Text("dataBase64"));
         let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
         let mut file = files::open(&path, READ_LIMIT).map_err(failure)?;
         // One more than it has shows at once that this was all.
         let expected = usize::try_from(file.length()).unwrap_or(0);
-        let mut line = template.begin(expected);
+        let mut line = template.begin_base64(expected);
         let size = (expected + 1).clamp(SMALLEST_READ, READ_SIZE);
         let mut buffer = vec![0; size.next_multiple_of(3)];
         loop {
             let filled = file.fill(&mut buffer).map_err(failure)?;
-            line.push(&buffer[..filled]);
+            line.push_base64(&buffer[..filled]);
             if filled < buffer.len() {
                 return Ok(line.finish());
             }

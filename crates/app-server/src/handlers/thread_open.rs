@@ -6,7 +6,7 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    DynamicToolSpec, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
+    DynamicToolSpec, Thread, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
     ThreadStartedNotification, ThreadStatus, ThreadStatusChangedNotification,
 };
 use codex_core::{StartError, Started, Stored};
@@ -19,9 +19,9 @@ use super::{blocking, settings, thread_id, unreadable};
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::host::{Prepared, ThreadSettings};
-use crate::projection::{wire_deprecation, wire_warning};
+use crate::projection::{Turns, wire_deprecation, wire_warning};
 use crate::server::Server;
-use crate::thread::{Actor, Facts, History, ThreadHandle, read_to_load, stored_thread};
+use crate::thread::{Actor, Facts, History, Shown, ThreadHandle, read_to_load, stored_thread};
 
 pub(super) async fn start(
     server: Arc<Server>,
@@ -73,8 +73,8 @@ pub(super) async fn resume(
     if let Some(history) = params.history {
         return resume_history(server, settings, history, reply).await;
     }
-    let path = params.path.as_deref();
-    let source = source(&server, &params.thread_id, path, &settings, None).await;
+    let (path, shown) = (params.path.as_deref(), Shown::of(params.exclude_turns));
+    let source = source(&server, &params.thread_id, path, &settings, shown, None).await;
     let opened = match source {
         Ok(source) => match server.thread(source.history.meta.id.as_str()) {
             // It was named by its file, and it is loaded.
@@ -89,13 +89,10 @@ pub(super) async fn resume(
     match opened {
         Ok((actor, facts, path, loaded)) => {
             let connection = Arc::clone(reply.connection());
-            let mut thread = stored_thread(&path, loaded, ThreadStatus::Idle, None);
-            if params.exclude_turns {
-                thread.turns.clear();
-            }
+            let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
             add_said(&server, &mut thread).await;
             tell_idle(&server, &thread.id);
-            reply.accept(&facts.resumed(thread));
+            reply.accept_with(&facts.resumed(thread), &turns);
             actor.launch(&connection);
         }
         Err(failure) => reply.refuse(failure),
@@ -177,7 +174,7 @@ pub(super) async fn fork(
     let settings = settings::of_fork(&params, reply.connection());
     let forked = fork_stored(&server, params, settings).await;
     match forked {
-        Ok((actor, facts, mut thread)) => {
+        Ok((actor, facts, mut thread, turns)) => {
             let connection = Arc::clone(reply.connection());
             let own = facts.thread(ThreadStatus::Idle);
             (thread.id, thread.path) = (own.id, own.path);
@@ -187,9 +184,9 @@ pub(super) async fn fork(
             (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
             (thread.model_provider, thread.source) = (own.model_provider, own.source);
             (thread.cli_version, thread.name) = (own.cli_version, None);
-            reply.accept(&facts.forked(thread.clone()));
+            reply.accept_with(&facts.forked(thread.clone()), &turns);
             let started = ThreadStartedNotification { thread };
-            server.broadcast(&ServerNotification::ThreadStarted(started));
+            server.broadcast_with(&ServerNotification::ThreadStarted(started), &turns);
             actor.launch(&connection);
         }
         Err(failure) => reply.refuse(failure),
@@ -200,14 +197,15 @@ async fn fork_stored(
     server: &Arc<Server>,
     params: ThreadForkParams,
     mut settings: ThreadSettings,
-) -> Result<(Actor, Facts, codex_app_server_protocol::v2::Thread), Failure> {
+) -> Result<(Actor, Facts, Thread, Turns), Failure> {
     let cut = Cut::of(&params)?;
     if let Some(running) = server.thread(&params.thread_id) {
         // What it has said so far is in its file when this returns.
         running.describe().await;
     }
     let path = params.path.as_deref();
-    let source = source(server, &params.thread_id, path, &settings, cut).await?;
+    let shown = Shown::of(params.exclude_turns);
+    let source = source(server, &params.thread_id, path, &settings, shown, cut).await?;
     let Source {
         path,
         history,
@@ -225,11 +223,8 @@ async fn fork_stored(
     let started = started.await?;
     let preview = history.preview.clone();
     let (actor, facts) = opened(server, prepared, started, preview).await?;
-    let mut thread = stored_thread(&path, history, ThreadStatus::Idle, None);
-    if params.exclude_turns {
-        thread.turns.clear();
-    }
-    Ok((actor, facts, thread))
+    let (thread, turns) = stored_thread(&path, history, ThreadStatus::Idle);
+    Ok((actor, facts, thread, turns))
 }
 
 /// Loads a copy of a thread for a review, with the configuration's own settings.
@@ -240,10 +235,11 @@ pub(super) async fn copy_for_review(
 ) -> Result<ThreadHandle, Failure> {
     let params = ThreadForkParams {
         thread_id: thread_id.to_owned(),
+        exclude_turns: true,
         ..ThreadForkParams::default()
     };
     let settings = settings::of_fork(&params, connection);
-    let (actor, facts, _) = fork_stored(server, params, settings)
+    let (actor, facts, ..) = fork_stored(server, params, settings)
         .await
         .map_err(|failure| {
             let reason = failure.into_object().message;
@@ -272,6 +268,7 @@ async fn source(
     id: &str,
     path: Option<&str>,
     settings: &ThreadSettings,
+    shown: Shown,
     cut: Option<Cut>,
 ) -> Result<Source, Failure> {
     let wanted = match path {
@@ -289,7 +286,7 @@ async fn source(
             Some(cut) => cut.place(&path, server.outlines())?,
             None => None,
         };
-        let read = read_to_load(&path, end).map_err(|error| unreadable(&path, &error));
+        let read = read_to_load(&path, shown, end).map_err(|error| unreadable(&path, &error));
         let (history, stored) = read?;
         Ok(Source {
             path,

@@ -13,16 +13,20 @@ use codex_thread_store::ThreadRecord;
 use super::{load, stored, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
+use crate::projection::Turns;
 use crate::server::Server;
-use crate::thread::{Snapshot, turns_of};
+use crate::thread::Snapshot;
 
 pub(super) async fn read(
     server: &Arc<Server>,
     params: ThreadReadParams,
     reply: Responder<method::ThreadRead>,
 ) {
-    let outcome = thread(server, &params).await;
-    reply.reply(outcome.map(|thread| ThreadReadResponse { thread }));
+    match thread(server, &params).await {
+        Ok((thread, None)) => reply.accept(&ThreadReadResponse { thread }),
+        Ok((thread, Some(turns))) => reply.accept_with(&ThreadReadResponse { thread }, &turns),
+        Err(failure) => reply.refuse(failure),
+    }
 }
 
 /// A thread that has a file, and what it is doing if it is loaded.
@@ -50,7 +54,11 @@ pub(super) fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
     })
 }
 
-async fn thread(server: &Arc<Server>, params: &ThreadReadParams) -> Result<Thread, Failure> {
+/// The thread, and its turns if they are asked for.
+async fn thread(
+    server: &Arc<Server>,
+    params: &ThreadReadParams,
+) -> Result<(Thread, Option<Turns>), Failure> {
     let id = thread_id(&params.thread_id)?;
     match stored_or_live(server, &id).await? {
         (Some(record), live) => {
@@ -59,17 +67,18 @@ async fn thread(server: &Arc<Server>, params: &ThreadReadParams) -> Result<Threa
                 .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
             let path = record.path.clone();
             let mut thread = stored::shown(server, record, status).await?;
-            if params.include_turns {
-                let (_, history) = load(path).await?;
-                thread.model = history.model;
-                thread.turns = turns_of(history.turns, live.and_then(|live| live.running));
+            if !params.include_turns {
+                return Ok((thread, None));
             }
-            Ok(thread)
+            let (_, history) = load(path).await?;
+            thread.model = history.model;
+            let running = live.and_then(|live| live.running);
+            Ok((thread, Some(history.turns.with_running(running))))
         }
         (None, Some(live)) if !params.include_turns => {
             let mut thread = live.thread;
             stored::add_said(server, &mut thread).await;
-            Ok(thread)
+            Ok((thread, None))
         }
         (None, live) => Err(has_no_turns(&id, live.as_ref())),
     }

@@ -14,7 +14,6 @@ use super::{blocking, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
-use crate::thread::turns_of;
 
 const LIMIT: u32 = 25;
 const MOST: u32 = 100;
@@ -64,7 +63,7 @@ async fn page(
         let is_wanted = |turn: &Turn| ids[wanted.clone()].contains(&&*turn.id);
         let read = outline.turns(wanted.start.min(stored)..wanted.end.min(stored));
         let running = running.clone().filter(is_wanted);
-        let turns = turns_of(read.map_err(unreadable)?, running);
+        let turns = read.map_err(unreadable)?.with_running(running).into_vec();
         Ok(slice.response(turns, params.items_view.unwrap_or_default()))
     })
     .await

@@ -5,10 +5,8 @@
 //! messages get numbers for ids. The fold promises that every item and every turn that it says has
 //! begun is said to have ended, once; at the latest when the turn ends.
 
-use std::collections::HashSet;
-
 use codex_app_server_protocol::ServerNotification as Told;
-use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnError, TurnItemsView, TurnStatus};
+use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnStatus};
 use codex_protocol::{EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem};
 
 use super::item;
@@ -21,11 +19,13 @@ mod review;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub(crate) use moment::Moment;
-use review::Review;
 use stretch::{Mark, Origin};
 pub(crate) use stretch::{Part, Stretch, lines_of_others, parts};
+use turns::FoldedTurn;
+pub(crate) use turns::Turns;
 
 /// Who hears the fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,89 +54,8 @@ pub(crate) struct Fold {
     mark: Mark,
     /// How many turns of a stored thread had no beginning that names them.
     unnamed: u64,
-}
-
-#[derive(Debug)]
-struct FoldedTurn {
-    id: String,
-    status: TurnStatus,
-    error: Option<TurnError>,
-    completed: Vec<ThreadItem>,
-    running: Vec<ThreadItem>,
-    ids: HashSet<String>,
-    is_open: bool,
-    /// An event said that it starts.
-    is_explicit: bool,
-    /// It says its items itself, so that the older events only repeat them.
-    says_items: bool,
-    has_compaction: bool,
-    /// When the event came that started it, in milliseconds.
-    begun: Option<i64>,
-    started_at: Option<i64>,
-    completed_at: Option<i64>,
-    duration_ms: Option<i64>,
-    concessions: concessions::Concessions,
-    review: Review,
-    origin: Origin,
-}
-
-impl FoldedTurn {
-    fn new(id: String, is_explicit: bool, origin: Origin) -> Self {
-        Self {
-            origin,
-            id,
-            status: match is_explicit {
-                true => TurnStatus::InProgress,
-                false => TurnStatus::Completed,
-            },
-            error: None,
-            completed: Vec::new(),
-            running: Vec::new(),
-            ids: HashSet::new(),
-            is_open: true,
-            is_explicit,
-            says_items: false,
-            has_compaction: false,
-            begun: None,
-            started_at: None,
-            completed_at: None,
-            duration_ms: None,
-            concessions: concessions::Concessions::default(),
-            review: Review::None,
-        }
-    }
-
-    fn to_turn(&self) -> Turn {
-        let items = self.completed.iter().chain(&self.running);
-        self.with_items(items.cloned().collect(), TurnItemsView::Full)
-    }
-
-    fn into_turn(mut self) -> Turn {
-        self.completed.append(&mut self.running);
-        Turn {
-            id: self.id,
-            items: self.completed,
-            status: self.status,
-            error: self.error,
-            started_at: self.started_at,
-            completed_at: self.completed_at,
-            duration_ms: self.duration_ms,
-            items_view: Some(TurnItemsView::Full),
-        }
-    }
-
-    fn with_items(&self, items: Vec<ThreadItem>, view: TurnItemsView) -> Turn {
-        Turn {
-            id: self.id.clone(),
-            items,
-            status: self.status,
-            error: self.error.clone(),
-            started_at: self.started_at,
-            completed_at: self.completed_at,
-            duration_ms: self.duration_ms,
-            items_view: Some(view),
-        }
-    }
+    /// Turns are wanted as JSON, of which they take less room.
+    packs: bool,
 }
 
 impl Fold {
@@ -152,6 +71,15 @@ impl Fold {
             entered: None,
             mark: Mark::default(),
             unnamed: 0,
+            packs: false,
+        }
+    }
+
+    /// The turns of a thread that is shown as a whole: they wait as JSON until it is.
+    pub(crate) fn of_whole_thread() -> Self {
+        Self {
+            packs: true,
+            ..Self::new(String::new(), Listener::Nobody)
         }
     }
 
@@ -173,9 +101,9 @@ impl Fold {
     }
 
     /// The turns of a stored thread, all of it taken. One that was cut off is still in progress.
-    pub(crate) fn into_turns(mut self) -> Vec<Turn> {
+    pub(crate) fn into_turns(mut self) -> Turns {
         self.close_open_turn();
-        self.turns.into_iter().map(FoldedTurn::into_turn).collect()
+        Turns::new(self.turns)
     }
 
     /// Takes a live event; answers what clients are told of it.
@@ -539,10 +467,7 @@ impl Fold {
         let dropped = usize::try_from(turns).unwrap_or(usize::MAX);
         self.turns
             .truncate(self.turns.len().saturating_sub(dropped));
-        let items = self.turns.iter().flat_map(|turn| &turn.completed);
-        self.numbered = items
-            .filter(|item| item::id_of(item).starts_with("item-"))
-            .count();
+        self.numbered = self.turns.iter().map(FoldedTurn::numbered).sum();
     }
 
     /// An item begins. Told once, whichever event says it first.
@@ -571,6 +496,7 @@ impl Fold {
         };
         self.said_of(position);
         let turn = &mut self.turns[position];
+        turn.unpack();
         let is_it = |other: &ThreadItem| item::id_of(other) == item::id_of(&item);
         if let Some(running) = turn.running.iter().position(is_it) {
             turn.running.remove(running);

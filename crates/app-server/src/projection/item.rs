@@ -146,7 +146,7 @@ fn stored_command(item: &serde_json::Value) -> Option<ThreadItem> {
         source: v1::ExecCommandSource,
         status: v1::ExecCommandStatus,
         #[serde(default)]
-        aggregated_output: Option<String>,
+        aggregated_output: Option<v1::RawText>,
         #[serde(default)]
         exit_code: Option<i32>,
         #[serde(default)]

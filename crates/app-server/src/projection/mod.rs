@@ -13,7 +13,7 @@ mod shell_words;
 mod turn_error;
 mod warning;
 
-pub(crate) use fold::{Fold, Listener, Moment, Part, Stretch, lines_of_others, parts};
+pub(crate) use fold::{Fold, Listener, Moment, Part, Stretch, Turns, lines_of_others, parts};
 pub(crate) use item::{engine_input, preview_of_message};
 pub(crate) use limits::wire_limits;
 pub(crate) use policy::{

@@ -183,9 +183,9 @@ impl Actor {
         };
         match self.read_file().await {
             Ok((path, loaded)) => {
-                let mut thread = stored_thread(&path, loaded, self.status(), None);
+                let (mut thread, turns) = stored_thread(&path, loaded, self.status());
                 add_said(&self.server, &mut thread).await;
-                reply.accept(&ThreadRollbackResponse { thread });
+                reply.accept_with(&ThreadRollbackResponse { thread }, &turns);
             }
             Err(failure) => reply.refuse(failure),
         }
@@ -214,14 +214,17 @@ impl Actor {
         }
         match self.read_file().await {
             Ok((path, loaded)) => {
-                let running = self.fold.running_turn();
-                let mut thread = stored_thread(&path, loaded, self.status(), running);
-                if params.exclude_turns {
-                    thread.turns.clear();
-                }
+                let (mut thread, turns) = stored_thread(&path, loaded, self.status());
                 add_said(&self.server, &mut thread).await;
                 let connection = Arc::clone(reply.connection());
-                reply.accept(&self.facts.resumed(thread));
+                let resumed = self.facts.resumed(thread);
+                match params.exclude_turns {
+                    true => reply.accept(&resumed),
+                    false => {
+                        let turns = turns.with_running(self.fold.running_turn());
+                        reply.accept_with(&resumed, &turns);
+                    }
+                }
                 self.subscribe(&connection);
                 self.ask_again(&connection);
             }

@@ -6,14 +6,13 @@ use std::time::SystemTime;
 
 use codex_app_server_protocol::v2::{
     GitInfo, Thread, ThreadForkResponse, ThreadResumeResponse, ThreadStartResponse, ThreadStatus,
-    Turn, TurnStatus,
 };
 use codex_core::SessionConfig;
 use codex_protocol::{SessionConfiguredEvent, Update};
 use jiff::Timestamp;
 
 use super::History;
-use crate::projection::{wire_approval, wire_reviewer, wire_sandbox, wire_source};
+use crate::projection::{Turns, wire_approval, wire_reviewer, wire_sandbox, wire_source};
 
 /// A loaded thread: where it is and what it is set to.
 #[derive(Clone, Debug)]
@@ -117,14 +116,12 @@ impl Facts {
     }
 }
 
-/// The thread of a file, with its turns. A turn that was cut off is interrupted, unless it is the
-/// one that runs now, which has its unfinished items too.
+/// The thread of a file, and its turns, which are put into the message about it.
 pub(crate) fn stored_thread(
     path: &Path,
     history: History,
     status: ThreadStatus,
-    running: Option<Turn>,
-) -> Thread {
+) -> (Thread, Turns) {
     let meta = history.meta;
     let created: Option<Timestamp> = meta.timestamp.parse().ok();
     let created_at = created.map_or(0, Timestamp::as_second);
@@ -133,7 +130,7 @@ pub(crate) fn stored_thread(
         branch: git.branch.clone(),
         origin_url: git.repository_url.clone(),
     });
-    Thread {
+    let thread = Thread {
         id: meta.id.to_string(),
         session_id: Some(meta.id.to_string()),
         forked_from_id: meta.forked_from_id.as_ref().map(ToString::to_string),
@@ -153,27 +150,9 @@ pub(crate) fn stored_thread(
         agent_role: meta.agent_role,
         git_info: git,
         name: None,
-        turns: turns_of(history.turns, running),
-    }
-}
-
-/// A turn that was cut off is interrupted, unless it is the one that runs now.
-pub(crate) fn turns_of(mut turns: Vec<Turn>, running: Option<Turn>) -> Vec<Turn> {
-    for turn in &mut turns {
-        if turn.status == TurnStatus::InProgress {
-            turn.status = TurnStatus::Interrupted;
-        }
-    }
-    if let Some(running) = running {
-        match turns.iter_mut().find(|turn| turn.id == running.id) {
-            Some(stored) => {
-                stored.status = running.status;
-                stored.items.extend(running.items);
-            }
-            None => turns.push(running),
-        }
-    }
-    turns
+        turns: Vec::new(),
+    };
+    (thread, history.turns)
 }
 
 fn modified(path: &Path) -> Option<i64> {

@@ -4,7 +4,6 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use codex_app_server_protocol::v2::Turn;
 use codex_core::Stored;
 use codex_protocol::{
     EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, TurnItem,
@@ -13,7 +12,7 @@ use codex_rollout::{LoadError, ScannedLine, scan};
 use codex_thread_store::preview_of;
 use serde::Deserialize;
 
-use crate::projection::{Fold, Listener, Moment, preview_of_message};
+use crate::projection::{Fold, Moment, Turns, preview_of_message};
 
 /// A stored thread.
 #[derive(Debug)]
@@ -21,11 +20,26 @@ pub(crate) struct History {
     pub(crate) meta: SessionMeta,
     /// Its first message.
     pub(crate) preview: String,
-    /// A turn that was cut off is still in progress.
-    pub(crate) turns: Vec<Turn>,
+    pub(crate) turns: Turns,
     /// What its last turn was run with.
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<ReasoningEffort>,
+}
+
+/// Whether turns are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    WithTurns,
+    WithoutTurns,
+}
+
+impl Shown {
+    pub(crate) fn of(exclude_turns: bool) -> Self {
+        match exclude_turns {
+            true => Self::WithoutTurns,
+            false => Self::WithTurns,
+        }
+    }
 }
 
 /// Reads the file of a thread.
@@ -33,7 +47,7 @@ pub(crate) struct History {
 /// # Errors
 /// The file cannot be read, or it does not say what thread it is.
 pub(crate) fn read_history(path: &Path) -> Result<History, LoadError> {
-    let mut reader = Reader::default();
+    let mut reader = Reader::new(Shown::WithTurns);
     scan(path, |line| {
         reader.take(line);
         ControlFlow::Continue(())
@@ -46,14 +60,19 @@ pub(crate) fn read_history(path: &Path) -> Result<History, LoadError> {
 ///
 /// # Errors
 /// The file cannot be read, or it does not say what thread it is.
-pub(crate) fn read_to_load(path: &Path, end: Option<u64>) -> Result<(History, Stored), LoadError> {
-    let mut reader = Reader::default();
+pub(crate) fn read_to_load(
+    path: &Path,
+    shown: Shown,
+    end: Option<u64>,
+) -> Result<(History, Stored), LoadError> {
+    let mut reader = Reader::new(shown);
     let stored = Stored::read(path, end, |line| reader.take(line))?;
     Ok((reader.finish()?, stored))
 }
 
 #[derive(Debug)]
 struct Reader {
+    shown: Shown,
     fold: Fold,
     meta: Option<SessionMeta>,
     preview: Option<String>,
@@ -61,18 +80,17 @@ struct Reader {
     settings: Vec<u8>,
 }
 
-impl Default for Reader {
-    fn default() -> Self {
+impl Reader {
+    fn new(shown: Shown) -> Self {
         Self {
-            fold: Fold::new(String::new(), Listener::Nobody),
+            shown,
+            fold: Fold::of_whole_thread(),
             meta: None,
             preview: None,
             settings: Vec::new(),
         }
     }
-}
 
-impl Reader {
     fn take(&mut self, line: ScannedLine<'_>) {
         let Some((kind, payload)) = line.kind() else {
             return;
@@ -84,6 +102,7 @@ impl Reader {
                 self.settings.extend_from_slice(line.bytes());
                 false
             }
+            _ if self.shown == Shown::WithoutTurns && self.preview.is_some() => false,
             _ => makes_turns(&kind, payload.as_deref()),
         };
         if !counts {
@@ -98,7 +117,9 @@ impl Reader {
                 if self.preview.is_none() {
                     self.preview = preview(&item);
                 }
-                self.fold.apply_stored(Moment::Text(&line.timestamp), &item);
+                if self.shown == Shown::WithTurns {
+                    self.fold.apply_stored(Moment::Text(&line.timestamp), &item);
+                }
             }
         }
     }

@@ -28,8 +28,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::connection::{Connection, ConnectionId, Responder};
 
 pub(crate) use actor::Actor;
-pub(crate) use facts::{Facts, stored_thread, turns_of};
-pub(crate) use history::{History, read_history, read_to_load};
+pub(crate) use facts::{Facts, stored_thread};
+pub(crate) use history::{History, Shown, read_history, read_to_load};
 pub(crate) use outline::Outlines;
 
 /// How many requests may wait for a thread.

@@ -13,12 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use codex_app_server_protocol::v2::Turn;
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
 use codex_rollout::{ScannedLine, scan_stretch};
 
 use super::history::makes_turns;
-use crate::projection::{Fold, Listener, Moment, Part, Stretch, lines_of_others, parts};
+use crate::projection::{Fold, Listener, Moment, Part, Stretch, Turns, lines_of_others, parts};
 
 /// How many outlines are kept.
 const KEPT: usize = 8;
@@ -65,7 +64,7 @@ impl Outline {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn turns(&self, wanted: Range<usize>) -> io::Result<Vec<Turn>> {
+    pub(crate) fn turns(&self, wanted: Range<usize>) -> io::Result<Turns> {
         let file = File::open(&self.file)?;
         let foreign = lines_of_others(&self.stretches, wanted.clone());
         let mut fold = Fold::new(String::new(), Listener::Nobody);

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::approval::ParsedCommand;
 use crate::base64_bytes::Base64Bytes;
+use crate::raw_text::RawText;
 
 /// Who had a command run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +118,7 @@ pub struct ExecCommandEndEvent {
     /// What it printed to standard error.
     pub stderr: String,
     /// What it printed, in the order in which it came.
-    pub aggregated_output: String,
+    pub aggregated_output: RawText,
     /// Its exit code; -1 if it has none.
     pub exit_code: i32,
     /// How long it ran.

@@ -54,8 +54,13 @@ impl Fold {
             turn.completed.push(entered);
             return turn;
         }
-        let is_it = |turn: &FoldedTurn| turn.id == id && turn.review == Review::Runs;
-        match self.turns.iter().position(is_it) {
+        let is_it = |turn: &FoldedTurn| turn.review == Review::Runs && turn.id == id;
+        // Among the turns of a stored thread, which may be very many, none waits for its beginning.
+        let entered = match self.listener {
+            Listener::Clients => self.turns.iter().position(is_it),
+            Listener::Nobody => None,
+        };
+        match entered {
             Some(position) => self.turns.remove(position),
             None => FoldedTurn::new(id.to_owned(), true, self.origin_here()),
         }
@@ -201,7 +206,7 @@ mod tests {
             let line = RolloutItem::EventMsg(event);
             stored.apply_stored(Moment::Milliseconds(0), &line);
         }
-        let turns = stored.into_turns();
+        let turns = stored.into_turns().into_vec();
         assert_eq!(turns.len(), 1);
         assert_eq!(
             (&turns[0].id, turns[0].status),

@@ -97,6 +97,9 @@ impl Fold {
         let here = self.mark.offset;
         if let Some(turn) = self.turns.last_mut() {
             turn.origin.end.get_or_insert(here);
+            if self.packs && !turn.is_open {
+                turn.pack();
+            }
         }
     }
 

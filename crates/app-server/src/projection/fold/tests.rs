@@ -360,7 +360,7 @@ impl Conversation {
             let line = RolloutLine::read(line).unwrap();
             fold.apply_stored(Moment::Text(&line.timestamp), &line.item);
         }
-        fold.into_turns()
+        fold.into_turns().into_vec()
     }
 }
 

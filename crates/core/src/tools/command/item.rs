@@ -142,7 +142,7 @@ impl CommandItem {
                 interaction_input: None,
                 stdout: end.stdout,
                 stderr: end.stderr,
-                aggregated_output: end.aggregated,
+                aggregated_output: end.aggregated.into(),
                 exit_code: end.exit_code,
                 duration: end.duration,
                 formatted_output: end.formatted,
