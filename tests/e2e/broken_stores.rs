@@ -63,12 +63,12 @@ async fn files_that_hold_no_thread_are_left_out_and_refused() {
         .write(true)
         .open(&sparse)
         .unwrap()
-        .set_len(2 << 30)
+        .set_len(1 << 29)
         .unwrap();
     // The same behind a head that can be read.
     let long = stored(home.path(), 5, None);
     let file = File::options().write(true).open(&long).unwrap();
-    file.set_len(2 << 30).unwrap();
+    file.set_len(1 << 29).unwrap();
     fs::create_dir(
         home.path()
             .join(DAY)
