@@ -42,14 +42,10 @@ def measure(binary, port, options, traces):
     return figures
 
 
-def pair(binary, port, options, traced_first):
-    folder = tempfile.mkdtemp(prefix="tracing-", dir=options.traces)
-    try:
-        sides = [folder, None] if traced_first else [None, folder]
-        figures = {traces: measure(binary, port, options, traces) for traces in sides}
-        return figures[None], figures[folder]
-    finally:
-        shutil.rmtree(folder)
+def pair(binary, port, options, traces, traced_first):
+    sides = [traces, None] if traced_first else [None, traces]
+    figures = {side: measure(binary, port, options, side) for side in sides}
+    return figures[None], figures[traces]
 
 
 def main():
@@ -63,9 +59,14 @@ def main():
     binaries = [text.split("=", 1) for text in options.binaries]
     port = Model().port
     rounds = {name: [] for name, _ in binaries}
-    for number in range(options.rounds):
-        for name, path in binaries:
-            rounds[name].append(pair(os.path.abspath(path), port, options, number % 2 == 1))
+    # Removed at the end only: ext4 is slow to make files where others were removed less than minutes ago.
+    folder = tempfile.mkdtemp(prefix="tracing-", dir=options.traces)
+    try:
+        for number in range(options.rounds):
+            for name, path in binaries:
+                rounds[name].append(pair(os.path.abspath(path), port, options, folder, number % 2 == 1))
+    finally:
+        shutil.rmtree(folder)
     print(f"{'a turn, in ms':<24} {'without':>10} {'with':>10} {'more':>8}")
     for name, _ in binaries:
         for index, what in enumerate(("wall", "processor")):
