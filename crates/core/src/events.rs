@@ -47,6 +47,10 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     queue: VecDeque<Event>,
+    /// What follows in the queue once the last [`Withheld`] is gone.
+    held: Vec<Event>,
+    /// How many of them there are.
+    holders: usize,
     log: Option<Log>,
     /// Whether the file is about to be made, once its first line is known.
     gathering: bool,
@@ -64,6 +68,8 @@ impl Emitter {
     ) -> (Self, Events) {
         let state = State {
             queue: VecDeque::new(),
+            held: Vec::new(),
+            holders: 0,
             log,
             gathering: false,
             closed: false,
@@ -122,11 +128,22 @@ impl Emitter {
         if let Some(observer) = &shared.observer {
             observer.event(&event);
         }
-        if !state.abandoned {
-            state.queue.push_back(event);
-            drop(state);
-            shared.readable.notify_one();
+        if state.abandoned {
+            return;
         }
+        if state.holders > 0 {
+            return state.held.push(event);
+        }
+        state.queue.push_back(event);
+        drop(state);
+        shared.readable.notify_one();
+    }
+
+    /// From now on the rollout has what is said, and the subscriber hears it once that is dropped: for
+    /// what may be told only when it is on disk.
+    pub(crate) fn withhold(&self) -> Withheld {
+        self.0.lock().holders += 1;
+        Withheld(self.clone())
     }
 
     /// Appends a line to the rollout that is no event.
@@ -219,6 +236,8 @@ impl Emitter {
     /// No event follows.
     pub(crate) fn close(&self) {
         let mut state = self.0.lock();
+        let last = std::mem::take(&mut state.held);
+        state.queue.extend(last);
         state.closed = true;
         state.log = None;
         state.gathering = false;
@@ -226,6 +245,39 @@ impl Emitter {
         self.0.gathered.notify_waiters();
         self.0.readable.notify_one();
         self.0.drained.notify_waiters();
+    }
+}
+
+/// Keeps events from the subscriber as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Withheld(Emitter);
+
+impl Withheld {
+    /// Says something that the subscriber hears before what is held.
+    pub(crate) fn say_first(&self, id: &str, msg: EventMsg) {
+        let event = Event {
+            id: id.to_owned(),
+            msg,
+        };
+        let shared = &self.0.0;
+        let mut state = shared.lock();
+        if let Some(observer) = &shared.observer {
+            observer.event(&event);
+        }
+        state.held.insert(0, event);
+    }
+}
+
+impl Drop for Withheld {
+    fn drop(&mut self) {
+        let mut guard = self.0.0.lock();
+        let state = &mut *guard;
+        state.holders -= 1;
+        if state.holders == 0 && !state.abandoned {
+            state.queue.extend(state.held.drain(..));
+        }
+        drop(guard);
+        self.0.0.readable.notify_one();
     }
 }
 
@@ -249,7 +301,7 @@ impl Shared {
 
 impl State {
     fn has_room(&self) -> bool {
-        self.closed || self.abandoned || self.queue.len() < READ_AHEAD
+        self.closed || self.abandoned || self.queue.len() + self.held.len() < READ_AHEAD
     }
 }
 

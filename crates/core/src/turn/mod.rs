@@ -31,6 +31,7 @@ use futures::FutureExt;
 
 use crate::context;
 use crate::conversation::{Conversation, Recorder};
+use crate::events::Withheld;
 use crate::git::Git;
 use crate::ports::ModelError;
 use crate::session::Services;
@@ -123,7 +124,8 @@ pub(crate) fn panicked() -> Halt {
     })
 }
 
-/// Says how a turn ended, once the disk has what was said before.
+/// Says how a turn ended. It is told once it is on disk: a turn that somebody saw complete is complete
+/// after a crash.
 pub(crate) async fn finish(
     scope: &TurnScope,
     conversation: &mut Conversation,
@@ -133,8 +135,9 @@ pub(crate) async fn finish(
     let voice = scope.voice();
     match ended {
         Ok(completed) => {
-            flush(scope).await;
+            let withheld = scope.services.emitter.withhold();
             guard.complete(completed);
+            saved(scope, withheld).await;
         }
         Err(Halt::Failed(error)) => {
             say_failure(&voice, error);
@@ -150,11 +153,12 @@ pub(crate) async fn finish(
                 };
                 conversation.record(context::turn_aborted_marker(), &recorder);
             }
+            let withheld = scope.services.emitter.withhold();
+            guard.abort(reason);
             tokio::select! {
-                () = flush(scope) => {}
+                () = saved(scope, withheld) => {}
                 () = scope.services.clock.sleep(ABORT_FLUSH) => {}
             }
-            guard.abort(reason);
         }
     }
 }
@@ -173,8 +177,9 @@ pub(crate) async fn finish_failed(
     guard: TurnGuard,
 ) {
     record_leftovers(scope, conversation).await;
-    flush(scope).await;
+    let withheld = scope.services.emitter.withhold();
     guard.complete(Completed::default());
+    saved(scope, withheld).await;
 }
 
 /// What came in too late for the model is still part of the conversation.
@@ -190,12 +195,12 @@ async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
     }
 }
 
-async fn flush(scope: &TurnScope) {
+/// Lets what is held be told once it is on disk, or with the reason why it is not.
+async fn saved(scope: &TurnScope, withheld: Withheld) {
     if let Err(error) = scope.services.emitter.flush().await {
         let message = format!("The conversation could not be saved: {error}");
-        scope
-            .voice()
-            .say(EventMsg::Warning(WarningEvent { message }));
+        let warning = EventMsg::Warning(WarningEvent { message });
+        withheld.say_first(scope.voice().turn(), warning);
     }
 }
 

@@ -150,3 +150,22 @@ async fn what_was_typed_can_be_recalled() {
     assert_eq!(found.text, "typed");
     assert_eq!(found.conversation_id, driver.thread.id().to_string());
 }
+
+#[tokio::test]
+async fn the_end_of_a_turn_is_on_disk_when_it_is_told() {
+    let mut driver = Driver::new().await;
+    for number in 0..20 {
+        driver.model.push(Reply::Events(says("done", &[])));
+        driver.say(&format!("say {number}")).await;
+        driver.turn_over().await;
+        assert_eq!(driver.lines().last().unwrap(), "task_complete");
+    }
+    driver.model.push(Reply::Silence);
+    driver.say("and on").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::TurnStarted(_)))
+        .await;
+    driver.submit(Op::Interrupt).await;
+    driver.turn_over().await;
+    assert_eq!(driver.lines().last().unwrap(), "turn_aborted");
+}
