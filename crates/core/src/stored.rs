@@ -137,7 +137,7 @@ impl Lines {
 /// Whether a count of tokens has none, as before the first response.
 fn tells_nothing(line: &[u8]) -> bool {
     let window = &line[..line.len().min(200)];
-    window.windows(11).any(|part| part == b"\"info\":null")
+    memchr::memmem::find(window, b"\"info\":null").is_some()
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! The output of a tool call, as the model reads it: a text, or parts that may be images.
 
-use std::fmt;
-
 use codex_app_server_protocol_macros::Tagged;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::de::Error;
-use serde::de::SeqAccess;
-use serde::de::Visitor;
-use serde::de::value::SeqAccessDeserializer;
+use serde_json::value::RawValue;
 
+use crate::json::reason;
+use crate::json::reason_within;
+use crate::raw_text::RawText;
 use crate::response_item::ImageDetail;
 
 /// The output of a tool call.
@@ -19,7 +18,7 @@ use crate::response_item::ImageDetail;
 #[serde(untagged)]
 pub enum FunctionCallOutputBody {
     /// One text.
-    Text(String),
+    Text(RawText),
     /// Several parts.
     Content(Vec<FunctionCallOutputContentItem>),
 }
@@ -43,31 +42,25 @@ pub enum FunctionCallOutputContentItem {
     },
 }
 
-// Written out, because serde's own reader of such enums buffers and loses the path of an error.
 impl<'de> Deserialize<'de> for FunctionCallOutputBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BodyVisitor)
-    }
-}
-
-struct BodyVisitor;
-
-impl<'de> Visitor<'de> for BodyVisitor {
-    type Value = FunctionCallOutputBody;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a string or an array of parts")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(FunctionCallOutputBody::Text(text.to_owned()))
-    }
-
-    fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
-        Ok(FunctionCallOutputBody::Text(text))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<Self::Value, A::Error> {
-        Vec::deserialize(SeqAccessDeserializer::new(parts)).map(FunctionCallOutputBody::Content)
+        let json = Box::<RawValue>::deserialize(deserializer)?;
+        match json.get().as_bytes().first() {
+            Some(b'"') => {
+                let text = RawText::of_json(json);
+                let text = text.map_err(|error| D::Error::custom(reason(&error)))?;
+                Ok(Self::Text(text))
+            }
+            Some(b'[') => {
+                let parts = serde_json::from_str(json.get());
+                // Both items that have such an output have it under this name.
+                let wrong = |error| D::Error::custom(reason_within("output", json.get(), &error));
+                parts.map(Self::Content).map_err(wrong)
+            }
+            _ => {
+                let problem = "invalid type: expected a string or an array of parts";
+                Err(D::Error::custom(problem))
+            }
+        }
     }
 }

@@ -33,17 +33,45 @@ impl JsonError {
 
     /// Puts the path of the offending field in place of the line and column.
     pub(crate) fn locate(text: &str, error: &serde_json::Error) -> Self {
-        let mut reason = error.to_string();
-        let path = match error.classify() {
-            Category::Eof | Category::Io => String::new(),
-            Category::Syntax | Category::Data => path_at(text, offset(text, error)),
+        let (path, reason) = match error.classify() {
+            Category::Eof | Category::Io => (String::new(), error.to_string()),
+            Category::Syntax => (path_at(text, offset(text, error)), error.to_string()),
+            Category::Data => (path_at(text, offset(text, error)), reason(error)),
         };
-        if error.classify() == Category::Data
-            && let Some(end) = reason.rfind(" at line ")
-        {
-            reason.truncate(end);
+        let within = reason.strip_prefix(WITHIN);
+        match within.and_then(|told| told.split_once(": ")) {
+            Some((inner, cause)) => Self {
+                path: join(&path, inner),
+                reason: cause.to_owned(),
+            },
+            None => Self { path, reason },
         }
-        Self { path, reason }
+    }
+}
+
+/// What is wrong, without a line and a column.
+pub(crate) fn reason(error: &serde_json::Error) -> String {
+    let mut reason = error.to_string();
+    if let Some(end) = reason.rfind(" at line ") {
+        reason.truncate(end);
+    }
+    reason
+}
+
+/// Begins the reason of an error in a part that was read by itself; the path in that part follows.
+const WITHIN: &str = "at ";
+
+/// The reason of an error in a member of an object that was read by itself. Such an error is located at
+/// the object, and then one path is made of the two.
+pub(crate) fn reason_within(name: &str, part: &str, error: &serde_json::Error) -> String {
+    let JsonError { path, reason } = JsonError::locate(part, error);
+    format!("{WITHIN}{}: {reason}", join(name, &path))
+}
+
+fn join(outer: &str, inner: &str) -> String {
+    match outer.is_empty() || inner.is_empty() || inner.starts_with('[') {
+        true => format!("{outer}{inner}"),
+        false => format!("{outer}.{inner}"),
     }
 }
 

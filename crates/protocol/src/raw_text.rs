@@ -13,6 +13,8 @@ use serde::Serializer;
 use serde::de::Error;
 use serde_json::value::RawValue;
 
+use crate::json::reason;
+
 /// A text. One that was read from JSON stays as it stands there, and is written back that way: output
 /// of commands has a line break in every other word, and undoing and redoing its escapes would be most
 /// of the work of showing a thread.
@@ -27,6 +29,14 @@ enum Form {
 }
 
 impl RawText {
+    pub(crate) fn of_json(json: Box<RawValue>) -> serde_json::Result<Self> {
+        let passes = json.get().starts_with('"') && !json.get().contains("\\u");
+        Ok(Self(match passes {
+            true => Form::Json(json),
+            false => Form::Plain(serde_json::from_str(json.get())?),
+        }))
+    }
+
     /// The text itself.
     pub fn as_str(&self) -> Cow<'_, str> {
         match &self.0 {
@@ -96,19 +106,7 @@ impl Serialize for RawText {
 impl<'de> Deserialize<'de> for RawText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Box::<RawValue>::deserialize(deserializer)?;
-        let passes = json.get().starts_with('"') && !json.get().contains("\\u");
-        if passes {
-            return Ok(Self(Form::Json(json)));
-        }
-        match serde_json::from_str(json.get()) {
-            Ok(text) => Ok(Self(Form::Plain(text))),
-            Err(error) => {
-                // The place in the line is told by who reads the line.
-                let reason = error.to_string();
-                let end = reason.rfind(" at line ").unwrap_or(reason.len());
-                Err(D::Error::custom(&reason[..end]))
-            }
-        }
+        Self::of_json(json).map_err(|error| D::Error::custom(reason(&error)))
     }
 }
 

@@ -107,9 +107,7 @@ fn after_ordinal(rest: &[u8]) -> &[u8] {
 /// A short text without escapes, up to its closing quote.
 fn short_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let window = &bytes[..bytes.len().min(64)];
-    let end = window
-        .iter()
-        .position(|byte| matches!(byte, b'"' | b'\\'))?;
+    let end = memchr::memchr2(b'"', b'\\', window)?;
     let text = std::str::from_utf8(&bytes[..end]).ok()?;
     (bytes[end] == b'"').then_some((text, &bytes[end + 1..]))
 }

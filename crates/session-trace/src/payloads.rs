@@ -220,7 +220,7 @@ pub(crate) fn weight_of(item: &ResponseItem) -> usize {
         ResponseItem::ImageGenerationCall { result, .. } => result.len(),
         ResponseItem::FunctionCallOutput { output, .. }
         | ResponseItem::CustomToolCallOutput { output, .. } => match output {
-            FunctionCallOutputBody::Text(text) => text.len(),
+            FunctionCallOutputBody::Text(text) => text.size(),
             FunctionCallOutputBody::Content(_) => PARTS,
         },
         _ => 0,

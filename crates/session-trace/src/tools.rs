@@ -3,6 +3,7 @@
 //! A reader rejects the end of what never began, and a second beginning. So this keeps the calls that
 //! are open, and records about a call only what fits what was recorded of it before.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use codex_protocol::{
@@ -229,7 +230,9 @@ impl Calls {
             Verdict::Success => (ExecutionStatus::Completed, direct(output)),
             Verdict::Unsuccessful => (ExecutionStatus::Failed, direct(output)),
             Verdict::Error => {
-                let error = error.unwrap_or_else(|| text_of(output)).to_owned();
+                let error = error
+                    .map_or_else(|| text_of(output), Cow::Borrowed)
+                    .into_owned();
                 (ExecutionStatus::Failed, ToolResult::Error { error })
             }
         };
@@ -401,7 +404,7 @@ fn call_id(output: &ResponseItem) -> Option<&str> {
     }
 }
 
-fn text_of(output: &ResponseItem) -> &str {
+fn text_of(output: &ResponseItem) -> Cow<'_, str> {
     match output {
         ResponseItem::FunctionCallOutput {
             output: FunctionCallOutputBody::Text(text),
@@ -410,8 +413,8 @@ fn text_of(output: &ResponseItem) -> &str {
         | ResponseItem::CustomToolCallOutput {
             output: FunctionCallOutputBody::Text(text),
             ..
-        } => text,
-        _ => "",
+        } => text.as_str(),
+        _ => Cow::Borrowed(""),
     }
 }
 

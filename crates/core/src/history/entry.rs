@@ -192,7 +192,7 @@ fn encrypted_bytes(item: &ResponseItem) -> usize {
 /// The output that a call gets which never got one.
 pub(crate) fn aborted_output(link: &Link) -> ResponseItem {
     let call_id = link.id.to_string();
-    let output = FunctionCallOutputBody::Text("aborted".to_owned());
+    let output = FunctionCallOutputBody::Text("aborted".into());
     match link.family {
         Family::Function => ResponseItem::FunctionCallOutput { call_id, output },
         Family::Custom => ResponseItem::CustomToolCallOutput {

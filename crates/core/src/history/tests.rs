@@ -21,7 +21,7 @@ fn call(id: &str) -> ResponseItem {
 fn output(id: &str) -> ResponseItem {
     ResponseItem::FunctionCallOutput {
         call_id: id.to_owned(),
-        output: FunctionCallOutputBody::Text("done".to_owned()),
+        output: FunctionCallOutputBody::Text("done".into()),
     }
 }
 

@@ -67,11 +67,16 @@ pub(crate) fn cut_output(
         ..policy
     };
     match output {
-        FunctionCallOutputBody::Text(text) if text.len() <= byte_budget(policy) => {
+        FunctionCallOutputBody::Text(text) if text.size() <= byte_budget(policy) => {
             FunctionCallOutputBody::Text(text)
         }
         FunctionCallOutputBody::Text(text) => {
-            FunctionCallOutputBody::Text(middle_cut(&text, policy))
+            let text = text.as_str();
+            let fits = text.len() <= byte_budget(policy);
+            FunctionCallOutputBody::Text(match fits {
+                true => text.into_owned().into(),
+                false => middle_cut(&text, policy).into(),
+            })
         }
         FunctionCallOutputBody::Content(parts) => {
             FunctionCallOutputBody::Content(cut_parts(parts, policy))

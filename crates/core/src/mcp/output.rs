@@ -22,19 +22,19 @@ pub(crate) fn output_of(result: &CallToolResult) -> FunctionCallOutputBody {
         .as_ref()
         .filter(|data| !data.is_null())
     {
-        return FunctionCallOutputBody::Text(data.to_string());
+        return FunctionCallOutputBody::Text(data.to_string().into());
     }
     if result.content.iter().any(is_image) {
         return FunctionCallOutputBody::Content(result.content.iter().map(part).collect());
     }
     let content = Value::Array(result.content.clone());
-    FunctionCallOutputBody::Text(content.to_string())
+    FunctionCallOutputBody::Text(content.to_string().into())
 }
 
 /// What the model is given of a call that came to nothing.
 pub(crate) fn error_output(message: &str) -> FunctionCallOutputBody {
     let content = json!([{ "type": "text", "text": message }]);
-    FunctionCallOutputBody::Text(content.to_string())
+    FunctionCallOutputBody::Text(content.to_string().into())
 }
 
 fn is_image(block: &Value) -> bool {

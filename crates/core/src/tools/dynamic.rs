@@ -79,7 +79,7 @@ async fn ask_client(context: &ToolContext, tool: String) -> ToolResult {
 
 fn output(mut items: Vec<DynamicToolContentItem>) -> FunctionCallOutputBody {
     if let [DynamicToolContentItem::InputText { text }] = items.as_mut_slice() {
-        return FunctionCallOutputBody::Text(std::mem::take(text));
+        return FunctionCallOutputBody::Text(std::mem::take(text).into());
     }
     let part = |item| match item {
         DynamicToolContentItem::InputText { text } => {

@@ -155,7 +155,7 @@ impl McpResources {
                     ..CallToolResult::default()
                 };
                 item.end(took, Ok(result));
-                Ok(FunctionCallOutputBody::Text(text))
+                Ok(FunctionCallOutputBody::Text(text.into()))
             }
             Err(message) => {
                 item.end(took, Err(message.clone()));

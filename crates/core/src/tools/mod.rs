@@ -22,7 +22,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use codex_model_client::ToolSpec;
-use codex_protocol::FunctionCallOutputBody;
+use codex_protocol::{FunctionCallOutputBody, RawText};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -100,6 +100,6 @@ impl ToolContext {
 }
 
 /// One text for the model.
-pub(crate) fn text(text: impl Into<String>) -> ToolResult {
+pub(crate) fn text(text: impl Into<RawText>) -> ToolResult {
     Ok(FunctionCallOutputBody::Text(text.into()))
 }

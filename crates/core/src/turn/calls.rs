@@ -180,11 +180,14 @@ async fn run(
     };
     let (output, error) = match ran {
         Ok(output) => (output, None),
-        Err(ToolFailure::Model(text)) => (FunctionCallOutputBody::Text(text.clone()), Some(text)),
+        Err(ToolFailure::Model(text)) => (
+            FunctionCallOutputBody::Text(text.clone().into()),
+            Some(text),
+        ),
         Err(ToolFailure::Aborted) => {
             scope.stop.stop(TurnAbortReason::Interrupted);
             let after = scope.services.clock.elapsed().saturating_sub(started);
-            return call.answer(FunctionCallOutputBody::Text(call.aborted(after)));
+            return call.answer(FunctionCallOutputBody::Text(call.aborted(after).into()));
         }
     };
     let output = call.answer(output);

@@ -258,7 +258,7 @@ fn output_text<'a>(
 ) -> String {
     let parts = match output {
         None => return NO_OUTPUT.to_owned(),
-        Some(FunctionCallOutputBody::Text(text)) => return text.clone(),
+        Some(FunctionCallOutputBody::Text(text)) => return text.as_str().into_owned(),
         Some(FunctionCallOutputBody::Content(parts)) => parts,
     };
     let mut texts = Vec::new();
