@@ -57,7 +57,7 @@ pub use http_client::HttpModelClient;
 pub use http_client::Surroundings;
 pub use identity::ClientIdentity;
 pub use identity::Platform;
-pub use prompt::Prompt;
+pub use prompt::{Prompt, PromptItem};
 pub use provider::Provider;
 pub use provider::ProviderError;
 pub use provider::Providers;

@@ -1,13 +1,16 @@
-//! The conversation of a request: its items, and their JSON in few pieces.
+//! The conversation of a request, as the JSON of its items in few pieces.
 //!
-//! A conversation is sent again with every request and only grows at its end. So its items lie in blocks, each with the
-//! JSON of all of them in one piece: a clone shares the blocks, an addition copies at most the last one, and the body
-//! of a request is a copy of bytes instead of a walk through the history.
+//! A conversation is sent again with every request and only grows at its end. So the JSON of its items lies in blocks: a
+//! clone shares the blocks, an addition copies at most the last one, and the body of a request is a copy of bytes instead
+//! of a walk through the history. The items themselves are not kept; the few who need one read it.
 
 use std::sync::Arc;
 
 use codex_protocol::ResponseItem;
+use serde::ser::Error;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A block takes no more items when it has so many, or so many bytes.
 const BLOCK_ITEMS: usize = 64;
@@ -24,11 +27,10 @@ pub struct Prompt {
 
 #[derive(Clone, Debug, Default)]
 struct Block {
-    items: Vec<Arc<ResponseItem>>,
     /// The JSON of the items, with a comma before each.
     json: String,
-    /// Where the JSON of each item ends.
-    ends: Vec<usize>,
+    /// Where the JSON of each item ends, and the id that the server gave it: most servers want it without.
+    items: Vec<(usize, Option<Box<str>>)>,
 }
 
 impl Block {
@@ -38,26 +40,70 @@ impl Block {
 
     fn truncate(&mut self, length: usize) {
         self.items.truncate(length);
-        self.ends.truncate(length);
-        self.json.truncate(self.ends.last().copied().unwrap_or(0));
+        self.json
+            .truncate(self.items.last().map_or(0, |item| item.0));
+    }
+
+    fn items(&self) -> impl Iterator<Item = PromptItem<'_>> {
+        let mut start = 0;
+        self.items.iter().map(move |(end, id)| {
+            let json = &self.json[start + 1..*end];
+            start = *end;
+            let id = id.as_deref();
+            PromptItem { json, id }
+        })
+    }
+}
+
+/// An item of a conversation.
+#[derive(Clone, Copy, Debug)]
+pub struct PromptItem<'a> {
+    /// As most servers are sent it.
+    pub json: &'a str,
+    /// The id that the server gave it.
+    pub id: Option<&'a str>,
+}
+
+impl PromptItem<'_> {
+    /// The item itself.
+    #[must_use]
+    pub fn read(self) -> ResponseItem {
+        // It was written by this program.
+        let unread = |_| ResponseItem::Other(Value::Null);
+        let mut item: ResponseItem = serde_json::from_str(self.json).unwrap_or_else(unread);
+        if let Some(id) = self.id {
+            item.set_id(id);
+        }
+        item
     }
 }
 
 impl Prompt {
     /// Adds an item and answers its JSON. None, and nothing is added, for one that has no JSON.
-    pub fn push(&mut self, item: Arc<ResponseItem>) -> Option<String> {
-        let json = serde_json::to_string(&*item).ok()?;
+    pub fn push(&mut self, item: &ResponseItem) -> Option<String> {
+        let json = serde_json::to_string(item).ok()?;
+        self.add(PromptItem {
+            json: &json,
+            id: item.id(),
+        });
+        Some(json)
+    }
+
+    /// Adds an item of another conversation.
+    pub fn add(&mut self, item: PromptItem<'_>) {
         if self.blocks.last().is_none_or(|block| block.is_full()) {
             self.blocks.push(Arc::default());
         }
-        let block = Arc::make_mut(self.blocks.last_mut()?);
+        let Some(block) = self.blocks.last_mut() else {
+            return;
+        };
+        let block = Arc::make_mut(block);
         block.json.push(',');
-        block.json.push_str(&json);
-        block.ends.push(block.json.len());
-        block.items.push(item);
+        block.json.push_str(item.json);
+        let end = block.json.len();
+        block.items.push((end, item.id.map(Box::from)));
         self.length += 1;
-        self.bytes += json.len() + 1;
-        Some(json)
+        self.bytes += item.json.len() + 1;
     }
 
     /// Keeps the first so many items.
@@ -89,8 +135,8 @@ impl Prompt {
     }
 
     /// The items in order.
-    pub fn items(&self) -> impl Iterator<Item = &Arc<ResponseItem>> + Clone {
-        self.blocks.iter().flat_map(|block| &block.items)
+    pub fn items(&self) -> impl Iterator<Item = PromptItem<'_>> {
+        self.blocks.iter().flat_map(|block| block.items())
     }
 
     /// About how many bytes the JSON has.
@@ -111,8 +157,8 @@ impl Prompt {
     }
 }
 
-impl FromIterator<Arc<ResponseItem>> for Prompt {
-    fn from_iter<I: IntoIterator<Item = Arc<ResponseItem>>>(items: I) -> Self {
+impl<'a> FromIterator<&'a ResponseItem> for Prompt {
+    fn from_iter<I: IntoIterator<Item = &'a ResponseItem>>(items: I) -> Self {
         let mut prompt = Self::default();
         items.into_iter().for_each(|item| {
             prompt.push(item);
@@ -121,15 +167,19 @@ impl FromIterator<Arc<ResponseItem>> for Prompt {
     }
 }
 
-impl FromIterator<ResponseItem> for Prompt {
-    fn from_iter<I: IntoIterator<Item = ResponseItem>>(items: I) -> Self {
-        items.into_iter().map(Arc::new).collect()
+impl<'a> FromIterator<PromptItem<'a>> for Prompt {
+    fn from_iter<I: IntoIterator<Item = PromptItem<'a>>>(items: I) -> Self {
+        let mut prompt = Self::default();
+        items.into_iter().for_each(|item| prompt.add(item));
+        prompt
     }
 }
 
 impl Serialize for Prompt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.items().map(|item| &**item))
+        let items = self.items().map(|item| serde_json::from_str(item.json));
+        let items: Result<Vec<&RawValue>, _> = items.collect();
+        serializer.collect_seq(items.map_err(S::Error::custom)?)
     }
 }
 
@@ -146,7 +196,7 @@ mod tests {
             content: vec![ContentItem::InputText { text }],
             end_turn: None,
             phase: None,
-            id: None,
+            id: number.is_multiple_of(2).then(|| format!("msg_{number}")),
         }
     }
 
@@ -157,12 +207,10 @@ mod tests {
             String::from_utf8(json).unwrap(),
             serde_json::to_string(items).unwrap()
         );
-        assert!(prompt.items().map(|item| &**item).eq(items));
+        let read: Vec<_> = prompt.items().map(PromptItem::read).collect();
+        assert_eq!(read, items);
         assert_eq!(prompt.len(), items.len());
-        let commas: usize = items
-            .iter()
-            .map(|item| serde_json::to_string(item).unwrap().len() + 1)
-            .sum();
+        let commas: usize = prompt.items().map(|item| item.json.len() + 1).sum();
         assert_eq!(prompt.bytes, commas);
     }
 
@@ -176,8 +224,10 @@ mod tests {
         let mut earlier = Vec::new();
         for (number, item) in items.iter().enumerate() {
             earlier.push(prompt.clone());
-            prompt.push(Arc::new(item.clone()));
-            check(&prompt, &items[..=number]);
+            prompt.push(item);
+            if number.is_multiple_of(13) {
+                check(&prompt, &items[..=number]);
+            }
         }
         for (length, shared) in earlier.iter().enumerate().rev().step_by(7) {
             check(shared, &items[..length]);

@@ -353,7 +353,7 @@ async fn compaction_has_headers_of_its_own() {
 
     let hi = json!({"type": "message", "role": "user", "content": []});
     let hi: codex_protocol::ResponseItem = serde_json::from_value(hi).unwrap();
-    request.input = codex_model_client::Prompt::from_iter([hi]);
+    request.input = codex_model_client::Prompt::from_iter([&hi]);
     request.context.turn_metadata = Some("{}".to_owned());
     let output = setup.client().compact(&request).await.unwrap();
     assert_eq!(serde_json::to_value(output).unwrap(), json!([item]));

@@ -320,6 +320,26 @@ impl ResponseItem {
             | Self::Compaction { .. } => None,
         }
     }
+
+    /// Gives back the id that is left out of the item's JSON. Without effect on items whose JSON has it.
+    pub fn set_id(&mut self, new: &str) {
+        match self {
+            Self::Message { id, .. }
+            | Self::Reasoning { id, .. }
+            | Self::LocalShellCall { id, .. }
+            | Self::FunctionCall { id, .. }
+            | Self::ToolSearchCall { id, .. }
+            | Self::CustomToolCall { id, .. }
+            | Self::WebSearchCall { id, .. } => *id = Some(new.to_owned()),
+            Self::ImageGenerationCall { .. }
+            | Self::Other(_)
+            | Self::FunctionCallOutput { .. }
+            | Self::CustomToolCallOutput { .. }
+            | Self::ToolSearchOutput { .. }
+            | Self::GhostSnapshot { .. }
+            | Self::Compaction { .. } => {}
+        }
+    }
 }
 
 /// What the model did on the web.

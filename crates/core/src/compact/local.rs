@@ -1,8 +1,6 @@
 //! Compaction on this side: the model writes a summary.
 
-use std::sync::Arc;
-
-use codex_model_client::Prompt;
+use codex_model_client::{Prompt, PromptItem};
 use codex_protocol::{CodexErrorInfo, ResponseItem};
 use futures::StreamExt;
 
@@ -28,15 +26,15 @@ impl Turn<'_> {
     async fn summary(&mut self, phase: Phase, id: &str) -> Result<String, Halt> {
         let images = self.scope.settings.model.images;
         let prompt = self.conversation.history.prompt(images);
-        let mut input: Vec<_> = prompt.items().cloned().collect();
+        let mut input: Vec<_> = prompt.items().map(PromptItem::read).collect();
         let prompt = self.scope.services.config.compact_prompt.as_deref();
         let wish = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
-        input.push(Arc::new(wish));
+        input.push(wish);
         let most = self.scope.services.config.stream_max_retries;
         let mut repeats = 0;
         loop {
             let error = match self
-                .summary_attempt(phase, id, input.iter().cloned().collect())
+                .summary_attempt(phase, id, input.iter().collect())
                 .await
             {
                 Ok(text) => return Ok(text),
@@ -111,7 +109,7 @@ impl Turn<'_> {
 }
 
 /// Drops the oldest item and, if it is half of a call, the other half. False if too little is left.
-fn drop_oldest(input: &mut Vec<Arc<ResponseItem>>) -> bool {
+fn drop_oldest(input: &mut Vec<ResponseItem>) -> bool {
     if input.len() <= 2 {
         return false;
     }

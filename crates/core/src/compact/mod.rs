@@ -7,8 +7,6 @@
 mod local;
 mod remote;
 
-use std::sync::Arc;
-
 use codex_protocol::{
     Compacted, ContextCompactionItem, EventMsg, ResponseItem, TurnItem, WarningEvent,
 };
@@ -16,7 +14,6 @@ use codex_rollout::LineKind;
 
 use crate::context::{self, summary};
 use crate::conversation::Conversation;
-use crate::history::Kind;
 use crate::ports::ModelRequest;
 use crate::session::Session;
 use crate::turn::{self, Completed, Halt, Turn, TurnScope, Voice};
@@ -152,9 +149,11 @@ impl Turn<'_> {
             observer.compacted(self.voice.turn(), id, before, &items);
         }
         let old = self.conversation.history.entries();
-        let ghosts = old.iter().filter(|entry| entry.kind == Kind::Ghost);
-        items.extend(ghosts.map(|entry| entry.item().clone()));
-        let replacement = items.iter().cloned().map(Arc::new);
+        let snapshots = old.iter().filter_map(|entry| entry.snapshot.as_deref());
+        items.extend(snapshots.map(|snapshot| ResponseItem::GhostSnapshot {
+            ghost_commit: snapshot.clone(),
+        }));
+        let replacement = items.iter().cloned();
         self.conversation.history.replace(replacement);
         let emitter = &self.scope.services.emitter;
         let replacement_history = Some(items);

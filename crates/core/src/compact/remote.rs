@@ -1,7 +1,5 @@
 //! Compaction by the provider: it answers what is to stand for the conversation.
 
-use std::sync::Arc;
-
 use codex_protocol::ResponseItem;
 
 use super::{Compaction, Phase};
@@ -72,7 +70,8 @@ impl Turn<'_> {
             |entry: &Entry| matches!(&entry.kind, Kind::Call(link) if dropped.contains(link));
         let kept = request.input.items().zip(&sent[..length]);
         let kept = kept.filter(|(_, entry)| !is_gone(entry));
-        request.input = kept.map(|(item, _)| Arc::clone(item)).collect();
+        let kept = kept.map(|(item, _)| item).collect();
+        request.input = kept;
     }
 }
 

@@ -24,11 +24,10 @@ fn prefix() -> &'static str {
 /// What people said, without summaries of earlier compactions.
 pub(crate) fn user_texts(history: &History) -> Vec<String> {
     let said = history
-        .entries()
-        .iter()
-        .filter(|entry| entry.kind == Kind::UserTurn);
-    let texts = said.filter_map(|entry| match entry.item() {
-        ResponseItem::Message { content, .. } => Some(text_of(content)),
+        .sent()
+        .filter(|(entry, _)| entry.kind == Kind::UserTurn);
+    let texts = said.filter_map(|(_, item)| match item.read() {
+        ResponseItem::Message { content, .. } => Some(text_of(&content)),
         _ => None,
     });
     texts.filter(|text| !is_summary(text)).collect()

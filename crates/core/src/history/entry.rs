@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use codex_protocol::{
-    ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem,
+    ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, GhostCommit, ResponseItem,
 };
 
 use super::contextual::{is_contextual, tells_settings};
@@ -111,7 +111,8 @@ pub(crate) enum Family {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
-    pub(crate) item: Arc<ResponseItem>,
+    /// Of those kept, never sent.
+    pub(crate) snapshot: Option<Box<GhostCommit>>,
     /// An estimate.
     pub(crate) tokens: usize,
     pub(crate) has_images: bool,
@@ -119,7 +120,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// The entry of an item whose JSON has so many bytes.
-    pub(crate) fn new(kind: Kind, item: Arc<ResponseItem>, length: usize) -> Self {
+    pub(crate) fn new(kind: Kind, item: ResponseItem, length: usize) -> Self {
         let (images, image_bytes) = images_of(&item);
         let bytes = length.saturating_sub(image_bytes) + images * IMAGE_BYTES;
         let tokens = match &kind {
@@ -129,14 +130,13 @@ impl Entry {
         };
         Self {
             kind,
-            item,
+            snapshot: match item {
+                ResponseItem::GhostSnapshot { ghost_commit } => Some(Box::new(ghost_commit)),
+                _ => None,
+            },
             tokens,
             has_images: images > 0,
         }
-    }
-
-    pub(crate) fn item(&self) -> &ResponseItem {
-        &self.item
     }
 
     /// Whether the model made it, or the engine at its request.

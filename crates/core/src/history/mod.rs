@@ -12,12 +12,12 @@ mod rollback;
 pub(crate) mod truncate;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use codex_model_client::Prompt;
+use codex_model_client::{Prompt, PromptItem};
 use codex_protocol::{
     ContentItem, FunctionCallOutputContentItem, GhostCommit, ResponseItem, TruncationPolicy,
 };
+use serde_json::Value;
 
 pub use contextual::first_user_text;
 pub(crate) use contextual::is_contextual;
@@ -67,15 +67,15 @@ impl History {
         item: ResponseItem,
         policy: TruncationPolicy,
     ) -> Option<String> {
-        self.push(Arc::new(cut(item, policy)))
+        self.push(cut(item, policy))
     }
 
-    fn push(&mut self, item: Arc<ResponseItem>) -> Option<String> {
+    fn push(&mut self, item: ResponseItem) -> Option<String> {
         let kind = Kind::of(&item)?;
         self.pair(&kind)?;
         let json = match kind {
-            Kind::Ghost => serde_json::to_string(&*item).ok()?,
-            _ => self.prompt.push(Arc::clone(&item))?,
+            Kind::Ghost => serde_json::to_string(&item).ok()?,
+            _ => self.prompt.push(&item)?,
         };
         let entry = Entry::new(kind, item, json.len());
         self.sums.add(&entry);
@@ -100,32 +100,64 @@ impl History {
     }
 
     /// Puts other items in place of all.
-    pub(crate) fn replace(&mut self, items: impl IntoIterator<Item = Arc<ResponseItem>>) {
+    pub(crate) fn replace(&mut self, items: impl IntoIterator<Item = ResponseItem>) {
         *self = Self::default();
+        self.extend(items);
+    }
+
+    fn extend(&mut self, items: impl IntoIterator<Item = ResponseItem>) {
         for item in items {
             self.push(item);
         }
     }
 
+    fn items_from(&self, start: usize) -> Vec<ResponseItem> {
+        let is_sent = |entry: &&Entry| entry.snapshot.is_none();
+        let before = self.entries[..start].iter().filter(is_sent).count();
+        let mut sent = self.prompt.items().skip(before).map(PromptItem::read);
+        let items = self.entries[start..].iter().filter_map(|entry| {
+            let Some(snapshot) = &entry.snapshot else {
+                return sent.next();
+            };
+            let ghost_commit = GhostCommit::clone(snapshot);
+            Some(ResponseItem::GhostSnapshot { ghost_commit })
+        });
+        items.collect()
+    }
+
+    /// Takes all items from one on out.
+    fn split_off(&mut self, start: usize) -> Vec<ResponseItem> {
+        let items = self.items_from(start);
+        self.truncate(start);
+        items
+    }
+
     /// Gives every call that still waits an output, right behind it.
     pub(crate) fn close_calls(&mut self) {
+        let waits = |entry: &Entry| match &entry.kind {
+            Kind::Call(link) => self.open.contains_key(link),
+            _ => false,
+        };
         if self.open.is_empty() {
             return;
         }
-        let mut open = std::mem::take(&mut self.open);
-        let mut closed = Vec::with_capacity(self.entries.len() + open.len());
+        let Some(first) = self.entries.iter().position(waits) else {
+            return;
+        };
+        let mut open = self.open.clone();
+        let mut closed = Vec::new();
         // From the end: of calls with the same id, the last ones are those without output.
-        for entry in self.entries.drain(..).rev() {
-            if let Kind::Call(link) = &entry.kind
-                && let Some(waiting) = open.get_mut(link)
+        for item in self.split_off(first).into_iter().rev() {
+            if let Some(Kind::Call(link)) = Kind::of(&item)
+                && let Some(waiting) = open.get_mut(&link)
                 && *waiting > 0
             {
                 *waiting -= 1;
-                closed.push(Arc::new(aborted_output(link)));
+                closed.push(aborted_output(&link));
             }
-            closed.push(entry.item);
+            closed.push(item);
         }
-        self.replace(closed.into_iter().rev());
+        self.extend(closed.into_iter().rev());
     }
 
     /// What a request carries.
@@ -134,22 +166,20 @@ impl History {
         if images || self.sums.with_images == 0 {
             return self.prompt.clone();
         }
-        let sent = self
-            .entries
-            .iter()
-            .filter(|entry| entry.kind != Kind::Ghost);
-        sent.map(|entry| match entry.has_images {
-            true => Arc::new(replace_images(entry.item().clone(), NO_IMAGES)),
-            false => Arc::clone(&entry.item),
-        })
-        .collect()
+        let mut prompt = Prompt::default();
+        for (entry, item) in self.sent() {
+            if entry.has_images {
+                prompt.push(&replace_images(item.read(), NO_IMAGES));
+            } else {
+                prompt.add(item);
+            }
+        }
+        prompt
     }
 
     pub(crate) fn latest_snapshot(&self) -> Option<GhostCommit> {
-        match self.entries[self.index_of_snapshot()?].item() {
-            ResponseItem::GhostSnapshot { ghost_commit } => Some(ghost_commit.clone()),
-            _ => None,
-        }
+        let snapshot = self.entries[self.index_of_snapshot()?].snapshot.as_deref();
+        snapshot.cloned()
     }
 
     /// Takes the latest snapshot out. Answers where it was.
@@ -160,7 +190,7 @@ impl History {
     }
 
     fn index_of_snapshot(&self) -> Option<usize> {
-        let is_snapshot = |entry: &Entry| entry.kind == Kind::Ghost;
+        let is_snapshot = |entry: &Entry| entry.snapshot.is_some();
         self.entries.iter().rposition(is_snapshot)
     }
 
@@ -172,6 +202,12 @@ impl History {
         &self.entries
     }
 
+    /// What a request carries of it, as far as it goes, with the entries of it.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = (&Entry, PromptItem<'_>)> {
+        let entries = self.entries.iter().filter(|entry| entry.snapshot.is_none());
+        entries.zip(self.prompt.items())
+    }
+
     /// Goes back to an earlier length.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.entries.truncate(length);
@@ -181,7 +217,7 @@ impl History {
         for entry in std::mem::take(&mut self.entries) {
             self.pair(&entry.kind);
             self.sums.add(&entry);
-            sent += usize::from(entry.kind != Kind::Ghost);
+            sent += usize::from(entry.snapshot.is_none());
             self.entries.push(entry);
         }
         self.prompt.truncate(sent);
@@ -215,14 +251,15 @@ impl History {
         let Some(index) = newest else {
             return false;
         };
-        let entry = &self.entries[index];
-        if entry.kind == Kind::UserTurn {
+        if self.entries[index].kind == Kind::UserTurn {
             return false;
         }
-        let replaced = Arc::new(replace_images(entry.item().clone(), "Invalid image"));
-        let mut items: Vec<_> = self.entries.drain(..).map(|entry| entry.item).collect();
-        items[index] = replaced;
-        self.replace(items);
+        let mut items = self.split_off(index);
+        if let Some(newest) = items.first_mut() {
+            let item = std::mem::replace(newest, ResponseItem::Other(Value::Null));
+            *newest = replace_images(item, "Invalid image");
+        }
+        self.extend(items);
         true
     }
 }

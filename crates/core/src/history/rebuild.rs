@@ -1,7 +1,5 @@
 //! Making a history from the lines of a rollout: for resuming, forking and rolling back.
 
-use std::sync::Arc;
-
 use codex_protocol::{
     EventMsg, ResponseItem, RolloutItem, TokenUsageInfo, TruncationPolicy, TurnContext,
 };
@@ -37,7 +35,7 @@ pub(crate) fn rebuild(
             }
             RolloutItem::Compacted(compacted) => {
                 match compacted.replacement_history {
-                    Some(items) => rebuilt.history.replace(items.into_iter().map(Arc::new)),
+                    Some(items) => rebuilt.history.replace(items),
                     None => summarise(&mut rebuilt.history, &compacted.message),
                 }
                 rebuilt.reference = None;
@@ -65,5 +63,5 @@ pub(crate) fn rebuild(
 fn summarise(history: &mut History, message: &str) {
     let texts = summary::user_texts(history);
     let items: Vec<ResponseItem> = summary::compacted_history(&texts, message);
-    history.replace(items.into_iter().map(Arc::new));
+    history.replace(items);
 }

@@ -87,7 +87,7 @@ fn history(items: Vec<ResponseItem>) -> History {
 fn assert_well_formed(prompt: &Prompt) {
     let mut open: HashMap<(bool, String), usize> = HashMap::new();
     for item in prompt.items() {
-        let item = serde_json::to_value(&**item).unwrap();
+        let item: serde_json::Value = serde_json::from_str(item.json).unwrap();
         let key = |custom| {
             (
                 custom,
@@ -114,13 +114,13 @@ fn assert_well_formed(prompt: &Prompt) {
 }
 
 fn json_of(prompt: &Prompt, index: usize) -> String {
-    serde_json::to_string(&**prompt.items().nth(index).unwrap()).unwrap()
+    prompt.items().nth(index).unwrap().json.to_owned()
 }
 
 /// What a turn asks of a history is what the history comes to that was made at once of the same items.
 fn assert_kept_up_to_date(history: &mut History) {
     let mut anew = History::default();
-    anew.replace(history.entries.iter().map(|entry| Arc::clone(&entry.item)));
+    anew.replace(history.items_from(0));
     assert_eq!(history.open, anew.open);
     assert_eq!(
         history.past_reasoning_tokens(),

@@ -9,6 +9,7 @@ use super::messages::Message;
 use super::messages::messages;
 use super::tools::FunctionTool;
 use super::tools::function_tools;
+use crate::prompt::PromptItem;
 use crate::request::ModelRequest;
 
 #[derive(Serialize)]
@@ -54,9 +55,10 @@ struct JsonSchema<'a> {
 pub(crate) fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
     let tools = function_tools(&request.tools);
     let has_tools = !tools.is_empty();
+    let input: Vec<_> = request.input.items().map(PromptItem::read).collect();
     let body = Body {
         model: &request.model,
-        messages: messages(&request.instructions, request.input.items()),
+        messages: messages(&request.instructions, &input),
         stream: true,
         stream_options: StreamOptions {
             include_usage: true,

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use codex_protocol::ContentItem;
 use codex_protocol::FunctionCallOutputBody;
@@ -76,12 +75,9 @@ struct Function<'a> {
 }
 
 /// The messages of a conversation, with the instructions before them.
-pub(super) fn messages<'a>(
-    instructions: &str,
-    input: impl Iterator<Item = &'a Arc<ResponseItem>> + Clone,
-) -> Vec<Message<'a>> {
+pub(super) fn messages<'a>(instructions: &str, input: &'a [ResponseItem]) -> Vec<Message<'a>> {
     let mut builder = Builder {
-        outputs: input.clone().filter_map(|item| output(item)).collect(),
+        outputs: input.iter().filter_map(output).collect(),
         ..Builder::default()
     };
     if !instructions.is_empty() {
@@ -314,8 +310,7 @@ mod tests {
     /// These items become these messages.
     fn check(items: Value, expected: Value) {
         let items: Vec<ResponseItem> = serde_json::from_value(items).unwrap();
-        let items: Vec<_> = items.into_iter().map(Arc::new).collect();
-        let found = serde_json::to_value(messages("sys", items.iter())).unwrap();
+        let found = serde_json::to_value(messages("sys", &items)).unwrap();
         let expected = expected.as_array().unwrap();
         let system = json!({"role": "system", "content": "sys"});
         let with_system: Vec<_> = [&system].into_iter().chain(expected).cloned().collect();
@@ -367,8 +362,7 @@ mod tests {
             say("user", "input_text", "c"),
         ]))
         .unwrap();
-        let items: Vec<_> = items.into_iter().map(Arc::new).collect();
-        let found = serde_json::to_value(messages("sys", items.iter())).unwrap();
+        let found = serde_json::to_value(messages("sys", &items)).unwrap();
         assert_eq!(
             found[0],
             json!({"role": "system", "content": "sys\n\na\n\nb"})

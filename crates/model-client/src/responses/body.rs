@@ -3,15 +3,13 @@
 //! The conversation is most of it and has its JSON at hand. So what stands before and after it is written as two
 //! objects, which are joined around it.
 
-use std::sync::Arc;
-
-use codex_protocol::ResponseItem;
 use codex_protocol::ServiceTier;
 use codex_protocol::Verbosity;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::encoded::Encoded;
+use crate::prompt::PromptItem;
 use crate::provider::Provider;
 use crate::request::ModelRequest;
 use crate::request::Reasoning;
@@ -148,9 +146,9 @@ fn join(
 }
 
 /// An item together with the id that the server gave it.
-fn value_with_id(item: &Arc<ResponseItem>) -> Result<Value, serde_json::Error> {
-    let mut value = serde_json::to_value(&**item)?;
-    if let (Some(id), Value::Object(object)) = (item.id(), &mut value) {
+fn value_with_id(item: PromptItem<'_>) -> Result<Value, serde_json::Error> {
+    let mut value = serde_json::from_str(item.json)?;
+    if let (Some(id), Value::Object(object)) = (item.id, &mut value) {
         object.insert("id".to_owned(), Value::from(id));
     }
     Ok(value)
@@ -183,6 +181,7 @@ mod tests {
     use codex_protocol::ContentItem;
     use codex_protocol::ReasoningEffort;
     use codex_protocol::ReasoningSummary;
+    use codex_protocol::ResponseItem;
     use serde_json::json;
 
     use super::*;
@@ -204,7 +203,7 @@ mod tests {
         let mut request = ModelRequest {
             model: "m".to_owned(),
             instructions: "do".into(),
-            input: Prompt::from_iter([message(Some("msg_1"))]),
+            input: Prompt::from_iter([&message(Some("msg_1"))]),
             ..ModelRequest::default()
         };
         request.context.thread_id = "t".to_owned();
