@@ -124,7 +124,7 @@ async fn request_bodies() {
     let message: ResponseItem = serde_json::from_value(sse::message(&"word ".repeat(40))).unwrap();
     for turns in [1, 100, 1000] {
         let request = ModelRequest {
-            input: (0..turns * 2).map(|_| message.clone()).collect(),
+            input: (0..turns * 2).map(|_| &message).collect(),
             ..ModelRequest::default()
         };
         let mut times = Vec::new();
