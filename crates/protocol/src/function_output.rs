@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::json::reason;
 use crate::json::reason_within;
+use crate::json::wrong_within;
 use crate::raw_text::RawText;
 use crate::response_item::ImageDetail;
 
@@ -45,22 +46,21 @@ pub enum FunctionCallOutputContentItem {
 impl<'de> Deserialize<'de> for FunctionCallOutputBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Box::<RawValue>::deserialize(deserializer)?;
-        match json.get().as_bytes().first() {
-            Some(b'"') => {
-                let text = RawText::of_json(json);
-                let text = text.map_err(|error| D::Error::custom(reason(&error)))?;
-                Ok(Self::Text(text))
-            }
-            Some(b'[') => {
-                let parts = serde_json::from_str(json.get());
-                // Both items that have such an output have it under this name.
-                let wrong = |error| D::Error::custom(reason_within("output", json.get(), &error));
-                parts.map(Self::Content).map_err(wrong)
-            }
-            _ => {
-                let problem = "invalid type: expected a string or an array of parts";
-                Err(D::Error::custom(problem))
-            }
-        }
+        // Both items that have such an output have it under this name.
+        let wrong = match json.get().as_bytes().first() {
+            Some(b'"') => match RawText::of_json(json) {
+                Ok(text) => return Ok(Self::Text(text)),
+                Err(error) => wrong_within("output", &reason(&error)),
+            },
+            Some(b'[') => match serde_json::from_str(json.get()) {
+                Ok(parts) => return Ok(Self::Content(parts)),
+                Err(error) => reason_within("output", json.get(), &error),
+            },
+            _ => wrong_within(
+                "output",
+                "invalid type: expected a string or an array of parts",
+            ),
+        };
+        Err(D::Error::custom(wrong))
     }
 }

@@ -51,7 +51,10 @@ impl JsonError {
 
 /// What is wrong, without a line and a column.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
-    let mut reason = error.to_string();
+    without_place(error.to_string())
+}
+
+fn without_place(mut reason: String) -> String {
     if let Some(end) = reason.rfind(" at line ") {
         reason.truncate(end);
     }
@@ -65,7 +68,13 @@ const WITHIN: &str = "at ";
 /// the object, and then one path is made of the two.
 pub(crate) fn reason_within(name: &str, part: &str, error: &serde_json::Error) -> String {
     let JsonError { path, reason } = JsonError::locate(part, error);
-    format!("{WITHIN}{}: {reason}", join(name, &path))
+    // The place in the part would be taken for one in the whole.
+    wrong_within(&join(name, &path), &without_place(reason))
+}
+
+/// The same for what is wrong at a path that begins with a member of an object.
+pub(crate) fn wrong_within(path: &str, reason: &str) -> String {
+    format!("{WITHIN}{path}: {reason}")
 }
 
 fn join(outer: &str, inner: &str) -> String {
@@ -97,6 +106,7 @@ fn offset(text: &str, error: &serde_json::Error) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::response_item::ResponseItem;
     use crate::submission::Submission;
 
     #[test]
@@ -122,6 +132,24 @@ mod tests {
         check(r#"{"id":"1","op":{"type":"user_input"}}"#, "op");
         check("{", "");
         check(r#"{"id":"1","op":{"type":"interrupt"}} x"#, "");
+    }
+
+    #[test]
+    fn the_path_goes_on_in_a_part_that_is_read_by_itself() {
+        let check = |output: &str, path| {
+            let text =
+                format!(r#"{{"type":"function_call_output","call_id":"a","output":{output}}}"#);
+            let error = from_json::<ResponseItem>(&text).unwrap_err();
+            assert_eq!(error.path(), path, "{error}");
+        };
+        let text = r#"{"type":"input_text","text":"b"}"#;
+        let image = r#"{"type":"input_image","image_url":"c","detail":false}"#;
+        check(&format!("[{text},{image}]"), "output[1].detail");
+        check(
+            &format!(r#"[{text},{{"type":"input_text","text":7}}]"#),
+            "output[1].text",
+        );
+        check("7", "output");
     }
 
     #[test]
