@@ -158,6 +158,8 @@ impl Log {
             }
         }
         self.send(bytes);
+        // Who hears of the thread finds it.
+        self.writer.hurry();
     }
 
     /// Waits until everything appended so far was handed to the operating system.

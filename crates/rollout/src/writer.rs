@@ -1,15 +1,22 @@
 //! The thread that writes all rollouts.
 //!
-//! One for the whole process, fed by a queue; sessions come and go. Each message is one write, in
-//! the order sent. What could not be written is kept and tried again with the next message for the
-//! same file, in front of it; the failure is told to whoever flushes.
+//! One for the whole process, fed by a queue; sessions come and go. What is appended to a file within a
+//! moment is one write, in the order sent: lines come in bursts, and waking a thread costs more than
+//! writing a line. Whoever flushes does not wait for that moment. What could not be written is kept and
+//! tried again with what comes next for the same file, in front of it; the failure is told to whoever
+//! flushes.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -20,9 +27,12 @@ const OPEN_FILES: usize = 64;
 /// What is kept for a file that cannot be written. Above it the oldest part is given up.
 const BACKLOG: usize = 16 * 1024 * 1024;
 
+/// How long what is appended may wait for more.
+const GATHER: Duration = Duration::from_millis(10);
+
 /// What the thread is asked to do.
 pub(crate) enum Order {
-    /// Append to a file. Bounded by its senders: a session flushes at the end of every response.
+    /// Append to a file. Bounded by its senders: a session flushes at the end of every turn.
     Append { path: PathBuf, bytes: Vec<u8> },
     /// Append the beginning of another file.
     Copy {
@@ -43,6 +53,8 @@ pub(crate) enum Order {
 #[derive(Clone, Debug)]
 pub struct Writer {
     orders: Sender<Order>,
+    thread: Thread,
+    hurry: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -63,18 +75,36 @@ impl Writer {
         let (orders, received) = channel();
         let mut files = Files {
             open: HashMap::new(),
+            gathered: HashMap::new(),
             backlog: HashMap::new(),
             untold: HashSet::new(),
             heard,
         };
-        std::thread::Builder::new()
+        let hurry = Arc::new(AtomicBool::new(false));
+        let hurried = Arc::clone(&hurry);
+        let thread = thread::Builder::new()
             .name("rollout-writer".to_owned())
-            .spawn(move || files.serve(&received))?;
-        Ok(Self { orders })
+            .spawn(move || files.serve(&received, &hurried))?;
+        Ok(Self {
+            orders,
+            thread: thread.thread().clone(),
+            hurry,
+        })
     }
 
     pub(crate) fn send(&self, order: Order) -> bool {
-        self.orders.send(order).is_ok()
+        let hurries = !matches!(order, Order::Append { .. });
+        let sent = self.orders.send(order).is_ok();
+        if hurries {
+            self.hurry();
+        }
+        sent
+    }
+
+    /// What was sent is written at once.
+    pub(crate) fn hurry(&self) {
+        self.hurry.store(true, Ordering::Release);
+        self.thread.unpark();
     }
 }
 
@@ -83,6 +113,8 @@ pub type Heard = Box<dyn Fn(&Path) + Send>;
 
 struct Files {
     open: HashMap<PathBuf, File>,
+    /// What is to be written next.
+    gathered: HashMap<PathBuf, Vec<u8>>,
     backlog: HashMap<PathBuf, Backlog>,
     /// Written to since `heard` was told.
     untold: HashSet<PathBuf>,
@@ -101,23 +133,51 @@ struct Backlog {
 }
 
 impl Files {
-    fn serve(&mut self, orders: &Receiver<Order>) {
-        while let Ok(order) = orders.recv() {
-            match order {
-                Order::Append { path, bytes } => self.append(path, bytes),
-                Order::Copy {
-                    path,
-                    source,
-                    length,
-                } => self.copy(path, &source, length),
-                Order::Flush { path, done } => {
-                    let _ = done.send(self.flush(path));
+    fn serve(&mut self, orders: &Receiver<Order>, hurry: &AtomicBool) {
+        while let Ok(first) = orders.recv() {
+            let until = Instant::now() + GATHER;
+            while !hurry.swap(false, Ordering::Acquire)
+                && let Some(left) = until.checked_duration_since(Instant::now())
+            {
+                thread::park_timeout(left);
+            }
+            self.take(first);
+            orders.try_iter().for_each(|order| self.take(order));
+            for (path, bytes) in std::mem::take(&mut self.gathered) {
+                self.append(path, bytes);
+            }
+        }
+    }
+
+    fn take(&mut self, order: Order) {
+        let (Order::Append { path, .. }
+        | Order::Copy { path, .. }
+        | Order::Flush { path, .. }
+        | Order::Close { path }) = &order;
+        if !matches!(order, Order::Append { .. })
+            && let Some((path, bytes)) = self.gathered.remove_entry(path)
+        {
+            self.append(path, bytes);
+        }
+        match order {
+            Order::Append { path, bytes } => match self.gathered.entry(path) {
+                Entry::Occupied(mut gathered) => gathered.get_mut().extend_from_slice(&bytes),
+                Entry::Vacant(first) => {
+                    first.insert(bytes);
                 }
-                Order::Close { path } => {
-                    self.tell(&path);
-                    self.open.remove(&path);
-                    self.backlog.remove(&path);
-                }
+            },
+            Order::Copy {
+                path,
+                source,
+                length,
+            } => self.copy(path, &source, length),
+            Order::Flush { path, done } => {
+                let _ = done.send(self.flush(path));
+            }
+            Order::Close { path } => {
+                self.tell(&path);
+                self.open.remove(&path);
+                self.backlog.remove(&path);
             }
         }
     }

@@ -195,9 +195,9 @@ impl Actor {
     async fn read_file(&self) -> Result<(std::path::PathBuf, History), Failure> {
         let id = self.thread.id();
         let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
+        let _ = self.thread.flush().await;
         let path = self.facts.path.clone().filter(|path| path.exists());
         let path = path.ok_or_else(missing)?;
-        let _ = self.thread.flush().await;
         crate::handlers::load(path).await
     }
 
