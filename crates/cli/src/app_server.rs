@@ -82,11 +82,7 @@ fn serve(
     start_log();
     let scenario = scenario.map(Scenario::load).transpose()?;
     let tracing = Tracing::from_environment();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
+    let runtime = crate::runtime::start()?;
     let server = runtime.block_on(server(
         settings,
         scenario,

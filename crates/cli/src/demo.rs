@@ -43,11 +43,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
+    let runtime = crate::runtime::start()?;
     let shown = runtime.block_on(show(arguments));
     // A read of standard input that nobody will answer must not keep the process.
     runtime.shutdown_background();

@@ -40,11 +40,7 @@ enum Task {
 /// `before` are the settings that stand in front of the command.
 pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
     app_server::start_log();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
+    let runtime = crate::runtime::start()?;
     let tracing = Tracing::from_environment();
     let done = runtime.block_on(exec(arguments, before, tracing.clone()));
     runtime.shutdown_background();

@@ -17,6 +17,7 @@ mod mcp_servers;
 mod output;
 mod proto;
 mod rules;
+mod runtime;
 mod scripted_model;
 mod server_process;
 mod settings_flags;
