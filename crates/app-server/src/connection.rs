@@ -10,6 +10,7 @@ use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::message::Message;
 use crate::outbox::{Limits, Outbox};
 use crate::projection::Turns;
 use crate::runs::Runs;
@@ -115,7 +116,7 @@ impl Connection {
     }
 
     /// Tells the client something that is written already, and that it [wants](Self::wants).
-    pub(crate) fn tell(&self, line: Bytes) {
+    pub(crate) fn tell(&self, line: impl Into<Message>) {
         self.outbox.tell(line);
     }
 
@@ -201,8 +202,8 @@ impl<M: RequestMethod> Responder<M> {
 
     /// The result has no turns yet: these are put into it.
     pub(crate) fn accept_with(self, result: &M::Response, turns: &Turns) {
-        let line = turns.put_into(self.draft(result));
-        self.accept_line(line);
+        let message = turns.put_into(self.draft(result));
+        self.accept_line(message);
     }
 
     /// The reply as it would be written now, for who puts a large value into it.
@@ -214,7 +215,7 @@ impl<M: RequestMethod> Responder<M> {
     }
 
     /// Sends a line that was made from a [`draft`](Self::draft).
-    pub(crate) fn accept_line(mut self, line: Bytes) {
+    pub(crate) fn accept_line(mut self, line: impl Into<Message>) {
         if self.id.take().is_some() {
             self.connection.outbox.push(line);
         }

@@ -14,6 +14,7 @@ mod failure;
 mod gap;
 mod handlers;
 mod host;
+mod message;
 mod outbox;
 mod projection;
 mod questions;

@@ -12,6 +12,8 @@ use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
+use crate::message::Message;
+
 /// How many bytes may wait for a client that does not read, besides those being written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -62,7 +64,7 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct State {
-    messages: Vec<Bytes>,
+    messages: Vec<Message>,
     bytes: usize,
     /// How many of them nobody asked for.
     told: usize,
@@ -74,25 +76,38 @@ struct State {
 
 /// Messages in their order, each with its line end.
 #[derive(Debug)]
-pub(crate) struct Batch(pub(crate) Vec<Bytes>);
+pub(crate) struct Batch(pub(crate) Vec<Message>);
 
 impl Batch {
-    /// All of them, in pieces to be written one after the other.
-    pub(crate) fn pieces(self) -> Vec<Bytes> {
-        let mut pieces = Vec::new();
-        let mut together = Vec::new();
-        for message in self.0 {
-            if together.len() + message.len() > WRITE_SIZE && !together.is_empty() {
-                pieces.push(std::mem::take(&mut together).into());
+    /// All of them, in pieces to be written one after the other. None is made before it is wanted.
+    pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes> {
+        let mut large = None;
+        let mut messages = self.0.into_iter().peekable();
+        std::iter::from_fn(move || {
+            loop {
+                if let Some(piece) = large.as_mut().and_then(Iterator::next) {
+                    return Some(piece);
+                }
+                let mut together = Vec::new();
+                while let Some(message) =
+                    messages.next_if(|next| together.len() + next.len() <= WRITE_SIZE)
+                {
+                    message
+                        .parts()
+                        .iter()
+                        .for_each(|part| together.extend_from_slice(part));
+                }
+                if !together.is_empty() {
+                    return Some(together.into());
+                }
+                let message = messages.next()?;
+                let size = match &message {
+                    Message::Whole(line) => line.len(),
+                    Message::Parts(_) => WRITE_SIZE,
+                };
+                large = Some(message.into_pieces(size));
             }
-            if message.len() > WRITE_SIZE {
-                pieces.push(message);
-            } else {
-                together.extend_from_slice(&message);
-            }
-        }
-        pieces.push(together.into());
-        pieces
+        })
     }
 }
 
@@ -108,17 +123,18 @@ impl Outbox {
     }
 
     /// Adds what the client asked for, its line end included. Dropped if the connection is closed.
-    pub(crate) fn push(&self, message: Bytes) {
-        self.add(message, 0);
+    pub(crate) fn push(&self, message: impl Into<Message>) {
+        self.add(message.into(), 0);
     }
 
     /// Adds what the client did not ask for, likewise.
-    pub(crate) fn tell(&self, message: Bytes) {
+    pub(crate) fn tell(&self, message: impl Into<Message>) {
+        let message = message.into();
         let told = message.len();
         self.add(message, told);
     }
 
-    fn add(&self, message: Bytes, told: usize) {
+    fn add(&self, message: Message, told: usize) {
         let mut state = self.lock();
         if state.closed {
             return;
@@ -227,7 +243,7 @@ impl Outbox {
     /// Writes until the outbox is closed and empty.
     pub(crate) async fn write_to(&self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         while let Some(batch) = self.next().await {
-            for piece in batch.pieces() {
+            for piece in batch.into_pieces() {
                 if let Err(error) = output.write_all(&piece).await {
                     self.cut_off();
                     return Err(error);
@@ -255,7 +271,7 @@ mod tests {
         let mut expected = Vec::new();
         for (number, size) in (b'a'..).zip(sizes) {
             expected.extend(std::iter::repeat_n(number, size));
-            outbox.push(vec![number; size].into());
+            outbox.push(vec![number; size]);
         }
         outbox.close();
         let mut written = Vec::new();
@@ -267,7 +283,7 @@ mod tests {
     async fn there_is_room_again_when_the_writer_has_taken_what_waited() {
         let outbox = Outbox::new(Limits::ONLY_CLIENT);
         assert!(outbox.room().await);
-        outbox.push(vec![b' '; ROOM + 1].into());
+        outbox.push(vec![b' '; ROOM + 1]);
         let mut output = tokio::io::sink();
         tokio::select! {
             biased;
@@ -287,7 +303,7 @@ mod tests {
     async fn a_client_that_does_not_read_is_cut_off_at_the_limit() {
         let outbox = Outbox::new(Limits::only(10));
         // One message may pass the limit, but no second one.
-        outbox.push(vec![b' '; 100].into());
+        outbox.push(vec![b' '; 100]);
         assert_eq!(outbox.lock().bytes, 100);
         outbox.push(Bytes::from_static(b"x"));
         outbox.until_cut_off().await;
@@ -302,15 +318,15 @@ mod tests {
             ..Limits::only(1000)
         };
         let outbox = Outbox::new(limits);
-        let tell = || outbox.tell(vec![b' '; 30].into());
+        let tell = || outbox.tell(vec![b' '; 30]);
         for _ in 0..3 {
             tell();
         }
         assert_eq!(outbox.next().await.unwrap().0.len(), 3);
         // While those are written, what it asked for is no reason, nor is the first that passes the limit.
-        outbox.push(vec![b' '; 30].into());
+        outbox.push(vec![b' '; 30]);
         tell();
-        outbox.push(vec![b' '; 30].into());
+        outbox.push(vec![b' '; 30]);
         assert!(!outbox.lock().closed);
         tell();
         outbox.until_cut_off().await;
@@ -320,7 +336,7 @@ mod tests {
     async fn a_client_that_reads_may_get_any_amount() {
         let outbox = Outbox::new(Limits::only(10));
         for _ in 0..100 {
-            outbox.push(vec![b' '; 30].into());
+            outbox.push(vec![b' '; 30]);
             assert_eq!(outbox.next().await.unwrap().0.len(), 1);
         }
         outbox.close();

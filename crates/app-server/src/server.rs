@@ -5,7 +5,6 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
 use codex_file_watch::Watcher;
@@ -13,6 +12,7 @@ use tokio::sync::Notify;
 
 use crate::connection::{Connection, ConnectionId, encode};
 use crate::host::Host;
+use crate::message::Message;
 use crate::outbox::Limits;
 use crate::projection::Turns;
 use crate::questions::{ClientTokens, OpenQuestions};
@@ -102,7 +102,7 @@ impl Server {
 
     /// Tells every client that is past its handshake.
     pub(crate) fn broadcast(&self, notification: &ServerNotification) {
-        self.broadcast_line(notification.method(), || encode(notification));
+        self.broadcast_line(notification.method(), || encode(notification).into());
     }
 
     /// The same, of a thread that has no turns yet: these are put into it.
@@ -111,7 +111,7 @@ impl Server {
         self.broadcast_line(notification.method(), line);
     }
 
-    fn broadcast_line(&self, method: &str, line: impl FnOnce() -> Bytes) {
+    fn broadcast_line(&self, method: &str, line: impl FnOnce() -> Message) {
         let clients = lock(&self.clients);
         let wants = |client: &&Arc<Connection>| client.wants(method);
         let clients: Vec<_> = clients.values().filter(wants).cloned().collect();

@@ -64,8 +64,8 @@ fn read_input(
 async fn write_output(mut output: impl Write, connection: &Connection) {
     while let Some(messages) = connection.outbox().next().await {
         // On a thread of its own: whoever waits here is the client.
-        let pieces = messages.pieces();
-        let written = pieces.iter().try_for_each(|piece| output.write_all(piece));
+        let mut pieces = messages.into_pieces();
+        let written = pieces.try_for_each(|piece| output.write_all(&piece));
         if written.and_then(|()| output.flush()).is_err() {
             connection.outbox().cut_off();
         }

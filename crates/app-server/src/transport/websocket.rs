@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use super::Incoming;
 use super::frame::{self, Header, Opcode};
+use crate::message::Message;
 use crate::outbox::Outbox;
 
 /// The longest frame that is sent, and how much is written at once.
@@ -183,9 +184,8 @@ pub(super) async fn write(
             pong = control.next() => frame::write(&mut buffer, Opcode::Pong, true, &pong),
             batch = outbox.next() => match batch {
                 Some(batch) => {
-                    for message in &batch.0 {
-                        let text = message.strip_suffix(b"\n").unwrap_or(message);
-                        write_text(&mut output, &mut buffer, text, control).await?;
+                    for message in batch.0 {
+                        write_text(&mut output, &mut buffer, message, control).await?;
                     }
                 }
                 None => break,
@@ -201,17 +201,16 @@ pub(super) async fn write(
 async fn write_text(
     output: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,
-    text: &[u8],
+    message: Message,
     control: &Control,
 ) -> io::Result<()> {
-    let pieces = text.len().div_ceil(PIECE).max(1);
-    for number in 0..pieces {
-        let piece = &text[number * PIECE..text.len().min((number + 1) * PIECE)];
-        let opcode = match number {
-            0 => Opcode::Text,
-            _ => Opcode::Continuation,
-        };
-        frame::write(buffer, opcode, number + 1 == pieces, piece);
+    let mut pieces = message.into_text_pieces(PIECE).peekable();
+    let mut opcode = Opcode::Text;
+    loop {
+        let piece = pieces.next().unwrap_or_default();
+        let is_last = pieces.peek().is_none();
+        frame::write(buffer, opcode, is_last, &piece);
+        opcode = Opcode::Continuation;
         if buffer.len() >= PIECE {
             if let Some(pong) = control.take() {
                 frame::write(buffer, Opcode::Pong, true, &pong);
@@ -219,8 +218,10 @@ async fn write_text(
             output.write_all(buffer).await?;
             buffer.clear();
         }
+        if is_last {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 async fn say_goodbye(output: &mut (impl AsyncWrite + Unpin), code: u16) -> io::Result<()> {

@@ -5,13 +5,14 @@
 
 use std::collections::HashSet;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnError, TurnItemsView, TurnStatus};
 
 use super::concessions::Concessions;
 use super::review::Review;
 use super::stretch::Origin;
 use crate::gap::{Gap, Template};
+use crate::message::Message;
 use crate::projection::item;
 
 /// A turn in the making.
@@ -44,7 +45,7 @@ pub(super) struct FoldedTurn {
 /// Items as JSON.
 #[derive(Debug)]
 struct Packed {
-    json: Box<str>,
+    json: Bytes,
     /// How many of them have a number for an id.
     numbered: usize,
 }
@@ -90,10 +91,10 @@ impl FoldedTurn {
     /// Turns its items into JSON. Without effect if that fails.
     pub(super) fn pack(&mut self) {
         if self.packed.is_none()
-            && let Ok(json) = serde_json::to_string(&self.completed)
+            && let Ok(json) = serde_json::to_vec(&self.completed)
         {
             self.packed = Some(Packed {
-                json: json.into(),
+                json: json.into_boxed_slice().into(),
                 numbered: self.numbered(),
             });
             (self.completed, self.ids) = (Vec::new(), HashSet::new());
@@ -106,7 +107,7 @@ impl FoldedTurn {
             return;
         };
         // It was written by this program a moment ago.
-        self.completed = serde_json::from_str(&packed.json).unwrap_or_default();
+        self.completed = serde_json::from_slice(&packed.json).unwrap_or_default();
         let ids = self.completed.iter().map(item::id_of);
         self.ids = ids.map(str::to_owned).collect();
     }
@@ -129,15 +130,16 @@ impl FoldedTurn {
         }
     }
 
-    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    /// Adds its JSON to `parts` and to what stands between them.
+    fn write(&self, parts: &mut Vec<Bytes>, between: &mut BytesMut) -> serde_json::Result<()> {
         let Some(packed) = &self.packed else {
-            return serde_json::to_writer(out, &self.to_turn());
+            return serde_json::to_writer(between.writer(), &self.to_turn());
         };
         let bare = serde_json::to_vec(&self.with_items(Vec::new(), TurnItemsView::Full))?;
         if let Some((before, after)) = Gap::List("items").find(&bare) {
-            out.extend_from_slice(before);
-            out.extend_from_slice(packed.json.as_bytes());
-            out.extend_from_slice(after);
+            between.extend_from_slice(before);
+            parts.extend([between.split().freeze(), packed.json.clone()]);
+            between.extend_from_slice(after);
         }
         Ok(())
     }
@@ -191,37 +193,33 @@ impl Turns {
     }
 
     /// A message that has no turns yet, with these.
-    pub(crate) fn put_into(&self, message: Bytes) -> Bytes {
+    pub(crate) fn put_into(&self, message: Bytes) -> Message {
         let Some(template) = Template::new(&message, Gap::List("turns")) else {
             tracing::error!("a message has no place for turns");
-            return message;
+            return message.into();
         };
-        let mut line = template.begin(self.size());
-        match self.write(line.json()) {
-            Ok(()) => line.finish(),
+        match self.write(template) {
+            Ok(parts) => parts.into(),
             Err(error) => {
                 tracing::error!(%error, "turns could not be written");
-                message
+                message.into()
             }
         }
-    }
-
-    /// About how many bytes of JSON they come to.
-    fn size(&self) -> usize {
-        let packed = self.0.iter().filter_map(|turn| turn.packed.as_ref());
-        packed.map(|packed| packed.json.len() + 256).sum()
     }
 
     /// Writes them as a JSON array.
-    fn write(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
-        out.push(b'[');
+    fn write(&self, around: Template) -> serde_json::Result<Vec<Bytes>> {
+        let mut parts = vec![around.before];
+        let mut between = BytesMut::new();
+        between.put_u8(b'[');
         for (position, turn) in self.0.iter().enumerate() {
             if position > 0 {
-                out.push(b',');
+                between.put_u8(b',');
             }
-            turn.write(out)?;
+            turn.write(&mut parts, &mut between)?;
         }
-        out.push(b']');
-        Ok(())
+        between.put_u8(b']');
+        parts.extend([between.freeze(), around.after]);
+        Ok(parts)
     }
 }

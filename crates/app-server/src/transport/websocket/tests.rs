@@ -109,8 +109,8 @@ async fn bytes_of_any_kind_do_no_harm() {
 async fn a_long_message_goes_out_in_pieces_and_a_pong_between_them() {
     let outbox = Outbox::new(Limits::ONE_OF_MANY);
     let text = "y".repeat(3 * PIECE + 1);
-    outbox.push(format!("{text}\n").into());
-    outbox.push("short\n".into());
+    outbox.push(format!("{text}\n").into_bytes());
+    outbox.push(b"short\n".to_vec());
     outbox.close();
     let control = Control::default();
     // A pipe that is full at once: the pong is asked for while the message is being written.

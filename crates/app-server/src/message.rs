@@ -1,0 +1,129 @@
+//! A message as it is written: one line.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+
+/// A message with its line end. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    /// All of it.
+    Whole(Bytes),
+    /// In parts that follow each other: most of it is shared with other messages, or is large and not
+    /// worth a copy.
+    Parts(Arc<[Bytes]>),
+}
+
+impl From<Bytes> for Message {
+    fn from(line: Bytes) -> Self {
+        Self::Whole(line)
+    }
+}
+
+impl From<Vec<u8>> for Message {
+    fn from(line: Vec<u8>) -> Self {
+        Self::Whole(line.into())
+    }
+}
+
+impl From<Vec<Bytes>> for Message {
+    fn from(parts: Vec<Bytes>) -> Self {
+        Self::Parts(parts.into())
+    }
+}
+
+impl Message {
+    pub(crate) fn parts(&self) -> &[Bytes] {
+        match self {
+            Self::Whole(line) => std::slice::from_ref(line),
+            Self::Parts(parts) => parts,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.parts().iter().map(Bytes::len).sum()
+    }
+
+    /// All of it, in pieces of `size` bytes; the last one may have less.
+    pub(crate) fn into_pieces(self, size: usize) -> Pieces {
+        let left = self.len();
+        Pieces {
+            message: self,
+            part: 0,
+            at: 0,
+            left,
+            size,
+        }
+    }
+
+    /// The same without the line end, and not fewer than one.
+    pub(crate) fn into_text_pieces(self, size: usize) -> Pieces {
+        let mut pieces = self.into_pieces(size);
+        pieces.left -= usize::from(pieces.left > 0);
+        pieces
+    }
+}
+
+/// The pieces of a message.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    message: Message,
+    part: usize,
+    at: usize,
+    left: usize,
+    size: usize,
+}
+
+impl Iterator for Pieces {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        let length = self.left.min(self.size);
+        if length == 0 {
+            return None;
+        }
+        self.left -= length;
+        let mut piece = BytesMut::new();
+        loop {
+            let part = self.message.parts().get(self.part)?;
+            let end = part.len().min(self.at + length - piece.len());
+            let found = part.slice(self.at..end);
+            self.at = end;
+            if end == part.len() {
+                (self.part, self.at) = (self.part + 1, 0);
+            }
+            if found.len() == length {
+                return Some(found);
+            }
+            piece.reserve(length - piece.len());
+            piece.extend_from_slice(&found);
+            if piece.len() == length {
+                return Some(piece.freeze());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_every_size_make_the_same_line() {
+        let whole = Message::from(b"0123456789\n".to_vec());
+        let parts =
+            ["012", "", "3", "456789", "\n"].map(|part| Bytes::from_static(part.as_bytes()));
+        let parts = Message::from(parts.to_vec());
+        for message in [whole, parts] {
+            assert_eq!(message.len(), 11);
+            for size in 1..13 {
+                let pieces: Vec<_> = message.clone().into_pieces(size).collect();
+                assert_eq!(pieces.concat(), b"0123456789\n");
+                assert!(pieces.iter().rev().skip(1).all(|piece| piece.len() == size));
+                let text: Vec<_> = message.clone().into_text_pieces(size).collect();
+                assert_eq!(text.concat(), b"0123456789");
+                assert_eq!(text.len(), 10_usize.div_ceil(size));
+            }
+        }
+    }
+}
