@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{BaseInstructions, EventMsg, RolloutItem, SessionMeta, ThreadId};
-use codex_rollout::{LineKind, Loaded, is_persisted};
+use codex_rollout::{LineKind, is_persisted};
 
 use crate::config::SessionConfig;
 use crate::events::Emitter;
 use crate::repository;
 use crate::session::Services;
+use crate::stored::Stored;
 
 /// The file of a thread.
 #[derive(Debug)]
@@ -36,16 +37,12 @@ pub(crate) enum Copied<'a> {
 }
 
 /// What a loaded thread brings along where the configuration says nothing.
-pub(crate) fn inherit(config: &mut SessionConfig, loaded: &Loaded) {
+pub(crate) fn inherit(config: &mut SessionConfig, stored: &Stored) {
     if config.base_instructions.is_none() {
-        let metas = loaded.items.iter().filter_map(|item| match item {
-            RolloutItem::SessionMeta(meta) => meta.base_instructions.as_ref(),
-            _ => None,
-        });
-        config.base_instructions = metas.map(|base| base.text.clone()).next();
+        config.base_instructions.clone_from(&stored.instructions);
     }
     if config.dynamic_tools.is_empty() {
-        config.dynamic_tools = loaded.meta.dynamic_tools.clone().unwrap_or_default();
+        config.dynamic_tools = stored.meta.dynamic_tools.clone().unwrap_or_default();
     }
 }
 

@@ -31,7 +31,10 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// The conversation that the lines of a rollout tell.
-    pub(crate) fn rebuilt(lines: Vec<RolloutItem>, policy: TruncationPolicy) -> Self {
+    pub(crate) fn rebuilt(
+        lines: impl IntoIterator<Item = RolloutItem>,
+        policy: TruncationPolicy,
+    ) -> Self {
         let rebuilt = rebuild(lines, policy);
         Self {
             history: rebuilt.history,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_mcp_client::Connector;
 use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{Claim, LoadError, Loaded, Log, Place, Writer};
+use codex_rollout::{Claim, LoadError, Log, Place, Writer};
 use tokio::sync::mpsc;
 
 use crate::beginning::{Copied, File, inherit, initial_messages, write_start};
@@ -16,7 +16,7 @@ use crate::conversation::Conversation;
 use crate::events::{Emitter, Events};
 use crate::ports::{Beginning, Clock, Ids, Model, Observers, Processes};
 use crate::session::{MAILBOX, Mail, Services, Session};
-use crate::stored::Stored;
+use crate::stored::{Lines, Stored};
 use crate::thread::Thread;
 
 /// What the engine works with in this process.
@@ -102,7 +102,7 @@ impl ThreadManager {
         self.launch(Origin {
             id,
             config,
-            lines: Vec::new(),
+            lines: Lines::Read(Vec::new()),
             file: File::New,
             forked_from: None,
         })
@@ -118,10 +118,11 @@ impl ThreadManager {
         items: Vec<ResponseItem>,
     ) -> Result<Started, StartError> {
         let id = self.ports.ids.thread();
+        let items = items.into_iter().map(RolloutItem::ResponseItem);
         self.launch(Origin {
             id,
             config,
-            lines: items.into_iter().map(RolloutItem::ResponseItem).collect(),
+            lines: Lines::Read(items.collect()),
             file: File::New,
             forked_from: None,
         })
@@ -149,9 +150,8 @@ impl ThreadManager {
         stored: Stored,
         mut config: SessionConfig,
     ) -> Result<Started, StartError> {
-        let loaded = stored.loaded;
-        inherit(&mut config, &loaded);
-        let id = loaded.meta.id.clone();
+        inherit(&mut config, &stored);
+        let id = stored.meta.id;
         if self.get(&id).is_some() {
             return Err(StartError::AlreadyLoaded(id));
         }
@@ -162,7 +162,7 @@ impl ThreadManager {
         self.launch(Origin {
             id,
             config,
-            lines: loaded.items,
+            lines: stored.lines,
             file,
             forked_from: None,
         })
@@ -181,10 +181,10 @@ impl ThreadManager {
         if at == ForkAt::End && !config.replay_events {
             return self.fork_stored(Stored::read(source, None, |_| {})?, config);
         }
-        let mut loaded = codex_rollout::load(source)?;
-        inherit(&mut config, &loaded);
-        loaded.items = crate::fork::cut(loaded.items, at);
-        self.launch_fork(loaded, File::New, config)
+        let stored = Stored::read_all(source)?;
+        inherit(&mut config, &stored);
+        let lines = Lines::Read(crate::fork::cut(stored.lines.into_iter().collect(), at));
+        self.launch_fork(stored.meta.id, lines, File::New, config)
     }
 
     /// Starts a new thread with all that another one holds, which was read just now.
@@ -196,25 +196,26 @@ impl ThreadManager {
         stored: Stored,
         mut config: SessionConfig,
     ) -> Result<Started, StartError> {
-        inherit(&mut config, &stored.loaded);
+        inherit(&mut config, &stored);
         let file = File::Copy {
             source: stored.path,
             length: stored.length,
         };
-        self.launch_fork(stored.loaded, file, config)
+        self.launch_fork(stored.meta.id, stored.lines, file, config)
     }
 
     fn launch_fork(
         &self,
-        loaded: Loaded,
+        from: ThreadId,
+        lines: Lines,
         file: File,
         config: SessionConfig,
     ) -> Result<Started, StartError> {
         self.launch(Origin {
             id: self.ports.ids.thread(),
             config,
-            forked_from: Some(loaded.meta.id),
-            lines: loaded.items,
+            forked_from: Some(from),
+            lines,
             file,
         })
     }
@@ -279,7 +280,7 @@ impl ThreadManager {
         let services = Arc::new(self.services(config, emitter, sender.downgrade()));
         match &file {
             File::New => {
-                let copied = Copied::Lines(&lines);
+                let copied = Copied::Lines(lines.read());
                 write_start(&services, &id, forked_from.clone(), copied);
             }
             File::Copy { source, length } => {
@@ -289,7 +290,7 @@ impl ThreadManager {
             File::Existing { .. } => {}
         }
         let policy = services.model.info(&services.config.model).truncation;
-        let initial = initial_messages(&services.config, &file, forked_from.as_ref(), &lines);
+        let initial = initial_messages(&services.config, &file, forked_from.as_ref(), lines.read());
         let conversation = Conversation::rebuilt(lines, policy);
         let session = Session::new(Arc::clone(&services), mailbox, conversation);
         let name = match file {
@@ -365,7 +366,7 @@ impl ThreadManager {
 struct Origin {
     id: ThreadId,
     config: SessionConfig,
-    lines: Vec<RolloutItem>,
+    lines: Lines,
     file: File,
     forked_from: Option<ThreadId>,
 }

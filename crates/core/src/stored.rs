@@ -13,7 +13,11 @@ use codex_rollout::{LoadError, Loaded, ScannedLine, scan};
 #[derive(Debug)]
 pub struct Stored {
     pub(crate) path: PathBuf,
-    pub(crate) loaded: Loaded,
+    /// The first line that says what thread it is.
+    pub(crate) meta: SessionMeta,
+    /// What the model was told to be, if any line says so.
+    pub(crate) instructions: Option<String>,
+    pub(crate) lines: Lines,
     /// How many bytes of the file are whole lines.
     pub(crate) length: u64,
     /// How long the file was at least when it was read. What is added later is another process's.
@@ -33,20 +37,21 @@ impl Stored {
     ) -> Result<Self, LoadError> {
         let end = end.unwrap_or(u64::MAX);
         let size = path.metadata().map_or(0, |metadata| metadata.len());
-        let mut lines = Lines::default();
+        let mut reader = Reader::default();
         let length = scan(path, |line| {
             if line.offset() >= end {
                 return ControlFlow::Break(());
             }
-            lines.take(line);
+            reader.take(line);
             also(line);
             ControlFlow::Continue(())
         })?;
-        let length = length.min(end);
         Ok(Self {
             path: path.to_owned(),
-            loaded: lines.finish()?,
-            length,
+            meta: reader.meta.ok_or(LoadError::NoMeta)?,
+            instructions: reader.instructions,
+            lines: Lines::Unread(reader.lines),
+            length: length.min(end),
             size,
         })
     }
@@ -54,19 +59,64 @@ impl Stored {
     /// Reads the file of a thread with every line that it has.
     pub(crate) fn read_all(path: &Path) -> Result<Self, LoadError> {
         let size = path.metadata().map_or(0, |metadata| metadata.len());
+        let Loaded { meta, items, .. } = codex_rollout::load(path)?;
+        let mut metas = items.iter().filter_map(|item| match item {
+            RolloutItem::SessionMeta(meta) => Some(&**meta),
+            _ => None,
+        });
         Ok(Self {
             path: path.to_owned(),
-            loaded: codex_rollout::load(path)?,
+            meta,
+            instructions: metas.find_map(instructions),
+            lines: Lines::Read(items),
             length: size,
             size,
         })
     }
 }
 
+fn instructions(meta: &SessionMeta) -> Option<String> {
+    let base = meta.base_instructions.as_ref();
+    base.map(|base| base.text.clone())
+}
+
+/// The lines that a history is rebuilt from.
+#[derive(Debug)]
+pub(crate) enum Lines {
+    Read(Vec<RolloutItem>),
+    Unread(Unread),
+}
+
+impl Lines {
+    /// Those that were read already.
+    pub(crate) fn read(&self) -> &[RolloutItem] {
+        match self {
+            Self::Read(items) => items,
+            Self::Unread(_) => &[],
+        }
+    }
+}
+
+impl IntoIterator for Lines {
+    type Item = RolloutItem;
+    type IntoIter = Box<dyn Iterator<Item = RolloutItem>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        match self {
+            Self::Read(items) => Box::new(items.into_iter()),
+            Self::Unread(unread) => Box::new(unread.read()),
+        }
+    }
+}
+
+/// A piece takes no more lines when it has so many bytes.
+const PIECE: usize = 256 * 1024;
+
+/// Lines as they stand in a file, in pieces: what was read of them does not stay beside what it comes to.
 #[derive(Debug, Default)]
-struct Lines {
-    items: Vec<RolloutItem>,
-    skipped: usize,
+pub(crate) struct Unread {
+    pieces: Vec<Vec<u8>>,
+    count: usize,
     settings: Newest,
     tokens: Newest,
 }
@@ -75,7 +125,7 @@ struct Lines {
 #[derive(Debug, Default)]
 struct Newest {
     line: Vec<u8>,
-    /// Before which item it stood.
+    /// Before which other line it stood.
     at: usize,
 }
 
@@ -85,52 +135,78 @@ impl Newest {
         self.line.extend_from_slice(line);
         self.at = at;
     }
+}
 
-    fn read(self) -> Option<(usize, RolloutItem)> {
-        let line = RolloutLine::read(std::str::from_utf8(&self.line).ok()?).ok()?;
-        Some((self.at, line.item))
+impl Unread {
+    fn push(&mut self, line: &[u8]) {
+        let is_full = |piece: &Vec<u8>| piece.len() + line.len() >= PIECE;
+        if self.pieces.last().is_none_or(is_full) {
+            self.pieces
+                .push(Vec::with_capacity(PIECE.max(line.len() + 1)));
+        }
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.extend_from_slice(line);
+            piece.push(b'\n');
+            self.count += 1;
+        }
+    }
+
+    fn read(self) -> impl Iterator<Item = RolloutItem> {
+        let (settings, tokens) = (read_line(&self.settings.line), read_line(&self.tokens.line));
+        let at = self.settings.at;
+        let (mut early, late) = match at < self.count {
+            true => (settings, None),
+            false => (None, settings),
+        };
+        let lines = self.pieces.into_iter().flat_map(|piece| {
+            let lines = piece.split_inclusive(|byte| *byte == b'\n');
+            lines.map(read_line).collect::<Vec<_>>()
+        });
+        let lines = lines.enumerate().flat_map(move |(index, line)| {
+            let before = if index == at { early.take() } else { None };
+            before.into_iter().chain(line)
+        });
+        lines.chain(late).chain(tokens)
     }
 }
 
-impl Lines {
+fn read_line(line: &[u8]) -> Option<RolloutItem> {
+    let line = RolloutLine::read(std::str::from_utf8(line).ok()?.trim()).ok()?;
+    Some(line.item)
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    meta: Option<SessionMeta>,
+    instructions: Option<String>,
+    lines: Unread,
+}
+
+impl Reader {
     fn take(&mut self, line: ScannedLine<'_>) {
         let Some((kind, payload)) = line.kind() else {
-            self.skipped += 1;
             return;
         };
-        let at = self.items.len();
+        let (lines, bytes) = (&mut self.lines, line.bytes());
+        let at = lines.count;
         match (kind.as_ref(), payload.as_deref()) {
-            ("turn_context", _) => self.settings.set(line.bytes(), at),
-            ("event_msg", Some("token_count")) => {
-                if !tells_nothing(line.bytes()) {
-                    self.tokens.set(line.bytes(), at);
+            ("turn_context", _) => lines.settings.set(bytes, at),
+            ("session_meta", _) => {
+                if let Some(RolloutItem::SessionMeta(meta)) = read_line(bytes) {
+                    let told = self.instructions.take();
+                    self.instructions = told.or_else(|| instructions(&meta));
+                    self.meta.get_or_insert(*meta);
                 }
             }
-            ("event_msg", Some(kind)) if kind != "thread_rolled_back" => {}
-            _ => match line.read() {
-                Some(line) => self.items.push(line.item),
-                None => self.skipped += 1,
-            },
+            ("event_msg", Some("token_count")) => {
+                if !tells_nothing(bytes) {
+                    lines.tokens.set(bytes, at);
+                }
+            }
+            ("event_msg", Some(kind))
+                if kind != "thread_rolled_back" && kind != "undo_completed" => {}
+            _ => lines.push(bytes),
         }
-    }
-
-    fn finish(mut self) -> Result<Loaded, LoadError> {
-        let meta = self.items.iter().find_map(|item| match item {
-            RolloutItem::SessionMeta(meta) => Some(SessionMeta::clone(meta)),
-            _ => None,
-        });
-        let meta = meta.ok_or(LoadError::NoMeta)?;
-        if let Some((_, tokens)) = self.tokens.read() {
-            self.items.push(tokens);
-        }
-        if let Some((at, settings)) = self.settings.read() {
-            self.items.insert(at.min(self.items.len()), settings);
-        }
-        Ok(Loaded {
-            meta,
-            items: self.items,
-            skipped: self.skipped,
-        })
     }
 }
 
@@ -142,7 +218,7 @@ fn tells_nothing(line: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use codex_protocol::{EventMsg, TruncationMode, TruncationPolicy};
+    use codex_protocol::{TruncationMode, TruncationPolicy};
 
     use super::*;
     use crate::conversation::Conversation;
@@ -156,6 +232,8 @@ mod tests {
 {"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"two"}]}}
 {"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1,"reasoning_output_tokens":0,"total_tokens":2},"last_token_usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1,"reasoning_output_tokens":0,"total_tokens":2},"model_context_window":null},"rate_limits":null}}
 {"timestamp":"t","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}
+{"timestamp":"t","type":"response_item","payload":{"type":"ghost_snapshot","ghost_commit":{"id":"g","parent":null,"preexisting_untracked_files":[],"preexisting_untracked_dirs":[]}}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"undo_completed","success":true}}
 {"torn"#;
 
     #[test]
@@ -164,9 +242,10 @@ mod tests {
         std::fs::write(file.path(), LINES).unwrap();
         let stored = Stored::read(file.path(), None, |_| {}).unwrap();
         assert_eq!(stored.length, (LINES.len() - "{\"torn".len()) as u64);
-        let told =
-            |item: &RolloutItem| matches!(item, RolloutItem::EventMsg(EventMsg::TurnStarted(_)));
-        assert!(!stored.loaded.items.iter().any(told));
+        let Lines::Unread(unread) = &stored.lines else {
+            panic!("all lines were read");
+        };
+        assert_eq!(unread.count, 5);
         let policy = TruncationPolicy {
             mode: TruncationMode::Bytes,
             limit: 100,
@@ -174,9 +253,10 @@ mod tests {
         let whole = codex_rollout::load(file.path()).unwrap();
         let (all, few) = (
             Conversation::rebuilt(whole.items, policy),
-            Conversation::rebuilt(stored.loaded.items, policy),
+            Conversation::rebuilt(stored.lines, policy),
         );
         assert_eq!(all.history.len(), few.history.len());
+        assert_eq!(all.latest_snapshot(), few.latest_snapshot());
         assert_eq!(all.told, few.told);
         assert_eq!(all.previous_model, few.previous_model);
         assert_eq!(all.previous_model.as_deref(), Some("new"));
