@@ -19,6 +19,7 @@ mod review;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod told;
 mod turns;
 
 pub(crate) use moment::Moment;

@@ -6,8 +6,10 @@ use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
 use super::review::Review;
+use super::told::told_by;
 use super::{Fold, FoldedTurn, Listener};
 use crate::projection::item::id_of;
+use crate::projection::limits::wire_limits;
 use crate::projection::turn_error::turn_error;
 
 impl Fold {
@@ -134,157 +136,63 @@ impl Fold {
 
     /// Events that make no item and no turn.
     pub(super) fn tell_of(&mut self, id: &str, event: &EventMsg) {
-        let (thread_id, turn_id) = (self.thread.clone(), id.to_owned());
         match event {
-            EventMsg::AgentMessageContentDelta(delta) => {
-                let v1::ItemDeltaEvent {
-                    turn_id,
-                    item_id,
-                    delta,
-                    ..
-                } = delta.clone();
-                self.tell(Told::AgentMessageDelta(AgentMessageDeltaNotification {
-                    thread_id,
-                    turn_id,
-                    item_id,
-                    delta,
-                }));
-            }
-            EventMsg::PlanDelta(delta) => {
-                let v1::ItemDeltaEvent {
-                    turn_id,
-                    item_id,
-                    delta,
-                    ..
-                } = delta.clone();
-                self.tell(Told::PlanDelta(PlanDeltaNotification {
-                    thread_id,
-                    turn_id,
-                    item_id,
-                    delta,
-                }));
-            }
-            EventMsg::ReasoningContentDelta(delta) => self.tell(Told::ReasoningSummaryTextDelta(
-                ReasoningSummaryTextDeltaNotification {
-                    thread_id,
-                    turn_id: delta.turn_id.clone(),
-                    item_id: delta.item_id.clone(),
-                    delta: delta.delta.clone(),
-                    summary_index: delta.summary_index,
-                },
-            )),
-            EventMsg::ReasoningRawContentDelta(delta) => {
-                self.tell(Told::ReasoningTextDelta(ReasoningTextDeltaNotification {
-                    thread_id,
-                    turn_id: delta.turn_id.clone(),
-                    item_id: delta.item_id.clone(),
-                    delta: delta.delta.clone(),
-                    content_index: delta.content_index,
-                }));
-            }
-            EventMsg::AgentReasoningSectionBreak(section) => self.tell(
-                Told::ReasoningSummaryPartAdded(ReasoningSummaryPartAddedNotification {
-                    thread_id,
-                    turn_id,
-                    item_id: section.item_id.clone(),
-                    summary_index: section.summary_index,
-                }),
-            ),
-            EventMsg::ExecCommandOutputDelta(delta) => self.tell_output(turn_id, delta),
-            EventMsg::TerminalInteraction(interaction) => {
-                let turn_id = self.turn_of(&interaction.call_id).unwrap_or(turn_id);
-                self.tell(Told::TerminalInteraction(TerminalInteractionNotification {
-                    thread_id,
-                    turn_id,
-                    item_id: interaction.call_id.clone(),
-                    process_id: interaction.process_id.clone(),
-                    stdin: interaction.stdin.clone(),
-                }));
-            }
+            EventMsg::ExecCommandOutputDelta(delta) => self.tell_output(id, delta),
+            EventMsg::TerminalInteraction(interaction) => self.tell_interaction(id, interaction),
             EventMsg::StreamError(error) => {
                 let info = error.codex_error_info.as_ref();
                 let details = error.additional_details.as_deref();
                 self.tell_error(id, turn_error(&error.message, info, details), true);
             }
-            EventMsg::TokenCount(count) => {
-                if let Some(info) = &count.info {
-                    let token_usage = usage(info);
-                    self.tell(Told::ThreadTokenUsageUpdated(
-                        ThreadTokenUsageUpdatedNotification {
-                            thread_id,
-                            turn_id,
-                            token_usage,
-                        },
-                    ));
-                }
-                if let Some(limits) = &count.rate_limits {
-                    let rate_limits = super::super::limits::wire_limits(limits);
-                    self.tell(Told::AccountRateLimitsUpdated(
-                        AccountRateLimitsUpdatedNotification { rate_limits },
-                    ));
-                }
-            }
-            EventMsg::ModelReroute(reroute) => {
-                let reason = match reroute.reason {
-                    v1::ModelRerouteReason::HighRiskCyberActivity => {
-                        ModelRerouteReason::HighRiskCyberActivity
-                    }
-                    _ => return,
-                };
-                self.tell(Told::ModelRerouted(ModelReroutedNotification {
-                    thread_id,
-                    turn_id,
-                    from_model: reroute.from_model.clone(),
-                    to_model: reroute.to_model.clone(),
-                    reason,
-                }));
-            }
-            EventMsg::PlanUpdate(update) => {
-                self.tell(Told::TurnPlanUpdated(plan(thread_id, turn_id, update)));
-            }
-            EventMsg::TurnDiff(diff) => {
-                let diff = diff.unified_diff.clone();
-                self.tell(Told::TurnDiffUpdated(TurnDiffUpdatedNotification {
-                    thread_id,
-                    turn_id,
-                    diff,
-                }));
-            }
-            EventMsg::ContextCompacted => {
-                self.tell(Told::ContextCompacted(ContextCompactedNotification {
-                    thread_id,
-                    turn_id,
-                }));
-            }
-            EventMsg::RawResponseItem(raw) => self.tell(Told::RawResponseItemCompleted(
-                RawResponseItemCompletedNotification {
-                    thread_id,
-                    turn_id,
-                    item: raw.item.clone(),
-                },
-            )),
-            EventMsg::McpStartupUpdate(update) => self.tell(startup(update)),
+            EventMsg::TokenCount(count) => self.tell_usage(id, count),
             EventMsg::Warning(warning) => self.tell_warning(id, &warning.message),
-            EventMsg::DeprecationNotice(notice) => {
-                self.tell(Told::DeprecationNotice(DeprecationNoticeNotification {
-                    summary: notice.summary.clone(),
-                    details: notice.details.clone(),
-                }));
+            _ => {
+                if let Some(told) = told_by(&self.thread, id, event) {
+                    self.tell(told);
+                }
             }
-            _ => {}
         }
     }
 
-    /// The turn in which an item that still runs began.
-    fn turn_of(&self, item_id: &str) -> Option<String> {
-        let mut turns = self.turns.iter();
+    /// The turn in which an item that still runs began, or else the one that an event is of.
+    fn turn_of(&self, item_id: &str, event: &str) -> String {
         let has = |item: &ThreadItem| id_of(item) == item_id;
-        let turn = turns.find(|turn| turn.running.iter().any(has))?;
-        Some(turn.id.clone())
+        let mut turns = self.turns.iter();
+        let turn = turns.find(|turn| turn.running.iter().any(has));
+        turn.map_or(event, |turn| &turn.id).to_owned()
     }
 
-    fn tell_output(&mut self, turn_id: String, output: &v1::ExecCommandOutputDeltaEvent) {
-        let turn_id = self.turn_of(&output.call_id).unwrap_or(turn_id);
+    fn tell_interaction(&mut self, turn_id: &str, interaction: &v1::TerminalInteractionEvent) {
+        let turn_id = self.turn_of(&interaction.call_id, turn_id);
+        self.tell(Told::TerminalInteraction(TerminalInteractionNotification {
+            thread_id: self.thread.clone(),
+            turn_id,
+            item_id: interaction.call_id.clone(),
+            process_id: interaction.process_id.clone(),
+            stdin: interaction.stdin.clone(),
+        }));
+    }
+
+    fn tell_usage(&mut self, turn_id: &str, count: &v1::TokenCountEvent) {
+        if let Some(info) = &count.info {
+            self.tell(Told::ThreadTokenUsageUpdated(
+                ThreadTokenUsageUpdatedNotification {
+                    thread_id: self.thread.clone(),
+                    turn_id: turn_id.to_owned(),
+                    token_usage: usage(info),
+                },
+            ));
+        }
+        if let Some(limits) = &count.rate_limits {
+            let rate_limits = wire_limits(limits);
+            self.tell(Told::AccountRateLimitsUpdated(
+                AccountRateLimitsUpdatedNotification { rate_limits },
+            ));
+        }
+    }
+
+    fn tell_output(&mut self, turn_id: &str, output: &v1::ExecCommandOutputDeltaEvent) {
+        let turn_id = self.turn_of(&output.call_id, turn_id);
         let delta = String::from_utf8_lossy(&output.chunk.0).into_owned();
         self.tell(Told::CommandExecutionOutputDelta(
             CommandExecutionOutputDeltaNotification {
@@ -309,42 +217,5 @@ fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
         total: breakdown(&info.total_token_usage),
         last: breakdown(&info.last_token_usage),
         model_context_window: info.model_context_window,
-    }
-}
-
-fn startup(update: &v1::McpStartupUpdateEvent) -> Told {
-    let (status, error) = match &update.status {
-        v1::McpStartupStatus::Starting => (McpServerStartupState::Starting, None),
-        v1::McpStartupStatus::Ready => (McpServerStartupState::Ready, None),
-        v1::McpStartupStatus::Cancelled => (McpServerStartupState::Cancelled, None),
-        v1::McpStartupStatus::Failed { error } => {
-            (McpServerStartupState::Failed, Some(error.clone()))
-        }
-    };
-    Told::McpServerStatusUpdated(McpServerStatusUpdatedNotification {
-        name: update.server.clone(),
-        status,
-        error,
-    })
-}
-
-fn plan(
-    thread_id: String,
-    turn_id: String,
-    update: &v1::UpdatePlan,
-) -> TurnPlanUpdatedNotification {
-    let step = |step: &v1::PlanStep| TurnPlanStep {
-        step: step.step.clone(),
-        status: match step.status {
-            v1::StepStatus::Pending => TurnPlanStepStatus::Pending,
-            v1::StepStatus::InProgress => TurnPlanStepStatus::InProgress,
-            v1::StepStatus::Completed => TurnPlanStepStatus::Completed,
-        },
-    };
-    TurnPlanUpdatedNotification {
-        thread_id,
-        turn_id,
-        explanation: update.explanation.clone(),
-        plan: update.plan.iter().map(step).collect(),
     }
 }

@@ -1,0 +1,140 @@
+//! What clients are told of events that tell it all by themselves.
+
+use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::v2::*;
+use codex_protocol as v1;
+use codex_protocol::EventMsg;
+
+/// What an event of a thread tells. `id` is the turn of those that name none.
+pub(super) fn told_by(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
+    delta(thread, id, event).or_else(|| state(thread, id, event))
+}
+
+/// More of an item that is streamed.
+fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
+    let thread_id = || thread.to_owned();
+    Some(match event {
+        EventMsg::AgentMessageContentDelta(delta) => {
+            Told::AgentMessageDelta(AgentMessageDeltaNotification {
+                thread_id: thread_id(),
+                turn_id: delta.turn_id.clone(),
+                item_id: delta.item_id.clone(),
+                delta: delta.delta.clone(),
+            })
+        }
+        EventMsg::PlanDelta(delta) => Told::PlanDelta(PlanDeltaNotification {
+            thread_id: thread_id(),
+            turn_id: delta.turn_id.clone(),
+            item_id: delta.item_id.clone(),
+            delta: delta.delta.clone(),
+        }),
+        EventMsg::ReasoningContentDelta(delta) => {
+            Told::ReasoningSummaryTextDelta(ReasoningSummaryTextDeltaNotification {
+                thread_id: thread_id(),
+                turn_id: delta.turn_id.clone(),
+                item_id: delta.item_id.clone(),
+                delta: delta.delta.clone(),
+                summary_index: delta.summary_index,
+            })
+        }
+        EventMsg::ReasoningRawContentDelta(delta) => {
+            Told::ReasoningTextDelta(ReasoningTextDeltaNotification {
+                thread_id: thread_id(),
+                turn_id: delta.turn_id.clone(),
+                item_id: delta.item_id.clone(),
+                delta: delta.delta.clone(),
+                content_index: delta.content_index,
+            })
+        }
+        EventMsg::AgentReasoningSectionBreak(section) => {
+            Told::ReasoningSummaryPartAdded(ReasoningSummaryPartAddedNotification {
+                thread_id: thread_id(),
+                turn_id: id.to_owned(),
+                item_id: section.item_id.clone(),
+                summary_index: section.summary_index,
+            })
+        }
+        _ => return None,
+    })
+}
+
+/// How a turn, or what belongs to it, stands now.
+fn state(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
+    let (thread_id, turn_id) = (|| thread.to_owned(), || id.to_owned());
+    Some(match event {
+        EventMsg::ModelReroute(reroute) => Told::ModelRerouted(ModelReroutedNotification {
+            thread_id: thread_id(),
+            turn_id: turn_id(),
+            from_model: reroute.from_model.clone(),
+            to_model: reroute.to_model.clone(),
+            reason: match reroute.reason {
+                v1::ModelRerouteReason::HighRiskCyberActivity => {
+                    ModelRerouteReason::HighRiskCyberActivity
+                }
+                _ => return None,
+            },
+        }),
+        EventMsg::PlanUpdate(update) => Told::TurnPlanUpdated(plan(thread_id(), turn_id(), update)),
+        EventMsg::TurnDiff(diff) => Told::TurnDiffUpdated(TurnDiffUpdatedNotification {
+            thread_id: thread_id(),
+            turn_id: turn_id(),
+            diff: diff.unified_diff.clone(),
+        }),
+        EventMsg::ContextCompacted => Told::ContextCompacted(ContextCompactedNotification {
+            thread_id: thread_id(),
+            turn_id: turn_id(),
+        }),
+        EventMsg::RawResponseItem(raw) => {
+            Told::RawResponseItemCompleted(RawResponseItemCompletedNotification {
+                thread_id: thread_id(),
+                turn_id: turn_id(),
+                item: raw.item.clone(),
+            })
+        }
+        EventMsg::McpStartupUpdate(update) => startup(update),
+        EventMsg::DeprecationNotice(notice) => {
+            Told::DeprecationNotice(DeprecationNoticeNotification {
+                summary: notice.summary.clone(),
+                details: notice.details.clone(),
+            })
+        }
+        _ => return None,
+    })
+}
+
+fn startup(update: &v1::McpStartupUpdateEvent) -> Told {
+    let (status, error) = match &update.status {
+        v1::McpStartupStatus::Starting => (McpServerStartupState::Starting, None),
+        v1::McpStartupStatus::Ready => (McpServerStartupState::Ready, None),
+        v1::McpStartupStatus::Cancelled => (McpServerStartupState::Cancelled, None),
+        v1::McpStartupStatus::Failed { error } => {
+            (McpServerStartupState::Failed, Some(error.clone()))
+        }
+    };
+    Told::McpServerStatusUpdated(McpServerStatusUpdatedNotification {
+        name: update.server.clone(),
+        status,
+        error,
+    })
+}
+
+fn plan(
+    thread_id: String,
+    turn_id: String,
+    update: &v1::UpdatePlan,
+) -> TurnPlanUpdatedNotification {
+    let step = |step: &v1::PlanStep| TurnPlanStep {
+        step: step.step.clone(),
+        status: match step.status {
+            v1::StepStatus::Pending => TurnPlanStepStatus::Pending,
+            v1::StepStatus::InProgress => TurnPlanStepStatus::InProgress,
+            v1::StepStatus::Completed => TurnPlanStepStatus::Completed,
+        },
+    };
+    TurnPlanUpdatedNotification {
+        thread_id,
+        turn_id,
+        explanation: update.explanation.clone(),
+        plan: update.plan.iter().map(step).collect(),
+    }
+}
