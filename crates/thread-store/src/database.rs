@@ -161,14 +161,18 @@ impl Database {
                 offset: row.get(1)?,
             })
         };
-        let found = self.connection.query_row(sql, [name], read).optional()?;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_row([name], read).optional()?;
         Ok(found.unwrap_or_default())
     }
 
     pub(crate) fn set_progress(&self, name: &str, progress: Progress) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO progress VALUES (?1, ?2, ?3)";
         let values = params![name, progress.inode, progress.offset];
-        self.connection.execute(sql, values).map(drop)
+        self.connection
+            .prepare_cached(sql)?
+            .execute(values)
+            .map(drop)
     }
 
     pub(crate) fn say(&self, said: &Said) -> rusqlite::Result<()> {
@@ -180,9 +184,8 @@ impl Database {
             "INSERT INTO said (id, {column}) VALUES (?1, ?2) \
              ON CONFLICT (id) DO UPDATE SET {column} = ?2"
         );
-        self.connection
-            .execute(&sql, [id.as_str(), &value])
-            .map(drop)
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        statement.execute([id.as_str(), &value]).map(drop)
     }
 
     /// Forgets all names, or else all git facts that were said.
@@ -222,14 +225,20 @@ impl Database {
             facts.title,
             facts.preview,
         ];
-        self.connection.execute(INSERT, values).map(drop)
+        self.connection
+            .prepare_cached(INSERT)?
+            .execute(values)
+            .map(drop)
     }
 
     /// Removes a thread, if its file is this one.
     pub(crate) fn remove(&self, id: &ThreadId, folder: &str, file: &str) -> rusqlite::Result<()> {
         let sql = "DELETE FROM threads WHERE id = ?1 AND folder = ?2 AND file = ?3";
         let values = [id.as_str(), folder, file];
-        self.connection.execute(sql, values).map(drop)
+        self.connection
+            .prepare_cached(sql)?
+            .execute(values)
+            .map(drop)
     }
 
     /// The threads of a folder: their files and the state in which those were read.
@@ -238,7 +247,7 @@ impl Database {
         folder: &str,
     ) -> rusqlite::Result<HashMap<String, (ThreadId, Stamp)>> {
         let sql = "SELECT file, id, size, modified FROM threads WHERE folder = ?1";
-        let mut statement = self.connection.prepare(sql)?;
+        let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([folder], |row| {
             let stamp = Stamp {
                 size: row.get(2)?,
@@ -252,7 +261,7 @@ impl Database {
     /// Every file and the state in which it was read.
     pub(crate) fn stamps(&self) -> rusqlite::Result<HashMap<(String, String), Stamp>> {
         let sql = "SELECT folder, file, size, modified FROM threads";
-        let mut statement = self.connection.prepare(sql)?;
+        let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([], |row| {
             let stamp = Stamp {
                 size: row.get(2)?,
@@ -269,7 +278,7 @@ impl Database {
         let sql = "WITH RECURSIVE f (folder) AS (SELECT min(folder) FROM threads UNION ALL \
              SELECT (SELECT min(folder) FROM threads t WHERE t.folder > f.folder) FROM f \
              WHERE f.folder IS NOT NULL) SELECT folder FROM f WHERE folder IS NOT NULL";
-        let mut statement = self.connection.prepare(sql)?;
+        let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([], |row| row.get(0))?;
         rows.collect()
     }
@@ -278,7 +287,8 @@ impl Database {
         let sql = format!(
             "SELECT {COLUMNS} FROM threads t LEFT JOIN said s ON s.id = t.id WHERE t.id = ?1"
         );
-        let found = self.connection.query_row(&sql, [id.as_str()], named);
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let found = statement.query_row([id.as_str()], named);
         found.optional()
     }
 
@@ -295,7 +305,8 @@ impl Database {
                 git.and_then(|git| serde_json::from_str(&git).ok()),
             ))
         };
-        let found = self.connection.query_row(sql, [id.as_str()], read);
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_row([id.as_str()], read);
         Ok(found.optional()?.unwrap_or_default())
     }
 
@@ -307,7 +318,7 @@ impl Database {
         floor: Option<i64>,
     ) -> rusqlite::Result<Vec<Named>> {
         let (sql, values) = page_sql(query, limit, floor);
-        let mut statement = self.connection.prepare(&sql)?;
+        let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(values), named)?;
         rows.collect()
     }
