@@ -21,9 +21,6 @@ use crate::terminal::{Terminal, TerminalSize};
 /// The running program, also if its file was replaced meanwhile.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// How much of its standard output a command is ahead of its reader.
-const OUTPUT_PIPE: usize = 512 * 1024;
-
 /// What the standard streams of a command are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Streams {
@@ -206,8 +203,6 @@ impl Ends {
     fn pipes(input: Option<Input>, their_input: OwnedFd) -> io::Result<Self> {
         let (our_output, their_output) = std::io::pipe()?;
         let (our_error, their_error) = std::io::pipe()?;
-        // What prints much waits less often for its reader. The smaller one that there is does, too.
-        let _ = rustix::pipe::fcntl_setpipe_size(&our_output, OUTPUT_PIPE);
         let output = pipe::Receiver::from_owned_fd(our_output.into())?;
         let error = pipe::Receiver::from_owned_fd(our_error.into())?;
         Ok(Self {

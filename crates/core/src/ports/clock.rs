@@ -38,9 +38,21 @@ impl SystemClock {
     pub fn new() -> Self {
         Self {
             started: std::time::Instant::now(),
-            zone: TimeZone::system(),
+            zone: linked_zone().unwrap_or_else(TimeZone::system),
         }
     }
+}
+
+/// The time zone of the system where that is a link to one, as it nearly always is. Only that file is
+/// read: to look a zone up by its name, all that there are would be listed first.
+fn linked_zone() -> Option<TimeZone> {
+    if std::env::var_os("TZ").is_some() {
+        return None;
+    }
+    let link = std::path::Path::new("/etc/localtime");
+    let file = link.read_link().ok()?;
+    let (_, name) = file.to_str()?.rsplit_once("/zoneinfo/")?;
+    TimeZone::tzif(name, &std::fs::read(link).ok()?).ok()
 }
 
 impl Default for SystemClock {
@@ -69,5 +81,21 @@ impl Clock for SystemClock {
     fn jitter(&self) -> f64 {
         // The last bits of a nanosecond clock are random enough to spread retries.
         f64::from(self.started.elapsed().subsec_nanos() % 1024) / 1024.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_zone_that_the_system_links_to_is_that_of_the_system() {
+        let Some(linked) = linked_zone() else {
+            return;
+        };
+        let system = TimeZone::system();
+        assert_eq!(linked.iana_name(), system.iana_name());
+        let day = Timestamp::now();
+        assert_eq!(linked.to_offset(day), system.to_offset(day));
     }
 }
