@@ -32,7 +32,7 @@ impl Gap {
     }
 }
 
-/// A message with a gap.
+/// A message with a gap: what stands before it, and what behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) before: Bytes,

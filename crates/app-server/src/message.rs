@@ -56,7 +56,7 @@ impl Message {
         }
     }
 
-    /// The same without the line end, and not fewer than one.
+    /// The same without the line end.
     pub(crate) fn into_text_pieces(self, size: usize) -> Pieces {
         let mut pieces = self.into_pieces(size);
         pieces.left -= usize::from(pieces.left > 0);

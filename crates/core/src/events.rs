@@ -253,7 +253,7 @@ impl Emitter {
 pub(crate) struct Withheld(Emitter);
 
 impl Withheld {
-    /// Says something that the subscriber hears before what is held.
+    /// Says something that the subscriber hears before what is held. The observer heard that already.
     pub(crate) fn say_first(&self, id: &str, msg: EventMsg) {
         let event = Event {
             id: id.to_owned(),
@@ -273,8 +273,11 @@ impl Drop for Withheld {
         let mut guard = self.0.0.lock();
         let state = &mut *guard;
         state.holders -= 1;
-        if state.holders == 0 && !state.abandoned {
-            state.queue.extend(state.held.drain(..));
+        if state.holders == 0 {
+            let held = std::mem::take(&mut state.held);
+            if !state.abandoned {
+                state.queue.extend(held);
+            }
         }
         drop(guard);
         self.0.0.readable.notify_one();

@@ -88,7 +88,7 @@ pub(crate) enum Lines {
 }
 
 impl Lines {
-    /// Those that were read already.
+    /// Those that were read already: all, or none of a thread that was not [read whole](Stored::read_all).
     pub(crate) fn read(&self) -> &[RolloutItem] {
         match self {
             Self::Read(items) => items,

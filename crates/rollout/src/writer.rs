@@ -54,6 +54,7 @@ pub(crate) enum Order {
 pub struct Writer {
     orders: Sender<Order>,
     thread: Thread,
+    /// Set where what was sent is not to wait for more.
     hurry: Arc<AtomicBool>,
 }
 

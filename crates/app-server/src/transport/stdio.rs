@@ -43,9 +43,7 @@ pub fn serve_stdio(server: &Arc<Server>, runtime: &Runtime, limit: usize) -> io:
         output_ended,
         signals,
     ));
-    let output = io::stdout();
-    widen(&output);
-    runtime.block_on(write_output(output, &connection));
+    runtime.block_on(write_output(io::stdout(), &connection));
     let _ = written.send(());
     runtime.block_on(life).unwrap_or(Ok(()))
 }
@@ -61,17 +59,6 @@ fn read_input(
         runtime.block_on(router.take(line));
     }
     Ok(())
-}
-
-/// Lets a pipe hold as much as the system allows anybody: a large message waits less often for its client.
-fn widen(output: &io::Stdout) {
-    #[cfg(target_os = "linux")]
-    {
-        // It may be no pipe, and a small one will do.
-        let _ = rustix::pipe::fcntl_setpipe_size(output, 1024 * 1024);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = output;
 }
 
 async fn write_output(mut output: impl Write, connection: &Connection) {

@@ -51,7 +51,7 @@ impl Turn<'_> {
         let mut tokens = history.tokens();
         let mut dropped = Vec::new();
         let sent = history.entries().iter();
-        let sent: Vec<_> = sent.filter(|entry| entry.kind != Kind::Ghost).collect();
+        let sent: Vec<_> = sent.filter(|entry| entry.is_sent()).collect();
         let mut length = sent.len();
         while tokens > window
             && let Some(last) = length.checked_sub(1).map(|at| sent[at])

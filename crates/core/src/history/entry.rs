@@ -111,7 +111,7 @@ pub(crate) enum Family {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
-    /// Of those kept, never sent.
+    /// What is kept and never sent; the item of any other entry is in the prompt.
     pub(crate) snapshot: Option<Box<GhostCommit>>,
     /// An estimate.
     pub(crate) tokens: usize,
@@ -137,6 +137,11 @@ impl Entry {
             tokens,
             has_images: images > 0,
         }
+    }
+
+    /// Whether requests carry it.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.snapshot.is_none()
     }
 
     /// Whether the model made it, or the engine at its request.

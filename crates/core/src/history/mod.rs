@@ -112,8 +112,8 @@ impl History {
     }
 
     fn items_from(&self, start: usize) -> Vec<ResponseItem> {
-        let is_sent = |entry: &&Entry| entry.snapshot.is_none();
-        let before = self.entries[..start].iter().filter(is_sent).count();
+        let sent = self.entries[..start].iter().filter(|entry| entry.is_sent());
+        let before = sent.count();
         let mut sent = self.prompt.items().skip(before).map(PromptItem::read);
         let items = self.entries[start..].iter().filter_map(|entry| {
             let Some(snapshot) = &entry.snapshot else {
@@ -202,9 +202,9 @@ impl History {
         &self.entries
     }
 
-    /// What a request carries of it, as far as it goes, with the entries of it.
+    /// Every entry that requests carry, with its item.
     pub(crate) fn sent(&self) -> impl Iterator<Item = (&Entry, PromptItem<'_>)> {
-        let entries = self.entries.iter().filter(|entry| entry.snapshot.is_none());
+        let entries = self.entries.iter().filter(|entry| entry.is_sent());
         entries.zip(self.prompt.items())
     }
 
@@ -217,7 +217,7 @@ impl History {
         for entry in std::mem::take(&mut self.entries) {
             self.pair(&entry.kind);
             self.sums.add(&entry);
-            sent += usize::from(entry.snapshot.is_none());
+            sent += usize::from(entry.is_sent());
             self.entries.push(entry);
         }
         self.prompt.truncate(sent);
