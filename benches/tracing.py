@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """What recording a trace costs a turn of `codex app-server`.
 
-    tracing.py [--rounds 11] [--turns 40] [--pause MS] [--traces FOLDER] NAME=BINARY [NAME=BINARY ...]
+    tracing.py [--rounds 11] [--turns 100] [--pause MS] [--traces FOLDER] NAME=BINARY [NAME=BINARY ...]
 
-Each round has a server without and one with `CODEX_ROLLOUT_TRACE_ROOT`, in turns the one and the other first, each of
-which answers so many turns of one message: one after the other, or with a pause in between. Prints the medians over the
-rounds of what a turn takes from the request to its end and of the processor time of the server, the writing of the trace
-included, and how much more that is with a trace than without in the same round. Traces are made below FOLDER, TMPDIR
-unless given: what a file costs differs between file systems. Linux, Python 3.9 or later, standard library only. Measure
-a release build.
+Each round has two servers, one of them with `CODEX_ROLLOUT_TRACE_ROOT`, which answer so many turns of one message in
+turns: one after the other, or with a pause in between. So what else the machine does meets both alike. Prints the
+medians over the rounds of what a turn takes from the request to its end and of the processor time of the server, the
+writing of the trace included, and how much more that is with a trace than without in the same round. Traces are made
+below FOLDER, TMPDIR unless given: what a file costs differs between file systems. Linux, Python 3.9 or later, standard
+library only. Measure a release build.
 """
 
 import argparse
@@ -25,33 +25,31 @@ from comparison import Model, Server  # noqa: E402
 
 
 def measure(binary, port, options, traces):
-    """Milliseconds of wall and of processor time that a turn takes."""
-    server = Server(binary, port, {"CODEX_ROLLOUT_TRACE_ROOT": traces} if traces else {})
-    thread = server.call("thread/start", {"cwd": server.work})["thread"]["id"]
-    server.turn(thread, "warm up")
-    server.settle()
-    walls, cpu = [], server.cpu()
-    for _ in range(options.turns):
-        time.sleep(options.pause / 1e3)
-        began = time.perf_counter()
-        server.turn(thread, "hello")
-        walls.append(time.perf_counter() - began)
-    server.settle()
-    figures = statistics.median(walls) * 1e3, (server.cpu() - cpu) / options.turns * 1e3
-    server.end()
+    """Milliseconds of wall and of processor time that a turn takes, without a trace and with one."""
+    servers = [Server(binary, port, {"CODEX_ROLLOUT_TRACE_ROOT": root} if root else {}) for root in (None, traces)]
+    threads = [server.call("thread/start", {"cwd": server.work})["thread"]["id"] for server in servers]
+    for server, thread in zip(servers, threads):
+        server.turn(thread, "warm up")
+        server.settle()
+    walls, before = ([], []), [server.cpu() for server in servers]
+    for number in range(options.turns):
+        for side in (0, 1) if number % 2 else (1, 0):
+            time.sleep(options.pause / 1e3)
+            began = time.perf_counter()
+            servers[side].turn(threads[side], "hello")
+            walls[side].append(time.perf_counter() - began)
+    figures = []
+    for server, wall, cpu in zip(servers, walls, before):
+        server.settle()
+        figures.append((statistics.median(wall) * 1e3, (server.cpu() - cpu) / options.turns * 1e3))
+        server.end()
     return figures
-
-
-def pair(binary, port, options, traces, traced_first):
-    sides = [traces, None] if traced_first else [None, traces]
-    figures = {side: measure(binary, port, options, side) for side in sides}
-    return figures[None], figures[traces]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--turns", type=int, default=40)
+    parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--pause", type=float, default=0, metavar="MS")
     parser.add_argument("--traces", metavar="FOLDER")
     parser.add_argument("binaries", nargs="+", metavar="NAME=BINARY")
@@ -62,9 +60,9 @@ def main():
     # Removed at the end only: ext4 is slow to make files where others were removed less than minutes ago.
     folder = tempfile.mkdtemp(prefix="tracing-", dir=options.traces)
     try:
-        for number in range(options.rounds):
+        for _ in range(options.rounds):
             for name, path in binaries:
-                rounds[name].append(pair(os.path.abspath(path), port, options, folder, number % 2 == 1))
+                rounds[name].append(measure(os.path.abspath(path), port, options, folder))
     finally:
         shutil.rmtree(folder)
     print(f"{'a turn, in ms':<24} {'without':>10} {'with':>10} {'more':>8}")

@@ -4,6 +4,7 @@
 //! reads the source of each word again for itself.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -56,7 +57,25 @@ pub fn parse_plain_commands(script: &str) -> Option<Vec<Vec<String>>> {
     Some(commands.iter().map(Simple::texts).collect())
 }
 
+/// The same with what is known of the words. The last script is kept: what asks about a command asks several things.
 pub(crate) fn plain_commands(script: &str) -> Option<Vec<Simple>> {
+    type Read = (String, Option<Vec<Simple>>);
+    thread_local! {
+        static LAST: RefCell<Option<Read>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| match last {
+        Some((known, commands)) if known == script => commands.clone(),
+        _ => {
+            let commands = read_plain_commands(script);
+            if script.len() <= MAX_SCRIPT_BYTES {
+                *last = Some((script.to_owned(), commands.clone()));
+            }
+            commands
+        }
+    })
+}
+
+fn read_plain_commands(script: &str) -> Option<Vec<Simple>> {
     let tree = parse(script)?;
     let root = tree.root_node();
     if root.has_error() {

@@ -1,20 +1,23 @@
 //! What waits to be written: numbered at one end, taken in batches at the other.
 //!
-//! Waking the writing thread costs a turn more than recording does, and files come cheaper together. So the thread
-//! is woken when the first event comes, lets others come for a while, and takes them all; it is hurried when much
-//! waits, or when somebody waits for it.
+//! Waking the writing thread costs a turn more than recording does, files come cheaper together, and where processors
+//! are few the writing takes from the turn. So the thread is woken when the first event comes, lets others come until
+//! the session waits for something, and takes them all; it is hurried when much waits, or when somebody waits for it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::payload::PendingPayload;
 use crate::format::LogLine;
 
-/// How long events may come together. It is what a crash can lose, beside what is being written.
-const GATHER: Duration = Duration::from_millis(100);
+/// When no event comes for so long, the session waits: for the model, for a command, for a person.
+const QUIET: Duration = Duration::from_millis(20);
+
+/// How long the thread waits for that. It is what a crash can lose, beside what is being written.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// With so many events, or bytes, the thread begins at once.
-const MANY: usize = 256;
+const MANY: usize = 1024;
 const HEAVY: usize = 8 << 20;
 
 /// Payloads of this many bytes, as their recorders weigh them, may wait to be written.
@@ -90,12 +93,24 @@ impl Queue {
         let is_idle = |inner: &mut Inner| inner.waiting.is_empty() && !inner.is_closed;
         let woken = self.hurry.wait_while(self.lock(), is_idle);
         let inner = woken.unwrap_or_else(PoisonError::into_inner);
-        let has_time = |inner: &mut Inner| !inner.is_hurried && !inner.is_closed;
-        let gathered = self.hurry.wait_timeout_while(inner, GATHER, has_time);
-        let (mut inner, _) = gathered.unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.await_quiet(inner);
         inner.is_hurried = false;
         let taken = std::mem::take(&mut inner.waiting);
         (!taken.is_empty()).then_some(taken)
+    }
+
+    fn await_quiet<'q>(&'q self, mut inner: MutexGuard<'q, Inner>) -> MutexGuard<'q, Inner> {
+        let has_time = |inner: &mut Inner| !inner.is_hurried && !inner.is_closed;
+        let began = Instant::now();
+        while has_time(&mut inner) && began.elapsed() < PATIENCE {
+            let last = inner.last_queued;
+            let waited = self.hurry.wait_timeout_while(inner, QUIET, has_time);
+            (inner, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if inner.last_queued == last {
+                break;
+            }
+        }
+        inner
     }
 
     /// Everything up to this event, so many events of this weight, is written or lost.

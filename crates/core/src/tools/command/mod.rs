@@ -13,7 +13,7 @@ pub(crate) use format::{Layout, structured};
 pub(crate) use item::{CommandEnd, CommandItem};
 pub(crate) use request::{ApprovalArguments, approval_properties, shell_argv};
 pub(crate) use run::{
-    CommandRequest, DECLINED, attempt, effect, environment, launch, run_command, spawn_problem,
+    CommandRequest, DECLINED, attempt, effect, launch, run_command, spawn_problem,
 };
 
 /// What the parts of a command do, for people.

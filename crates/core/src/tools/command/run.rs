@@ -14,7 +14,7 @@ use super::format::{Ending, Kept, Layout, Outcome};
 use super::item::CommandItem;
 use super::request::ApprovalArguments;
 use crate::gate::{
-    CommandEffect, Confinement, Effect, Pass, SandboxPermissions, Stopped, check_arguments,
+    CommandEffect, Confinement, Effect, Pass, Posture, SandboxPermissions, Stopped, check_arguments,
 };
 use crate::ports::RunningProcess;
 use crate::tools::{ToolContext, ToolFailure, ToolResult, apply_patch, text};
@@ -172,6 +172,7 @@ pub(crate) async fn attempt(
         request.cwd.clone(),
         pass,
         Streams::Output,
+        &[],
     )?;
     let clock = context.services.clock.as_ref();
     let started = clock.elapsed();
@@ -232,6 +233,7 @@ pub(crate) fn launch(
     cwd: PathBuf,
     pass: &Pass,
     streams: Streams,
+    variables: &[(&str, &str)],
 ) -> Result<Launch, String> {
     let posture = context.services.posture(&context.settings);
     let plan = posture
@@ -242,25 +244,22 @@ pub(crate) fn launch(
     Ok(Launch {
         command: argv.iter().map(OsString::from).collect(),
         cwd,
-        environment: environment(context, &[]),
+        environment: environment(context, &posture, variables),
         streams,
         plan,
     })
 }
 
-/// The variables of a command.
-pub(crate) fn environment(
+/// The variables of a command: the user's, ours, and more.
+fn environment(
     context: &ToolContext,
+    posture: &Posture,
     more: &[(&str, &str)],
 ) -> Vec<(OsString, OsString)> {
     let config = &context.services.config;
     let thread = context.services.emitter.thread().as_str();
     let mut own = vec![("CODEX_THREAD_ID", thread)];
-    if context
-        .services
-        .posture(&context.settings)
-        .network_is_restricted()
-    {
+    if posture.network_is_restricted() {
         own.push(("CODEX_SANDBOX_NETWORK_DISABLED", "1"));
     }
     own.extend(more);

@@ -18,8 +18,8 @@ use super::terminals::WARN_AT;
 use crate::gate::{CommandEffect, Confinement, Effect, Pass, Stopped, check_arguments};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
-    ApprovalArguments, CommandItem, DECLINED, Layout, approval_properties, effect, environment,
-    launch, shell_argv, spawn_problem,
+    ApprovalArguments, CommandItem, DECLINED, Layout, approval_properties, effect, launch,
+    shell_argv, spawn_problem,
 };
 use crate::tools::shell_command::login;
 use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, apply_patch, text};
@@ -265,9 +265,9 @@ impl Run<'_> {
         let context = self.context;
         let size = TerminalSize::new(ROWS, COLUMNS).filter(|_| self.tty);
         let streams = size.map_or(Streams::Output, Streams::Terminal);
-        let launch = launch(context, &self.argv, self.cwd.clone(), pass, streams);
-        let mut launch = launch.map_err(Failed::Because)?;
-        launch.environment = environment(context, &VARIABLES);
+        let cwd = self.cwd.clone();
+        let launch = launch(context, &self.argv, cwd, pass, streams, &VARIABLES);
+        let launch = launch.map_err(Failed::Because)?;
         let process = context.services.processes.start(launch).await;
         let process = process.map_err(|error| Failed::Because(spawn_problem(&error)))?;
         let mut item = begin();
