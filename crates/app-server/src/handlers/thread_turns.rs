@@ -25,6 +25,9 @@ struct Cursor {
     turn_id: String,
     /// Whether the page has that turn, or begins after it.
     include_anchor: bool,
+    /// So many older turns have the same id. Files of other programs may repeat one.
+    #[serde(default)]
+    namesakes: usize,
 }
 
 pub(super) async fn list(
@@ -113,8 +116,8 @@ impl Slice {
             SortDirection::Asc => (turns.start, turns.end - 1, turns.end < ids.len()),
             SortDirection::Desc => (turns.end - 1, turns.start, turns.start > 0),
         };
-        let next = has_more.then(|| cursor(ids[last], false)).flatten();
-        let back = cursor(ids[first], true);
+        let next = has_more.then(|| cursor(ids, last, false)).flatten();
+        let back = cursor(ids, first, true);
         Ok(Self {
             turns,
             direction,
@@ -138,15 +141,15 @@ impl Slice {
 /// The position that a cursor names, and whether the turn there is on the page.
 fn place(ids: &[&str], cursor: &str) -> Option<(usize, bool)> {
     let cursor: Cursor = serde_json::from_str(cursor).ok()?;
-    let at = ids.iter().position(|id| *id == cursor.turn_id)?;
-    Some((at, cursor.include_anchor))
+    let mut namesakes = (0..ids.len()).filter(|at| ids[*at] == cursor.turn_id);
+    Some((namesakes.nth(cursor.namesakes)?, cursor.include_anchor))
 }
 
-fn cursor(turn_id: &str, include_anchor: bool) -> Option<String> {
-    let turn_id = turn_id.to_owned();
+fn cursor(ids: &[&str], at: usize, include_anchor: bool) -> Option<String> {
     serde_json::to_string(&Cursor {
-        turn_id,
+        turn_id: ids[at].to_owned(),
         include_anchor,
+        namesakes: ids[..at].iter().filter(|id| **id == ids[at]).count(),
     })
     .ok()
 }
@@ -212,6 +215,30 @@ mod tests {
         assert_eq!((end.turns, end.next), (4..5, None));
         params.cursor = Some("elsewhere".to_owned());
         assert!(Slice::new(&IDS, &params).is_err());
+    }
+
+    #[test]
+    fn turns_of_one_id_are_told_apart() {
+        let ids = ["a", "b", "b", "b", "c"];
+        let mut params = params();
+        params.limit = Some(1);
+        for direction in [SortDirection::Asc, SortDirection::Desc] {
+            params.sort_direction = Some(direction);
+            params.cursor = None;
+            let mut seen = Vec::new();
+            loop {
+                let page = Slice::new(&ids, &params).unwrap();
+                seen.extend(page.turns);
+                params.cursor = page.next;
+                if params.cursor.is_none() {
+                    break;
+                }
+            }
+            if direction == SortDirection::Desc {
+                seen.reverse();
+            }
+            assert_eq!(seen, [0, 1, 2, 3, 4]);
+        }
     }
 
     #[test]

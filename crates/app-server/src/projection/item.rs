@@ -11,6 +11,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_protocol as v1;
 
+use super::newer_item::newer_item;
 use super::shell_words;
 
 pub(crate) fn engine_input(input: UserInput) -> v1::UserInput {
@@ -126,52 +127,12 @@ pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
         v1::TurnItem::ContextCompaction(item) => ThreadItem::ContextCompaction {
             id: item.id.clone(),
         },
-        v1::TurnItem::Unknown(item) => return stored_command(item),
+        v1::TurnItem::Unknown(item) => return newer_item(item),
         _ => return None,
     })
 }
 
-/// A command as newer programs store it: as an item, where others store the event of its end.
-fn stored_command(item: &serde_json::Value) -> Option<ThreadItem> {
-    #[derive(serde::Deserialize)]
-    struct Stored {
-        id: String,
-        #[serde(default)]
-        process_id: Option<String>,
-        command: Vec<String>,
-        cwd: String,
-        #[serde(default)]
-        parsed_cmd: Vec<v1::ParsedCommand>,
-        #[serde(default)]
-        source: v1::ExecCommandSource,
-        status: v1::ExecCommandStatus,
-        #[serde(default)]
-        aggregated_output: Option<v1::RawText>,
-        #[serde(default)]
-        exit_code: Option<i32>,
-        #[serde(default)]
-        duration: Option<Duration>,
-    }
-    if item.get("type")? != "CommandExecution" {
-        return None;
-    }
-    let stored: Stored = serde::Deserialize::deserialize(item).ok()?;
-    let folder = stored.cwd.strip_prefix("file://").map(str::to_owned);
-    Some(ThreadItem::CommandExecution {
-        id: stored.id,
-        command: command_line(&stored.command),
-        cwd: folder.unwrap_or(stored.cwd),
-        process_id: stored.process_id,
-        source: source(stored.source),
-        status: command_status(stored.status),
-        command_actions: actions(&stored.parsed_cmd),
-        aggregated_output: stored.aggregated_output.filter(|output| !output.is_empty()),
-        exit_code: stored.exit_code,
-        duration_ms: stored.duration.map(milliseconds),
-    })
-}
-
-fn command_status(status: v1::ExecCommandStatus) -> CommandExecutionStatus {
+pub(super) fn command_status(status: v1::ExecCommandStatus) -> CommandExecutionStatus {
     match status {
         v1::ExecCommandStatus::Completed => CommandExecutionStatus::Completed,
         v1::ExecCommandStatus::Failed => CommandExecutionStatus::Failed,
@@ -247,7 +208,7 @@ pub(super) fn actions(parsed: &[v1::ParsedCommand]) -> Vec<CommandAction> {
     parsed.iter().map(action).collect()
 }
 
-fn source(source: v1::ExecCommandSource) -> CommandExecutionSource {
+pub(super) fn source(source: v1::ExecCommandSource) -> CommandExecutionSource {
     match source {
         v1::ExecCommandSource::Agent => CommandExecutionSource::Agent,
         v1::ExecCommandSource::UserShell => CommandExecutionSource::UserShell,
@@ -296,7 +257,7 @@ pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
     }
 }
 
-fn milliseconds(duration: Duration) -> i64 {
+pub(super) fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -330,12 +291,15 @@ pub(super) fn patch(
 }
 
 pub(super) fn patch_ended(end: &v1::PatchApplyEndEvent) -> ThreadItem {
-    let status = match end.status {
+    patch(&end.call_id, &end.changes, patch_status(end.status))
+}
+
+pub(super) fn patch_status(status: v1::PatchApplyStatus) -> PatchApplyStatus {
+    match status {
         v1::PatchApplyStatus::Completed => PatchApplyStatus::Completed,
         v1::PatchApplyStatus::Failed => PatchApplyStatus::Failed,
         v1::PatchApplyStatus::Declined => PatchApplyStatus::Declined,
-    };
-    patch(&end.call_id, &end.changes, status)
+    }
 }
 
 pub(super) fn dynamic_call(request: &v1::DynamicToolCallRequestEvent) -> ThreadItem {

@@ -6,6 +6,7 @@
 mod fold;
 mod item;
 mod limits;
+mod newer_item;
 mod policy;
 mod question;
 mod requirements;
