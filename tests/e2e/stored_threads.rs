@@ -8,6 +8,8 @@ use codex_thread_store::{IndexState, Store, inspect, read_record};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::git::git;
+
 /// How often the server is killed; `CODEX_CRASHES` says otherwise.
 const CRASHES: usize = 6;
 
@@ -131,6 +133,41 @@ async fn threads_are_listed_named_archived_and_deleted() {
     let read = call(&mut server, "thread/read", id(&two)).await;
     assert_eq!(read["thread"]["name"], "A name");
     assert_eq!(read["thread"]["gitInfo"]["branch"], "topic");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thread_knows_the_repository_that_it_began_in() {
+    let model = model().await;
+    let home = home(&model);
+    let project = tempfile::tempdir().unwrap();
+    git(project.path(), &["init", "-q", "-b", "trunk"]);
+    git(
+        project.path(),
+        &["remote", "add", "origin", "https://example.com/a.git"],
+    );
+    git(
+        project.path(),
+        &["commit", "-q", "--allow-empty", "-m", "first"],
+    );
+    let commit = git(project.path(), &["rev-parse", "HEAD"]);
+    let mut server = server(home.path()).await;
+    let start = json!({ "cwd": project.path() });
+    let started = call(&mut server, "thread/start", start).await;
+    let id = started["thread"]["id"].as_str().unwrap().to_owned();
+    turn(&mut server, &id, "hello").await;
+    server.finish().await.unwrap();
+
+    let facts =
+        json!({ "sha": commit, "branch": "trunk", "originUrl": "https://example.com/a.git" });
+    let mut server = self::server(home.path()).await;
+    let listed = call(&mut server, "thread/list", json!({})).await;
+    assert_eq!(listed["data"][0]["gitInfo"], facts);
+    // The log has them too, in its first line.
+    let path = listed["data"][0]["path"].as_str().unwrap();
+    let log = fs::read_to_string(path).unwrap();
+    let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    assert_eq!(first["payload"]["git"]["commit_hash"], json!(commit));
     server.finish().await.unwrap();
 }
 
