@@ -212,3 +212,81 @@ async fn a_watch_has_the_name_that_its_client_gives_it() {
     serving.result("fs/watch", params).await;
     serving.finish().await;
 }
+
+#[tokio::test]
+async fn a_message_keeps_the_id_that_its_client_gave_it() {
+    let mut conversation = Conversation::of_three_turns().await;
+    let thread = conversation.thread.clone();
+    let input = json!([{ "type": "text", "text": "mine" }]);
+    let params = json!({ "threadId": thread, "input": input, "clientUserMessageId": "client-1" });
+    conversation.call("turn/start", params).await;
+    let told = conversation
+        .server
+        .wait_for("item/completed")
+        .await
+        .unwrap();
+    assert_eq!(told["params"]["item"]["clientId"], "client-1");
+    conversation
+        .server
+        .wait_for("turn/completed")
+        .await
+        .unwrap();
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = conversation.call("thread/read", params).await;
+    let turns = &read["result"]["thread"]["turns"];
+    assert_eq!(turns[3]["items"][0]["clientId"], "client-1");
+    assert_eq!(turns[2]["items"][0].get("clientId"), None);
+}
+
+#[tokio::test]
+async fn a_page_of_turns_comes_with_a_resumed_thread() {
+    let mut conversation = Conversation::of_three_turns().await;
+    let (thread, turns) = (conversation.thread.clone(), conversation.turns.clone());
+    let ids = |page: &Value| -> Vec<Value> {
+        let turns = page["data"].as_array().unwrap();
+        turns.iter().map(|turn| turn["id"].clone()).collect()
+    };
+    let page = json!({ "limit": 2, "itemsView": "full" });
+    let params = json!({ "threadId": thread, "excludeTurns": true, "initialTurnsPage": page });
+    // Once while it is loaded, once from its file.
+    for _ in 0..2 {
+        let resumed = conversation.call("thread/resume", params.clone()).await;
+        let resumed = &resumed["result"];
+        assert_eq!(resumed["thread"]["turns"], json!([]));
+        let page = &resumed["initialTurnsPage"];
+        assert_eq!(ids(page), [turns[2].clone(), turns[1].clone()]);
+        assert_eq!(page["data"][0]["items"][1]["text"], "three");
+        let next = json!({ "threadId": thread, "cursor": page["nextCursor"] });
+        let next = conversation.call("thread/turns/list", next).await;
+        assert_eq!(ids(&next["result"]), [turns[0].clone()]);
+        let unsubscribe = json!({ "threadId": thread });
+        conversation.call("thread/unsubscribe", unsubscribe).await;
+        conversation.server.wait_for("thread/closed").await.unwrap();
+    }
+    let params = json!({ "threadId": thread });
+    let resumed = conversation.call("thread/resume", params).await;
+    assert_eq!(resumed["result"].get("initialTurnsPage"), None);
+}
+
+#[tokio::test]
+async fn a_list_of_threads_can_be_turned_round() {
+    let mut conversation = Conversation::of_three_turns().await;
+    let other = conversation.call("thread/start", json!({})).await;
+    let other = other["result"]["thread"]["id"].clone();
+    conversation.turn(&other, "other").await;
+    let ids = |page: &Value| -> Vec<Value> {
+        let threads = page["result"]["data"].as_array().unwrap();
+        threads.iter().map(|thread| thread["id"].clone()).collect()
+    };
+    for (first, second) in [("desc", "asc"), ("asc", "desc")] {
+        let params = json!({ "limit": 1, "sortDirection": first });
+        let page = conversation.call("thread/list", params).await;
+        let back = &page["result"]["backwardsCursor"];
+        let params = json!({ "cursor": back, "sortDirection": second });
+        let turned = conversation.call("thread/list", params).await;
+        assert!(ids(&turned).contains(&ids(&page)[0]), "{turned}");
+    }
+    let nothing = json!({ "searchTerm": "no such word" });
+    let page = conversation.call("thread/list", nothing).await;
+    assert_eq!(page["result"].get("backwardsCursor"), None);
+}

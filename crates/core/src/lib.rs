@@ -48,3 +48,4 @@ pub use session::{SteerError, TaskKind};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored::Stored;
 pub use thread::{Closed, Thread, unreadable_submission};
+pub use turn::Said;

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, Submission, ThreadId, UserInput,
-};
+use codex_protocol::{CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, Submission, ThreadId};
 use codex_rollout::{ClaimError, LogError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -14,6 +12,7 @@ use crate::holds::Holds;
 use crate::mcp::{McpServer, McpServers};
 use crate::ports::Ids;
 use crate::session::{Mail, Steer, SteerError};
+use crate::turn::Said;
 
 /// The handle of a thread. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -117,12 +116,12 @@ impl Thread {
     pub async fn steer(
         &self,
         expected: Option<String>,
-        items: Vec<UserInput>,
+        said: impl Into<Said>,
     ) -> Result<String, SteerError> {
         let (reply, answer) = oneshot::channel();
         let mail = Mail::Steer(Steer {
             expected,
-            items,
+            said: said.into(),
             reply,
         });
         self.mailbox

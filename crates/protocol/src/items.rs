@@ -60,6 +60,9 @@ impl TurnItem {
 pub struct UserMessageItem {
     /// The id of the item.
     pub id: String,
+    /// What the client calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
     /// What was said, piece by piece.
     pub content: Vec<UserInput>,
 }

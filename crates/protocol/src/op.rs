@@ -203,6 +203,8 @@ pub struct UserInputOp {
     pub final_output_json_schema: Option<Value>,
     /// The response to continue from, instead of the last one.
     pub last_response_id: Option<String>,
+    /// What the client calls the message; told with it.
+    pub client_id: Option<String>,
 }
 
 /// Input for a turn, with settings for it and later ones.

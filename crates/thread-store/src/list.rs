@@ -33,32 +33,39 @@ impl Index {
             let mut rows = self.current_page(query, floor)?;
             if rows.len() > query.limit {
                 rows.truncate(query.limit);
-                let next = last_of(query, &rows);
-                return Ok(self.page(rows, next));
+                let next = rows.last().map(|row| place(query, row));
+                return Ok(self.page(query, rows, next));
             }
             if self.is_complete || self.pass.is_none() {
-                return Ok(self.page(rows, None));
+                return Ok(self.page(query, rows, None));
             }
             if Instant::now() >= deadline {
                 if query.is_ascending {
-                    let next = last_of(query, &rows).or_else(|| query.after.clone());
-                    return Ok(self.page(rows, next));
+                    let next = rows.last().map(|row| place(query, row));
+                    let next = next.or_else(|| query.after.clone());
+                    return Ok(self.page(query, rows, next));
                 }
                 // The first pass has not come further: the list goes on from there.
                 let reached = floor.filter(|floor| *floor != i64::MAX);
                 let next = reached.or(query.after.as_ref().map(|after| after.time));
-                return Ok(self.page(rows, next.map(Cursor::behind)));
+                return Ok(self.page(query, rows, next.map(Cursor::behind)));
             }
             let slice = deadline.min(Instant::now() + HELP / 8);
             self.advance(slice)?;
         }
     }
 
-    fn page(&self, rows: Vec<Named>, next: Option<Cursor>) -> Page {
+    fn page(&self, query: &Query, rows: Vec<Named>, next: Option<Cursor>) -> Page {
+        let first = rows.first().map(|row| place(query, row).time);
+        let back = first.map(match query.is_ascending {
+            true => Cursor::ahead,
+            false => Cursor::behind,
+        });
         let record = |(row, name): Named| row.into_record(&self.home, name);
         Page {
             threads: rows.into_iter().map(record).collect(),
             next,
+            back,
         }
     }
 
@@ -140,15 +147,15 @@ impl Index {
     }
 }
 
-/// The place of the last of these threads in a list.
-fn last_of(query: &Query, rows: &[Named]) -> Option<Cursor> {
-    rows.last().map(|(row, _)| Cursor {
+/// The place of a thread in a list.
+fn place(query: &Query, (row, _): &Named) -> Cursor {
+    Cursor {
         time: match query.sort {
             SortKey::Created => row.facts.created_at,
             SortKey::Updated => row.stamp.updated_at(),
         },
         id: row.id.clone(),
-    })
+    }
 }
 
 /// The folder of the newest day, relative to the home folder, and when files came to it or went.

@@ -53,6 +53,8 @@ pub struct Page {
     pub threads: Vec<ThreadRecord>,
     /// Where the next page begins; none at the end.
     pub next: Option<Cursor>,
+    /// Where a list the other way round begins with the first of these; none if there are none.
+    pub back: Option<Cursor>,
 }
 
 /// A place in a list, between what is older, or as old with a smaller id, and the thread that it names.
@@ -72,6 +74,12 @@ impl Cursor {
     /// The place behind everything that is at least this new.
     pub(crate) fn behind(time: i64) -> Self {
         let id = ThreadId("00000000-0000-0000-0000-000000000000".to_owned());
+        Self { time, id }
+    }
+
+    /// The place in front of everything that is at most this old.
+    pub(crate) fn ahead(time: i64) -> Self {
+        let id = ThreadId("ffffffff-ffff-ffff-ffff-ffffffffffff".to_owned());
         Self { time, id }
     }
 

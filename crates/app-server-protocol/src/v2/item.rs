@@ -40,6 +40,9 @@ pub enum ThreadItem {
     UserMessage {
         /// Id of the message.
         id: String,
+        /// The `clientUserMessageId` that it came with; absent if it had none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client_id: Option<String>,
         /// Parts of the input, in order.
         content: Vec<UserInput>,
     },

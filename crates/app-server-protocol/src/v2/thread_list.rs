@@ -81,6 +81,10 @@ pub struct ThreadListResponse {
     pub data: Vec<Thread>,
     /// Opaque place to continue from; null after the last page.
     pub next_cursor: Option<String>,
+    /// Where a list in the other direction begins, this page's first thread included, and perhaps
+    /// others of the same second; absent if the page is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backwards_cursor: Option<String>,
 }
 
 /// Params of `thread/loaded/list`: which threads the server holds in memory.

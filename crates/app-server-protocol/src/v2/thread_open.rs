@@ -21,7 +21,10 @@ use crate::v2::AskForApproval;
 use crate::v2::DynamicToolSpec;
 use crate::v2::SandboxMode;
 use crate::v2::SandboxPolicy;
+use crate::v2::SortDirection;
 use crate::v2::Thread;
+use crate::v2::ThreadTurnsListResponse;
+use crate::v2::TurnItemsView;
 
 /// Params of `thread/start`: a new thread. Absent settings come from the configuration.
 #[sparse]
@@ -143,6 +146,21 @@ pub struct ThreadResumeParams {
     /// Whether to leave the turns out of the reply, for `thread/turns/list`; false by default.
     #[serde(default)]
     pub exclude_turns: bool,
+    /// Asks for the first page of `thread/turns/list` with the reply; absent or null is none.
+    pub initial_turns_page: Option<ThreadResumeInitialTurnsPageParams>,
+}
+
+/// Which page of turns comes with the reply to `thread/resume`; as in `thread/turns/list`.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadResumeInitialTurnsPageParams {
+    /// Most turns to return, clamped to 1 through 100; 25 by default.
+    pub limit: Option<u32>,
+    /// Which way to go; from the newest turn back by default.
+    pub sort_direction: Option<SortDirection>,
+    /// How much of their items to return; a summary by default.
+    pub items_view: Option<TurnItemsView>,
 }
 
 /// Reply to `thread/resume`: the thread with its history and the settings in force.
@@ -168,6 +186,9 @@ pub struct ThreadResumeResponse {
     pub sandbox: SandboxPolicy,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
+    /// The page of turns, if `initialTurnsPage` asked for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_turns_page: Option<ThreadTurnsListResponse>,
 }
 
 /// Params of `thread/fork`: a new thread that begins with a copy of another's history.

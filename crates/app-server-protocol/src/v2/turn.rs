@@ -109,6 +109,8 @@ pub struct TurnStartParams {
     /// Mode from now on; its own model and effort win over `model` and `effort`.
     #[experimental("turn/start.collaborationMode")]
     pub collaboration_mode: Option<CollaborationMode>,
+    /// The client's own id of the message; comes back as `clientId` of its item.
+    pub client_user_message_id: Option<String>,
 }
 
 /// Reply to `turn/start`, sent at once; `turn/started` tells when the turn runs.
@@ -120,6 +122,7 @@ pub struct TurnStartResponse {
 }
 
 /// Params of `turn/steer`: add to the input of the turn that is running.
+#[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteerParams {
@@ -129,6 +132,8 @@ pub struct TurnSteerParams {
     pub input: Vec<UserInput>,
     /// Turn that the client takes to be running; the request fails if it is not.
     pub expected_turn_id: String,
+    /// The client's own id of the message; comes back as `clientId` of its item.
+    pub client_user_message_id: Option<String>,
 }
 
 /// Reply to `turn/steer`.

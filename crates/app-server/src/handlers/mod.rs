@@ -48,6 +48,7 @@ pub(crate) use command_exec::start as start_command;
 pub(crate) use dispatch::handle;
 pub(crate) use fuzzy_search::search as start_search;
 pub(crate) use handshake::initialize;
+pub(crate) use thread_turns::first_page;
 
 /// What a request is about, if it is one whose requests are carried out in their order: a thread, the
 /// input of a process, a search, a watch.

@@ -43,6 +43,7 @@ async fn page(
     Ok(ThreadListResponse {
         data,
         next_cursor: page.next.map(|cursor| cursor.to_string()),
+        backwards_cursor: page.back.map(|cursor| cursor.to_string()),
     })
 }
 

@@ -15,6 +15,7 @@ use codex_rollout::Detail;
 
 use super::fork_cut::Cut;
 use super::stored::add_said;
+use super::thread_turns::first_page;
 use super::{blocking, settings, thread_id, unreadable};
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
@@ -81,18 +82,26 @@ pub(super) async fn resume(
             Some(thread) => return thread.join(params, reply).await,
             None => {
                 let settings = settings::with_stored(settings, &params, &source.history);
-                open_stored(&server, settings, source).await
+                let asked = params.initial_turns_page;
+                match first_page(&server, source.path.clone(), None, asked).await {
+                    Ok(page) => open_stored(&server, settings, source)
+                        .await
+                        .map(|opened| (opened, page)),
+                    Err(failure) => Err(failure),
+                }
             }
         },
         Err(failure) => Err(failure),
     };
     match opened {
-        Ok((actor, facts, path, loaded)) => {
+        Ok(((actor, facts, path, loaded), page)) => {
             let connection = Arc::clone(reply.connection());
             let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
             add_said(&server, &mut thread).await;
             tell_idle(&server, &thread.id);
-            reply.accept_with(&facts.resumed(thread), &turns);
+            let mut resumed = facts.resumed(thread);
+            resumed.initial_turns_page = page;
+            reply.accept_with(&resumed, &turns);
             actor.launch(&connection);
         }
         Err(failure) => reply.refuse(failure),

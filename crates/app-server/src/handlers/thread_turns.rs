@@ -1,11 +1,13 @@
 //! `thread/turns/list`: the turns of a thread, a page at a time, from either end.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    SortDirection, ThreadItem, ThreadTurnsListParams, ThreadTurnsListResponse, Turn, TurnItemsView,
+    SortDirection, ThreadItem, ThreadResumeInitialTurnsPageParams, ThreadTurnsListParams,
+    ThreadTurnsListResponse, Turn, TurnItemsView,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +51,35 @@ async fn page(
         None => return Err(has_no_turns(&id, live.as_ref())),
     };
     let running = live.and_then(|live| live.running);
+    page_of_file(server, path, running, params).await
+}
+
+/// The first page of a thread that is resumed, if it is asked for.
+pub(crate) async fn first_page(
+    server: &Arc<Server>,
+    path: PathBuf,
+    running: Option<Turn>,
+    asked: Option<ThreadResumeInitialTurnsPageParams>,
+) -> Result<Option<ThreadTurnsListResponse>, Failure> {
+    let Some(asked) = asked else {
+        return Ok(None);
+    };
+    let params = ThreadTurnsListParams {
+        thread_id: String::new(),
+        cursor: None,
+        limit: asked.limit,
+        sort_direction: asked.sort_direction,
+        items_view: asked.items_view,
+    };
+    page_of_file(server, path, running, params).await.map(Some)
+}
+
+async fn page_of_file(
+    server: &Arc<Server>,
+    path: PathBuf,
+    running: Option<Turn>,
+    params: ThreadTurnsListParams,
+) -> Result<ThreadTurnsListResponse, Failure> {
     let server = Arc::clone(server);
     blocking(move || {
         let unreadable = |error| {

@@ -240,9 +240,12 @@ impl Fold {
                 {
                     self.close_open_turn();
                 }
-                let id = self.number();
-                let content = item::told_input(message);
-                self.complete(None, ThreadItem::UserMessage { id, content });
+                let said = ThreadItem::UserMessage {
+                    id: self.number(),
+                    client_id: message.client_id.clone(),
+                    content: item::told_input(message),
+                };
+                self.complete(None, said);
             }
             EventMsg::AgentMessage(message) if !message.message.is_empty() => {
                 let id = self.number();

@@ -95,6 +95,7 @@ pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
     Some(match item {
         v1::TurnItem::UserMessage(item) => ThreadItem::UserMessage {
             id: item.id.clone(),
+            client_id: item.client_id.clone(),
             content: item.content.iter().filter_map(wire_input).collect(),
         },
         v1::TurnItem::HookPrompt(item) => ThreadItem::HookPrompt {

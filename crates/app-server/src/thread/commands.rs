@@ -9,7 +9,7 @@ use codex_app_server_protocol::v2::{
     TurnItemsView, TurnStartParams, TurnStartResponse, TurnStatus, TurnSteerParams,
     TurnSteerResponse,
 };
-use codex_core::{SteerError, TaskKind};
+use codex_core::{Said, SteerError, TaskKind};
 use codex_protocol::{
     CodexErrorInfo, NonSteerableTurnKind, Op, OverrideTurnContext, Submission, Update, UserInputOp,
 };
@@ -18,6 +18,7 @@ use serde_json::json;
 use super::{Actor, Command, History, Snapshot, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
+use crate::handlers::first_page;
 use crate::handlers::stored::add_said;
 use crate::projection::{
     engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error,
@@ -91,6 +92,7 @@ impl Actor {
             items: params.input.into_iter().map(engine_input).collect(),
             final_output_json_schema: params.output_schema,
             last_response_id: None,
+            client_id: params.client_user_message_id,
         });
         let submission = Submission {
             id: id.to_owned(),
@@ -125,11 +127,12 @@ impl Actor {
     }
 
     async fn steer(&mut self, params: TurnSteerParams, reply: Responder<method::TurnSteer>) {
-        let input = params.input.into_iter().map(engine_input).collect();
-        let steered = self
-            .thread
-            .steer(Some(params.expected_turn_id), input)
-            .await;
+        let said = Said {
+            items: params.input.into_iter().map(engine_input).collect(),
+            client_id: params.client_user_message_id,
+        };
+        let expected = Some(params.expected_turn_id);
+        let steered = self.thread.steer(expected, said).await;
         let outcome = steered.map_err(|error| match error {
             SteerError::Closed => Failure::internal(error.to_string()),
             SteerError::NotSteerable(kind) => not_steerable(&error, kind),
@@ -217,13 +220,16 @@ impl Actor {
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
                 add_said(&self.server, &mut thread).await;
                 let connection = Arc::clone(reply.connection());
-                let resumed = self.facts.resumed(thread);
+                let running = self.fold.running_turn();
+                let mut resumed = self.facts.resumed(thread);
+                let asked = params.initial_turns_page.clone();
+                match first_page(&self.server, path, running.clone(), asked).await {
+                    Ok(page) => resumed.initial_turns_page = page,
+                    Err(failure) => return reply.refuse(failure),
+                }
                 match params.exclude_turns {
                     true => reply.accept(&resumed),
-                    false => {
-                        let turns = turns.with_running(self.fold.running_turn());
-                        reply.accept_with(&resumed, &turns);
-                    }
+                    false => reply.accept_with(&resumed, &turns.with_running(running)),
                 }
                 self.subscribe(&connection);
                 self.ask_again(&connection);

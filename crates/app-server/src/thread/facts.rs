@@ -97,6 +97,7 @@ impl Facts {
             approvals_reviewer: started.approvals_reviewer,
             sandbox: started.sandbox,
             reasoning_effort: started.reasoning_effort,
+            initial_turns_page: None,
         }
     }
 

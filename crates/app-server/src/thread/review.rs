@@ -37,6 +37,7 @@ impl Actor {
         }
         self.turn.get_or_insert_with(|| id.clone());
         let said = ThreadItem::UserMessage {
+            client_id: None,
             id: id.clone(),
             content: vec![UserInput::Text {
                 text: hint,

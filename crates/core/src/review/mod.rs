@@ -104,7 +104,7 @@ async fn look(
         text: prompt,
         text_elements: Vec::new(),
     };
-    let completed = turn.run(vec![input]).await?;
+    let completed = turn.run(vec![input].into()).await?;
     let answer = completed.last_agent_message.unwrap_or_default();
     Ok(findings::parse(&answer))
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, EventMsg, Op, ReviewDecision, Submission,
-    ThreadNameUpdatedEvent, ThreadRolledBackEvent, TurnAbortReason, UserInput, UserInputOp,
-    UserTurn,
+    ThreadNameUpdatedEvent, ThreadRolledBackEvent, TurnAbortReason, UserInputOp, UserTurn,
 };
 use codex_rollout::LineKind;
 use serde_json::Value;
@@ -15,7 +14,7 @@ use super::ask::{Answer, QuestionKey};
 use super::task::TaskKind;
 use super::{MAILBOX, Session, ThreadSettings};
 use crate::tools::TypedCommand;
-use crate::turn::{Input, TurnSettings};
+use crate::turn::{Input, Said, TurnSettings};
 
 /// Whether an operation goes on with the thread, which one process does at a time.
 fn writes(op: &Op) -> bool {
@@ -60,7 +59,7 @@ pub enum SteerError {
 #[derive(Debug)]
 pub(super) struct WaitingTurn {
     id: String,
-    items: Vec<UserInput>,
+    said: Said,
     schema: Option<Value>,
 }
 
@@ -68,7 +67,7 @@ pub(super) struct WaitingTurn {
 #[derive(Debug)]
 pub(crate) struct Steer {
     pub(crate) expected: Option<String>,
-    pub(crate) items: Vec<UserInput>,
+    pub(crate) said: Said,
     /// The id of the turn that took it.
     pub(crate) reply: oneshot::Sender<Result<String, SteerError>>,
 }
@@ -142,7 +141,11 @@ impl Session {
 
     async fn user_input(&mut self, id: String, input: UserInputOp) {
         let schema = input.final_output_json_schema;
-        self.begin_or_steer(id, input.items, schema, input.last_response_id)
+        let said = Said {
+            items: input.items,
+            client_id: input.client_id,
+        };
+        self.begin_or_steer(id, said, schema, input.last_response_id)
             .await;
     }
 
@@ -153,7 +156,7 @@ impl Session {
             return;
         }
         let schema = turn.final_output_json_schema;
-        self.begin_or_steer(id, turn.items, schema, turn.last_response_id)
+        self.begin_or_steer(id, turn.items.into(), schema, turn.last_response_id)
             .await;
     }
 
@@ -161,24 +164,23 @@ impl Session {
     async fn begin_or_steer(
         &mut self,
         id: String,
-        items: Vec<UserInput>,
+        mut said: Said,
         schema: Option<Value>,
         last_response_id: Option<String>,
     ) {
-        if items.is_empty() {
+        if said.items.is_empty() {
             return self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
         }
-        let mut items = items;
         let busy = self
             .running()
             .is_some_and(|running| running.kind != TaskKind::Regular);
         if busy && self.waiting.len() < MAILBOX {
-            return self.waiting.push_back(WaitingTurn { id, items, schema });
+            return self.waiting.push_back(WaitingTurn { id, said, schema });
         }
         if last_response_id.is_none() {
-            match self.put_into_turn(Input::Said(items)) {
+            match self.put_into_turn(Input::Said(said)) {
                 Ok(_) => return,
-                Err(Input::Said(back)) => items = back,
+                Err(Input::Said(back)) => said = back,
                 Err(Input::Silent(_)) => return,
             }
         }
@@ -192,13 +194,13 @@ impl Session {
             return self.error(&id, message, CodexErrorInfo::BadRequest);
         }
         let settings = self.turn_settings(&id, schema);
-        self.start_regular(settings, items).await;
+        self.start_regular(settings, said).await;
     }
 
     /// A task ended by itself: what waited for that begins.
     pub(super) async fn start_waiting(&mut self) {
-        while let Some(WaitingTurn { id, items, schema }) = self.waiting.pop_front() {
-            self.begin_or_steer(id, items, schema, None).await;
+        while let Some(WaitingTurn { id, said, schema }) = self.waiting.pop_front() {
+            self.begin_or_steer(id, said, schema, None).await;
         }
     }
 
@@ -208,16 +210,12 @@ impl Session {
     }
 
     pub(super) fn steer(&mut self, steer: Steer) {
-        let answer = self.try_steer(steer.expected, steer.items);
+        let answer = self.try_steer(steer.expected, steer.said);
         let _ = steer.reply.send(answer);
     }
 
-    fn try_steer(
-        &mut self,
-        expected: Option<String>,
-        items: Vec<UserInput>,
-    ) -> Result<String, SteerError> {
-        if items.is_empty() {
+    fn try_steer(&mut self, expected: Option<String>, said: Said) -> Result<String, SteerError> {
+        if said.items.is_empty() {
             return Err(SteerError::Empty);
         }
         let running = self.running().ok_or(SteerError::NoTurn)?;
@@ -228,7 +226,7 @@ impl Session {
         if running.kind != TaskKind::Regular {
             return Err(SteerError::NotSteerable(running.kind));
         }
-        match self.put_into_turn(Input::Said(items)) {
+        match self.put_into_turn(Input::Said(said)) {
             Ok(_) => Ok(active),
             Err(_) => Err(SteerError::NoTurn),
         }

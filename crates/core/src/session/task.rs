@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_protocol::{CodexErrorInfo, TurnAbortReason, UserInput};
+use codex_protocol::{CodexErrorInfo, TurnAbortReason};
 use tokio::task::JoinHandle;
 
 use super::{Services, Session, State};
 use crate::conversation::Conversation;
-use crate::turn::{DiffOfTurn, Inbox, Input, Stop, TurnScope, TurnSettings};
+use crate::turn::{DiffOfTurn, Inbox, Input, Said, Stop, TurnScope, TurnSettings};
 
 /// How long a task that was told to stop may take to do so. It takes milliseconds; this is for a
 /// task that hangs, whose conversation is then lost.
@@ -116,7 +116,7 @@ impl Session {
     }
 
     /// Starts a regular turn.
-    pub(crate) async fn start_regular(&mut self, settings: TurnSettings, input: Vec<UserInput>) {
+    pub(crate) async fn start_regular(&mut self, settings: TurnSettings, input: Said) {
         if let Some(servers) = self.other_servers.take() {
             self.services.mcp.start(&self.services, servers);
         }

@@ -9,11 +9,27 @@ use tokio_util::sync::CancellationToken;
 /// How many inputs may wait. More are refused.
 const LIMIT: usize = 512;
 
+/// What a person says.
+#[derive(Debug)]
+pub struct Said {
+    /// Piece by piece.
+    pub items: Vec<UserInput>,
+    /// What the client calls the message.
+    pub client_id: Option<String>,
+}
+
+impl From<Vec<UserInput>> for Said {
+    fn from(items: Vec<UserInput>) -> Self {
+        let client_id = None;
+        Self { items, client_id }
+    }
+}
+
 /// Something for the next request.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// A person said something.
-    Said(Vec<UserInput>),
+    Said(Said),
     /// An item that nobody is shown.
     Silent(Box<ResponseItem>),
 }

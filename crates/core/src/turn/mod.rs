@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, EventMsg, ResponseItem, TurnAbortReason, UserInput, WarningEvent,
+    CodexErrorInfo, ErrorEvent, EventMsg, ResponseItem, TurnAbortReason, WarningEvent,
 };
 use codex_rollout::LineKind;
 use futures::FutureExt;
@@ -41,6 +41,7 @@ use crate::tools::{McpTools, ToolSet};
 pub(crate) use calls::{Call, Payload};
 pub(crate) use diff::DiffOfTurn;
 pub(crate) use guard::TurnGuard;
+pub use inbox::Said;
 pub(crate) use inbox::{Inbox, Input, Stop};
 pub(crate) use items::assistant_text;
 pub(crate) use retry::delay as retry_delay;
@@ -86,7 +87,7 @@ pub(crate) struct Completed {
 pub(crate) async fn run_regular(
     scope: TurnScope,
     mut conversation: Conversation,
-    input: Vec<UserInput>,
+    input: Said,
 ) -> Conversation {
     let voice = scope.voice();
     if scope.settings.model.is_guess {
@@ -222,7 +223,7 @@ pub(crate) struct Turn<'a> {
 
 impl Turn<'_> {
     /// From the input until nothing follows.
-    pub(crate) async fn run(mut self, input: Vec<UserInput>) -> Result<Completed, Halt> {
+    pub(crate) async fn run(mut self, input: Said) -> Result<Completed, Halt> {
         self.conversation.usage.reasoning_included = false;
         self.find_skills().await;
         let compacted = self
@@ -335,12 +336,12 @@ impl Turn<'_> {
 
     pub(crate) async fn record_input(&mut self, input: inbox::Input) {
         match input {
-            inbox::Input::Said(items) => {
-                let message = context::message_of(&items).await;
+            inbox::Input::Said(said) => {
+                let message = context::message_of(&said.items).await;
                 self.record(message);
-                let skills = self.texts_of_skills(&items).await;
+                let skills = self.texts_of_skills(&said.items).await;
                 self.voice
-                    .user_message(self.scope.services.ids.item(), items);
+                    .user_message(self.scope.services.ids.item(), said);
                 for text in skills {
                     self.record(text);
                 }

@@ -8,6 +8,7 @@ use codex_protocol::{
     UserMessageEvent, UserMessageItem, WebSearchBeginEvent, WebSearchEndEvent,
 };
 
+use super::Said;
 use crate::events::Emitter;
 
 /// The voice of a turn. Cheap to clone.
@@ -59,8 +60,12 @@ impl Voice {
     }
 
     /// A person said something.
-    pub(crate) fn user_message(&self, id: String, content: Vec<UserInput>) {
-        let item = TurnItem::UserMessage(UserMessageItem { id, content });
+    pub(crate) fn user_message(&self, id: String, said: Said) {
+        let item = TurnItem::UserMessage(UserMessageItem {
+            id,
+            client_id: said.client_id,
+            content: said.items,
+        });
         self.item_started(item.clone());
         self.item_completed(item, false);
     }
@@ -78,7 +83,7 @@ impl Voice {
 /// The older events that say the same as a completed item.
 fn twins(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
     match item {
-        TurnItem::UserMessage(item) => vec![EventMsg::UserMessage(user_message(&item.content))],
+        TurnItem::UserMessage(item) => vec![EventMsg::UserMessage(user_message(item))],
         TurnItem::AgentMessage(item) => {
             let say = |AgentMessageContent::Text { text }: &AgentMessageContent| {
                 EventMsg::AgentMessage(AgentMessageEvent {
@@ -120,12 +125,13 @@ fn twins(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
     }
 }
 
-fn user_message(content: &[UserInput]) -> UserMessageEvent {
+fn user_message(item: &UserMessageItem) -> UserMessageEvent {
     let mut event = UserMessageEvent {
+        client_id: item.client_id.clone(),
         images: Some(Vec::new()),
         ..UserMessageEvent::default()
     };
-    for item in content {
+    for item in &item.content {
         match item {
             UserInput::Text {
                 text,

@@ -15,6 +15,9 @@ use crate::user_input::TextElement;
 /// The user said something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserMessageEvent {
+    /// What the client calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
     /// The texts, joined.
     pub message: String,
     /// Images by URL.

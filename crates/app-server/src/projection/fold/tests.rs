@@ -165,9 +165,17 @@ impl Conversation {
                     text: text.clone(),
                     text_elements: Vec::new(),
                 }];
-                let item = TurnItem::UserMessage(UserMessageItem { id, content });
-                let twin = json!({ "type": "user_message", "message": text, "images": [],
+                let client_id = (self.calls % 2 == 0).then(|| format!("mine-{id}"));
+                let mut twin = json!({ "type": "user_message", "message": text, "images": [],
                     "local_images": [], "text_elements": [] });
+                if let Some(client_id) = &client_id {
+                    twin["client_id"] = json!(client_id);
+                }
+                let item = TurnItem::UserMessage(UserMessageItem {
+                    id,
+                    client_id,
+                    content,
+                });
                 self.item(turn, item.clone(), item, vec![twin]);
             }
             Step::Answer(text) => {
