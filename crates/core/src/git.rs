@@ -115,6 +115,7 @@ impl Git {
         let launch = Launch {
             command: harmless::command(arguments).map(OsString::from).collect(),
             cwd: self.folder.clone(),
+            inherited: Arc::default(),
             environment: self.environment.clone(),
             streams: Streams::Output,
             plan: LaunchPlan::Unconfined,

@@ -87,6 +87,7 @@ impl StandaloneCommands {
         Ok(Launch {
             command: command.command.into_iter().map(OsString::from).collect(),
             cwd,
+            inherited: Arc::default(),
             environment: environment.into_iter().collect(),
             streams: command.streams,
             plan,

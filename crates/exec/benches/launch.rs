@@ -77,6 +77,7 @@ async fn launch(launcher: &Launcher, command: &[&str], plan: &LaunchPlan) -> Fin
     let launch = Launch {
         command: command.iter().map(Into::into).collect(),
         cwd: "/".into(),
+        inherited: std::sync::Arc::default(),
         environment: std::env::vars_os().collect(),
         streams: Streams::Output,
         plan: plan.clone(),

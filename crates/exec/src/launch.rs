@@ -1,5 +1,6 @@
 //! Starting a command: what is wanted, and the way to a running [`Process`].
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -40,7 +41,9 @@ pub struct Launch {
     pub command: Vec<OsString>,
     /// The working folder.
     pub cwd: PathBuf,
-    /// All variables that the command gets.
+    /// Variables that many commands get.
+    pub inherited: Arc<BTreeMap<OsString, OsString>>,
+    /// Variables of its own, which win. It gets no others.
     pub environment: Vec<(OsString, OsString)>,
     /// Its standard streams.
     pub streams: Streams,
@@ -118,6 +121,7 @@ impl Launcher {
         let request = Request {
             command: launch.command,
             cwd: launch.cwd,
+            inherited: launch.inherited,
             environment: launch.environment,
             terminal: matches!(launch.streams, Streams::Terminal(_)),
             confinement,

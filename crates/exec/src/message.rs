@@ -7,8 +7,10 @@
 //! the end of its side means that nothing of the tree is left. Requests and reports have their
 //! length in front.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use codex_sandbox::{Confinement, Decoder, Encoder, Malformed};
 
@@ -51,6 +53,9 @@ impl Order {
 pub(crate) struct Request {
     pub(crate) command: Vec<OsString>,
     pub(crate) cwd: PathBuf,
+    /// Only where the request is written: who reads it finds all variables in `environment`.
+    pub(crate) inherited: Arc<BTreeMap<OsString, OsString>>,
+    /// Of variables that are there twice, the last one counts.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Whether the standard streams are a terminal that is to be the command's own.
     pub(crate) terminal: bool,
@@ -65,7 +70,9 @@ impl Request {
             encoder.string(word);
         });
         encoder.string(self.cwd.as_os_str());
-        encoder.list(&self.environment, |encoder, (name, value)| {
+        let own = self.environment.iter().map(|(name, value)| (name, value));
+        let variables: Vec<_> = self.inherited.iter().chain(own).collect();
+        encoder.list(&variables, |encoder, (name, value)| {
             encoder.string(name).string(value);
         });
         encoder.flag(self.terminal);
@@ -81,6 +88,7 @@ impl Request {
         let request = Self {
             command: decoder.list(Decoder::string)?,
             cwd: decoder.string()?.into(),
+            inherited: Arc::default(),
             environment: decoder.list(|decoder| Ok((decoder.string()?, decoder.string()?)))?,
             terminal: decoder.flag()?,
             confinement: if decoder.flag()? {
@@ -162,6 +170,7 @@ mod tests {
         let request = Request {
             command: vec!["a".into(), "".into()],
             cwd: "/x".into(),
+            inherited: Arc::default(),
             environment: vec![("N".into(), "v".into())],
             terminal: true,
             confinement: None,

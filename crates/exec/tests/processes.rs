@@ -5,6 +5,7 @@
 mod common;
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codex_exec::{
@@ -33,6 +34,8 @@ async fn folder_and_variables_are_the_given_ones() {
     let (_guard, path) = folder();
     let mut wanted = launch(&["/bin/sh", "-c", "pwd; env | sort"]);
     wanted.cwd = path.clone();
+    let inherited = [("A", "0"), ("B", "2")].map(|(name, value)| (name.into(), value.into()));
+    wanted.inherited = Arc::new(inherited.into());
     wanted.environment = vec![("A".into(), "1".into())];
     let (_, out, _) = texts(finish(wanted).await);
     assert_eq!(
@@ -42,6 +45,7 @@ async fn folder_and_variables_are_the_given_ones() {
         [
             path.to_str().unwrap(),
             "A=1",
+            "B=2",
             &format!("PWD={}", path.display())
         ]
     );

@@ -51,6 +51,7 @@ impl Stdio {
         let spawned = launcher.spawn(Launch {
             command: program.command,
             cwd: program.cwd,
+            inherited: Arc::default(),
             environment: program.environment,
             streams: Streams::InputAndOutput,
             plan: LaunchPlan::Unconfined,

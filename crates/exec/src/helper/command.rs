@@ -65,7 +65,7 @@ fn prepare(request: &Request, streams: &CommandStreams) -> Result<(), NotStarted
     confined.unwrap_or(Ok(())).map_err(NotStarted::Confinement)
 }
 
-/// Of variables that are given twice, the last one counts.
+/// As the system takes them.
 fn environment(given: &[(OsString, OsString)]) -> Result<Vec<CString>, NulError> {
     let variables: BTreeMap<_, _> = given.iter().map(|(name, value)| (name, value)).collect();
     let line = |(name, value): (&OsString, &OsString)| {

@@ -29,6 +29,7 @@ pub fn launch(command: &[&str]) -> Launch {
     Launch {
         command: words(command),
         cwd: "/".into(),
+        inherited: std::sync::Arc::default(),
         environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
         streams: Streams::Output,
         plan: LaunchPlan::Unconfined,

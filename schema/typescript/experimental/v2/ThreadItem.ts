@@ -26,6 +26,8 @@ export type UserMessageThreadItem = {
   type: "userMessage";
   /** Id of the message. */
   id: string;
+  /** The `clientUserMessageId` that it came with; absent if it had none. */
+  clientId?: string | null;
   /** Parts of the input, in order. */
   content: Array<UserInput>;
 };

@@ -7,4 +7,9 @@ export type ThreadListResponse = {
   data: Array<Thread>;
   /** Opaque place to continue from; null after the last page. */
   nextCursor: string | null;
+  /**
+   * Where a list in the other direction begins, this page's first thread included, and perhaps
+   * others of the same second; absent if the page is empty.
+   */
+  backwardsCursor?: string | null;
 };

@@ -5,6 +5,7 @@ import type { Personality } from "../Personality";
 import type { ResponseItem } from "../ResponseItem";
 import type { SandboxMode } from "./SandboxMode";
 import type { ServiceTier } from "../ServiceTier";
+import type { ThreadResumeInitialTurnsPageParams } from "./ThreadResumeInitialTurnsPageParams";
 import type { JsonValue } from "../serde_json/JsonValue";
 
 /** Params of `thread/resume`: load a stored thread, or join a loaded one, ignoring the settings. */
@@ -41,4 +42,6 @@ export type ThreadResumeParams = {
   persistExtendedHistory?: boolean;
   /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
   excludeTurns?: boolean;
+  /** Asks for the first page of `thread/turns/list` with the reply; absent or null is none. */
+  initialTurnsPage?: ThreadResumeInitialTurnsPageParams | null;
 };

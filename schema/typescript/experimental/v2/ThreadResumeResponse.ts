@@ -5,6 +5,7 @@ import type { ReasoningEffort } from "../ReasoningEffort";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
 import type { Thread } from "./Thread";
+import type { ThreadTurnsListResponse } from "./ThreadTurnsListResponse";
 
 /** Reply to `thread/resume`: the thread with its history and the settings in force. */
 export type ThreadResumeResponse = {
@@ -26,4 +27,6 @@ export type ThreadResumeResponse = {
   sandbox: SandboxPolicy;
   /** Effort that the model is told to spend; null leaves it to the model. */
   reasoningEffort: ReasoningEffort | null;
+  /** The page of turns, if `initialTurnsPage` asked for one. */
+  initialTurnsPage?: ThreadTurnsListResponse | null;
 };

@@ -38,4 +38,6 @@ export type TurnStartParams = {
   outputSchema?: JsonValue;
   /** Mode from now on; its own model and effort win over `model` and `effort`. */
   collaborationMode?: CollaborationMode | null;
+  /** The client's own id of the message; comes back as `clientId` of its item. */
+  clientUserMessageId?: string | null;
 };

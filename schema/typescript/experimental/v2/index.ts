@@ -315,6 +315,7 @@ export type { ThreadRealtimeStartedNotification } from "./ThreadRealtimeStartedN
 export type { ThreadRealtimeStopParams } from "./ThreadRealtimeStopParams";
 export type { ThreadRealtimeStopResponse } from "./ThreadRealtimeStopResponse";
 export type { ThreadRealtimeTranscriptUpdatedNotification } from "./ThreadRealtimeTranscriptUpdatedNotification";
+export type { ThreadResumeInitialTurnsPageParams } from "./ThreadResumeInitialTurnsPageParams";
 export type { ThreadResumeParams } from "./ThreadResumeParams";
 export type { ThreadResumeResponse } from "./ThreadResumeResponse";
 export type { ThreadRollbackParams } from "./ThreadRollbackParams";

@@ -35,4 +35,6 @@ export type TurnStartParams = {
   personality?: Personality | null;
   /** JSON Schema that the final message of this turn alone must follow; absent or null is none. */
   outputSchema?: JsonValue;
+  /** The client's own id of the message; comes back as `clientId` of its item. */
+  clientUserMessageId?: string | null;
 };

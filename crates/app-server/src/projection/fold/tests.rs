@@ -165,7 +165,7 @@ impl Conversation {
                     text: text.clone(),
                     text_elements: Vec::new(),
                 }];
-                let client_id = (self.calls % 2 == 0).then(|| format!("mine-{id}"));
+                let client_id = self.calls.is_multiple_of(2).then(|| format!("mine-{id}"));
                 let mut twin = json!({ "type": "user_message", "message": text, "images": [],
                     "local_images": [], "text_elements": [] });
                 if let Some(client_id) = &client_id {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{Chunk, Launch, SpawnError, Streams};
@@ -244,34 +245,26 @@ pub(crate) fn launch(
     Ok(Launch {
         command: argv.iter().map(OsString::from).collect(),
         cwd,
-        environment: environment(context, &posture, variables),
+        inherited: Arc::clone(&context.services.config.environment),
+        environment: own_variables(context, &posture, variables),
         streams,
         plan,
     })
 }
 
-/// The variables of a command: the user's, ours, and more.
-fn environment(
+/// The variables that a command has from us.
+fn own_variables(
     context: &ToolContext,
     posture: &Posture,
     more: &[(&str, &str)],
 ) -> Vec<(OsString, OsString)> {
-    let config = &context.services.config;
     let thread = context.services.emitter.thread().as_str();
-    let mut own = vec![("CODEX_THREAD_ID", thread)];
-    if posture.network_is_restricted() {
-        own.push(("CODEX_SANDBOX_NETWORK_DISABLED", "1"));
-    }
-    own.extend(more);
-    let given = config
-        .environment
-        .iter()
-        .filter(|(name, _)| own.iter().all(|(own, _)| name != own));
-    let given = given.map(|(name, value)| (name.clone(), value.clone()));
-    let own = own
-        .iter()
-        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    given.chain(own).collect()
+    let network = ("CODEX_SANDBOX_NETWORK_DISABLED", "1");
+    let network = posture.network_is_restricted().then_some(network);
+    let own = [("CODEX_THREAD_ID", thread)].into_iter().chain(network);
+    own.chain(more.iter().copied())
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect()
 }
 
 /// What the model is told about a command that did not start.
