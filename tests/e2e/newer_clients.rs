@@ -281,7 +281,7 @@ async fn a_list_of_threads_can_be_turned_round() {
     for (first, second) in [("desc", "asc"), ("asc", "desc")] {
         let params = json!({ "limit": 1, "sortDirection": first });
         let page = conversation.call("thread/list", params).await;
-        let back = &page["result"]["backwardsCursor"];
+        let back = page["result"]["backwardsCursor"].as_str().unwrap();
         let params = json!({ "cursor": back, "sortDirection": second });
         let turned = conversation.call("thread/list", params).await;
         assert!(ids(&turned).contains(&ids(&page)[0]), "{turned}");

@@ -117,6 +117,38 @@ async fn pages_come_newest_first_and_every_thread_once() {
 }
 
 #[tokio::test]
+async fn a_list_turns_round_at_its_first_thread() {
+    let home = Home::new();
+    let all: Vec<ThreadId> = (0..5).map(|n| home.thread(n, "/w", "hi").0).collect();
+    // The page that begins with the third, whichever way, leads back over it to where it came from.
+    let newer = [&all[2], &all[3], &all[4]];
+    let older = [&all[2], &all[1], &all[0]];
+    for (is_ascending, back) in [(false, newer), (true, older)] {
+        let mut one = Query {
+            is_ascending,
+            limit: 1,
+            ..query()
+        };
+        for _ in 0..2 {
+            one.after = home.store.list(one.clone()).await.unwrap().next;
+        }
+        let page = home.store.list(one).await.unwrap();
+        assert_eq!(page.threads[0].id, all[2]);
+        let turned = Query {
+            after: page.back,
+            is_ascending: !is_ascending,
+            ..query()
+        };
+        assert_eq!(home.ids(&turned).await.iter().collect::<Vec<_>>(), back);
+    }
+    let nothing = Query {
+        cwd: Some("/nowhere".to_owned()),
+        ..query()
+    };
+    assert_eq!(home.store.list(nothing).await.unwrap().back, None);
+}
+
+#[tokio::test]
 async fn filters_combine() {
     let home = Home::new();
     home.thread(1, "/a", "alpha task");

@@ -1,6 +1,6 @@
 //! Input for a turn that runs, beside what holds at every stage.
 
-use codex_core::{ModelEvent, SteerError};
+use codex_core::{ModelEvent, Said, SteerError};
 use codex_protocol::*;
 
 use crate::support::*;
@@ -52,6 +52,29 @@ async fn plain_input_steers_too() {
     driver.assert_ends();
     let last = driver.model.inputs().pop().unwrap();
     assert_eq!(texts(&last, "user")[1..], ["hi", "also this"]);
+}
+
+#[tokio::test]
+async fn a_message_that_steers_keeps_the_id_of_its_client() {
+    let (mut driver, turn, feed) = running().await;
+    driver.model.push(Reply::Events(says("both", &[])));
+    let more = Said {
+        items: vec![text_input("also this")],
+        client_id: Some("mine".to_owned()),
+    };
+    driver.thread.steer(Some(turn), more).await.unwrap();
+    end(&feed);
+    driver.turn_over().await;
+    let ids: Vec<_> = driver.seen.iter().filter_map(client_id).collect();
+    assert_eq!(ids, [None, Some("mine".to_owned())]);
+}
+
+/// Of a message that a person said.
+fn client_id(event: &Event) -> Option<Option<String>> {
+    match &event.msg {
+        EventMsg::UserMessage(said) => Some(said.client_id.clone()),
+        _ => None,
+    }
 }
 
 /// Clients give it back to the person who wrote it, who may have thought better of it.

@@ -65,7 +65,7 @@ fn prepare(request: &Request, streams: &CommandStreams) -> Result<(), NotStarted
     confined.unwrap_or(Ok(())).map_err(NotStarted::Confinement)
 }
 
-/// As the system takes them.
+/// As the system takes them: each once, the last one that there is.
 fn environment(given: &[(OsString, OsString)]) -> Result<Vec<CString>, NulError> {
     let variables: BTreeMap<_, _> = given.iter().map(|(name, value)| (name, value)).collect();
     let line = |(name, value): (&OsString, &OsString)| {
