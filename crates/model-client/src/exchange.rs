@@ -3,9 +3,12 @@
 //! Two things are repeated here, both silently: a call that got no reply or a server failure, after a
 //! wait; and a call whose login was refused, each time the login could be renewed.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::future::Either;
+use futures::future::select;
 use reqwest::Method;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
@@ -103,10 +106,22 @@ impl HttpModelClient {
         authorization: &Authorization,
     ) -> Result<Response, ModelError> {
         let watched = call.context.observer.as_ref().zip(call.shown.as_ref());
-        let attempt_id =
-            watched.and_then(|(observer, body)| observer.started(&self.provider, body));
+        let attempt_id = watched.and_then(|(observer, _)| observer.name());
         let outgoing = self.outgoing(call, authorization, attempt_id);
-        let sent = self.send_with_retries(&outgoing).await;
+        let mut sending = pin!(self.send_with_retries(&outgoing));
+        let sent = match watched {
+            None => sending.await,
+            Some((observer, body)) => {
+                // It is noted while the server is at work already, and also when it is given up before.
+                let note = OnDrop(|| observer.started(&self.provider, body));
+                let sent = on_its_way(sending.as_mut()).await;
+                drop(note);
+                match sent {
+                    Some(sent) => sent,
+                    None => sending.await,
+                }
+            }
+        };
         sent.map_err(|Failure { error, request_id }| {
             if let Some((observer, _)) = watched {
                 observer.failed(request_id.as_deref(), &error);
@@ -211,6 +226,25 @@ impl HttpModelClient {
             error: reply.into_error(&self.surroundings.clock.now()),
             request_id: request_id(&headers),
         }
+    }
+}
+
+/// Does something when it is dropped.
+struct OnDrop<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// Has a call go out; what comes of it, if that is known already.
+async fn on_its_way<T>(call: impl Future<Output = T> + Unpin) -> Option<T> {
+    // The connection belongs to a task of its own, which goes first now.
+    let turn_of_others = pin!(tokio::task::yield_now());
+    match select(call, turn_of_others).await {
+        Either::Left((done, _)) => Some(done),
+        Either::Right(_) => None,
     }
 }
 

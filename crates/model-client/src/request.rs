@@ -106,9 +106,11 @@ impl TurnState {
 /// first retry layer are not attempts of their own. An attempt that begins has one end at most, and
 /// none if it is given up before the server replies.
 pub trait AttemptObserver: Send + Sync + fmt::Debug {
-    /// An attempt begins, with this body in the form of the Responses API. The answer goes out as the
-    /// attempt's id.
-    fn started(&self, provider: &Provider, body: &Bytes) -> Option<String>;
+    /// An attempt is about to begin. The answer goes out as its id.
+    fn name(&self) -> Option<String>;
+
+    /// The attempt is on its way, with this body in the form of the Responses API.
+    fn started(&self, provider: &Provider, body: &Bytes);
 
     /// An item of the response is complete.
     fn item(&self, item: &ResponseItem);

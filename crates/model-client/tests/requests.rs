@@ -255,11 +255,14 @@ impl Evidence {
 }
 
 impl AttemptObserver for Evidence {
-    fn started(&self, provider: &Provider, body: &Bytes) -> Option<String> {
-        let mut lines = self.0.lock().unwrap();
+    fn name(&self) -> Option<String> {
+        let lines = self.0.lock().unwrap();
+        Some(format!("attempt-{}", lines.len() + 1))
+    }
+
+    fn started(&self, provider: &Provider, body: &Bytes) {
         let body = String::from_utf8_lossy(body);
-        lines.push(format!("started {} {}", provider.name, &body[..12]));
-        Some(format!("attempt-{}", lines.len()))
+        self.note(format!("started {} {}", provider.name, &body[..12]));
     }
 
     fn item(&self, item: &ResponseItem) {

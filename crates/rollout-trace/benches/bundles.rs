@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use codex_rollout_trace::format::{
     Event, ExecutionStatus, PayloadKind, Requester, RolloutStatus, Summary, ToolKind,
 };
-use codex_rollout_trace::ids::{ThreadId, TurnId};
-use codex_rollout_trace::{Recorder, Scope, replay_bundle, state_path, write_state};
+use codex_rollout_trace::ids::{ThreadId, ToolCallId, TurnId};
+use codex_rollout_trace::{Payloads, Recorder, Scope, replay_bundle, state_path, write_state};
 use serde_json::{Value, json};
 
 /// How a client sends its prompt.
@@ -39,8 +39,9 @@ impl Session {
     fn new(root: &Path, prompt: Prompt, output_lines: usize) -> Self {
         let thread = ThreadId::from("00000000-0000-7000-8000-000000000001");
         let recorder = Recorder::start(root, &thread).unwrap();
-        recorder.record(None, |_| Event::ThreadStarted {
-            thread_id: thread.clone(),
+        let thread_id = thread.clone();
+        recorder.record(None, 0, |_| Event::ThreadStarted {
+            thread_id,
             agent_path: "/root".into(),
             metadata_payload: None,
         });
@@ -55,16 +56,25 @@ impl Session {
         }
     }
 
+    fn record(
+        &self,
+        scope: &Scope,
+        event: impl FnOnce(Scope, &mut Payloads<'_>) -> Event + Send + 'static,
+    ) {
+        let own = scope.clone();
+        self.recorder
+            .record(Some(scope), 0, |payloads| event(own, payloads));
+    }
+
     fn turn(&mut self, number: usize) {
         let scope = Scope {
             thread_id: self.thread.clone(),
             codex_turn_id: TurnId::from(format!("turn-{number}")),
         };
-        self.recorder
-            .record(Some(&scope), |_| Event::CodexTurnStarted {
-                codex_turn_id: scope.codex_turn_id.clone(),
-                thread_id: self.thread.clone(),
-            });
+        self.record(&scope, |scope, _| Event::CodexTurnStarted {
+            codex_turn_id: scope.codex_turn_id,
+            thread_id: scope.thread_id,
+        });
         let call = format!("call-{number}");
         self.history
             .push(message("user", format!("question {number}")));
@@ -80,11 +90,10 @@ impl Session {
             ),
         );
         let status = ExecutionStatus::Completed;
-        self.recorder
-            .record(Some(&scope), |_| Event::CodexTurnEnded {
-                codex_turn_id: scope.codex_turn_id.clone(),
-                status,
-            });
+        self.record(&scope, move |scope, _| Event::CodexTurnEnded {
+            codex_turn_id: scope.codex_turn_id,
+            status,
+        });
         assert!(self.recorder.flush(Duration::from_secs(60)));
     }
 
@@ -101,56 +110,53 @@ impl Session {
                 self.history[self.sent..].to_vec().into()
             }
         };
-        self.recorder
-            .record(Some(scope), |payloads| Event::InferenceStarted {
-                inference_call_id: format!("inference-{number}").into(),
-                thread_id: self.thread.clone(),
-                codex_turn_id: scope.codex_turn_id.clone(),
-                model: "m".into(),
-                provider_name: "Mock".into(),
-                request_payload: payloads.add(PayloadKind::InferenceRequest, 0, body),
-            });
+        self.record(scope, move |scope, payloads| Event::InferenceStarted {
+            inference_call_id: format!("inference-{number}").into(),
+            thread_id: scope.thread_id,
+            codex_turn_id: scope.codex_turn_id,
+            model: "m".into(),
+            provider_name: "Mock".into(),
+            request_payload: payloads.add(PayloadKind::InferenceRequest, &body),
+        });
         self.history.push(answer.clone());
         self.sent = self.history.len();
         let usage = json!({"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1, "reasoning_output_tokens": 0});
         let response = json!({"token_usage": usage, "output_items": [answer]});
-        self.recorder
-            .record(Some(scope), |payloads| Event::InferenceCompleted {
-                inference_call_id: format!("inference-{number}").into(),
-                response_id: Some(format!("response-{number}").into()),
-                upstream_request_id: None,
-                response_payload: payloads.add(PayloadKind::InferenceResponse, 0, response),
-            });
+        self.record(scope, move |_, payloads| Event::InferenceCompleted {
+            inference_call_id: format!("inference-{number}").into(),
+            response_id: Some(format!("response-{number}").into()),
+            upstream_request_id: None,
+            response_payload: payloads.add(PayloadKind::InferenceResponse, &response),
+        });
     }
 
     fn tool(&self, scope: &Scope, call: &str) {
+        let calls: [ToolCallId; 4] = std::array::from_fn(|_| call.into());
+        let [call, began, ended, answered] = calls;
         let invocation = json!({"tool_name": "exec_command", "payload": {"type": "function", "arguments": "{}"}});
-        self.recorder
-            .record(Some(scope), |payloads| Event::ToolCallStarted {
-                tool_call_id: call.into(),
-                model_visible_call_id: Some(call.into()),
-                code_mode_runtime_tool_id: None,
-                requester: Requester::Model,
-                kind: ToolKind::of_tool("exec_command"),
-                summary: Summary::of_call(None, "exec_command", "{}"),
-                invocation_payload: Some(payloads.add(PayloadKind::ToolInvocation, 0, invocation)),
-            });
+        self.record(scope, move |_, payloads| Event::ToolCallStarted {
+            tool_call_id: call.clone(),
+            model_visible_call_id: Some(call.as_str().into()),
+            code_mode_runtime_tool_id: None,
+            requester: Requester::Model,
+            kind: ToolKind::of_tool("exec_command"),
+            summary: Summary::of_call(None, "exec_command", "{}"),
+            invocation_payload: Some(payloads.add(PayloadKind::ToolInvocation, &invocation)),
+        });
         let begin = json!({"command": ["bash", "-lc", "seq 1 100"], "cwd": "/tmp"});
-        self.recorder
-            .record(Some(scope), |payloads| Event::ToolCallRuntimeStarted {
-                tool_call_id: call.into(),
-                runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, 0, begin),
-            });
+        self.record(scope, move |_, payloads| Event::ToolCallRuntimeStarted {
+            tool_call_id: began,
+            runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, &begin),
+        });
         let end = json!({"stdout": self.output, "stderr": "", "exit_code": 0, "formatted_output": self.output});
         let status = ExecutionStatus::Completed;
-        self.recorder
-            .record(Some(scope), |payloads| Event::ToolCallRuntimeEnded {
-                tool_call_id: call.into(),
-                status,
-                runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, 0, end),
-            });
-        self.recorder.record(Some(scope), |_| Event::ToolCallEnded {
-            tool_call_id: call.into(),
+        self.record(scope, move |_, payloads| Event::ToolCallRuntimeEnded {
+            tool_call_id: ended,
+            status,
+            runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, &end),
+        });
+        self.record(scope, move |_, _| Event::ToolCallEnded {
+            tool_call_id: answered,
             status,
             result_payload: None,
         });
@@ -160,9 +166,9 @@ impl Session {
         let status = RolloutStatus::Completed;
         let thread_id = self.thread;
         self.recorder
-            .record(None, |_| Event::ThreadEnded { thread_id, status });
+            .record(None, 0, move |_| Event::ThreadEnded { thread_id, status });
         self.recorder
-            .record(None, |_| Event::RolloutEnded { status });
+            .record(None, 0, move |_| Event::RolloutEnded { status });
         assert!(self.recorder.flush(Duration::from_secs(60)));
     }
 }
@@ -225,13 +231,12 @@ fn measure_recording() {
         const EVENTS: u32 = 2000;
         let started = Instant::now();
         for _ in 0..EVENTS {
-            recorder.record(Some(&scope), |payloads| Event::ProtocolEventObserved {
-                event_type: "warning".into(),
-                event_payload: payloads.add(
-                    PayloadKind::ProtocolEvent,
-                    0,
-                    json!({"type": "warning"}),
-                ),
+            recorder.record(Some(&scope), 0, move |payloads| {
+                Event::ProtocolEventObserved {
+                    event_type: "warning".into(),
+                    event_payload: payloads
+                        .add(PayloadKind::ProtocolEvent, &json!({"type": "warning"})),
+                }
             });
         }
         println!(

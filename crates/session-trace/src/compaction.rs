@@ -49,37 +49,46 @@ impl CompactionTrace {
 
     fn fail(&self, error: String) {
         if let Some(attempt) = lock(&self.attempt).take() {
-            self.recorder
-                .record(Some(&self.scope), |_| Event::CompactionRequestFailed {
-                    compaction_id: self.compaction.clone(),
+            let compaction_id = self.compaction.clone();
+            self.recorder.record(Some(&self.scope), error.len(), |_| {
+                Event::CompactionRequestFailed {
+                    compaction_id,
                     compaction_request_id: attempt.id,
                     error,
-                });
+                }
+            });
         }
     }
 }
 
 impl AttemptObserver for CompactionTrace {
     /// The request goes out without the id of an inference, because it is none.
-    fn started(&self, provider: &Provider, body: &Bytes) -> Option<String> {
+    fn name(&self) -> Option<String> {
         let number = self.office.next_compaction();
-        let id = CompactionRequestId::from(format!("compaction_request:{number}"));
         *lock(&self.attempt) = Some(Attempt {
-            id: id.clone(),
+            id: format!("compaction_request:{number}").into(),
             items: Vec::new(),
         });
-        self.recorder.record(Some(&self.scope), |payloads| {
-            Event::CompactionRequestStarted {
-                compaction_id: self.compaction.clone(),
-                compaction_request_id: id,
-                thread_id: self.scope.thread_id.clone(),
-                codex_turn_id: self.scope.codex_turn_id.clone(),
-                model: self.model.clone(),
-                provider_name: provider.name.clone(),
-                request_payload: payloads.add_json(PayloadKind::CompactionRequest, body.clone()),
-            }
-        });
         None
+    }
+
+    fn started(&self, provider: &Provider, body: &Bytes) {
+        let Some(id) = lock(&self.attempt).as_ref().map(|it| it.id.clone()) else {
+            return;
+        };
+        let (compaction_id, scope) = (self.compaction.clone(), self.scope.clone());
+        let (model, provider_name) = (self.model.clone(), provider.name.clone());
+        let (body, weight) = (body.clone(), body.len());
+        let record = move |payloads: &mut Payloads<'_>| Event::CompactionRequestStarted {
+            compaction_id,
+            compaction_request_id: id,
+            thread_id: scope.thread_id,
+            codex_turn_id: scope.codex_turn_id,
+            model,
+            provider_name,
+            request_payload: payloads.add_json(PayloadKind::CompactionRequest, &[&body]),
+        };
+        self.recorder.record(Some(&self.scope), weight, record);
     }
 
     fn item(&self, item: &ResponseItem) {
@@ -92,18 +101,16 @@ impl AttemptObserver for CompactionTrace {
         if let Some(attempt) = lock(&self.attempt).take() {
             let output_items = attempt.items;
             let weight = output_items.iter().map(weight_of).sum();
-            self.recorder.record(Some(&self.scope), |payloads| {
-                let response = CompactionResponse { output_items };
-                Event::CompactionRequestCompleted {
-                    compaction_id: self.compaction.clone(),
-                    compaction_request_id: attempt.id,
-                    response_payload: payloads.add(
-                        PayloadKind::CompactionResponse,
-                        weight,
-                        response,
-                    ),
-                }
-            });
+            let response = CompactionResponse { output_items };
+            let compaction_id = self.compaction.clone();
+            self.recorder
+                .record(Some(&self.scope), weight, move |payloads| {
+                    Event::CompactionRequestCompleted {
+                        compaction_id,
+                        compaction_request_id: attempt.id,
+                        response_payload: payloads.add(PayloadKind::CompactionResponse, &response),
+                    }
+                });
         }
     }
 
@@ -118,18 +125,22 @@ impl AttemptObserver for CompactionTrace {
 
 /// One history takes the place of another.
 pub(crate) fn installed(
-    payloads: &mut Payloads<'_>,
     compaction: &str,
     before: Prompt,
     after: &[ResponseItem],
-) -> Event {
+) -> (
+    usize,
+    impl FnOnce(&mut Payloads<'_>) -> Event + Send + use<>,
+) {
     let weight = before.json_length() + after.iter().map(weight_of).sum::<usize>();
+    let compaction_id = compaction.into();
     let checkpoint = Checkpoint {
         input_history: before,
         replacement_history: after.to_vec(),
     };
-    Event::CompactionInstalled {
-        compaction_id: compaction.into(),
-        checkpoint_payload: payloads.add(PayloadKind::CompactionCheckpoint, weight, checkpoint),
-    }
+    let event = move |payloads: &mut Payloads<'_>| Event::CompactionInstalled {
+        compaction_id,
+        checkpoint_payload: payloads.add(PayloadKind::CompactionCheckpoint, &checkpoint),
+    };
+    (weight, event)
 }

@@ -1,6 +1,6 @@
 //! What the model was asked, and what it answered.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use codex_model_client::{AttemptObserver, Completion, ModelError, Provider};
@@ -11,6 +11,7 @@ use codex_rollout_trace::{Payloads, Recorder, Scope};
 use uuid::Uuid;
 
 use crate::payloads::{InferenceResponse, weight_of};
+use crate::requests::Requests;
 use crate::traces::lock;
 
 /// Writes down every attempt at one request.
@@ -19,6 +20,7 @@ pub(crate) struct InferenceTrace {
     recorder: Recorder,
     scope: Scope,
     model: String,
+    requests: Arc<Requests>,
     /// The attempt that is under way.
     attempt: Mutex<Option<Attempt>>,
 }
@@ -30,6 +32,10 @@ struct Attempt {
 }
 
 impl Attempt {
+    fn weight(&self) -> usize {
+        self.items.iter().map(weight_of).sum()
+    }
+
     /// The part of a response that came, if any did.
     fn partial(
         self,
@@ -43,53 +49,70 @@ impl Attempt {
             token_usage: None,
             output_items: self.items,
         };
-        (!is_empty).then(|| add(payloads, response))
+        (!is_empty).then(|| payloads.add(PayloadKind::InferenceResponse, &response))
     }
 }
 
-fn add(payloads: &mut Payloads<'_>, response: InferenceResponse) -> PayloadRef {
-    let weight = response.output_items.iter().map(weight_of).sum();
-    payloads.add(PayloadKind::InferenceResponse, weight, response)
-}
-
 impl InferenceTrace {
-    pub(crate) fn new(recorder: Recorder, scope: Scope, model: &str) -> Self {
+    pub(crate) fn new(
+        recorder: Recorder,
+        scope: Scope,
+        model: &str,
+        requests: Arc<Requests>,
+    ) -> Self {
         Self {
             recorder,
             scope,
             model: model.to_owned(),
+            requests,
             attempt: Mutex::default(),
         }
     }
 
     /// Records the end of the attempt that is under way.
-    fn end(&self, event: impl FnOnce(InferenceId, Attempt, &mut Payloads<'_>) -> Event) {
+    fn end(
+        &self,
+        event: impl FnOnce(InferenceId, Attempt, &mut Payloads<'_>) -> Event + Send + 'static,
+    ) {
         if let Some(attempt) = lock(&self.attempt).take() {
-            let id = attempt.id.clone();
+            let (id, weight) = (attempt.id.clone(), attempt.weight());
             self.recorder
-                .record(Some(&self.scope), |payloads| event(id, attempt, payloads));
+                .record(Some(&self.scope), weight, move |payloads| {
+                    event(id, attempt, payloads)
+                });
         }
     }
 }
 
 impl AttemptObserver for InferenceTrace {
-    fn started(&self, provider: &Provider, body: &Bytes) -> Option<String> {
+    fn name(&self) -> Option<String> {
         let id = Uuid::new_v4().to_string();
-        let inference_call_id = InferenceId::from(id.as_str());
         *lock(&self.attempt) = Some(Attempt {
-            id: inference_call_id.clone(),
+            id: id.as_str().into(),
             items: Vec::new(),
         });
-        self.recorder
-            .record(Some(&self.scope), |payloads| Event::InferenceStarted {
-                inference_call_id,
-                thread_id: self.scope.thread_id.clone(),
-                codex_turn_id: self.scope.codex_turn_id.clone(),
-                model: self.model.clone(),
-                provider_name: provider.name.clone(),
-                request_payload: payloads.add_json(PayloadKind::InferenceRequest, body.clone()),
-            });
         Some(id)
+    }
+
+    fn started(&self, provider: &Provider, body: &Bytes) {
+        let Some(inference_call_id) = lock(&self.attempt).as_ref().map(|it| it.id.clone()) else {
+            return;
+        };
+        let request = self.requests.note(body);
+        let (model, provider_name) = (self.model.clone(), provider.name.clone());
+        let scope = self.scope.clone();
+        self.recorder
+            .record(Some(&self.scope), request.weight, move |payloads| {
+                Event::InferenceStarted {
+                    inference_call_id,
+                    thread_id: scope.thread_id,
+                    codex_turn_id: scope.codex_turn_id,
+                    model,
+                    provider_name,
+                    request_payload: payloads
+                        .add_json(PayloadKind::InferenceRequest, &request.pieces()),
+                }
+            });
     }
 
     fn item(&self, item: &ResponseItem) {
@@ -100,36 +123,36 @@ impl AttemptObserver for InferenceTrace {
 
     fn completed(&self, request_id: Option<&str>, completion: &Completion) {
         let upstream_request_id = request_id.map(str::to_owned);
-        let response_id = completion.response_id.clone();
-        self.end(|id, attempt, payloads| Event::InferenceCompleted {
-            inference_call_id: id,
-            response_id: Some(response_id.as_str().into()),
-            upstream_request_id: upstream_request_id.clone(),
-            response_payload: add(
-                payloads,
-                InferenceResponse {
-                    response_id: Some(response_id),
-                    upstream_request_id,
-                    token_usage: completion.usage,
-                    output_items: attempt.items,
-                },
-            ),
+        let (response_id, token_usage) = (completion.response_id.clone(), completion.usage);
+        self.end(move |id, attempt, payloads| {
+            let mut response = InferenceResponse {
+                response_id: Some(response_id),
+                upstream_request_id,
+                token_usage,
+                output_items: attempt.items,
+            };
+            Event::InferenceCompleted {
+                inference_call_id: id,
+                response_payload: payloads.add(PayloadKind::InferenceResponse, &response),
+                response_id: response.response_id.take().map(Into::into),
+                upstream_request_id: response.upstream_request_id,
+            }
         });
     }
 
     fn failed(&self, request_id: Option<&str>, error: &ModelError) {
-        let request_id = request_id.map(str::to_owned);
-        self.end(|id, attempt, payloads| Event::InferenceFailed {
+        let (request_id, error) = (request_id.map(str::to_owned), error.to_string());
+        self.end(move |id, attempt, payloads| Event::InferenceFailed {
             inference_call_id: id,
             upstream_request_id: request_id.clone(),
-            error: error.to_string(),
+            error,
             partial_response_payload: attempt.partial(payloads, request_id),
         });
     }
 
     fn dropped(&self, request_id: Option<&str>) {
         let request_id = request_id.map(str::to_owned);
-        self.end(|id, attempt, payloads| Event::InferenceCancelled {
+        self.end(move |id, attempt, payloads| Event::InferenceCancelled {
             inference_call_id: id,
             upstream_request_id: request_id.clone(),
             reason: "the session gave the response up".to_owned(),

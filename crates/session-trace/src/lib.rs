@@ -6,12 +6,13 @@
 //! its session starts, and nothing here can fail a session.
 //!
 //! Code map: `traces` (which session has which bundle), `session` (events), `tools` (calls and
-//! commands), `inference` and `compaction` (what the model was asked and answered), `payloads` (the
-//! shapes of the payload files).
+//! commands), `inference` and `compaction` (what the model was asked and answered), `requests`
+//! (what is kept of a request until it is written), `payloads` (the shapes of the payload files).
 
 mod compaction;
 mod inference;
 mod payloads;
+mod requests;
 mod session;
 mod tools;
 mod traces;

@@ -13,6 +13,7 @@ use codex_rollout_trace::{Payloads, Recorder, Scope};
 use crate::compaction::{CompactionTrace, installed};
 use crate::inference::InferenceTrace;
 use crate::payloads::SessionMetadata;
+use crate::requests::Requests;
 use crate::tools::Calls;
 use crate::traces::{Office, lock};
 
@@ -27,6 +28,7 @@ pub(crate) struct SessionTrace {
     /// Whether the bundle ends with this thread.
     is_root: bool,
     calls: Mutex<Calls>,
+    requests: Arc<Requests>,
     office: Arc<Office>,
 }
 
@@ -38,21 +40,18 @@ impl SessionTrace {
         office: Arc<Office>,
     ) -> Self {
         let thread = ThreadId::from(metadata.thread_id.as_str());
-        let agent_path = metadata.agent_path.clone();
-        recorder.record(None, |payloads| Event::ThreadStarted {
-            thread_id: thread.clone(),
-            agent_path,
-            metadata_payload: Some(payloads.add(
-                PayloadKind::SessionMetadata,
-                EVENT_WEIGHT,
-                metadata,
-            )),
+        let thread_id = thread.clone();
+        recorder.record(None, EVENT_WEIGHT, move |payloads| Event::ThreadStarted {
+            thread_id,
+            metadata_payload: Some(payloads.add(PayloadKind::SessionMetadata, &metadata)),
+            agent_path: metadata.agent_path,
         });
         Self {
             recorder,
             thread,
             is_root,
             calls: Mutex::default(),
+            requests: Arc::default(),
             office,
         }
     }
@@ -69,23 +68,37 @@ impl SessionTrace {
     }
 
     /// Records what happened in a turn.
-    pub(crate) fn record(&self, turn: &str, event: impl FnOnce(&mut Payloads<'_>) -> Event) {
-        self.recorder.record(Some(&self.scope(turn)), event);
+    pub(crate) fn record(
+        &self,
+        turn: &str,
+        weight: usize,
+        event: impl FnOnce(&mut Payloads<'_>) -> Event + Send + 'static,
+    ) {
+        self.recorder.record(Some(&self.scope(turn)), weight, event);
     }
 
     fn turn_started(&self, turn: &str) {
-        self.record(turn, |_| Event::CodexTurnStarted {
-            codex_turn_id: turn.into(),
-            thread_id: self.thread.clone(),
-        });
+        let scope = self.scope(turn);
+        let Scope {
+            thread_id,
+            codex_turn_id,
+        } = scope.clone();
+        self.recorder
+            .record(Some(&scope), 0, |_| Event::CodexTurnStarted {
+                codex_turn_id,
+                thread_id,
+            });
     }
 
     fn turn_ended(&self, turn: &str, status: ExecutionStatus) {
         lock(&self.calls).end_turn(self, turn);
-        self.record(turn, |_| Event::CodexTurnEnded {
-            codex_turn_id: turn.into(),
-            status,
-        });
+        let scope = self.scope(turn);
+        let codex_turn_id = scope.codex_turn_id.clone();
+        self.recorder
+            .record(Some(&scope), 0, move |_| Event::CodexTurnEnded {
+                codex_turn_id,
+                status,
+            });
     }
 
     /// Some events stand in the bundle as they are.
@@ -94,21 +107,22 @@ impl SessionTrace {
             return;
         };
         let msg = msg.clone();
-        self.recorder
-            .record(None, |payloads| Event::ProtocolEventObserved {
+        self.recorder.record(None, EVENT_WEIGHT, move |payloads| {
+            Event::ProtocolEventObserved {
                 event_type: event_type.to_owned(),
-                event_payload: payloads.add(PayloadKind::ProtocolEvent, EVENT_WEIGHT, msg),
-            });
+                event_payload: payloads.add(PayloadKind::ProtocolEvent, &msg),
+            }
+        });
     }
 
     fn ended(&self) {
         let status = RolloutStatus::Completed;
         let thread_id = self.thread.clone();
         self.recorder
-            .record(None, |_| Event::ThreadEnded { thread_id, status });
+            .record(None, 0, move |_| Event::ThreadEnded { thread_id, status });
         if self.is_root {
             self.recorder
-                .record(None, |_| Event::RolloutEnded { status });
+                .record(None, 0, move |_| Event::RolloutEnded { status });
         }
     }
 }
@@ -131,7 +145,12 @@ impl Observer for SessionTrace {
     fn model_asked(&self, question: &Asked<'_>) -> Option<Arc<dyn AttemptObserver>> {
         let (recorder, scope) = (self.recorder.clone(), self.scope(question.turn));
         Some(match question.compaction {
-            None => Arc::new(InferenceTrace::new(recorder, scope, question.model)),
+            None => Arc::new(InferenceTrace::new(
+                recorder,
+                scope,
+                question.model,
+                Arc::clone(&self.requests),
+            )),
             Some(id) => Arc::new(CompactionTrace::new(
                 recorder,
                 scope,
@@ -155,16 +174,18 @@ impl Observer for SessionTrace {
             return None;
         }
         let id = uuid::Uuid::new_v4().to_string();
+        let (tool_call_id, mcp_call_id) = (call.into(), id.as_str().into());
         self.recorder
-            .record(None, |_| Event::McpToolCallCorrelationAssigned {
-                tool_call_id: call.into(),
-                mcp_call_id: id.as_str().into(),
+            .record(None, 0, |_| Event::McpToolCallCorrelationAssigned {
+                tool_call_id,
+                mcp_call_id,
             });
         Some(id)
     }
 
     fn compacted(&self, turn: &str, item: &str, before: Prompt, after: &[ResponseItem]) {
-        self.record(turn, |payloads| installed(payloads, item, before, after));
+        let (weight, event) = installed(item, before, after);
+        self.record(turn, weight, event);
     }
 }
 

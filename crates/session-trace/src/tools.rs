@@ -56,36 +56,30 @@ impl Calls {
         let Some(call) = Dispatch::of(item) else {
             return;
         };
-        let kind = call.kind();
-        let (id, name) = (call.id, call.name);
+        let (id, kind, weight) = (call.id.clone(), call.kind(), weight_of(item));
         let open = OpenCall {
             kind: kind.clone(),
             runtime: Runtime::None,
             is_answered: false,
             verdict: Verdict::Success,
         };
-        self.0.insert(id.to_owned(), open);
-        trace.record(turn, |payloads| {
+        self.0.insert(id, open);
+        trace.record(turn, weight, move |payloads| {
             let preview = call.input.text();
-            let summary = Summary::of_call(call.namespace, name, &preview);
+            let summary = Summary::of_call(call.namespace.as_deref(), &call.name, &preview);
             let invocation = Invocation {
-                tool_name: name.to_owned(),
-                tool_namespace: call.namespace.map(str::to_owned),
+                tool_name: call.name,
+                tool_namespace: call.namespace,
                 payload: call.input,
             };
-            let weight = weight_of(item);
             Event::ToolCallStarted {
-                tool_call_id: id.into(),
-                model_visible_call_id: Some(id.into()),
+                tool_call_id: call.id.as_str().into(),
+                model_visible_call_id: Some(call.id.into()),
                 code_mode_runtime_tool_id: None,
                 requester: Requester::Model,
                 kind,
                 summary,
-                invocation_payload: Some(payloads.add(
-                    PayloadKind::ToolInvocation,
-                    weight,
-                    invocation,
-                )),
+                invocation_payload: Some(payloads.add(PayloadKind::ToolInvocation, &invocation)),
             }
         });
     }
@@ -175,9 +169,12 @@ impl Calls {
             return;
         };
         call.runtime = Runtime::Running;
-        trace.record(turn, |payloads| Event::ToolCallRuntimeStarted {
-            tool_call_id: id.into(),
-            runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, weight, payload()),
+        let (tool_call_id, payload) = (id.into(), payload());
+        trace.record(turn, weight, move |payloads| {
+            Event::ToolCallRuntimeStarted {
+                tool_call_id,
+                runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, &payload),
+            }
         });
     }
 
@@ -198,10 +195,11 @@ impl Calls {
         if call.is_answered {
             self.0.remove(id);
         }
-        trace.record(turn, |payloads| Event::ToolCallRuntimeEnded {
-            tool_call_id: id.into(),
+        let (tool_call_id, payload) = (id.into(), payload());
+        trace.record(turn, weight, move |payloads| Event::ToolCallRuntimeEnded {
+            tool_call_id,
             status,
-            runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, weight, payload()),
+            runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, &payload),
         });
     }
 
@@ -270,23 +268,24 @@ fn record_end(
         ToolResult::DirectResponse { response_item } => weight_of(response_item),
         ToolResult::Error { error } => error.len(),
     };
-    trace.record(turn, |payloads| Event::ToolCallEnded {
-        tool_call_id: id.into(),
+    let tool_call_id = id.into();
+    trace.record(turn, weight, move |payloads| Event::ToolCallEnded {
+        tool_call_id,
         status,
-        result_payload: Some(payloads.add(PayloadKind::ToolResult, weight, result)),
+        result_payload: Some(payloads.add(PayloadKind::ToolResult, &result)),
     });
 }
 
 /// A call as the model made it.
-struct Dispatch<'a> {
-    id: &'a str,
-    name: &'a str,
-    namespace: Option<&'a str>,
+struct Dispatch {
+    id: String,
+    name: String,
+    namespace: Option<String>,
     input: Input,
 }
 
-impl<'a> Dispatch<'a> {
-    fn of(item: &'a ResponseItem) -> Option<Self> {
+impl Dispatch {
+    fn of(item: &ResponseItem) -> Option<Self> {
         Some(match item {
             ResponseItem::FunctionCall {
                 name,
@@ -295,9 +294,9 @@ impl<'a> Dispatch<'a> {
                 call_id,
                 ..
             } => Self {
-                id: call_id,
-                name,
-                namespace: namespace.as_deref(),
+                id: call_id.clone(),
+                name: name.clone(),
+                namespace: namespace.clone(),
                 input: Input::Function {
                     arguments: arguments.clone(),
                 },
@@ -308,8 +307,8 @@ impl<'a> Dispatch<'a> {
                 input,
                 ..
             } => Self {
-                id: call_id,
-                name,
+                id: call_id.clone(),
+                name: name.clone(),
                 namespace: None,
                 input: Input::Custom {
                     input: input.clone(),
@@ -321,8 +320,12 @@ impl<'a> Dispatch<'a> {
                 id,
                 ..
             } => Self {
-                id: call_id.as_ref().or(id.as_ref()).map_or("", String::as_str),
-                name: "local_shell",
+                id: call_id
+                    .as_ref()
+                    .or(id.as_ref())
+                    .cloned()
+                    .unwrap_or_default(),
+                name: "local_shell".to_owned(),
                 namespace: None,
                 input: Input::LocalShell {
                     command: action.command.clone(),
@@ -333,8 +336,8 @@ impl<'a> Dispatch<'a> {
             ResponseItem::ToolSearchCall {
                 call_id, arguments, ..
             } => Self {
-                id: call_id.as_deref()?,
-                name: "tool_search",
+                id: call_id.clone()?,
+                name: "tool_search".to_owned(),
                 namespace: None,
                 input: Input::ToolSearch {
                     arguments: arguments.clone(),
@@ -346,12 +349,12 @@ impl<'a> Dispatch<'a> {
 
     /// A reader takes a call that types into a terminal apart, and fails where that cannot be done.
     fn kind(&self) -> ToolKind {
-        match (ToolKind::of_tool(self.name), &self.input) {
+        match (ToolKind::of_tool(&self.name), &self.input) {
             (ToolKind::WriteStdin, Input::Function { arguments }) if types(arguments) => {
                 ToolKind::WriteStdin
             }
             (ToolKind::WriteStdin, _) => ToolKind::Other {
-                name: self.name.to_owned(),
+                name: self.name.clone(),
             },
             (kind, _) => kind,
         }

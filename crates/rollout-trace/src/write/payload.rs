@@ -1,90 +1,105 @@
-//! Payloads on their way to a file.
+//! The payloads of one event, written as it is made.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
+use super::bundle::BundleFiles;
 use crate::format::{PayloadKind, PayloadRef};
 
-/// Appends the text of what was captured, on the writing thread.
-type Render = Box<dyn FnOnce(&mut Vec<u8>) -> io::Result<()> + Send>;
+/// A buffer larger than this is not kept for the next payload.
+const KEPT_BUFFER: usize = 1 << 20;
 
-/// What a payload file will hold.
-pub(super) enum Content {
-    /// Text that somebody else needed anyway.
-    Text(Box<dyn AsRef<[u8]> + Send>),
-    Value(Render),
+/// Writes payloads one by one.
+#[derive(Default)]
+pub(super) struct PayloadWriter {
+    /// The number of the last payload.
+    last: u64,
+    /// The text of one payload.
+    text: Vec<u8>,
 }
 
-impl Content {
-    pub(super) fn of(value: impl Serialize + Send + 'static) -> Self {
-        Self::Value(Box::new(move |text| {
-            Ok(serde_json::to_writer(text, &value)?)
-        }))
-    }
-}
-
-/// A payload that is not written yet.
-pub(super) struct PendingPayload {
-    pub(super) reference: PayloadRef,
-    pub(super) content: Content,
-}
-
-/// Collects the payloads of one event.
-pub struct Payloads<'n> {
-    numbers: &'n AtomicU64,
-    pub(super) weight: usize,
-    pub(super) pending: Vec<PendingPayload>,
+/// Takes the payloads of one event.
+pub struct Payloads<'w> {
+    /// None for an event that is lost: only what it is about matters then.
+    to: Option<(&'w BundleFiles, &'w mut PayloadWriter)>,
+    failed: Option<io::Error>,
 }
 
 impl std::fmt::Debug for Payloads<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Payloads")
-            .field("pending", &self.pending.len())
+            .field("failed", &self.failed)
             .finish_non_exhaustive()
     }
 }
 
-impl<'n> Payloads<'n> {
-    /// `numbers` holds the number of the last payload.
-    pub(super) fn new(numbers: &'n AtomicU64) -> Self {
+impl<'w> Payloads<'w> {
+    pub(super) fn into(files: &'w BundleFiles, writer: &'w mut PayloadWriter) -> Self {
         Self {
-            numbers,
-            weight: 0,
-            pending: Vec::new(),
+            to: Some((files, writer)),
+            failed: None,
         }
     }
 
-    /// Adds a value, which is serialised on the writing thread. `weight` is about its size in memory, for the limit
-    /// of what may wait to be written.
-    pub fn add(
-        &mut self,
-        kind: PayloadKind,
-        weight: usize,
-        value: impl Serialize + Send + 'static,
-    ) -> PayloadRef {
-        self.add_content(kind, weight, Content::of(value))
+    pub(super) fn nowhere() -> Self {
+        Self {
+            to: None,
+            failed: None,
+        }
     }
 
-    /// Adds JSON text, which must be valid and is written as it stands.
-    pub fn add_json(
-        &mut self,
-        kind: PayloadKind,
-        json: impl AsRef<[u8]> + Send + 'static,
-    ) -> PayloadRef {
-        let weight = json.as_ref().len();
-        self.add_content(kind, weight, Content::Text(Box::new(json)))
+    /// Adds a value as JSON.
+    pub fn add(&mut self, kind: PayloadKind, value: &impl Serialize) -> PayloadRef {
+        self.write(kind, &mut |text| Ok(serde_json::to_writer(text, value)?))
     }
 
-    fn add_content(&mut self, kind: PayloadKind, weight: usize, content: Content) -> PayloadRef {
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        let reference = PayloadRef::numbered(number, kind);
-        self.weight = self.weight.saturating_add(weight);
-        self.pending.push(PendingPayload {
-            reference: reference.clone(),
-            content,
-        });
+    /// Adds JSON text in pieces, which must make a valid whole.
+    pub fn add_json(&mut self, kind: PayloadKind, pieces: &[&[u8]]) -> PayloadRef {
+        self.write(kind, &mut |text| {
+            pieces
+                .iter()
+                .for_each(|piece| text.extend_from_slice(piece));
+            Ok(())
+        })
+    }
+
+    fn write(
+        &mut self,
+        kind: PayloadKind,
+        render: &mut dyn FnMut(&mut Vec<u8>) -> io::Result<()>,
+    ) -> PayloadRef {
+        let Some((files, writer)) = &mut self.to else {
+            return PayloadRef::numbered(0, kind);
+        };
+        writer.last += 1;
+        let reference = PayloadRef::numbered(writer.last, kind);
+        if let Err(error) = writer.write(files, &reference, render) {
+            self.failed = Some(error);
+        }
         reference
+    }
+
+    /// Why a payload is missing, if one is.
+    pub(super) fn finish(self) -> io::Result<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+impl PayloadWriter {
+    fn write(
+        &mut self,
+        files: &BundleFiles,
+        reference: &PayloadRef,
+        render: &mut dyn FnMut(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let text = &mut self.text;
+        text.clear();
+        text.shrink_to(KEPT_BUFFER);
+        // Rendering runs code of whoever recorded; its panic is a payload that failed.
+        catch_unwind(AssertUnwindSafe(|| render(text)))
+            .unwrap_or_else(|_| Err(io::Error::other("serialising a payload panicked")))?;
+        files.write_payload(&reference.path, text)
     }
 }

@@ -7,8 +7,9 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::payload::PendingPayload;
-use crate::format::LogLine;
+use super::payload::Payloads;
+use super::recorder::Scope;
+use crate::format::Event;
 
 /// When no event comes for so long, the session waits: for the model, for a command, for a person.
 const QUIET: Duration = Duration::from_millis(20);
@@ -20,14 +21,20 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const MANY: usize = 1024;
 const HEAVY: usize = 8 << 20;
 
-/// Payloads of this many bytes, as their recorders weigh them, may wait to be written.
+/// Events of this many bytes, as their recorders weigh them, may wait to be written.
 const MAX_WEIGHT: usize = 256 << 20;
+
+/// Makes an event and its payloads of what was captured when it happened.
+pub(super) type Make = Box<dyn FnOnce(&mut Payloads<'_>) -> Event + Send>;
 
 /// An event that waits to be written.
 pub(super) struct Queued {
-    pub(super) line: LogLine,
-    pub(super) payloads: Vec<PendingPayload>,
+    /// Its number, which it gets in the queue.
+    pub(super) seq: u64,
+    pub(super) wall_time_unix_ms: i64,
+    pub(super) scope: Option<Scope>,
     pub(super) weight: usize,
+    pub(super) make: Make,
 }
 
 /// A bounded queue with one reader.
@@ -63,13 +70,13 @@ impl Queue {
         }
     }
 
-    /// Puts the event that gets the next number at the end. Answers it where there is no room.
+    /// Gives an event the next number and puts it at the end. Answers it where there is no room.
     #[must_use]
-    pub(super) fn push(&self, queued: impl FnOnce(u64) -> Queued) -> Option<Queued> {
+    pub(super) fn push(&self, mut queued: Queued) -> Option<Queued> {
         let mut inner = self.lock();
         inner.last_seq += 1;
         let seq = inner.last_seq;
-        let queued = queued(seq);
+        queued.seq = seq;
         let weight = inner.weight.saturating_add(queued.weight);
         if inner.events >= self.most || weight > MAX_WEIGHT {
             return Some(queued);

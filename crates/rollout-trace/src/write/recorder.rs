@@ -1,8 +1,8 @@
 //! The handle that a session records with.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::ids::{RolloutId, ThreadId, TurnId};
 use super::bundle::{BundleFiles, CreateError};
 use super::orphans::Orphans;
 use super::payload::Payloads;
-use super::queue::{Queue, Queued};
+use super::queue::{Make, Queue, Queued};
 use super::worker::Worker;
 
 /// This many events may wait to be written.
@@ -39,7 +39,6 @@ impl std::fmt::Debug for Recorder {
 
 /// What the handles share. The bundle is complete when the last of them is gone.
 struct Shared {
-    rollout_id: RolloutId,
     ledger: Arc<Ledger>,
 }
 
@@ -51,10 +50,9 @@ impl Drop for Shared {
 
 /// What the handles and the writing thread share.
 pub(super) struct Ledger {
+    pub(super) rollout_id: RolloutId,
     pub(super) queue: Queue,
     pub(super) orphans: Orphans,
-    /// The number of the last payload.
-    pub(super) payload_numbers: AtomicU64,
 }
 
 impl Recorder {
@@ -80,17 +78,16 @@ impl Recorder {
         };
         let files = BundleFiles::create(&folder, &manifest)?;
         let ledger = Arc::new(Ledger {
+            rollout_id: manifest.rollout_id.clone(),
             queue: Queue::new(MAX_QUEUED),
             orphans: Orphans::default(),
-            payload_numbers: AtomicU64::new(0),
         });
         let shared = Arc::new(Shared {
-            rollout_id: manifest.rollout_id.clone(),
             ledger: Arc::clone(&ledger),
         });
         Worker::spawn(files, ledger).map_err(|source| CreateError::new(&folder, source))?;
         let recorder = Self(Some(shared));
-        recorder.record(None, |_| Event::RolloutStarted {
+        recorder.record(None, 0, |_| Event::RolloutStarted {
             trace_id: manifest.trace_id,
             root_thread_id: manifest.root_thread_id,
         });
@@ -102,12 +99,19 @@ impl Recorder {
         self.0.is_some()
     }
 
-    /// Records what `event` makes, which is not called when the recorder is off. Never blocks on the disk.
+    /// Records what `event` makes of what it captured: the writing thread has that done, so recording costs the session
+    /// little more than the capture. Never blocks on the disk. A recorder that is off drops it unasked.
     ///
-    /// The scope is left out of lines that stand for themselves, such as the start of a thread.
-    pub fn record(&self, scope: Option<&Scope>, event: impl FnOnce(&mut Payloads<'_>) -> Event) {
+    /// The weight is about how much memory the capture holds, for the limit of what may wait to be written. The scope
+    /// is left out of lines that stand for themselves, such as the start of a thread.
+    pub fn record(
+        &self,
+        scope: Option<&Scope>,
+        weight: usize,
+        event: impl FnOnce(&mut Payloads<'_>) -> Event + Send + 'static,
+    ) {
         if let Some(shared) = &self.0 {
-            shared.record(scope, event);
+            shared.ledger.record(scope, weight, Box::new(event));
         }
     }
 
@@ -120,27 +124,42 @@ impl Recorder {
     }
 }
 
-impl Shared {
-    fn record(&self, scope: Option<&Scope>, event: impl FnOnce(&mut Payloads<'_>) -> Event) {
-        let mut payloads = Payloads::new(&self.ledger.payload_numbers);
-        let event = event(&mut payloads);
-        let scope = scope.filter(|_| event.has_context());
-        let lost = self.ledger.queue.push(|seq| Queued {
-            line: LogLine {
-                schema_version: SCHEMA_VERSION,
-                seq,
-                wall_time_unix_ms: now_unix_ms(),
-                rollout_id: self.rollout_id.clone(),
-                thread_id: scope.map(|scope| scope.thread_id.clone()),
-                codex_turn_id: scope.map(|scope| scope.codex_turn_id.clone()),
-                payload: event,
-            },
-            weight: payloads.weight,
-            payloads: payloads.pending,
+impl Ledger {
+    fn record(&self, scope: Option<&Scope>, weight: usize, make: Make) {
+        let lost = self.queue.push(Queued {
+            seq: 0,
+            wall_time_unix_ms: now_unix_ms(),
+            scope: scope.cloned(),
+            weight,
+            make,
         });
         if let Some(lost) = lost {
-            self.ledger.orphans.lose(&lost.line);
+            let (line, _) = self.line(lost, Payloads::nowhere());
+            self.orphans.lose(&line);
         }
+    }
+
+    /// Makes the line of an event, with its payloads. The error says that one is missing.
+    pub(super) fn line(
+        &self,
+        queued: Queued,
+        mut payloads: Payloads<'_>,
+    ) -> (LogLine, io::Result<()>) {
+        let event = (queued.make)(&mut payloads);
+        let scope = queued.scope.filter(|_| event.has_context());
+        let (thread_id, codex_turn_id) = scope
+            .map(|scope| (scope.thread_id, scope.codex_turn_id))
+            .unzip();
+        let line = LogLine {
+            schema_version: SCHEMA_VERSION,
+            seq: queued.seq,
+            wall_time_unix_ms: queued.wall_time_unix_ms,
+            rollout_id: self.rollout_id.clone(),
+            thread_id,
+            codex_turn_id,
+            payload: event,
+        };
+        (line, payloads.finish())
     }
 }
 

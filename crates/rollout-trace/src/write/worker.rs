@@ -2,24 +2,22 @@
 
 use std::io;
 use std::ops::RangeInclusive;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 
 use serde::Serialize;
 
-use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, PayloadRef};
+use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind};
 
 use super::bundle::{AppendError, BundleFiles};
-use super::payload::{Content, PendingPayload};
+use super::payload::{PayloadWriter, Payloads};
 use super::queue::Queued;
 use super::recorder::Ledger;
 
 /// So many events share a write to the log, which follows the last of their payloads.
 const TOGETHER: usize = 64;
 
-/// A buffer larger than this is not kept for the next payload.
+/// A buffer larger than this is not kept for the next lines.
 const KEPT_BUFFER: usize = 1 << 20;
 
 pub(super) struct Worker {
@@ -30,8 +28,7 @@ pub(super) struct Worker {
     lost: Option<RangeInclusive<u64>>,
     /// Lines whose payloads are written.
     lines: Lines,
-    /// The text of one payload.
-    text: Vec<u8>,
+    payloads: PayloadWriter,
     warned: bool,
 }
 
@@ -94,7 +91,7 @@ impl Worker {
             next_seq: 1,
             lost: None,
             lines: Lines::default(),
-            text: Vec::new(),
+            payloads: PayloadWriter::default(),
             warned: false,
         };
         thread::Builder::new()
@@ -115,21 +112,23 @@ impl Worker {
         let (count, mut weight) = (events.len(), 0);
         for queued in events {
             weight += queued.weight;
-            self.write(queued.line, queued.payloads);
+            self.write(queued);
         }
         self.append();
         self.ledger.queue.finish(self.next_seq - 1, count, weight);
     }
 
-    fn write(&mut self, mut line: LogLine, payloads: Vec<PendingPayload>) {
-        let seq = line.seq;
+    fn write(&mut self, queued: Queued) {
+        let seq = queued.seq;
         if seq > self.next_seq {
             // The queue was full.
             self.lose(self.next_seq..=seq - 1);
         }
         self.next_seq = seq + 1;
-        self.note_gap(&line);
-        match self.try_write(&mut line, payloads) {
+        self.note_gap(queued.wall_time_unix_ms);
+        let payloads = Payloads::into(&self.files, &mut self.payloads);
+        let (mut line, complete) = self.ledger.line(queued, payloads);
+        match self.add(&mut line, complete) {
             Ok(()) => self.lines.keep(seq..=seq, line),
             Err(error) => {
                 self.lose(seq..=seq);
@@ -153,64 +152,43 @@ impl Worker {
     }
 
     /// Writes down which events are lost, under the number of the last of them. Tried again until it works.
-    fn note_gap(&mut self, next: &LogLine) {
+    fn note_gap(&mut self, wall_time_unix_ms: i64) {
         let Some(lost) = self.lost.clone() else {
             return;
         };
-        let number = self.ledger.payload_numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        let reference = PayloadRef::numbered(number, PayloadKind::ProtocolEvent);
         let gap = Gap {
             first_seq: *lost.start(),
             last_seq: *lost.end(),
             message: "the recorder could not write these events".into(),
         };
-        let note = LogLine {
+        let note = Queued {
             seq: *lost.end(),
-            thread_id: None,
-            codex_turn_id: None,
-            payload: Event::ProtocolEventObserved {
+            wall_time_unix_ms,
+            scope: None,
+            weight: 0,
+            make: Box::new(move |payloads| Event::ProtocolEventObserved {
                 event_type: GAP_EVENT.into(),
-                event_payload: reference.clone(),
-            },
-            ..next.clone()
+                event_payload: payloads.add(PayloadKind::ProtocolEvent, &gap),
+            }),
         };
-        let content = Content::of(gap);
-        let payload = PendingPayload { reference, content };
-        if self.write_payload(payload).is_ok() && self.lines.add(&note).is_ok() {
+        let payloads = Payloads::into(&self.files, &mut self.payloads);
+        let (note, complete) = self.ledger.line(note, payloads);
+        if complete.is_ok() && self.lines.add(&note).is_ok() {
             self.lines.keep(lost, note);
             self.lost = None;
         }
     }
 
-    /// Writes the payloads and adds the line. An event that means something without its payload is written without.
-    fn try_write(&mut self, line: &mut LogLine, payloads: Vec<PendingPayload>) -> io::Result<()> {
+    /// Adds a line whose payloads are complete, or are not. An event that means something without its payload is added
+    /// without.
+    fn add(&mut self, line: &mut LogLine, complete: io::Result<()>) -> io::Result<()> {
         if self.ledger.orphans.covers(line) {
             return Err(io::Error::other("what the event refers to was lost"));
         }
-        let mut failed = None;
-        for payload in payloads {
-            if let Err(error) = self.write_payload(payload) {
-                failed = Some(error);
-            }
-        }
-        if let Some(error) = failed {
+        if let Err(error) = complete {
             line.payload = line.payload.clone().without_payload().ok_or(error)?;
         }
         self.lines.add(line)
-    }
-
-    fn write_payload(&mut self, payload: PendingPayload) -> io::Result<()> {
-        let path = payload.reference.path;
-        let value = match payload.content {
-            Content::Text(text) => return self.files.write_payload(&path, (*text).as_ref()),
-            Content::Value(value) => value,
-        };
-        self.text.clear();
-        self.text.shrink_to(KEPT_BUFFER);
-        // Rendering runs code of whoever recorded; its panic is a payload that failed.
-        catch_unwind(AssertUnwindSafe(|| value(&mut self.text)))
-            .unwrap_or_else(|_| Err(io::Error::other("serialising a payload panicked")))?;
-        self.files.write_payload(&path, &self.text)
     }
 
     /// Appends the prepared lines to the log.

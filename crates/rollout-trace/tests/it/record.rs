@@ -78,7 +78,7 @@ fn an_unusable_root_is_an_error() {
 #[test]
 fn an_off_recorder_asks_for_nothing() {
     let recorder = Recorder::off();
-    recorder.record(None, |_| panic!("asked"));
+    recorder.record(None, 0, |_| panic!("asked"));
     assert!(recorder.flush(Duration::ZERO));
     assert!(!recorder.is_on());
 }
@@ -138,9 +138,10 @@ fn a_full_queue_loses_events_and_never_blocks() {
     session.request("slow", stalled);
     // Without payloads: what waits is to be written quickly.
     for number in 0..5_000 {
-        session.record(|_| Event::CodexTurnStarted {
+        let thread_id = session.thread.clone();
+        session.record(move |_| Event::CodexTurnStarted {
             codex_turn_id: format!("other-{number}").into(),
-            thread_id: session.thread.clone(),
+            thread_id,
         });
     }
     session.request("too many", json!({"input": []}));
@@ -187,8 +188,9 @@ fn threads_share_a_bundle() {
             let recorder = session.recorder.clone();
             std::thread::spawn(move || {
                 let thread = ThreadId::from(format!("child-{child}"));
-                recorder.record(None, |_| Event::ThreadStarted {
-                    thread_id: thread.clone(),
+                let thread_id = thread.clone();
+                recorder.record(None, 0, move |_| Event::ThreadStarted {
+                    thread_id,
                     agent_path: format!("/root/child_{child}"),
                     metadata_payload: None,
                 });
@@ -198,13 +200,14 @@ fn threads_share_a_bundle() {
                         thread_id: thread.clone(),
                         codex_turn_id: turn.clone(),
                     };
-                    recorder.record(Some(&scope), |_| Event::CodexTurnStarted {
+                    let thread_id = thread.clone();
+                    recorder.record(Some(&scope), 0, |_| Event::CodexTurnStarted {
                         codex_turn_id: turn,
-                        thread_id: thread.clone(),
+                        thread_id,
                     });
                 }
                 let status = RolloutStatus::Completed;
-                recorder.record(None, |_| Event::ThreadEnded {
+                recorder.record(None, 0, move |_| Event::ThreadEnded {
                     thread_id: thread,
                     status,
                 });

@@ -31,50 +31,47 @@ impl Session {
             },
             thread,
         };
-        session.record(|payloads| Event::ThreadStarted {
-            thread_id: session.thread.clone(),
+        let thread_id = session.thread.clone();
+        let metadata = json!({"agent_path": "/root", "model": "m"});
+        session.record(move |payloads| Event::ThreadStarted {
+            thread_id,
             agent_path: "/root".into(),
-            metadata_payload: Some(payloads.add(
-                PayloadKind::SessionMetadata,
-                0,
-                json!({"agent_path": "/root", "model": "m"}),
-            )),
+            metadata_payload: Some(payloads.add(PayloadKind::SessionMetadata, &metadata)),
         });
         session
     }
 
-    pub(crate) fn record(&self, event: impl FnOnce(&mut Payloads<'_>) -> Event) {
-        self.recorder.record(Some(&self.scope), event);
+    pub(crate) fn record(&self, event: impl FnOnce(&mut Payloads<'_>) -> Event + Send + 'static) {
+        self.recorder.record(Some(&self.scope), 0, event);
     }
 
     pub(crate) fn start_turn(&self) {
+        let (codex_turn_id, thread_id) = (self.scope.codex_turn_id.clone(), self.thread.clone());
         self.record(|_| Event::CodexTurnStarted {
-            codex_turn_id: self.scope.codex_turn_id.clone(),
-            thread_id: self.thread.clone(),
+            codex_turn_id,
+            thread_id,
         });
     }
 
     pub(crate) fn request(&self, id: &str, body: impl Serialize + Send + 'static) {
-        self.record(|payloads| Event::InferenceStarted {
-            inference_call_id: id.into(),
-            thread_id: self.thread.clone(),
-            codex_turn_id: self.scope.codex_turn_id.clone(),
+        let (inference_call_id, scope) = (id.into(), self.scope.clone());
+        self.record(move |payloads| Event::InferenceStarted {
+            inference_call_id,
+            thread_id: scope.thread_id,
+            codex_turn_id: scope.codex_turn_id,
             model: "m".into(),
             provider_name: "Mock".into(),
-            request_payload: payloads.add(PayloadKind::InferenceRequest, 0, body),
+            request_payload: payloads.add(PayloadKind::InferenceRequest, &body),
         });
     }
 
     pub(crate) fn respond(&self, id: &str, items: Value) {
-        self.record(|payloads| Event::InferenceCompleted {
-            inference_call_id: id.into(),
+        let (inference_call_id, response) = (id.into(), json!({"output_items": items}));
+        self.record(move |payloads| Event::InferenceCompleted {
+            inference_call_id,
             response_id: Some("r".into()),
             upstream_request_id: None,
-            response_payload: payloads.add(
-                PayloadKind::InferenceResponse,
-                0,
-                json!({"output_items": items}),
-            ),
+            response_payload: payloads.add(PayloadKind::InferenceResponse, &response),
         });
     }
 
@@ -83,28 +80,30 @@ impl Session {
             "tool_name": name,
             "payload": {"type": "function", "arguments": arguments},
         });
-        self.record(|payloads| Event::ToolCallStarted {
-            tool_call_id: call.into(),
-            model_visible_call_id: Some(call.into()),
+        let (tool_call_id, kind) = (call.into(), ToolKind::of_tool(name));
+        let (call, summary) = (call.into(), Summary::of_call(None, name, input));
+        self.record(move |payloads| Event::ToolCallStarted {
+            tool_call_id,
+            model_visible_call_id: Some(call),
             code_mode_runtime_tool_id: None,
             requester: Requester::Model,
-            kind: ToolKind::of_tool(name),
-            summary: Summary::of_call(None, name, input),
-            invocation_payload: Some(payloads.add(PayloadKind::ToolInvocation, 0, invocation)),
+            kind,
+            summary,
+            invocation_payload: Some(payloads.add(PayloadKind::ToolInvocation, &invocation)),
         });
     }
 
     pub(crate) fn end(self) {
         let status = ExecutionStatus::Completed;
         let codex_turn_id = self.scope.codex_turn_id.clone();
-        self.record(|_| Event::CodexTurnEnded {
+        self.record(move |_| Event::CodexTurnEnded {
             codex_turn_id,
             status,
         });
         let status = RolloutStatus::Completed;
         let thread_id = self.thread.clone();
-        self.record(|_| Event::ThreadEnded { thread_id, status });
-        self.record(|_| Event::RolloutEnded { status });
+        self.record(move |_| Event::ThreadEnded { thread_id, status });
+        self.record(move |_| Event::RolloutEnded { status });
         assert!(self.recorder.flush(LONG));
     }
 }
