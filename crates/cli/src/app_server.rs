@@ -82,25 +82,19 @@ fn serve(
     start_log();
     let scenario = scenario.map(Scenario::load).transpose()?;
     let tracing = Tracing::from_environment();
-    let runtime = crate::runtime::start()?;
-    let server = runtime.block_on(server(
-        settings,
-        scenario,
-        tracing.clone(),
-        Purpose::Clients,
-    ))?;
-    let served = match transport {
-        Transport::Stdio => {
-            codex_app_server::serve_stdio(&server, &runtime, limit).map_err(Into::into)
-        }
-        Transport::Listener(listen) => runtime.block_on(async {
-            let listener = Listener::bind(&listen, auth, limit).await;
-            let listener = listener.with_context(|| format!("cannot listen at {listen}"))?;
-            announce(&listener, &listen);
-            listener.serve(server).await;
-            Ok(())
-        }),
-    };
+    let runtime = crate::runtime::here()?;
+    let served = runtime.block_on(async {
+        let server = server(settings, scenario, tracing.clone(), Purpose::Clients).await?;
+        let listen = match transport {
+            Transport::Stdio => return Ok(codex_app_server::serve_stdio(server, limit).await?),
+            Transport::Listener(listen) => listen,
+        };
+        let listener = Listener::bind(&listen, auth, limit).await;
+        let listener = listener.with_context(|| format!("cannot listen at {listen}"))?;
+        announce(&listener, &listen);
+        listener.serve(server).await;
+        Ok(())
+    });
     // Nothing that still runs may keep the process.
     runtime.shutdown_background();
     tracing.finish();

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::TurnStatus;
@@ -63,11 +62,7 @@ enum Approve {
 
 /// `before` are the settings that stand in front of the command.
 pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
+    let runtime = crate::runtime::beside_output()?;
     let sent = runtime.block_on(send(arguments, before));
     runtime.shutdown_background();
     sent

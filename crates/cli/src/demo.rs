@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let runtime = crate::runtime::start()?;
+    let runtime = crate::runtime::beside_output()?;
     let shown = runtime.block_on(show(arguments));
     // A read of standard input that nobody will answer must not keep the process.
     runtime.shutdown_background();

@@ -40,7 +40,7 @@ enum Task {
 /// `before` are the settings that stand in front of the command.
 pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
     app_server::start_log();
-    let runtime = crate::runtime::start()?;
+    let runtime = crate::runtime::beside_output()?;
     let tracing = Tracing::from_environment();
     let done = runtime.block_on(exec(arguments, before, tracing.clone()));
     runtime.shutdown_background();

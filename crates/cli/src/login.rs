@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use codex_config::{Config, RequestParams};
 use codex_login::{Accounts, LoginError};
@@ -112,15 +112,8 @@ pub(crate) fn log_out(
         true => "Successfully logged out",
         false => "Not logged in",
     });
-    runtime()?.block_on(machine.accounts().revoke(logged_out));
+    crate::runtime::here()?.block_on(machine.accounts().revoke(logged_out));
     Ok(ExitCode::SUCCESS)
-}
-
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")
 }
 
 /// The settings of the working folder, without those of its project.
@@ -138,7 +131,7 @@ fn log_in(
         let outcome = accounts.log_in_with_api_key(&key);
         return Ok(("", outcome.map_err(|error| error.to_string())));
     }
-    Ok(runtime()?.block_on(async {
+    Ok(crate::runtime::here()?.block_on(async {
         if arguments.device_auth {
             let outcome = with_device(accounts).await;
             return (

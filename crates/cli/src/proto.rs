@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
 /// `before` are the settings that stand in front of the command.
 pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<()> {
     let overrides = before.followed_by(arguments.settings).overrides()?;
-    let runtime = crate::runtime::start()?;
+    let runtime = crate::runtime::beside_output()?;
     let tracing = Tracing::from_environment();
     let served = runtime.block_on(async {
         let cwd = std::env::current_dir().context("cannot tell the working folder")?;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::traces::lock;
 
 /// How much is compared at a time.
-const BLOCK: usize = 64;
+const BLOCK: usize = 512;
 
 /// The request that others are compared with.
 #[derive(Debug, Default)]

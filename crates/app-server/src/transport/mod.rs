@@ -12,6 +12,7 @@ mod lines;
 mod listener;
 mod signals;
 mod stdio;
+mod stdout;
 #[cfg(unix)]
 mod unix_socket;
 mod websocket;

@@ -1,51 +1,39 @@
 //! The default transport: one client on standard input and output, a message a line.
 //!
-//! One thread reads and one writes, each waiting for its client and for nothing else. The end of the
-//! input, a client that does not read, SIGTERM and SIGINT end the server in good order; a second signal
-//! ends it at once.
+//! A thread reads, waiting for its client and for nothing else. The end of the input, a client that
+//! does not read, SIGTERM and SIGINT end the server in good order; a second signal ends it at once.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use super::lines::Lines;
 use super::signals::Signals;
-use super::{LAST_WORDS, end_threads};
+use super::{LAST_WORDS, end_threads, stdout};
 use crate::connection::Connection;
 use crate::outbox::Limits;
 use crate::router::Router;
 use crate::server::Server;
 
-/// Serves standard input and output until the client goes away or a signal comes. It needs the
-/// thread that it is called on, which must not belong to the runtime.
+/// Serves standard input and output until the client goes away or a signal comes.
 ///
 /// # Errors
 /// The input cannot be read, or signals cannot be heard.
-pub fn serve_stdio(server: &Arc<Server>, runtime: &Runtime, limit: usize) -> io::Result<()> {
-    let signals = {
-        let _context = runtime.enter();
-        Signals::new()?
-    };
+pub async fn serve_stdio(server: Arc<Server>, limit: usize) -> io::Result<()> {
+    let signals = Signals::new()?;
     let connection = server.connect(Limits::ONLY_CLIENT);
-    let router = Router::new(Arc::clone(server), Arc::clone(&connection));
+    let router = Router::new(Arc::clone(&server), Arc::clone(&connection));
     let (read, input_ended) = oneshot::channel();
-    let handle = runtime.handle().clone();
+    let runtime = Handle::current();
     std::thread::Builder::new()
         .name("stdin".to_owned())
-        .spawn(move || read.send(read_input(io::stdin(), router, limit, &handle)))?;
-    let (written, output_ended) = oneshot::channel();
-    let life = runtime.spawn(live(
-        Arc::clone(server),
-        Arc::clone(&connection),
-        input_ended,
-        output_ended,
-        signals,
-    ));
-    runtime.block_on(write_output(io::stdout(), &connection));
-    let _ = written.send(());
-    runtime.block_on(life).unwrap_or(Ok(()))
+        .spawn(move || read.send(read_input(io::stdin(), router, limit, &runtime)))?;
+    let from = Arc::clone(&connection);
+    let output = tokio::spawn(async move { stdout::write_from(from.outbox()).await });
+    live(&server, &connection, input_ended, output, signals).await
 }
 
 fn read_input(
@@ -61,23 +49,12 @@ fn read_input(
     Ok(())
 }
 
-async fn write_output(mut output: impl Write, connection: &Connection) {
-    while let Some(messages) = connection.outbox().next().await {
-        // On a thread of its own: whoever waits here is the client.
-        let mut pieces = messages.into_pieces();
-        let written = pieces.try_for_each(|piece| output.write_all(&piece));
-        if written.and_then(|()| output.flush()).is_err() {
-            connection.outbox().cut_off();
-        }
-    }
-}
-
 /// From the first message to the end of the process.
 async fn live(
-    server: Arc<Server>,
-    connection: Arc<Connection>,
+    server: &Server,
+    connection: &Arc<Connection>,
     input_ended: oneshot::Receiver<io::Result<()>>,
-    output_ended: oneshot::Receiver<()>,
+    output: JoinHandle<()>,
     signals: Signals,
 ) -> io::Result<()> {
     let outcome = tokio::select! {
@@ -85,12 +62,9 @@ async fn live(
         () = connection.outbox().until_cut_off() => Ok(()),
         () = signals.first() => Ok(()),
     };
-    end_threads(&server).await;
-    server.disconnect(&connection).await;
-    if tokio::time::timeout(LAST_WORDS, output_ended)
-        .await
-        .is_err()
-    {
+    end_threads(server).await;
+    server.disconnect(connection).await;
+    if tokio::time::timeout(LAST_WORDS, output).await.is_err() {
         // The thread that writes waits for a client that does not read; nothing else is left to do.
         std::process::exit(0);
     }
