@@ -86,7 +86,7 @@ impl AttemptObserver for CompactionTrace {
             codex_turn_id: scope.codex_turn_id,
             model,
             provider_name,
-            request_payload: payloads.add_json(PayloadKind::CompactionRequest, &[&body]),
+            request_payload: payloads.add_json(PayloadKind::CompactionRequest, &body),
         };
         self.recorder.record(Some(&self.scope), weight, record);
     }

@@ -102,15 +102,14 @@ impl AttemptObserver for InferenceTrace {
         let (model, provider_name) = (self.model.clone(), provider.name.clone());
         let scope = self.scope.clone();
         self.recorder
-            .record(Some(&self.scope), request.weight, move |payloads| {
+            .record(Some(&self.scope), request.weight(), move |payloads| {
                 Event::InferenceStarted {
                     inference_call_id,
                     thread_id: scope.thread_id,
                     codex_turn_id: scope.codex_turn_id,
                     model,
                     provider_name,
-                    request_payload: payloads
-                        .add_json(PayloadKind::InferenceRequest, &request.pieces()),
+                    request_payload: request.write(payloads),
                 }
             });
     }

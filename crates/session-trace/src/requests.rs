@@ -3,63 +3,73 @@
 //! A request repeats the one before: instructions, tools, the conversation so far. To keep each of them whole until it
 //! is written would cost the turns fresh memory, and long conversations much of it.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use codex_rollout_trace::Payloads;
+use codex_rollout_trace::format::{PayloadKind, PayloadRef};
 
 use crate::traces::lock;
 
 /// How much is compared at a time.
 const BLOCK: usize = 512;
 
-/// The request that others are compared with.
+/// The requests of a thread.
 #[derive(Debug, Default)]
-pub(crate) struct Requests(Mutex<Bytes>);
+pub(crate) struct Requests {
+    /// The last one, if the next may be told by what differs.
+    last: Mutex<Bytes>,
+    /// The last one that was written.
+    written: Mutex<Vec<u8>>,
+}
 
-/// A request, as what differs from another one.
+/// A request, as what differs from the one before.
 #[derive(Debug)]
 pub(crate) struct Request {
-    base: Bytes,
-    /// So many bytes at the beginning, and so many at the end, are those of the other one.
+    requests: Arc<Requests>,
+    /// So many bytes at the beginning, and so many at the end, are those of the one before.
     head: usize,
     tail: usize,
     middle: Vec<u8>,
-    /// How many bytes are kept for it alone.
-    pub(crate) weight: usize,
 }
 
 impl Requests {
-    /// The request with this body. Where much is new in it, later ones are compared with it.
-    pub(crate) fn note(&self, body: &Bytes) -> Request {
-        let mut base = lock(&self.0);
-        let head = common_head(&base, body);
-        let tail = common_tail(&base[head..], &body[head..]);
-        let middle = &body[head..body.len() - tail];
-        if middle.len() > base.len() / 4 {
-            base.clone_from(body);
-            return Request {
-                base: body.clone(),
-                head: body.len(),
-                tail: 0,
-                middle: Vec::new(),
-                weight: body.len(),
-            };
-        }
+    /// The request with this body. Those of a thread are written in the order in which they are noted.
+    pub(crate) fn note(self: &Arc<Self>, body: &Bytes) -> Request {
+        let mut last = lock(&self.last);
+        let head = common_head(&last, body);
+        let tail = common_tail(&last[head..], &body[head..]);
+        last.clone_from(body);
         Request {
-            base: base.clone(),
+            requests: Arc::clone(self),
             head,
             tail,
-            middle: middle.to_vec(),
-            weight: middle.len(),
+            middle: body[head..body.len() - tail].to_vec(),
         }
     }
 }
 
 impl Request {
-    /// The body as it was.
-    pub(crate) fn pieces(&self) -> [&[u8]; 3] {
-        let end = self.base.len() - self.tail;
-        [&self.base[..self.head], &self.middle, &self.base[end..]]
+    /// About how much memory is kept for it alone.
+    pub(crate) fn weight(&self) -> usize {
+        self.middle.len()
+    }
+
+    pub(crate) fn write(self, payloads: &mut Payloads<'_>) -> PayloadRef {
+        let mut written = lock(&self.requests.written);
+        if payloads.is_lost() {
+            // Others may wait to be written before it: the next one must not build on it.
+            lock(&self.requests.last).clear();
+        } else {
+            self.restore(&mut written);
+        }
+        payloads.add_json(PayloadKind::InferenceRequest, &written)
+    }
+
+    /// Makes the body of the request before that of this one.
+    fn restore(&self, body: &mut Vec<u8>) {
+        let end = body.len() - self.tail;
+        body.splice(self.head..end, self.middle.iter().copied());
     }
 }
 
@@ -81,12 +91,20 @@ fn common_tail(one: &[u8], other: &[u8]) -> usize {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use codex_rollout_trace::Recorder;
+    use codex_rollout_trace::format::{Event, RolloutStatus};
+
     use super::*;
 
     #[test]
     fn every_request_is_written_as_it_was() {
-        let requests = Requests::default();
+        let requests = Arc::new(Requests::default());
         let fixed = "x".repeat(1000);
         let body = |new: &str, end: &str| Bytes::from(format!("{fixed}{new}{fixed}{end}"));
         let bodies = [
@@ -101,21 +119,64 @@ mod tests {
             body(&fixed, &fixed),
             body("", ""),
         ];
+        let mut written = Vec::new();
         for body in bodies {
-            assert!(requests.note(&body).pieces().concat() == body);
+            requests.note(&body).restore(&mut written);
+            assert!(written == body);
         }
     }
 
     #[test]
     fn of_a_request_like_the_one_before_only_the_difference_is_kept() {
-        let requests = Requests::default();
+        let requests = Arc::new(Requests::default());
         let conversation = |turns: usize| format!("{}{}]", "i".repeat(4000), "turn".repeat(turns));
-        let first = requests.note(&conversation(1).into());
-        assert_eq!(first.weight, 4005);
+        assert_eq!(requests.note(&conversation(1).into()).weight(), 4005);
         for turns in 2..50 {
-            let next = requests.note(&conversation(turns).into());
-            assert_eq!(next.weight, 4 * (turns - 1));
-            assert_eq!(next.base.as_ptr(), first.base.as_ptr());
+            assert_eq!(requests.note(&conversation(turns).into()).weight(), 4);
         }
+    }
+
+    #[test]
+    fn a_request_for_which_there_is_no_room_is_no_base_of_the_next() {
+        const LONG: Duration = Duration::from_secs(60);
+        let root = tempfile::tempdir().unwrap();
+        let recorder = Recorder::start(root.path(), &"thread".into()).unwrap();
+        let requests = Arc::new(Requests::default());
+        let ask = |body: &'static str| {
+            let request = requests.note(&body.into());
+            recorder.record(None, request.weight(), |payloads| Event::InferenceStarted {
+                inference_call_id: body.into(),
+                thread_id: "thread".into(),
+                codex_turn_id: "turn".into(),
+                model: "m".into(),
+                provider_name: "Mock".into(),
+                request_payload: request.write(payloads),
+            });
+        };
+        let (release, released) = channel::<()>();
+        let status = RolloutStatus::Completed;
+        recorder.record(None, 0, move |_| {
+            // Until its sender is gone.
+            let _ = released.recv();
+            Event::RolloutEnded { status }
+        });
+        ask("one");
+        for _ in 0..5000 {
+            recorder.record(None, 0, move |_| Event::RolloutEnded { status });
+        }
+        ask("one, two");
+        drop(release);
+        assert!(recorder.flush(LONG));
+        ask("one, two, three");
+        assert!(recorder.flush(LONG));
+
+        let bundle = fs::read_dir(root.path()).unwrap().next().unwrap();
+        let payloads = fs::read_dir(bundle.unwrap().path().join("payloads")).unwrap();
+        let mut texts: Vec<_> = payloads
+            .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
+            .filter(|text| text.starts_with("one"))
+            .collect();
+        texts.sort();
+        assert_eq!(texts, ["one", "one, two, three"]);
     }
 }

@@ -55,14 +55,17 @@ impl<'w> Payloads<'w> {
         self.write(kind, &mut |text| Ok(serde_json::to_writer(text, value)?))
     }
 
-    /// Adds JSON text in pieces, which must make a valid whole.
-    pub fn add_json(&mut self, kind: PayloadKind, pieces: &[&[u8]]) -> PayloadRef {
+    /// Adds JSON text, which must be valid.
+    pub fn add_json(&mut self, kind: PayloadKind, json: &[u8]) -> PayloadRef {
         self.write(kind, &mut |text| {
-            pieces
-                .iter()
-                .for_each(|piece| text.extend_from_slice(piece));
+            text.extend_from_slice(json);
             Ok(())
         })
+    }
+
+    /// Whether there was no room for the event: nothing is written then, and it is made out of its turn.
+    pub fn is_lost(&self) -> bool {
+        self.to.is_none()
     }
 
     fn write(
