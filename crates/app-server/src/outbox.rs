@@ -79,6 +79,11 @@ struct State {
 pub(crate) struct Batch(pub(crate) Vec<Message>);
 
 impl Batch {
+    /// How many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(Message::len).sum()
+    }
+
     /// All of them, in pieces to be written one after the other. None is made before it is wanted.
     pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes> {
         let mut large = None;
