@@ -33,6 +33,7 @@ mod git;
 #[cfg(target_os = "linux")]
 mod images;
 mod item_ends;
+mod late_readers;
 mod layers;
 #[cfg(target_os = "linux")]
 mod listeners;

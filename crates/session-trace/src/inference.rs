@@ -98,20 +98,20 @@ impl AttemptObserver for InferenceTrace {
         let Some(inference_call_id) = lock(&self.attempt).as_ref().map(|it| it.id.clone()) else {
             return;
         };
-        let request = self.requests.note(body);
         let (model, provider_name) = (self.model.clone(), provider.name.clone());
         let scope = self.scope.clone();
-        self.recorder
-            .record(Some(&self.scope), request.weight(), move |payloads| {
-                Event::InferenceStarted {
-                    inference_call_id,
-                    thread_id: scope.thread_id,
-                    codex_turn_id: scope.codex_turn_id,
-                    model,
-                    provider_name,
-                    request_payload: request.write(payloads),
-                }
-            });
+        self.requests.note(body, |request| {
+            let weight = request.weight();
+            let event = move |payloads: &mut Payloads<'_>| Event::InferenceStarted {
+                inference_call_id,
+                thread_id: scope.thread_id,
+                codex_turn_id: scope.codex_turn_id,
+                model,
+                provider_name,
+                request_payload: request.write(payloads),
+            };
+            self.recorder.record(Some(&self.scope), weight, event);
+        });
     }
 
     fn item(&self, item: &ResponseItem) {

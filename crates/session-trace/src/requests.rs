@@ -3,6 +3,7 @@
 //! A request repeats the one before: instructions, tools, the conversation so far. To keep each of them whole until it
 //! is written would cost the turns fresh memory, and long conversations much of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -17,8 +18,10 @@ const BLOCK: usize = 512;
 /// The requests of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// The last one, if the next may be told by what differs.
+    /// The last one.
     last: Mutex<Bytes>,
+    /// Whether the next must be told whole.
+    starts_over: AtomicBool,
     /// The last one that was written.
     written: Mutex<Vec<u8>>,
 }
@@ -34,18 +37,22 @@ pub(crate) struct Request {
 }
 
 impl Requests {
-    /// The request with this body. Those of a thread are written in the order in which they are noted.
-    pub(crate) fn note(self: &Arc<Self>, body: &Bytes) -> Request {
+    /// Hands on the request with this body, which must be written after those before.
+    pub(crate) fn note(self: &Arc<Self>, body: &Bytes, record: impl FnOnce(Request)) {
         let mut last = lock(&self.last);
+        if self.starts_over.swap(false, Ordering::Relaxed) {
+            last.clear();
+        }
         let head = common_head(&last, body);
         let tail = common_tail(&last[head..], &body[head..]);
         last.clone_from(body);
-        Request {
+        // The next one comes after it, because it waits for the lock.
+        record(Request {
             requests: Arc::clone(self),
             head,
             tail,
             middle: body[head..body.len() - tail].to_vec(),
-        }
+        });
     }
 }
 
@@ -59,7 +66,7 @@ impl Request {
         let mut written = lock(&self.requests.written);
         if payloads.is_lost() {
             // Others may wait to be written before it: the next one must not build on it.
-            lock(&self.requests.last).clear();
+            self.requests.starts_over.store(true, Ordering::Relaxed);
         } else {
             self.restore(&mut written);
         }
@@ -121,7 +128,7 @@ mod tests {
         ];
         let mut written = Vec::new();
         for body in bodies {
-            requests.note(&body).restore(&mut written);
+            requests.note(&body, |request| request.restore(&mut written));
             assert!(written == body);
         }
     }
@@ -130,9 +137,12 @@ mod tests {
     fn of_a_request_like_the_one_before_only_the_difference_is_kept() {
         let requests = Arc::new(Requests::default());
         let conversation = |turns: usize| format!("{}{}]", "i".repeat(4000), "turn".repeat(turns));
-        assert_eq!(requests.note(&conversation(1).into()).weight(), 4005);
-        for turns in 2..50 {
-            assert_eq!(requests.note(&conversation(turns).into()).weight(), 4);
+        for turns in 1..50 {
+            let mut weight = 0;
+            requests.note(&conversation(turns).into(), |request| {
+                weight = request.weight()
+            });
+            assert_eq!(weight, if turns == 1 { 4005 } else { 4 });
         }
     }
 
@@ -143,14 +153,15 @@ mod tests {
         let recorder = Recorder::start(root.path(), &"thread".into()).unwrap();
         let requests = Arc::new(Requests::default());
         let ask = |body: &'static str| {
-            let request = requests.note(&body.into());
-            recorder.record(None, request.weight(), |payloads| Event::InferenceStarted {
-                inference_call_id: body.into(),
-                thread_id: "thread".into(),
-                codex_turn_id: "turn".into(),
-                model: "m".into(),
-                provider_name: "Mock".into(),
-                request_payload: request.write(payloads),
+            requests.note(&body.into(), |request| {
+                recorder.record(None, request.weight(), |payloads| Event::InferenceStarted {
+                    inference_call_id: body.into(),
+                    thread_id: "thread".into(),
+                    codex_turn_id: "turn".into(),
+                    model: "m".into(),
+                    provider_name: "Mock".into(),
+                    request_payload: request.write(payloads),
+                });
             });
         };
         let (release, released) = channel::<()>();

@@ -1,7 +1,8 @@
 //! Writing a bundle while a session runs.
 //!
-//! A [`Recorder`] is a handle on one bundle. Recording numbers the event, puts it on a bounded queue and returns; one
-//! thread owns the files, lets events come together, and writes payloads before the events that refer to them. A full
+//! A [`Recorder`] is a handle on one bundle. Recording numbers what happened, puts it on a bounded queue and returns; one
+//! thread owns the files, lets events come together, makes them of what was captured, and writes payloads before the
+//! events that refer to them. A full
 //! queue or a failing disk loses events, never the session: their numbers are missing from the log, and a note of the
 //! gap follows as soon as something can be written again. A recorder that is off costs a branch.
 

@@ -1,0 +1,57 @@
+//! A client that reads only once it has said everything.
+
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+
+/// Their replies are more than a pipe holds.
+const REQUESTS: usize = 3000;
+
+#[tokio::test]
+async fn who_reads_late_gets_everything_whole_and_in_order() {
+    let home = tempfile::tempdir().unwrap();
+    let large = home.path().join("large");
+    fs::write(&large, vec![b'x'; 3 << 20]).unwrap();
+    let mut server = Command::new(env!("CARGO_BIN_EXE_codex"))
+        .arg("app-server")
+        .env("HOME", home.path())
+        .env("CODEX_HOME", home.path())
+        .current_dir(home.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let client = json!({"name": "late", "version": "1"});
+    let mut requests = vec![
+        json!({"id": "hello", "method": "initialize", "params": {"clientInfo": client}}),
+        json!({"id": "large", "method": "fs/readFile", "params": {"path": large}}),
+    ];
+    requests.extend((0..REQUESTS).map(|id| json!({"id": id, "method": "no/such", "params": {}})));
+    let lines: String = requests.iter().map(|line| format!("{line}\n")).collect();
+    input.write_all(lines.as_bytes()).await.unwrap();
+
+    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+    let (mut next, mut large) = (0, None);
+    while next < REQUESTS || large.is_none() {
+        let line = output.next_line().await.unwrap().unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        match &message["id"] {
+            Value::Number(id) => {
+                assert_eq!(id.as_u64(), Some(next as u64));
+                next += 1;
+            }
+            Value::String(id) if id == "large" => {
+                large = message["result"]["dataBase64"].as_str().map(str::len);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(large, Some(4 << 20));
+    drop(input);
+    assert!(server.wait().await.unwrap().success());
+}
