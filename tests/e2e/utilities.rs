@@ -201,13 +201,14 @@ async fn a_report_is_sent_where_the_configuration_says() {
     let config = format!("[feedback]\nendpoint = \"{}/reports\"\n", model.base_url());
     let mut serving = Serving::with_config(&config).await;
     let thread = "0195f0a0-7b1c-7000-8000-0000000000ab";
-    let params =
-        json!({ "classification": "good_result", "includeLogs": false, "threadId": thread });
+    let tags = json!({ "channel": "beta" });
+    let params = json!({ "classification": "good_result", "threadId": thread, "tags": tags });
     let told = serving.result("feedback/upload", params.clone()).await;
     assert_eq!(told["threadId"], thread);
     let body = model.requests()[0].json();
     assert_eq!(body["report"]["thread_id"], thread);
     assert_eq!(body["report"]["level"], "info");
+    assert_eq!(body["report"]["tags"], tags);
     let failed = "failed to upload feedback: the answer is 500";
     serving
         .refused("feedback/upload", params, INTERNAL, failed)

@@ -1,5 +1,7 @@
 //! What a user has to say.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -68,6 +70,9 @@ pub struct Report {
     pub classification: String,
     /// The user's own words.
     pub reason: Option<String>,
+    /// What the client wants it to be found by.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// Version of the program.
     pub cli_version: String,
 }
@@ -83,6 +88,7 @@ impl Report {
             thread_id: thread_id.to_owned(),
             classification: classification.to_owned(),
             reason,
+            tags: BTreeMap::new(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

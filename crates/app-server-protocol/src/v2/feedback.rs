@@ -1,5 +1,7 @@
 //! Reports that a user sends to the makers about a thread or about the program.
 
+use std::collections::BTreeMap;
+
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::sparse;
 use schemars::JsonSchema;
@@ -17,10 +19,14 @@ pub struct FeedbackUploadParams {
     pub reason: Option<String>,
     /// Thread the report is about; null for a report about no thread.
     pub thread_id: Option<String>,
-    /// Attach log lines and, if the thread is loaded, its history.
+    /// Attach log lines and, if the thread is loaded, its history; absent is no.
+    #[serde(default)]
+    #[schemars(!default)] // Clients that go by it say it.
     pub include_logs: bool,
     /// Paths of files to attach in any case; unreadable ones are skipped.
     pub extra_log_files: Option<Vec<String>>,
+    /// What the client wants the report to be found by, from name to value.
+    pub tags: Option<BTreeMap<String, String>>,
 }
 
 /// The report was handed over; delivery is not certain.

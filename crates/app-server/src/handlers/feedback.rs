@@ -38,7 +38,10 @@ async fn try_upload(
         None => format!("no-active-thread-{}", Uuid::new_v4()),
     };
     let attachments = attachments(server, &params).await;
-    let report = Report::new(&params.classification, &id, params.reason);
+    let report = Report {
+        tags: params.tags.unwrap_or_default(),
+        ..Report::new(&params.classification, &id, params.reason)
+    };
     let endpoint = settings.endpoint;
     let is_sent = endpoint.is_some();
     let kept = blocking(move || {

@@ -8,8 +8,10 @@ export type FeedbackUploadParams = {
   reason?: string | null;
   /** Thread the report is about; null for a report about no thread. */
   threadId?: string | null;
-  /** Attach log lines and, if the thread is loaded, its history. */
+  /** Attach log lines and, if the thread is loaded, its history; absent is no. */
   includeLogs: boolean;
   /** Paths of files to attach in any case; unreadable ones are skipped. */
   extraLogFiles?: Array<string> | null;
+  /** What the client wants the report to be found by, from name to value. */
+  tags?: { [key in string]?: string } | null;
 };
