@@ -1,11 +1,11 @@
 //! A client that reads only once it has said everything.
 
 use std::fs;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::Command;
+
+use crate::serving;
 
 /// Their replies are more than a pipe holds.
 const REQUESTS: usize = 3000;
@@ -15,16 +15,7 @@ async fn who_reads_late_gets_everything_whole_and_in_order() {
     let home = tempfile::tempdir().unwrap();
     let large = home.path().join("large");
     fs::write(&large, vec![b'x'; 3 << 20]).unwrap();
-    let mut server = Command::new(env!("CARGO_BIN_EXE_codex"))
-        .arg("app-server")
-        .env("HOME", home.path())
-        .env("CODEX_HOME", home.path())
-        .current_dir(home.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
+    let mut server = serving::bare(home.path());
     let mut input = server.stdin.take().unwrap();
     let client = json!({"name": "late", "version": "1"});
     let mut requests = vec![

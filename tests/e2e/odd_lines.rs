@@ -2,14 +2,14 @@
 //! id is replied to once.
 
 use std::collections::HashMap;
-use std::process::Stdio;
 
 use codex_app_server_protocol::rpc::{Message, RequestId};
 use codex_test_support::Noise;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::Command;
 use tokio::sync::mpsc;
+
+use crate::serving;
 
 /// Harmless, and each of them leads to another part of the server.
 const SEEDS: [&str; 9] = [
@@ -47,16 +47,7 @@ fn reply_id(message: &Value) -> Option<String> {
 async fn whatever_is_written_to_the_server_is_replied_to_once() {
     let lines = std::env::var("FUZZ_LINES").map_or(2000, |lines| lines.parse().unwrap());
     let home = tempfile::tempdir().unwrap();
-    let mut server = Command::new(env!("CARGO_BIN_EXE_codex"))
-        .arg("app-server")
-        .env("HOME", home.path())
-        .env("CODEX_HOME", home.path())
-        .current_dir(home.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
+    let mut server = serving::bare(home.path());
     let mut input = server.stdin.take().unwrap();
     let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
     let (replied, mut replies) = mpsc::unbounded_channel();

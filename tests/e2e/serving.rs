@@ -1,8 +1,26 @@
 //! A server that needs no model, for the methods without a thread.
 
+use std::path::Path;
+use std::process::Stdio;
+
 use codex_test_support::AppServer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+/// A server with this home whose lines the test itself reads and writes.
+pub(crate) fn bare(home: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_codex"))
+        .arg("app-server")
+        .env("HOME", home)
+        .env("CODEX_HOME", home)
+        .current_dir(home)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap()
+}
 
 /// A server with an empty home, past the handshake, for a client that wants experimental methods.
 pub(crate) struct Serving {

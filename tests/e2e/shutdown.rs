@@ -1,7 +1,7 @@
 //! The end of a server while a command runs: soon, and with nothing left, whatever ends it.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
@@ -12,6 +12,7 @@ use tokio::net::unix::pipe;
 
 use crate::listeners::{Listening, start_turn};
 use crate::scripted_home::scripted_home;
+use crate::serving;
 
 /// The server promises two seconds; a busy machine gets more.
 const SOON: Duration = Duration::from_secs(10);
@@ -90,15 +91,7 @@ async fn a_signal_ends_what_runs() {
 async fn a_second_signal_ends_a_server_on_standard_input_at_once() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("long"), vec![0; 1 << 20]).unwrap();
-    let mut server = tokio::process::Command::new(env!("CARGO_BIN_EXE_codex"))
-        .arg("app-server")
-        .env("HOME", home.path())
-        .env("CODEX_HOME", home.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
+    let mut server = serving::bare(home.path());
     let mut input = server.stdin.take().unwrap();
     let mut output = BufReader::new(server.stdout.take().unwrap());
     let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });

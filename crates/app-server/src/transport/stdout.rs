@@ -26,11 +26,10 @@ pub(super) async fn write_from(outbox: &Outbox) {
 }
 
 async fn write(batch: Batch, patient: &mut Patient) -> io::Result<()> {
-    let is_small = batch.len() <= SMALL;
-    let mut pieces = batch.into_pieces();
-    if !is_small {
-        return patient.write(Box::new(pieces)).await;
+    if batch.len() > SMALL {
+        return patient.write(Box::new(batch.into_pieces())).await;
     }
+    let mut pieces = batch.into_pieces();
     while let Some(mut piece) = pieces.next() {
         let written = write_now(&piece)?;
         if written < piece.len() {
