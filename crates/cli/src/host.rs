@@ -168,7 +168,7 @@ impl EngineHost {
             model.telling(Arc::clone(&self.models)),
             self.launcher.clone(),
             self.writer()?,
-            self.machine.connector(self.launcher.clone()),
+            self.machine.connector(self.launcher.clone(), config),
         );
         let engine = Arc::new(self.tracing.engine(ports));
         engines.insert(key, (Arc::clone(&engine), Arc::clone(catalog)));
@@ -226,7 +226,7 @@ impl Host for EngineHost {
         let config = self.configuration.load(cwd, &Map::new(), &params);
         let config = config.map_err(|error| error.to_string())?;
         Ok(McpSettings {
-            connector: self.machine.connector(self.launcher.clone()),
+            connector: self.machine.connector(self.launcher.clone(), &config),
             enabled: mcp_servers::enabled(&config),
             disabled: mcp_servers::disabled(&config),
         })

@@ -8,7 +8,7 @@ use codex_config::{Config, ModelProvider};
 use codex_core::{Ports, ProviderModel, RandomIds, SystemClock, SystemProcesses};
 use codex_exec::Launcher;
 use codex_login::{Accounts, LoginSettings};
-use codex_mcp_client::Connector;
+use codex_mcp_client::{Connector, Logins};
 use codex_model_client::{
     ClientIdentity, CredentialSource, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
     ModelClient, ModelStore, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
@@ -17,6 +17,7 @@ use codex_protocol::AuthMode;
 use codex_rollout::Writer;
 
 use crate::environment::variable;
+use crate::mcp_servers;
 use crate::wiring::{ORIGINATOR, identity, login_settings, non_blank, provider};
 
 /// What all engines of this process share.
@@ -24,6 +25,7 @@ use crate::wiring::{ORIGINATOR, identity, login_settings, non_blank, provider};
 pub(crate) struct Machine {
     http: Arc<HttpPool>,
     accounts: Arc<Accounts>,
+    mcp_logins: Logins,
 }
 
 impl Machine {
@@ -37,12 +39,14 @@ impl Machine {
             extra_roots: extra_roots.map(PathBuf::from),
             proxies: ProxySettings::from_environment(&variable),
         }));
+        let mcp_logins = Logins::in_home(&settings.home);
         let identity = identity(ORIGINATOR, None);
         let clock = Arc::new(ModelClock);
         let accounts = Accounts::new(settings, Arc::clone(&http), identity, clock);
         Self {
             http,
             accounts: Arc::new(accounts),
+            mcp_logins,
         }
     }
 
@@ -66,21 +70,23 @@ impl Machine {
         provider: Provider,
         identity: ClientIdentity,
         catalog: Arc<ModelCatalog>,
+        config: &Config,
     ) -> anyhow::Result<Ports> {
         let client = self.client(provider, identity);
         let writer = Writer::start().context("cannot start the rollout writer")?;
         let launcher = Launcher::of_this_program();
-        let connector = self.connector(launcher.clone());
+        let connector = self.connector(launcher.clone(), config);
         let model = ProviderModel::new(client, catalog);
         Ok(ports(model, launcher, writer, connector))
     }
 
     /// The way to MCP servers, whose programs `launcher` starts.
-    pub(crate) fn connector(&self, launcher: Launcher) -> Connector {
+    pub(crate) fn connector(&self, launcher: Launcher, config: &Config) -> Connector {
         Connector {
             launcher,
             http: Arc::clone(&self.http),
             environment: Arc::new(variable),
+            logins: self.mcp_logins.with(mcp_servers::logins(config)),
             cwd: std::env::current_dir().unwrap_or_default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use codex_config::schema::{McpServer as Configured, McpTransport, ToolApprovalMode};
+use codex_config::schema::{
+    McpCredentialsStore, McpServer as Configured, McpTransport, ToolApprovalMode,
+};
 use codex_config::{
     Config, ConfigEdit, EditRequest, KeyPath, LayerStack, Overrides, edit_user_config,
 };
 use codex_core::{McpApprovals, McpServer, ToolApproval};
-use codex_mcp_client::{Server, Way};
+use codex_mcp_client::{LoginSettings, LoginStore, Server, Way};
 
 use crate::environment::variable;
 use crate::wiring::{self, non_blank};
@@ -36,6 +38,18 @@ pub(crate) fn disabled(config: &Config) -> Vec<Server> {
         .collect()
 }
 
+/// How logins to servers go.
+pub(crate) fn logins(config: &Config) -> LoginSettings {
+    LoginSettings {
+        store: match config.mcp.credentials_store {
+            McpCredentialsStore::Auto | McpCredentialsStore::File => LoginStore::File,
+            McpCredentialsStore::Keyring => LoginStore::Keyring,
+        },
+        callback_port: config.mcp.oauth_callback_port,
+        callback_url: config.mcp.oauth_callback_url.clone(),
+    }
+}
+
 fn of(name: &str, configured: &Configured) -> McpServer {
     let approval = configured.tools.iter().filter_map(|(tool, settings)| {
         let approval = match settings.approval_mode? {
@@ -48,7 +62,7 @@ fn of(name: &str, configured: &Configured) -> McpServer {
     McpServer {
         server: Server {
             name: name.to_owned(),
-            way: way(&configured.transport),
+            way: way(&configured.transport, configured.scopes.clone()),
             startup_timeout: configured.startup_timeout.unwrap_or(STARTUP),
             request_timeout: configured.tool_timeout.unwrap_or(REQUEST),
             enabled_tools: configured.enabled_tools.clone(),
@@ -59,7 +73,7 @@ fn of(name: &str, configured: &Configured) -> McpServer {
     }
 }
 
-fn way(transport: &McpTransport) -> Way {
+fn way(transport: &McpTransport, scopes: Option<Vec<String>>) -> Way {
     match transport.clone() {
         McpTransport::Stdio {
             command,
@@ -79,12 +93,14 @@ fn way(transport: &McpTransport) -> Way {
             bearer_token_env_var,
             http_headers,
             env_http_headers,
-            ..
+            oauth_resource,
         } => Way::Http {
             url,
             bearer_token_variable: bearer_token_env_var,
             headers: http_headers,
             headers_of_variables: env_http_headers,
+            scopes,
+            resource: oauth_resource,
         },
     }
 }

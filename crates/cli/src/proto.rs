@@ -87,7 +87,8 @@ impl Proto {
         }
         let mut provider = wiring::provider(&config.model.provider)?;
         wiring::require_residency(&mut provider, &config);
-        let manager = tracing.engine(machine.ports(provider, identity(), Arc::clone(&catalog))?);
+        let manager =
+            tracing.engine(machine.ports(provider, identity(), Arc::clone(&catalog), &config)?);
         let Started { thread, events } = manager.start(session.clone())?;
         Ok(Self {
             machine,
@@ -177,6 +178,7 @@ impl Proto {
             provider,
             identity(),
             Arc::clone(&self.catalog),
+            &self.config,
         )?);
         let Started { thread, events } = match configure.resume_path.map(PathBuf::from) {
             Some(path) => manager.resume(&path, session.clone())?,

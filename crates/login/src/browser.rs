@@ -5,7 +5,6 @@
 mod callback;
 mod exchange;
 mod pages;
-mod pkce;
 
 use std::io;
 use std::sync::Arc;
@@ -19,11 +18,13 @@ use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::accounts::LoginError;
-use crate::identity_server::form;
+use crate::flow::Secrets;
+use crate::flow::form;
+use crate::flow::listen;
+use crate::flow::serve;
 
 use callback::Callback;
 pub(crate) use exchange::exchange;
-use pkce::Secrets;
 
 /// What a program may ask for.
 const SCOPE: &str = "openid profile email offline_access api.connectors.read api.connectors.invoke";
@@ -73,14 +74,12 @@ impl Accounts {
             let _ = released.await;
         }
         let failed = |why| LoginError::Failed(format!("failed to start login server: {why}"));
-        let listeners = bind(self.settings.callback_port).await.map_err(failed)?;
-        let port = listeners[0]
-            .local_addr()
-            .map_err(|error| failed(error.to_string()))?;
+        let bound = bind(self.settings.callback_port).await;
+        let (port, listeners) = bound.map_err(failed)?;
         let secrets = Secrets::new().map_err(failed)?;
         let callback = Callback {
             accounts: Arc::clone(self),
-            redirect_uri: format!("http://localhost:{}/auth/callback", port.port()),
+            redirect_uri: format!("http://localhost:{port}/auth/callback"),
             secrets,
         };
         let auth_url = callback.auth_url(originator);
@@ -166,7 +165,7 @@ async fn run(
     let time = callback.accounts.settings.browser_time;
     let (ended, mut end) = mpsc::channel(4);
     let (seen, mut last_page) = mpsc::channel(4);
-    let mut serving = Box::pin(callback::serve(callback, listeners, ended, seen));
+    let mut serving = Box::pin(serve(callback, listeners, ended, seen));
     let failed = |message: &str| Err(format!("Login server error: {message}"));
     let outcome = tokio::select! {
         outcome = end.recv() => match outcome {
@@ -193,19 +192,12 @@ async fn run(
     let _ = release.send(());
 }
 
-/// Listens where browsers look for `localhost`: on both loopback addresses, where there are two.
-async fn bind(port: u16) -> Result<Vec<TcpListener>, String> {
+/// Listens, on a port that a login before may have to give up first.
+async fn bind(port: u16) -> Result<(u16, Vec<TcpListener>), String> {
     let mut asked = false;
     for _ in 0..PORT_TRIES {
-        match TcpListener::bind(("127.0.0.1", port)).await {
-            Ok(first) => {
-                let own = first
-                    .local_addr()
-                    .map_err(|error| error.to_string())?
-                    .port();
-                let second = TcpListener::bind(("::1", own)).await.ok();
-                return Ok(std::iter::once(first).chain(second).collect());
-            }
+        match listen(port).await {
+            Ok(bound) => return Ok(bound),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 if !asked {
                     callback::ask_to_cancel(port).await;

@@ -5,6 +5,8 @@
 //! and the flows that lead to it: an API key, a browser, a code for another device, tokens that a host
 //! application brings along.
 //!
+//! Logins to others than the model service share its means: [`flow`] and [`private_file`].
+//!
 //! It reads no environment and no configuration: addresses, times and limits come in with
 //! [`LoginSettings`]. Tokens are in no log and in no error.
 
@@ -13,10 +15,12 @@ mod auth_file;
 mod backend;
 mod browser;
 mod device;
+pub mod flow;
 mod identity_server;
 mod jwt;
 mod login;
 mod plan;
+pub mod private_file;
 mod refresh;
 mod refused;
 mod revocation;

@@ -3,23 +3,15 @@
 use std::fs;
 use std::fs::File;
 use std::io;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::time::Duration;
 use std::time::SystemTime;
 
 use crate::auth_file::AuthFile;
+use crate::private_file;
 use crate::settings::StoreKind;
-
-/// A larger file was not written by this program.
-const MAX_BYTES: u64 = 1024 * 1024;
-
-/// How often, and how far apart, the lock that another process holds is tried.
-const LOCK_TRIES: u32 = 600;
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// A place for one login.
 #[derive(Debug)]
@@ -59,7 +51,7 @@ impl Store {
     /// Keeps a login in place of the one before.
     pub(crate) fn save(&self, login: &AuthFile) -> io::Result<()> {
         match self {
-            Self::File(path) => write(path, login),
+            Self::File(path) => private_file::replace(path, login.to_text().as_bytes()),
             Self::Memory(kept) => {
                 *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(login.clone());
                 Ok(())
@@ -95,24 +87,12 @@ impl Store {
         Stamp(metadata.ok().as_ref().and_then(modified))
     }
 
-    /// Keeps other processes from renewing the same tokens. Whoever holds the lock for very long does
-    /// not keep this process from going on.
+    /// Keeps other processes from renewing the same tokens.
     pub(crate) async fn lock(&self) -> Option<File> {
-        let Self::File(path) = self else {
-            return None;
-        };
-        let mut options = File::options();
-        options.create(true).truncate(false).write(true);
-        private(&mut options);
-        let file = options.open(path.with_extension("json.lock")).ok()?;
-        for _ in 0..LOCK_TRIES {
-            match file.try_lock() {
-                Ok(()) => return Some(file),
-                Err(fs::TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
-                Err(fs::TryLockError::Error(_)) => return None,
-            }
+        match self {
+            Self::File(path) => private_file::lock(path).await,
+            Self::Memory(_) | Self::Keyring => None,
         }
-        None
     }
 }
 
@@ -126,13 +106,6 @@ fn identity(metadata: &fs::Metadata) -> u64 {
     metadata.len()
 }
 
-fn private(options: &mut fs::OpenOptions) {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    #[cfg(not(unix))]
-    let _ = options;
-}
-
 fn no_keyring() -> io::Error {
     io::Error::new(
         io::ErrorKind::Unsupported,
@@ -141,27 +114,11 @@ fn no_keyring() -> io::Error {
 }
 
 fn read(path: &Path) -> io::Result<Option<AuthFile>> {
-    let text = match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > MAX_BYTES => {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "too large"));
-        }
-        Ok(_) => fs::read(path)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let Some(text) = private_file::read(path)? else {
+        return Ok(None);
     };
     let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
     AuthFile::parse(&text).map(Some).map_err(invalid)
-}
-
-/// Replaces the file as a whole. The temporary file is for its owner only from the beginning.
-fn write(path: &Path, login: &AuthFile) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(login.to_text().as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -8,13 +8,17 @@ use std::sync::Arc;
 use codex_exec::Launcher;
 use codex_model_client::{Environment, HttpPool};
 use codex_protocol::Tool;
+use reqwest::header::{AUTHORIZATION, HeaderMap};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::error::McpError;
-use crate::http::Http;
+use crate::http::{Http, headers_of};
 use crate::inbox::{Inbox, Questions};
+use crate::oauth::{
+    Authorization, Caller, LoginError, LoginOptions, Logins, StartedLogin, discover,
+};
 use crate::server::{Server, Way};
 use crate::stdio::{Program, Stdio};
 use crate::transport::Transport;
@@ -46,6 +50,8 @@ pub struct Connector {
     pub http: Arc<HttpPool>,
     /// The variables of this process.
     pub environment: Arc<dyn Environment>,
+    /// The logins to servers.
+    pub logins: Logins,
     /// Where programs run unless they are told.
     pub cwd: PathBuf,
     /// Our version.
@@ -95,6 +101,60 @@ impl Connector {
         })
     }
 
+    /// Begins a login to a server. One that waits already is given up.
+    ///
+    /// # Errors
+    /// There is no way to log in.
+    pub async fn log_in(
+        &self,
+        server: &Server,
+        options: LoginOptions,
+    ) -> Result<StartedLogin, LoginError> {
+        let Way::Http { url, .. } = &server.way else {
+            return Err(LoginError::Program);
+        };
+        let failed = |error: McpError| LoginError::Failed(error.to_string());
+        let headers = headers_of(server, self.environment.as_ref()).map_err(failed)?;
+        let caller = self.caller(url, &headers).map_err(failed)?;
+        self.logins.begin(server, caller, options).await
+    }
+
+    /// How requests to a server are authorised. Asks it, if nothing else tells.
+    pub async fn authorization(&self, server: &Server) -> Authorization {
+        let Way::Http {
+            url,
+            bearer_token_variable,
+            ..
+        } = &server.way
+        else {
+            return Authorization::Unsupported;
+        };
+        if bearer_token_variable.is_some() {
+            return Authorization::BearerToken;
+        }
+        let Ok(headers) = headers_of(server, self.environment.as_ref()) else {
+            return Authorization::Unsupported;
+        };
+        if headers.contains_key(AUTHORIZATION) {
+            return Authorization::BearerToken;
+        }
+        if self.logins.has(server) {
+            return Authorization::Login;
+        }
+        let Ok(caller) = self.caller(url, &headers) else {
+            return Authorization::Unsupported;
+        };
+        match discover(&caller).await {
+            Ok(Some(_)) => Authorization::NotLoggedIn,
+            Ok(None) | Err(_) => Authorization::Unsupported,
+        }
+    }
+
+    fn caller(&self, url: &str, headers: &HeaderMap) -> Result<Caller, McpError> {
+        let caller = Caller::new(Arc::clone(&self.http), url, headers.clone());
+        caller.map_err(McpError::Http)
+    }
+
     async fn connect(
         &self,
         server: &Server,
@@ -116,7 +176,12 @@ impl Connector {
             Way::Http { url, .. } => {
                 let client = self.http.client(url);
                 let client = client.map_err(|error| McpError::Http(error.to_string()))?;
-                let http = Http::new(client.clone(), server, self.environment.as_ref())?;
+                let headers = headers_of(server, self.environment.as_ref())?;
+                let tokens = match headers.contains_key(AUTHORIZATION) {
+                    true => None,
+                    false => self.logins.tokens(server, self.caller(url, &headers)?),
+                };
+                let http = Http::new(client.clone(), url, headers, tokens);
                 Transport::Http(Box::new(http))
             }
         };

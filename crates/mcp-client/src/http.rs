@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use codex_model_client::{Environment, SseLimits, SseParser};
+use codex_model_client::{Environment, Secret, SseLimits, SseParser};
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
@@ -12,6 +12,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode};
 
 use crate::error::McpError;
 use crate::inbox::Inbox;
+use crate::oauth::Tokens;
 use crate::server::{Server, Way};
 use crate::stdio::LARGEST_MESSAGE;
 
@@ -32,6 +33,7 @@ pub(crate) struct Http {
     client: Client,
     url: String,
     headers: HeaderMap,
+    tokens: Option<Tokens>,
     state: Mutex<State>,
 }
 
@@ -44,44 +46,29 @@ struct State {
 impl Http {
     pub(crate) fn new(
         client: Client,
-        server: &Server,
-        environment: &dyn Environment,
-    ) -> Result<Self, McpError> {
-        let Way::Http {
-            url,
-            bearer_token_variable,
-            headers,
-            headers_of_variables,
-        } = &server.way
-        else {
-            return Err(McpError::Http("the server is no URL".to_owned()));
-        };
-        let mut all = configured(headers);
-        let set = headers_of_variables.iter().filter_map(|(name, variable)| {
-            let value = environment.variable(variable)?;
-            (!value.trim().is_empty()).then(|| (name.clone(), value))
-        });
-        all.extend(configured(&set.collect()));
-        if let Some(variable) = bearer_token_variable {
-            let value = bearer(server, variable, environment)?;
-            all.insert(AUTHORIZATION, value);
-        }
-        Ok(Self {
+        url: &str,
+        headers: HeaderMap,
+        tokens: Option<Tokens>,
+    ) -> Self {
+        Self {
             client,
-            url: url.clone(),
-            headers: all,
+            url: url.to_owned(),
+            headers,
+            tokens,
             state: Mutex::default(),
-        })
+        }
     }
 
     /// Posts a message and delivers all that is answered.
     pub(crate) async fn send(&self, message: String, inbox: &Arc<Inbox>) -> Result<(), McpError> {
-        let request = self.prepared(self.client.post(&self.url));
-        let request = request
-            .header(ACCEPT, BOTH)
-            .header(CONTENT_TYPE, "application/json")
-            .body(message);
-        let response = request.send().await.map_err(failed)?;
+        let token = self.token().await;
+        let mut response = self.post(message.clone(), token.as_ref()).await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let Some((tokens, stale)) = self.tokens.as_ref().zip(token)
+            && let Some(renewed) = tokens.renewed(&stale).await
+        {
+            response = self.post(message, Some(&renewed)).await?;
+        }
         let had_session = self.lock().session.is_some();
         match response.status() {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(()),
@@ -106,6 +93,19 @@ impl Http {
         }
     }
 
+    async fn post(&self, message: String, token: Option<&Secret>) -> Result<Response, McpError> {
+        let request = self.prepared(self.client.post(&self.url), token);
+        let request = request
+            .header(ACCEPT, BOTH)
+            .header(CONTENT_TYPE, "application/json");
+        request.body(message).send().await.map_err(failed)
+    }
+
+    /// The token of the login, if there is one.
+    async fn token(&self) -> Option<Secret> {
+        Some(self.tokens.as_ref()?.current().await)
+    }
+
     pub(crate) fn agreed(&self, version: &str) {
         self.lock().version = HeaderValue::from_str(version).ok();
     }
@@ -118,7 +118,7 @@ impl Http {
     pub(crate) async fn listen(&self, inbox: &Arc<Inbox>) {
         let mut failures = 0;
         while failures < ATTEMPTS {
-            let request = self.prepared(self.client.get(&self.url));
+            let request = self.prepared(self.client.get(&self.url), self.token().await.as_ref());
             let request = request.header(ACCEPT, "text/event-stream");
             match request.send().await {
                 Ok(response) if response.status() == StatusCode::OK => {
@@ -142,11 +142,11 @@ impl Http {
         if self.lock().session.is_none() {
             return;
         }
-        let request = self.prepared(self.client.delete(&self.url));
+        let request = self.prepared(self.client.delete(&self.url), self.token().await.as_ref());
         let _ = request.timeout(GOODBYE).send().await;
     }
 
-    fn prepared(&self, request: RequestBuilder) -> RequestBuilder {
+    fn prepared(&self, request: RequestBuilder, token: Option<&Secret>) -> RequestBuilder {
         let State { session, version } = self.lock().clone();
         let mut headers = self.headers.clone();
         let own = [(SESSION, session), (PROTOCOL, version)];
@@ -155,13 +155,45 @@ impl Http {
                 headers.insert(HeaderName::from_static(name), value);
             }
         }
-        request.headers(headers)
+        let request = request.headers(headers);
+        match token {
+            // It does not show when requests are logged.
+            Some(token) => request.bearer_auth(token.reveal()),
+            None => request,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Its parts are set one by one and mean nothing together.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The headers that are configured for a server, the token of a variable included.
+pub(crate) fn headers_of(
+    server: &Server,
+    environment: &dyn Environment,
+) -> Result<HeaderMap, McpError> {
+    let Way::Http {
+        bearer_token_variable,
+        headers,
+        headers_of_variables,
+        ..
+    } = &server.way
+    else {
+        return Ok(HeaderMap::new());
+    };
+    let mut all = configured(headers);
+    let set = headers_of_variables.iter().filter_map(|(name, variable)| {
+        let value = environment.variable(variable)?;
+        (!value.trim().is_empty()).then(|| (name.clone(), value))
+    });
+    all.extend(configured(&set.collect()));
+    if let Some(variable) = bearer_token_variable {
+        let value = bearer(server, variable, environment)?;
+        all.insert(AUTHORIZATION, value);
+    }
+    Ok(all)
 }
 
 /// The headers of the configuration; those that cannot be sent are left out.

@@ -49,6 +49,10 @@ pub enum Way {
         headers: BTreeMap<String, String>,
         /// Headers whose values are in variables.
         headers_of_variables: BTreeMap<String, String>,
+        /// What a login asks for; whatever is offered unless given.
+        scopes: Option<Vec<String>>,
+        /// What a login is told to be for.
+        resource: Option<String>,
     },
 }
 

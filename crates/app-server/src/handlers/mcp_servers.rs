@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_app_server_protocol::client_method as method;
-use codex_app_server_protocol::{NoParams, v2};
-use codex_mcp_client::{Connector, NoQuestions, Running, Server as McpServer, Way};
+use codex_app_server_protocol::{NoParams, ServerNotification, v2};
+use codex_mcp_client::{
+    Authorization, Connector, LoginError, LoginOptions, NoQuestions, Running, Server as McpServer,
+    StartedLogin,
+};
 use futures::future::join_all;
 
 use super::blocking;
@@ -14,6 +18,9 @@ use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::host::McpSettings;
 use crate::server::Server;
+
+/// How long a person may take to log in.
+const LOGIN_SECONDS: i64 = 300;
 
 /// Asks servers over connections of its own, which end with the reply.
 pub(super) async fn list(
@@ -40,12 +47,20 @@ pub(super) async fn list(
 }
 
 async fn status(connector: &Connector, server: McpServer, is_enabled: bool) -> v2::McpServerStatus {
-    let running = match is_enabled {
-        true => connector.start(&server, Arc::new(NoQuestions)).await.ok(),
-        false => None,
+    let start = async {
+        match is_enabled {
+            true => connector.start(&server, Arc::new(NoQuestions)).await.ok(),
+            false => None,
+        }
     };
+    let (running, authorization) = futures::join!(start, connector.authorization(&server));
     let mut status = v2::McpServerStatus {
-        auth_status: authorisation(&server),
+        auth_status: match authorization {
+            Authorization::Unsupported => v2::McpAuthStatus::Unsupported,
+            Authorization::NotLoggedIn => v2::McpAuthStatus::NotLoggedIn,
+            Authorization::BearerToken => v2::McpAuthStatus::BearerToken,
+            Authorization::Login => v2::McpAuthStatus::OAuth,
+        },
         name: server.name.clone(),
         tools: BTreeMap::new(),
         resources: Vec::new(),
@@ -68,25 +83,6 @@ async fn status(connector: &Connector, server: McpServer, is_enabled: bool) -> v
     status
 }
 
-/// Logins to servers are not supported: a token is configured, or there is none.
-fn authorisation(server: &McpServer) -> v2::McpAuthStatus {
-    let Way::Http {
-        bearer_token_variable,
-        headers,
-        headers_of_variables,
-        ..
-    } = &server.way
-    else {
-        return v2::McpAuthStatus::Unsupported;
-    };
-    let mut names = headers.keys().chain(headers_of_variables.keys());
-    let has_header = names.any(|name| name.eq_ignore_ascii_case("authorization"));
-    match bearer_token_variable.is_some() || has_header {
-        true => v2::McpAuthStatus::BearerToken,
-        false => v2::McpAuthStatus::Unsupported,
-    }
-}
-
 /// Every loaded thread takes the servers over when its next turn starts.
 pub(super) async fn reload(
     server: Arc<Server>,
@@ -104,31 +100,53 @@ pub(super) async fn reload(
     }
 }
 
+/// Begins a login, whose end comes as a notification to everybody.
 pub(super) async fn log_in(
     server: Arc<Server>,
     params: v2::McpServerOauthLoginParams,
     reply: Responder<method::McpServerOauthLogin>,
 ) {
-    let failure = match configured(&server).await {
-        Ok(settings) => no_login(&settings, &params.name),
-        Err(failure) => failure,
+    let name = params.name.clone();
+    let started = match begin(&server, params).await {
+        Ok(started) => started,
+        Err(failure) => return reply.refuse(failure),
     };
-    reply.refuse(failure);
+    reply.accept(&v2::McpServerOauthLoginResponse {
+        authorization_url: started.authorization_url,
+    });
+    tokio::spawn(async move {
+        let lost = || Err(LoginError::Failed("the login was given up".to_owned()));
+        let outcome = started.outcome.await.unwrap_or_else(|_| lost());
+        let completed = v2::McpServerOauthLoginCompletedNotification {
+            name,
+            success: outcome.is_ok(),
+            error: outcome.err().map(|error| error.to_string()),
+        };
+        server.broadcast(&ServerNotification::McpServerOauthLoginCompleted(completed));
+    });
 }
 
-fn no_login(settings: &McpSettings, name: &str) -> Failure {
+async fn begin(
+    server: &Arc<Server>,
+    params: v2::McpServerOauthLoginParams,
+) -> Result<StartedLogin, Failure> {
+    let name = params.name;
+    let settings = configured(server).await?;
     let enabled = settings.enabled.iter().map(|configured| &configured.server);
     let mut all = enabled.chain(&settings.disabled);
-    match all.find(|server| server.name == name) {
-        None => Failure::invalid(format!("No MCP server named '{name}' found.")),
-        Some(server) if matches!(server.way, Way::Program { .. }) => {
-            Failure::invalid("OAuth login is only supported for streamable HTTP servers.")
-        }
-        Some(_) => Failure::internal(format!(
-            "failed to login to MCP server '{name}': logins are not supported by this version; \
-             configure `bearer_token_env_var`"
-        )),
-    }
+    let found = all.find(|server| server.name == name);
+    let found =
+        found.ok_or_else(|| Failure::invalid(format!("No MCP server named '{name}' found.")))?;
+    let seconds = params.timeout_secs.unwrap_or(LOGIN_SECONDS).max(1);
+    let options = LoginOptions {
+        scopes: params.scopes,
+        time: Duration::from_secs(seconds.unsigned_abs()),
+    };
+    let started = settings.connector.log_in(found, options).await;
+    started.map_err(|error| match error {
+        LoginError::Program => Failure::invalid(error.to_string()),
+        error => Failure::internal(format!("failed to login to MCP server '{name}': {error}")),
+    })
 }
 
 async fn configured(server: &Arc<Server>) -> Result<McpSettings, Failure> {

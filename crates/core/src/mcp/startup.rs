@@ -120,10 +120,7 @@ fn explained(configured: &McpServer, error: &McpError) -> String {
     let name = &configured.server.name;
     match error {
         McpError::AuthRequired => {
-            format!(
-                "The {name} MCP server is not logged in. Configure a token for it with \
-                 `bearer_token_env_var`."
-            )
+            format!("The {name} MCP server is not logged in. Run `codex mcp login {name}`.")
         }
         McpError::Timeout { limit, .. } => format!(
             "MCP client for `{name}` timed out after {} seconds. Add or adjust \

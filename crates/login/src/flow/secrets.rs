@@ -6,15 +6,19 @@ use sha2::Digest;
 use sha2::Sha256;
 
 /// What only this process knows until the end.
-pub(crate) struct Secrets {
+pub struct Secrets {
     /// Proves that the reply belongs to the request.
-    pub(crate) state: String,
+    pub state: String,
     /// Proves to the identity server that whoever has the code is who asked for it.
-    pub(crate) verifier: String,
+    pub verifier: String,
 }
 
 impl Secrets {
-    pub(crate) fn new() -> Result<Self, String> {
+    /// New ones.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn new() -> Result<Self, String> {
         Ok(Self {
             state: random::<32>()?,
             verifier: random::<64>()?,
@@ -22,7 +26,8 @@ impl Secrets {
     }
 
     /// What the identity server is told of the verifier beforehand.
-    pub(crate) fn challenge(&self) -> String {
+    #[must_use]
+    pub fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))
     }
 }

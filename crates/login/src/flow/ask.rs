@@ -1,0 +1,80 @@
+//! Asking a server: its reply, bounded in time and size.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use reqwest::RequestBuilder;
+use serde_json::Value;
+
+/// A longer reply is none that anybody asked for.
+const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
+
+/// What a server replied.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The words after the status.
+    pub reason: String,
+    /// Of what kind it says that it is.
+    pub content_type: String,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// Whether the server did what it was asked.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The body as JSON; null if it is none.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// Sends a request and reads its reply.
+///
+/// # Errors
+/// There is none within this time; a sentence that says why, without the address.
+pub async fn ask(request: RequestBuilder, time: Duration) -> Result<Answer, String> {
+    let answer = tokio::time::timeout(time, read(request)).await;
+    let seconds = time.as_secs();
+    answer.unwrap_or_else(|_| Err(format!("no reply within {seconds} seconds")))
+}
+
+async fn read(request: RequestBuilder) -> Result<Answer, String> {
+    let mut response = request.send().await.map_err(text)?;
+    let status = response.status();
+    let content_type = response.headers().get("content-type");
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default().to_owned();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(text)? {
+        if body.len() + chunk.len() > MAX_REPLY_BYTES {
+            return Err(format!("the reply is larger than {MAX_REPLY_BYTES} bytes"));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Answer {
+        status: status.as_u16(),
+        reason: status.canonical_reason().unwrap_or_default().to_owned(),
+        content_type,
+        body,
+    })
+}
+
+/// The text of an error and of its causes, without the address, whose query may hold secrets.
+fn text(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,134 @@
+//! What authorisation servers say: tokens and refusals.
+
+use codex_login::flow::Answer;
+use codex_model_client::Secret;
+use serde_json::Value;
+
+/// A longer sentence is not shown whole.
+const SHOWN: usize = 300;
+
+/// The tokens of an answer.
+pub(super) struct Given {
+    pub(super) access_token: Secret,
+    pub(super) refresh_token: Option<Secret>,
+    /// For how many seconds.
+    pub(super) expires_in: Option<u64>,
+    pub(super) scopes: Option<Vec<String>>,
+}
+
+/// Reads tokens.
+///
+/// # Errors
+/// There are none, or none that can be used; a sentence that says why, without the answer's text.
+pub(super) fn tokens(answer: &Answer) -> Result<Given, String> {
+    let json = success(answer)?;
+    let text = |name: &str| json[name].as_str().filter(|text| !text.is_empty());
+    let access_token =
+        text("access_token").ok_or("the authorization server gives no access token")?;
+    if !access_token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("the access token cannot be sent".to_owned());
+    }
+    if text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+        return Err("the tokens are not of the kind `Bearer`".to_owned());
+    }
+    let expires_in = &json["expires_in"];
+    let as_text = || expires_in.as_str()?.parse().ok();
+    let scopes = text("scope").map(|all| all.split_whitespace().map(str::to_owned).collect());
+    Ok(Given {
+        access_token: access_token.into(),
+        refresh_token: text("refresh_token").map(Secret::from),
+        expires_in: expires_in.as_u64().or_else(as_text),
+        scopes,
+    })
+}
+
+/// What a server replied that did what it was asked.
+///
+/// # Errors
+/// It refused, or the reply is no JSON; a sentence that says so.
+pub(super) fn success(answer: &Answer) -> Result<Value, String> {
+    let json = answer.json();
+    if answer.is_success() {
+        return match json.is_object() {
+            true => Ok(json),
+            false => Err("the authorization server does not reply with JSON".to_owned()),
+        };
+    }
+    let (status, reason) = (answer.status, &answer.reason);
+    let mut text = format!("the authorization server answers {status} {reason}");
+    for name in ["error", "error_description"] {
+        if let Some(said) = json[name].as_str() {
+            text = format!("{text}: {}", shown(said));
+        }
+    }
+    Err(text)
+}
+
+/// What somebody else wrote, fit to be shown in a terminal.
+pub(super) fn shown(text: &str) -> String {
+    let fit = |character: char| match character.is_control() {
+        true => ' ',
+        false => character,
+    };
+    text.chars().take(SHOWN).map(fit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, body: &str) -> Answer {
+        Answer {
+            status,
+            reason: "X".to_owned(),
+            content_type: String::new(),
+            body: body.into(),
+        }
+    }
+
+    #[test]
+    fn tokens_are_read_as_servers_write_them() {
+        let body = r#"{"access_token":"a","expires_in":"60","scope":"x  y","token_type":"bearer"}"#;
+        let given = tokens(&answer(200, body)).ok().unwrap();
+        assert_eq!(given.access_token.reveal(), "a");
+        assert!(given.refresh_token.is_none());
+        assert_eq!(given.expires_in, Some(60));
+        assert_eq!(given.scopes.unwrap(), ["x", "y"]);
+    }
+
+    #[test]
+    fn nonsense_is_named_and_not_repeated() {
+        let table = [
+            (
+                200,
+                "secret",
+                "the authorization server does not reply with JSON",
+            ),
+            (
+                200,
+                r#"{"id":"secret"}"#,
+                "the authorization server gives no access token",
+            ),
+            (
+                200,
+                r#"{"access_token":"secret\n"}"#,
+                "the access token cannot be sent",
+            ),
+            (
+                200,
+                r#"{"access_token":"secret","token_type":"mac"}"#,
+                "the tokens are not of the kind `Bearer`",
+            ),
+            (500, "secret", "the authorization server answers 500 X"),
+            (
+                400,
+                r#"{"error":"invalid_grant","error_description":"no\u001b[2J"}"#,
+                "the authorization server answers 400 X: invalid_grant: no [2J",
+            ),
+        ];
+        for (status, body, expected) in table {
+            let error = tokens(&answer(status, body)).err();
+            assert_eq!(error.as_deref(), Some(expected));
+        }
+    }
+}
