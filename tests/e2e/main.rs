@@ -46,6 +46,8 @@ mod many_clients;
 #[cfg(target_os = "linux")]
 mod mcp_http;
 #[cfg(target_os = "linux")]
+mod mcp_logins;
+#[cfg(target_os = "linux")]
 mod mcp_process;
 #[cfg(target_os = "linux")]
 mod mcp_servers;
@@ -53,6 +55,8 @@ mod mcp_servers;
 mod newer_clients;
 #[cfg(target_os = "linux")]
 mod notices;
+#[cfg(target_os = "linux")]
+mod oauth_server;
 #[cfg(target_os = "linux")]
 mod odd_lines;
 #[cfg(target_os = "linux")]

@@ -170,10 +170,7 @@ mod tests {
         assert_eq!(file.find("web", url), Some(login("web", "new")));
         assert_eq!(file.find("web", "http://elsewhere/"), None);
         let entries = file.entries().unwrap();
-        assert_eq!(
-            entries.keys().collect::<Vec<_>>(),
-            ["web|d1e3165704c8b864", "x|1"]
-        );
+        assert!(entries.len() == 2 && entries.contains_key("web|d1e3165704c8b864"));
         assert_eq!(entries["x|1"]["newer"], 1);
         assert!(file.remove("web", url).unwrap());
         assert!(!file.remove("web", url).unwrap());

@@ -197,3 +197,40 @@ fn now() -> u64 {
     let since = since.unwrap_or_default().as_millis();
     u64::try_from(since).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use codex_model_client::{HttpPool, HttpSettings};
+    use reqwest::header::HeaderMap;
+
+    use super::*;
+
+    fn login(token: &str) -> Login {
+        Login {
+            server_name: "web".to_owned(),
+            server_url: "http://127.0.0.1:1/mcp".to_owned(),
+            client_id: "client".to_owned(),
+            client_secret: None,
+            access_token: token.into(),
+            expires_at: Some(0),
+            refresh_token: None,
+            scopes: Vec::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn tokens_that_another_program_renewed_are_used() {
+        let home = tempfile::tempdir().unwrap();
+        let file = CredentialsFile::in_home(home.path());
+        let http = Arc::new(HttpPool::new(HttpSettings::default()));
+        let caller = Caller::new(http, "http://127.0.0.1:1/mcp", HeaderMap::new()).unwrap();
+        let tokens = Tokens::new(file.clone(), caller, login("old"));
+        // Somebody has logged out.
+        assert_eq!(tokens.current().await.reveal(), "old");
+        file.save(&login("newer")).unwrap();
+        assert_eq!(tokens.current().await.reveal(), "newer");
+        file.remove("web", "http://127.0.0.1:1/mcp").unwrap();
+        assert_eq!(tokens.renewed(&"newer".into()).await, None);
+        assert!(!file.path().exists());
+    }
+}

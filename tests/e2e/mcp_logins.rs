@@ -1,0 +1,386 @@
+//! Logins to MCP servers: what is asked, what is kept, and who is not let in.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use codex_test_support::AppServer;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::app_server::server;
+use crate::oauth_server::{OauthServer, browse, parameter};
+
+const COMPLETED: &str = "mcpServer/oauthLogin/completed";
+
+/// A home that knows a server, which wants a login.
+struct World {
+    web: OauthServer,
+    home: TempDir,
+    server: AppServer,
+}
+
+impl World {
+    async fn new(keys: &str) -> Self {
+        Self::with(keys, |_| {}).await
+    }
+
+    /// `prepare` is given the home folder before anything starts.
+    async fn with(keys: &str, prepare: impl FnOnce((&TempDir, &OauthServer))) -> Self {
+        let web = OauthServer::start().await;
+        let home = tempfile::tempdir().unwrap();
+        let url = web.url();
+        let config = format!("{keys}\n[mcp_servers.web]\nurl = \"{url}\"\n");
+        fs::write(home.path().join("config.toml"), config).unwrap();
+        prepare((&home, &web));
+        let server = server(&home).await;
+        Self { web, home, server }
+    }
+
+    async fn call(&mut self, method: &str, params: Value) -> Value {
+        self.server.call(method, params).await.unwrap()
+    }
+
+    /// Begins a login: the address for the browser.
+    async fn begin(&mut self, params: Value) -> String {
+        let mut all = json!({ "name": "web" });
+        all.as_object_mut()
+            .unwrap()
+            .extend(params.as_object().unwrap().clone());
+        let reply = self.call("mcpServer/oauth/login", all).await;
+        let url = reply["result"]["authorizationUrl"].as_str();
+        url.unwrap_or_else(|| panic!("{reply}")).to_owned()
+    }
+
+    /// How a login that does not begin is refused.
+    async fn refusal(&mut self) -> String {
+        let reply = self
+            .call("mcpServer/oauth/login", json!({ "name": "web" }))
+            .await;
+        assert_eq!(reply["error"]["code"], -32603, "{reply}");
+        reply["error"]["message"].as_str().unwrap().to_owned()
+    }
+
+    async fn completed(&mut self) -> Value {
+        let told = self.server.wait_for(COMPLETED).await.unwrap();
+        told["params"].clone()
+    }
+
+    async fn status(&mut self) -> (Value, Vec<String>) {
+        let reply = self.call("mcpServerStatus/list", json!({})).await;
+        let found = &reply["result"]["data"][0];
+        let tools = found["tools"].as_object().unwrap();
+        (found["authStatus"].clone(), tools.keys().cloned().collect())
+    }
+
+    fn kept(&self) -> Value {
+        let text = fs::read(self.home.path().join(".credentials.json")).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+}
+
+/// Where the browser is sent back.
+fn back(authorization: &str) -> String {
+    parameter(authorization, "redirect_uri").unwrap()
+}
+
+/// Comes back with a code, as the authorisation server has the browser do it.
+async fn come_back(authorization: &str) -> (String, String) {
+    let state = parameter(authorization, "state").unwrap();
+    browse(&format!(
+        "{}?code=the-code&state={state}",
+        back(authorization)
+    ))
+    .await
+}
+
+fn milliseconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
+}
+
+#[tokio::test]
+async fn a_login_leads_to_tokens_that_are_kept_and_used() {
+    let mut world = World::new("").await;
+    assert_eq!(world.status().await, ("notLoggedIn".into(), Vec::new()));
+    let url = world.begin(json!({})).await;
+    for (name, value) in [
+        ("response_type", "code"),
+        ("client_id", "client"),
+        ("code_challenge_method", "S256"),
+        ("scope", "read write"),
+    ] {
+        assert_eq!(parameter(&url, name).as_deref(), Some(value));
+    }
+    let back = back(&url);
+    assert!(back.starts_with("http://127.0.0.1:"), "{back}");
+    let told: Value = serde_json::from_str(&world.web.heard_at("/register")[0].body).unwrap();
+    assert_eq!(told["redirect_uris"], json!([back]));
+    let (status, page) = come_back(&url).await;
+    assert!(
+        status.contains(" 200 ") && page.contains("complete"),
+        "{status} {page}"
+    );
+    assert_eq!(
+        world.completed().await,
+        json!({ "name": "web", "success": true })
+    );
+    let asked = world.web.heard_at("/token")[0].body.clone();
+    assert!(asked.contains("grant_type=authorization_code&code=the-code&code_verifier="));
+    let kept = world.kept();
+    let (key, entry) = kept.as_object().unwrap().iter().next().unwrap();
+    assert!(key.starts_with("web|") && key.len() == 20, "{key}");
+    assert!(entry["expires_at"].as_u64().unwrap() > milliseconds());
+    let expected = json!({
+        "server_name": "web", "server_url": world.web.url(), "client_id": "client",
+        "access_token": "access-1", "refresh_token": "refresh-1", "scopes": [],
+        "expires_at": entry["expires_at"],
+    });
+    assert_eq!(*entry, expected);
+    let path = world.home.path().join(".credentials.json");
+    assert_eq!(
+        fs::metadata(path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert_eq!(
+        world.status().await,
+        ("oAuth".into(), vec!["echo".to_owned()])
+    );
+    world.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn only_the_browser_that_was_sent_ends_a_login() {
+    let mut world = World::new("").await;
+    let url = world.begin(json!({ "scopes": ["own"] })).await;
+    assert_eq!(parameter(&url, "scope").as_deref(), Some("own"));
+    let back = back(&url);
+    for strange in [
+        format!("{back}?code=theirs&state=guessed"),
+        format!("{back}?code=theirs"),
+        format!("{back}?error=access_denied&state=guessed"),
+        back.replace("/callback", "/other"),
+    ] {
+        let (status, _) = browse(&strange).await;
+        assert!(status.contains(" 400 "), "{strange}: {status}");
+    }
+    assert!(world.web.heard_at("/token").is_empty());
+    come_back(&url).await;
+    assert_eq!(world.completed().await["success"], true);
+    world.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_login_that_is_refused_or_takes_too_long_says_so() {
+    let mut world = World::new("").await;
+    let url = world.begin(json!({})).await;
+    let state = parameter(&url, "state").unwrap();
+    let refused = format!(
+        "{}?error=access_denied&error_description=not+you&state={state}",
+        back(&url)
+    );
+    browse(&refused).await;
+    let expected = json!({ "name": "web", "success": false,
+        "error": "OAuth provider returned `access_denied`: not you" });
+    assert_eq!(world.completed().await, expected);
+    world.begin(json!({ "timeoutSecs": 0 })).await;
+    let expected = json!({ "name": "web", "success": false,
+        "error": "timed out waiting for OAuth callback" });
+    assert_eq!(world.completed().await, expected);
+    assert!(!world.home.path().join(".credentials.json").exists());
+    world.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_last_of_several_logins_counts() {
+    let mut world = World::new("").await;
+    let first = world.begin(json!({})).await;
+    let second = world.begin(json!({})).await;
+    let given_up = world.completed().await;
+    assert_eq!(given_up["success"], false);
+    assert_eq!(given_up["error"], "another login took its place");
+    let port = back(&first).replace("http://", "").replace("/callback", "");
+    assert!(tokio::net::TcpStream::connect(port).await.is_err());
+    come_back(&second).await;
+    assert_eq!(world.completed().await["success"], true);
+    world.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn nonsense_of_an_authorisation_server_is_named() {
+    let mut world = World::new("").await;
+    world.web.answer(
+        "/register",
+        "400 Bad Request",
+        r#"{"error":"invalid_redirect_uri"}"#,
+    );
+    let refusal = world.refusal().await;
+    assert!(
+        refusal.ends_with("400 Bad Request: invalid_redirect_uri"),
+        "{refusal}"
+    );
+    world.web.answer("/register", "200 OK", "<html>");
+    let refusal = world.refusal().await;
+    assert!(refusal.ends_with("does not reply with JSON"), "{refusal}");
+    world
+        .web
+        .answer("/register", "200 OK", r#"{"client_id":"client"}"#);
+    world.web.answer("/token", "200 OK", "access-secret");
+    let url = world.begin(json!({})).await;
+    let (status, page) = come_back(&url).await;
+    assert!(
+        status.contains(" 400 ") && !page.contains("secret"),
+        "{page}"
+    );
+    let expected =
+        "failed to handle OAuth callback: the authorization server does not reply with JSON";
+    assert_eq!(world.completed().await["error"], expected);
+    let description = "/.well-known/oauth-authorization-server";
+    for nonsense in [
+        "<html>",
+        r#"{"authorization_endpoint":"URL/authorize"}"#,
+        r#"{"authorization_endpoint":"file:///etc/passwd","token_endpoint":"URL/token"}"#,
+    ] {
+        world.web.answer(description, "200 OK", nonsense);
+        let refusal = world.refusal().await;
+        assert!(
+            refusal.ends_with("No authorization support detected"),
+            "{refusal}"
+        );
+    }
+    assert_eq!(world.status().await, ("unsupported".into(), Vec::new()));
+    world.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_may_name_another_one_for_logins() {
+    let mut world = World::new("").await;
+    world.web.answer(
+        "/.well-known/oauth-authorization-server",
+        "404 Not Found",
+        "",
+    );
+    let named = r#"{"authorization_servers":["URL/elsewhere"]}"#;
+    world
+        .web
+        .answer("/.well-known/oauth-protected-resource/mcp", "200 OK", named);
+    let description = r#"{"authorization_endpoint":"URL/authorize?tenant=1",
+        "token_endpoint":"URL/token","registration_endpoint":"URL/register"}"#;
+    world.web.answer(
+        "/.well-known/openid-configuration/elsewhere",
+        "200 OK",
+        description,
+    );
+    let url = world.begin(json!({})).await;
+    assert_eq!(parameter(&url, "tenant").as_deref(), Some("1"));
+    assert_eq!(parameter(&url, "scope"), None);
+    come_back(&url).await;
+    assert_eq!(world.completed().await["success"], true);
+    world.server.finish().await.unwrap();
+}
+
+/// A stored login whose tokens are old.
+fn stored(home: &TempDir, web: &OauthServer, expires_at: u64) {
+    let entry = json!({
+        "server_name": "web", "server_url": web.url(), "client_id": "client",
+        "access_token": "access-0", "refresh_token": "refresh-0", "scopes": ["read"],
+        "expires_at": expires_at,
+    });
+    let all = json!({ "web|0": entry, "other|0": { "server_name": "other", "later": 1 } });
+    fs::write(home.path().join(".credentials.json"), all.to_string()).unwrap();
+}
+
+#[tokio::test]
+async fn tokens_are_renewed_before_they_expire_and_when_they_are_refused() {
+    for expires_at in [milliseconds() - 1000, milliseconds() + 3_600_000] {
+        let prepare = |(home, web): (&TempDir, &OauthServer)| stored(home, web, expires_at);
+        let mut world = World::with("", prepare).await;
+        assert_eq!(
+            world.status().await,
+            ("oAuth".into(), vec!["echo".to_owned()])
+        );
+        let asked = world.web.heard_at("/token");
+        let expected = "grant_type=refresh_token&refresh_token=refresh-0&client_id=client";
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].body, expected);
+        let kept = world.kept();
+        assert_eq!(kept["other|0"]["later"], 1);
+        let mut entries = kept.as_object().unwrap().values();
+        let entry = entries.find(|entry| entry["server_name"] == "web").unwrap();
+        assert_eq!(entry["access_token"], "access-1");
+        assert_eq!(
+            (&entry["refresh_token"], &entry["scopes"]),
+            (&"refresh-1".into(), &json!(["read"]))
+        );
+        world.server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_is_refused_is_not_sent_again() {
+    let prepare = |(home, web): (&TempDir, &OauthServer)| stored(home, web, milliseconds() - 1000);
+    let mut world = World::with("", prepare).await;
+    world.web.takes_only("access-0");
+    world
+        .web
+        .answer("/token", "400 Bad Request", r#"{"error":"invalid_grant"}"#);
+    assert_eq!(
+        world.status().await,
+        ("oAuth".into(), vec!["echo".to_owned()])
+    );
+    assert_eq!(world.web.heard_at("/token").len(), 1);
+    world.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_configured_for_a_server_is_told_to_no_other() {
+    let other = OauthServer::start().await;
+    let other_url = other.url().replace("/mcp", "");
+    let mut world = World::new("").await;
+    let config = world.home.path().join("config.toml");
+    let keys = "http_headers = { X-Key = \"secret\" }\noauth_resource = \"https://resource\"\n";
+    let text = fs::read_to_string(&config).unwrap() + keys;
+    fs::write(&config, text).unwrap();
+    world.web.answer(
+        "/.well-known/oauth-authorization-server",
+        "404 Not Found",
+        "",
+    );
+    let named = json!({ "authorization_servers": [other_url] }).to_string();
+    world
+        .web
+        .answer("/.well-known/oauth-protected-resource", "200 OK", &named);
+    let url = world.begin(json!({})).await;
+    assert_eq!(
+        parameter(&url, "resource").as_deref(),
+        Some("https://resource")
+    );
+    come_back(&url).await;
+    assert_eq!(world.completed().await["success"], true);
+    let own = world.web.heard_at("/.well-known/oauth-protected-resource");
+    assert!(own[0].headers.contains("x-key: secret"));
+    for path in [
+        "/.well-known/oauth-authorization-server",
+        "/register",
+        "/token",
+    ] {
+        let heard = other.heard_at(path);
+        assert!(!heard.is_empty() && heard.iter().all(|heard| !heard.headers.contains("x-key")));
+    }
+    world.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_keyring_is_refused_before_anybody_is_asked() {
+    let mut world = World::new("mcp_oauth_credentials_store = \"keyring\"").await;
+    let refusal = world.refusal().await;
+    assert!(
+        refusal.contains("set `mcp_oauth_credentials_store` to `file`"),
+        "{refusal}"
+    );
+    let params = json!({ "name": "nobody" });
+    let reply = world.call("mcpServer/oauth/login", params).await;
+    assert_eq!(reply["error"]["code"], -32600);
+    assert!(world.web.heard_at("/register").is_empty());
+    world.server.finish().await.unwrap();
+}
