@@ -53,6 +53,7 @@ mod mcp_process;
 mod mcp_servers;
 #[cfg(target_os = "linux")]
 mod newer_clients;
+mod newer_requests;
 #[cfg(target_os = "linux")]
 mod notices;
 #[cfg(target_os = "linux")]

@@ -12,7 +12,9 @@ use serde::Deserialize;
 use serde::Deserializer;
 use serde::Serialize;
 use serde::de::Error as _;
+use serde::de::MapAccess;
 use serde::de::Visitor;
+use serde::de::value::MapAccessDeserializer;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -219,6 +221,24 @@ struct Envelope<'a> {
     trace: Option<TraceContext>,
 }
 
+const KINDS: &str =
+    "a request (id, method), a notification (method) or a reply (id, result or error)";
+
+/// Takes objects only, where the derived code would take an array of the members as well.
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "an object that is {KINDS}")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Envelope<'de>, A::Error> {
+        Envelope::deserialize(MapAccessDeserializer::new(members))
+    }
+}
+
 /// Tells a member that is null from one that is absent.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
     T::deserialize(d).map(Some)
@@ -231,7 +251,7 @@ fn lenient<'de, D: Deserializer<'de>>(d: D) -> Result<Option<TraceContext>, D::E
 
 impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let envelope = Envelope::deserialize(deserializer)?;
+        let envelope = deserializer.deserialize_map(EnvelopeVisitor)?;
         let Envelope {
             method,
             params,
@@ -252,9 +272,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
                 Ok(Self::Response(Response { id, result }))
             }
             (Some(id), None, None, Some(error)) => Ok(Self::Error(ErrorResponse { id, error })),
-            _ => Err(D::Error::custom(
-                "expected a request (id, method), a notification (method) or a reply (id, result or error)",
-            )),
+            _ => Err(D::Error::custom(format!("expected {KINDS}"))),
         }
     }
 }
@@ -339,6 +357,15 @@ mod tests {
                 serde_json::from_str::<Message<'_>>(&text).is_err(),
                 "{wire}"
             );
+        }
+    }
+
+    #[test]
+    fn an_array_is_told_what_was_expected() {
+        for text in ["[]", "[1]", r#"[1,"m",{},null,null,null]"#] {
+            let error = serde_json::from_str::<Message<'_>>(text).unwrap_err();
+            let expected = format!("invalid type: sequence, expected an object that is {KINDS}");
+            assert!(error.to_string().starts_with(&expected), "{error}");
         }
     }
 

@@ -205,6 +205,8 @@ pub struct UserInputOp {
     pub last_response_id: Option<String>,
     /// What the client calls the message; told with it.
     pub client_id: Option<String>,
+    /// The class of service of this turn only; that of the thread where it is absent.
+    pub service_tier: Option<ServiceTier>,
 }
 
 /// Input for a turn, with settings for it and later ones.

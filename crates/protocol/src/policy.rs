@@ -52,6 +52,7 @@ pub enum ApprovalsReviewer {
     #[default]
     User,
     /// A model that judges the risk.
+    #[serde(alias = "auto_review")]
     GuardianSubagent,
 }
 

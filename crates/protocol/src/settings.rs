@@ -20,10 +20,13 @@ pub enum Personality {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ServiceTier {
-    /// Faster, at a higher price.
+    /// Faster, at a higher price; newer clients use the name that it has in requests to the model.
+    #[serde(alias = "priority")]
     Fast,
     /// Slower, at a lower price.
     Flex,
+    /// What the account has: nothing is asked for.
+    Default,
 }
 
 /// How model and person work together, with the settings that come with it.

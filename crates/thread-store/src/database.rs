@@ -11,7 +11,7 @@ use rusqlite::{
 };
 
 use crate::kinds::kind_of;
-use crate::query::{Query, SortKey};
+use crate::query::{Descent, Query, SortKey};
 use crate::record::{Facts, Row, Stamp};
 use crate::said::{Progress, Said};
 
@@ -324,10 +324,16 @@ impl Database {
     }
 }
 
+/// Before and after the thread that they come of.
+const DESCENDANTS: &str =
+    "t.id IN (WITH RECURSIVE d(id) AS (SELECT id FROM threads WHERE parent = ";
+const DESCENDANTS_END: &str =
+    " UNION SELECT c.id FROM threads c JOIN d ON c.parent = d.id) SELECT id FROM d)";
+
 fn page_sql(query: &Query, limit: usize, floor: Option<i64>) -> (String, Vec<Box<dyn ToSql>>) {
     let mut filter = Filter::default();
     filter.add("t.archived = ", Box::new(query.archived));
-    let (time, index) = match (query.sort, &query.cwd) {
+    let (time, index) = match (query.sort, &query.cwds) {
         (SortKey::Created, None) => ("t.created_at", "by_creation"),
         (SortKey::Updated, None) => ("t.updated_at", "by_change"),
         (SortKey::Created, Some(_)) => ("t.created_at", "by_workplace"),
@@ -337,8 +343,19 @@ fn page_sql(query: &Query, limit: usize, floor: Option<i64>) -> (String, Vec<Box
         true => ("ASC", ">"),
         false => ("DESC", "<"),
     };
-    if let Some(cwd) = &query.cwd {
-        filter.add("t.workplace = ", Box::new(workplace(cwd)));
+    if let Some(cwds) = &query.cwds {
+        let workplaces: Vec<String> = cwds.iter().map(|cwd| workplace(cwd)).collect();
+        filter.one_of("t.workplace", &workplaces, "");
+    }
+    match &query.descent {
+        None => {}
+        Some(Descent::Children(parent)) => {
+            filter.add("t.parent = ", Box::new(parent.0.clone()));
+        }
+        Some(Descent::Descendants(ancestor)) => {
+            filter.add(DESCENDANTS, Box::new(ancestor.0.clone()));
+            filter.sql.push_str(DESCENDANTS_END);
+        }
     }
     if let Some(floor) = floor {
         filter.add("t.created_at >= ", Box::new(floor));

@@ -29,6 +29,6 @@ pub use file::{ReadError, read_record};
 pub use index::FILE_NAME;
 pub use inspect::{IndexState, Inspection, inspect};
 pub use kinds::Kinds;
-pub use query::{Cursor, InvalidCursor, Page, Query, SortKey};
+pub use query::{Cursor, Descent, InvalidCursor, Page, Query, SortKey};
 pub use record::{Facts, ThreadRecord};
 pub use store::{Store, StoreError};

@@ -29,12 +29,23 @@ pub struct Query {
     pub untold_provider: bool,
     /// Only those of these sources.
     pub kinds: Kinds,
-    /// Only those that were created in this folder.
-    pub cwd: Option<String>,
+    /// Only those that were created in one of these folders.
+    pub cwds: Option<Vec<String>>,
+    /// Only those that come of another thread.
+    pub descent: Option<Descent>,
     /// Only those whose title has this in it.
     pub search: Option<String>,
     /// All but these.
     pub excluded: Vec<ThreadId>,
+}
+
+/// How threads come of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Descent {
+    /// It spawned them.
+    Children(ThreadId),
+    /// It spawned them, or they were spawned by one that comes of it.
+    Descendants(ThreadId),
 }
 
 /// What a list is sorted by.

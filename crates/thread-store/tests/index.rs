@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use codex_protocol::{GitInfo, SessionSource, ThreadId};
 use codex_thread_store::{
-    Cursor, FILE_NAME, IndexState, Kinds, Query, SortKey, Store, ThreadRecord, inspect, said,
+    Cursor, Descent, FILE_NAME, IndexState, Kinds, Query, SortKey, Store, ThreadRecord, inspect,
+    said,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -67,6 +68,14 @@ impl Home {
     }
 }
 
+/// Makes a thread one that another spawned.
+fn spawned_by(path: &Path, parent: &ThreadId) {
+    let spawn = json!({"subagent": {"thread_spawn": {"parent_thread_id": parent, "depth": 1}}});
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.replace(r#""source":"vscode""#, &format!(r#""source":{spawn}"#));
+    fs::write(path, text).unwrap();
+}
+
 fn line(at: Timestamp, kind: &str, payload: &serde_json::Value) -> String {
     let line = json!({"timestamp": at, "type": kind, "payload": payload});
     format!("{line}\n")
@@ -82,7 +91,8 @@ fn query() -> Query {
         providers: None,
         untold_provider: false,
         kinds: Kinds::interactive(),
-        cwd: None,
+        cwds: None,
+        descent: None,
         search: None,
         excluded: Vec::new(),
     }
@@ -142,7 +152,7 @@ async fn a_list_turns_round_at_its_first_thread() {
         assert_eq!(home.ids(&turned).await.iter().collect::<Vec<_>>(), back);
     }
     let nothing = Query {
-        cwd: Some("/nowhere".to_owned()),
+        cwds: Some(vec!["/nowhere".to_owned()]),
         ..query()
     };
     assert_eq!(home.store.list(nothing).await.unwrap().back, None);
@@ -156,7 +166,7 @@ async fn filters_combine() {
     home.thread(3, "/b", "gamma work");
     let previews = async |query: Query| home.previews(&query).await;
     let cwd = |cwd: &str| Query {
-        cwd: Some(cwd.to_owned()),
+        cwds: Some(vec![cwd.to_owned()]),
         ..query()
     };
     assert_eq!(previews(cwd("/b")).await, ["gamma work", "beta task"]);
@@ -177,6 +187,32 @@ async fn filters_combine() {
     kinds.add(&SessionSource::Exec);
     kinds.add_agents();
     assert_eq!(previews(Query { kinds, ..query() }).await.len(), 0);
+    let either = Query {
+        cwds: Some(vec!["/b".to_owned(), "/a".to_owned()]),
+        ..query()
+    };
+    assert_eq!(previews(either).await.len(), 3);
+}
+
+#[tokio::test]
+async fn threads_are_found_by_those_that_they_come_of() {
+    let home = Home::new();
+    let (root, _) = home.thread(1, "/w", "root");
+    let (child, path) = home.thread(2, "/w", "child");
+    spawned_by(&path, &root);
+    let (_, path) = home.thread(3, "/w", "grandchild");
+    spawned_by(&path, &child);
+    let mut kinds = Kinds::default();
+    kinds.add_agents();
+    let of = |descent: Descent| Query {
+        kinds: kinds.clone(),
+        descent: Some(descent),
+        ..query()
+    };
+    let children = home.previews(&of(Descent::Children(root.clone()))).await;
+    assert_eq!(children, ["child"]);
+    let all = home.previews(&of(Descent::Descendants(root))).await;
+    assert_eq!(all, ["grandchild", "child"]);
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 /** The class of service that requests to the model ask for. */
 export type ServiceTier =
-  /** Faster, at a higher price. */
+  /** Faster, at a higher price; newer clients use the name that it has in requests to the model. */
   | "fast"
   /** Slower, at a lower price. */
-  | "flex";
+  | "flex"
+  /** What the account has: nothing is asked for. */
+  | "default";

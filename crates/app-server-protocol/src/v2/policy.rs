@@ -48,7 +48,8 @@ pub enum AskForApproval {
 pub enum ApprovalsReviewer {
     /// The user, by way of a client.
     User,
-    /// An agent that judges the risk, where the policy is `on-request`.
+    /// An agent that judges the risk, where the policy is `on-request`; `auto_review` of newer clients.
+    #[serde(alias = "auto_review")]
     GuardianSubagent,
 }
 

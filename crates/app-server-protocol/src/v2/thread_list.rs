@@ -29,12 +29,42 @@ pub struct ThreadListParams {
     pub source_kinds: Option<Vec<ThreadSourceKind>>,
     /// True lists only archived threads; false or absent only the others.
     pub archived: Option<bool>,
-    /// Keeps threads recorded with this working directory, compared as a path and not resolved.
-    pub cwd: Option<String>,
+    /// Keeps threads recorded with one of these working directories, compared as paths and not
+    /// resolved.
+    pub cwd: Option<OneOrMore>,
     /// Keeps threads whose title, their first user text, contains this; case matters.
     pub search_term: Option<String>,
     /// Threads to leave out, by their ids.
     pub excluded_thread_ids: Option<Vec<String>>,
+    /// Keeps threads that this one spawned; of every source, unless `sourceKinds` says otherwise.
+    pub parent_thread_id: Option<String>,
+    /// Keeps threads that this one spawned, or those did, and so on.
+    pub ancestor_thread_id: Option<String>,
+    /// Keeps threads filed under this section: none, as there are no sections here.
+    pub section_id: Option<String>,
+    /// Keeps threads filed under this project; refused, as there are no projects here.
+    pub project_id: Option<String>,
+    /// Keeps threads begun by these programs; refused unless empty.
+    pub originators: Option<Vec<String>>,
+}
+
+/// A text, or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMore {
+    /// One.
+    One(String),
+    /// Any number.
+    More(Vec<String>),
+}
+
+impl From<OneOrMore> for Vec<String> {
+    fn from(texts: OneOrMore) -> Self {
+        match texts {
+            OneOrMore::One(text) => vec![text],
+            OneOrMore::More(texts) => texts,
+        }
+    }
 }
 
 /// Time by which a thread list is sorted.
@@ -45,6 +75,10 @@ pub enum ThreadSortKey {
     CreatedAt,
     /// When the thread last changed.
     UpdatedAt,
+    /// The same here: a thread's `recencyAt` is when it last changed.
+    RecencyAt,
+    /// Place within a section, which has to be named by `sectionId`.
+    SectionPosition,
 }
 
 /// Group of thread sources that a list can be restricted to.

@@ -98,6 +98,8 @@ pub struct TurnStartParams {
     /// Processing tier from now on: absent keeps the current one, null clears it.
     #[serde(default)]
     pub service_tier: Update<ServiceTier>,
+    /// Processing tier of this turn alone; absent or null takes that of the thread.
+    pub service_tier_for_turn: Option<ServiceTier>,
     /// Effort the model should spend from now on; absent or null keeps the current one.
     pub effort: Option<ReasoningEffort>,
     /// Detail of reasoning summaries from now on; absent or null keeps the current one.

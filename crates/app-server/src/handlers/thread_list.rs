@@ -7,7 +7,7 @@ use codex_app_server_protocol::v2::{
     SortDirection, ThreadListParams, ThreadListResponse, ThreadSortKey, ThreadSourceKind,
 };
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
-use codex_thread_store::{Cursor, Kinds, Query, SortKey};
+use codex_thread_store::{Cursor, Descent, Kinds, Query, SortKey};
 
 use super::stored::{self, default_provider, status_of};
 use crate::connection::Responder;
@@ -31,6 +31,13 @@ async fn page(
     server: &Arc<Server>,
     params: ThreadListParams,
 ) -> Result<ThreadListResponse, Failure> {
+    if is_empty(&params)? {
+        return Ok(ThreadListResponse {
+            data: Vec::new(),
+            next_cursor: None,
+            backwards_cursor: None,
+        });
+    }
     let provider = default_provider(server).await?;
     let query = query(params, &provider)?;
     let page = server.host().store().list(query).await;
@@ -47,7 +54,49 @@ async fn page(
     })
 }
 
+/// Whether no thread can be in the list: threads are filed under no section or project here.
+fn is_empty(params: &ThreadListParams) -> Result<bool, Failure> {
+    if let Some(project) = &params.project_id {
+        return Err(Failure::over_limit(format!("project not found: {project}")));
+    }
+    if params
+        .originators
+        .as_ref()
+        .is_some_and(|some| !some.is_empty())
+    {
+        let message = "threads cannot be listed by their originators";
+        return Err(Failure::over_limit(message));
+    }
+    let by_place = params.sort_key == Some(ThreadSortKey::SectionPosition);
+    if by_place && params.section_id.is_none() {
+        return Err(Failure::invalid(
+            "sortKey section_position needs a sectionId",
+        ));
+    }
+    Ok(params.section_id.is_some())
+}
+
+/// Which thread those of the list come of.
+fn descent(params: &ThreadListParams) -> Result<Option<Descent>, Failure> {
+    let id = |id: &String| {
+        let invalid = |error| Failure::invalid(format!("invalid thread id: {error}"));
+        ThreadId::parse(id).map_err(invalid)
+    };
+    Ok(
+        match (&params.parent_thread_id, &params.ancestor_thread_id) {
+            (None, None) => None,
+            (Some(parent), None) => Some(Descent::Children(id(parent)?)),
+            (None, Some(ancestor)) => Some(Descent::Descendants(id(ancestor)?)),
+            (Some(_), Some(_)) => {
+                let message = "`parentThreadId` cannot be combined with `ancestorThreadId`";
+                return Err(Failure::invalid(message));
+            }
+        },
+    )
+}
+
 fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
+    let descent = descent(&params)?;
     let after = params.cursor.as_deref().map(Cursor::parse).transpose();
     let after = after.map_err(|error| Failure::invalid(error.to_string()))?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
@@ -69,7 +118,7 @@ fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
         after,
         sort: match params.sort_key {
             None | Some(ThreadSortKey::CreatedAt) => SortKey::Created,
-            Some(ThreadSortKey::UpdatedAt) => SortKey::Updated,
+            Some(_) => SortKey::Updated,
         },
         is_ascending: params.sort_direction == Some(SortDirection::Asc),
         archived: params.archived.unwrap_or_default(),
@@ -77,18 +126,21 @@ fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
             .as_ref()
             .is_some_and(|some| some.iter().any(|name| name == provider)),
         providers,
-        kinds: kinds(&params.source_kinds.unwrap_or_default()),
-        cwd: params.cwd,
+        kinds: kinds(&params.source_kinds.unwrap_or_default(), descent.is_some()),
+        cwds: params.cwd.map(Vec::from),
+        descent,
         search: params.search_term,
         excluded: excluded.transpose()?.unwrap_or_default(),
     })
 }
 
-fn kinds(asked: &[ThreadSourceKind]) -> Kinds {
-    if asked.is_empty() {
+fn kinds(asked: &[ThreadSourceKind], spawned: bool) -> Kinds {
+    let mut kinds = Kinds::default();
+    if asked.is_empty() && spawned {
+        kinds.add_agents();
+    } else if asked.is_empty() {
         return Kinds::interactive();
     }
-    let mut kinds = Kinds::default();
     for kind in asked {
         match kind {
             ThreadSourceKind::Cli => kinds.add(&SessionSource::Cli),

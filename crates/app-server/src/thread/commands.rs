@@ -93,6 +93,7 @@ impl Actor {
             final_output_json_schema: params.output_schema,
             last_response_id: None,
             client_id: params.client_user_message_id,
+            service_tier: params.service_tier_for_turn,
         });
         let submission = Submission {
             id: id.to_owned(),

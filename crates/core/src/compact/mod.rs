@@ -15,7 +15,7 @@ use codex_rollout::LineKind;
 use crate::context::{self, summary};
 use crate::conversation::Conversation;
 use crate::ports::ModelRequest;
-use crate::session::Session;
+use crate::session::{ForTurn, Session};
 use crate::turn::{self, Completed, Halt, Turn, TurnScope, Voice};
 
 /// When a turn compacts.
@@ -30,7 +30,7 @@ pub(crate) enum Phase {
 impl Session {
     /// Compacts as a task of its own.
     pub(crate) async fn compact(&mut self, id: String) {
-        let settings = self.turn_settings(&id, None);
+        let settings = self.turn_settings(&id, ForTurn::default());
         self.start(crate::session::TaskKind::Compact, settings, run_compaction)
             .await;
     }

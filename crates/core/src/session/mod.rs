@@ -42,7 +42,7 @@ pub(crate) use ask::{Answer, Question, QuestionKey};
 pub(crate) use gatekeeper::{Judge, Stage};
 pub(crate) use operations::Steer;
 pub use operations::SteerError;
-pub(crate) use settings::ThreadSettings;
+pub(crate) use settings::{ForTurn, ThreadSettings};
 use task::Running;
 pub use task::TaskKind;
 

@@ -7,12 +7,11 @@ use codex_protocol::{
     ThreadNameUpdatedEvent, ThreadRolledBackEvent, TurnAbortReason, UserInputOp, UserTurn,
 };
 use codex_rollout::LineKind;
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::ask::{Answer, QuestionKey};
 use super::task::TaskKind;
-use super::{MAILBOX, Session, ThreadSettings};
+use super::{ForTurn, MAILBOX, Session, ThreadSettings};
 use crate::tools::TypedCommand;
 use crate::turn::{Input, Said, TurnSettings};
 
@@ -60,7 +59,7 @@ pub enum SteerError {
 pub(super) struct WaitingTurn {
     id: String,
     said: Said,
-    schema: Option<Value>,
+    own: ForTurn,
 }
 
 /// Input for the turn that runs.
@@ -140,12 +139,15 @@ impl Session {
     }
 
     async fn user_input(&mut self, id: String, input: UserInputOp) {
-        let schema = input.final_output_json_schema;
+        let own = ForTurn {
+            schema: input.final_output_json_schema,
+            service_tier: input.service_tier,
+        };
         let said = Said {
             items: input.items,
             client_id: input.client_id,
         };
-        self.begin_or_steer(id, said, schema, input.last_response_id)
+        self.begin_or_steer(id, said, own, input.last_response_id)
             .await;
     }
 
@@ -155,8 +157,11 @@ impl Session {
         if !self.take_settings(&id, settings) {
             return;
         }
-        let schema = turn.final_output_json_schema;
-        self.begin_or_steer(id, turn.items.into(), schema, turn.last_response_id)
+        let own = ForTurn {
+            schema: turn.final_output_json_schema,
+            service_tier: None,
+        };
+        self.begin_or_steer(id, turn.items.into(), own, turn.last_response_id)
             .await;
     }
 
@@ -165,7 +170,7 @@ impl Session {
         &mut self,
         id: String,
         mut said: Said,
-        schema: Option<Value>,
+        own: ForTurn,
         last_response_id: Option<String>,
     ) {
         if said.items.is_empty() {
@@ -175,7 +180,7 @@ impl Session {
             .running()
             .is_some_and(|running| running.kind != TaskKind::Regular);
         if busy && self.waiting.len() < MAILBOX {
-            return self.waiting.push_back(WaitingTurn { id, said, schema });
+            return self.waiting.push_back(WaitingTurn { id, said, own });
         }
         if last_response_id.is_none() {
             match self.put_into_turn(Input::Said(said)) {
@@ -193,20 +198,20 @@ impl Session {
             let message = format!("no response with id `{response}` in this session");
             return self.error(&id, message, CodexErrorInfo::BadRequest);
         }
-        let settings = self.turn_settings(&id, schema);
+        let settings = self.turn_settings(&id, own);
         self.start_regular(settings, said).await;
     }
 
     /// A task ended by itself: what waited for that begins.
     pub(super) async fn start_waiting(&mut self) {
-        while let Some(WaitingTurn { id, said, schema }) = self.waiting.pop_front() {
-            self.begin_or_steer(id, said, schema, None).await;
+        while let Some(WaitingTurn { id, said, own }) = self.waiting.pop_front() {
+            self.begin_or_steer(id, said, own, None).await;
         }
     }
 
-    pub(crate) fn turn_settings(&mut self, id: &str, schema: Option<Value>) -> TurnSettings {
+    pub(crate) fn turn_settings(&mut self, id: &str, own: ForTurn) -> TurnSettings {
         self.settings
-            .for_turn(id, schema, &self.services, &mut self.tools)
+            .for_turn(id, own, &self.services, &mut self.tools)
     }
 
     pub(super) fn steer(&mut self, steer: Steer) {

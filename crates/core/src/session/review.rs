@@ -8,7 +8,7 @@ use codex_protocol::{
 
 use super::settings::{ToolCache, default_mode};
 use super::task::TaskKind;
-use super::{Services, Session};
+use super::{ForTurn, Services, Session};
 use crate::review::{RUBRIC, Reviewer, run};
 use crate::tools::Terminals;
 
@@ -21,7 +21,7 @@ impl Session {
             let message = "Review prompt cannot be empty";
             return self.error(&id, message, CodexErrorInfo::Other);
         }
-        let settings = self.turn_settings(&id, None);
+        let settings = self.turn_settings(&id, ForTurn::default());
         let reviewer = self.reviewer(&id);
         let body = |scope, conversation| run(scope, conversation, reviewer, request);
         self.start(TaskKind::Review, settings, body).await;
@@ -36,7 +36,8 @@ impl Session {
         let model = model.unwrap_or_else(|| own.model.clone());
         settings.mode = default_mode(model, own.reasoning_effort);
         settings.approval_policy = AskForApproval::Never;
-        let settings = settings.for_turn(id, None, &services, &mut ToolCache::default());
+        let settings =
+            settings.for_turn(id, ForTurn::default(), &services, &mut ToolCache::default());
         Reviewer {
             services: Arc::new(services),
             settings: Arc::new(settings),

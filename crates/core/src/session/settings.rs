@@ -28,6 +28,15 @@ pub(crate) struct ThreadSettings {
     pub(crate) personality: Option<Personality>,
 }
 
+/// What one turn brings along for itself alone.
+#[derive(Debug, Default)]
+pub(crate) struct ForTurn {
+    /// The JSON Schema that the answer should follow.
+    pub(crate) schema: Option<Value>,
+    /// The class of service, instead of that of the thread.
+    pub(crate) service_tier: Option<ServiceTier>,
+}
+
 impl ThreadSettings {
     pub(crate) fn of(config: &SessionConfig) -> Self {
         Self {
@@ -83,7 +92,7 @@ impl ThreadSettings {
     pub(crate) fn for_turn(
         &self,
         id: &str,
-        output_schema: Option<Value>,
+        own: ForTurn,
         services: &Services,
         tools: &mut ToolCache,
     ) -> TurnSettings {
@@ -102,9 +111,9 @@ impl ThreadSettings {
                 .map(|own| config.verbosity.unwrap_or(own)),
             model,
             mode: self.mode.clone(),
-            service_tier: self.service_tier,
+            service_tier: own.service_tier.or(self.service_tier),
             personality: self.personality,
-            output_schema: output_schema.map(Arc::new),
+            output_schema: own.schema.map(Arc::new),
             date: now.strftime("%Y-%m-%d").to_string(),
             timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
             shell: config.shell.clone(),

@@ -2,8 +2,8 @@
 
 use codex_protocol::{EventMsg, GhostCommit, UndoCompletedEvent, UndoStartedEvent};
 
-use super::Session;
 use super::task::TaskKind;
+use super::{ForTurn, Session};
 use crate::conversation::Conversation;
 use crate::git::Git;
 use crate::snapshot;
@@ -12,7 +12,7 @@ use crate::turn::{Completed, Halt, TurnGuard, TurnScope, finish};
 impl Session {
     /// Undoes as a task of its own. One that runs is replaced.
     pub(super) async fn undo(&mut self, id: &str) {
-        let settings = self.turn_settings(id, None);
+        let settings = self.turn_settings(id, ForTurn::default());
         self.start(TaskKind::Undo, settings, run).await;
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::Session;
 use super::task::TaskKind;
+use super::{ForTurn, Session};
 use crate::conversation::Conversation;
 use crate::tools::{ToolContext, TypedCommand, run_user_shell};
 use crate::turn::{self, Call, Completed, Halt, Input, Payload, TurnScope};
@@ -22,7 +22,7 @@ impl Session {
             });
             return;
         }
-        let settings = self.turn_settings(&id, None);
+        let settings = self.turn_settings(&id, ForTurn::default());
         self.start(TaskKind::UserShell, settings, |scope, conversation| {
             run(scope, conversation, command)
         })

@@ -95,7 +95,7 @@ pub(crate) fn stream_body(
         store: azure,
         stream: true,
         include,
-        service_tier: request.service_tier.map(service_tier),
+        service_tier: request.service_tier.and_then(service_tier),
         prompt_cache_key: &request.context.thread_id,
         text: text(request),
     };
@@ -154,10 +154,11 @@ fn value_with_id(item: PromptItem<'_>) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-fn service_tier(tier: ServiceTier) -> &'static str {
+fn service_tier(tier: ServiceTier) -> Option<&'static str> {
     match tier {
-        ServiceTier::Fast => "priority",
-        ServiceTier::Flex => "flex",
+        ServiceTier::Fast => Some("priority"),
+        ServiceTier::Flex => Some("flex"),
+        ServiceTier::Default => None,
     }
 }
 

@@ -4,5 +4,5 @@
 export type ApprovalsReviewer =
   /** The user, by way of a client. */
   | "user"
-  /** An agent that judges the risk, where the policy is `on-request`. */
+  /** An agent that judges the risk, where the policy is `on-request`; `auto_review` of newer clients. */
   | "guardian_subagent";

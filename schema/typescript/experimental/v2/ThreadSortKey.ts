@@ -5,4 +5,8 @@ export type ThreadSortKey =
   /** When the thread was created. */
   | "created_at"
   /** When the thread last changed. */
-  | "updated_at";
+  | "updated_at"
+  /** The same here: a thread's `recencyAt` is when it last changed. */
+  | "recency_at"
+  /** Place within a section, which has to be named by `sectionId`. */
+  | "section_position";

@@ -28,6 +28,8 @@ export type TurnStartParams = {
   model?: string | null;
   /** Processing tier from now on: absent keeps the current one, null clears it. */
   serviceTier?: ServiceTier | null;
+  /** Processing tier of this turn alone; absent or null takes that of the thread. */
+  serviceTierForTurn?: ServiceTier | null;
   /** Effort the model should spend from now on; absent or null keeps the current one. */
   effort?: ReasoningEffort | null;
   /** Detail of reasoning summaries from now on; absent or null keeps the current one. */

@@ -209,6 +209,7 @@ export type { NetworkPolicyAmendment } from "./NetworkPolicyAmendment";
 export type { NetworkPolicyRuleAction } from "./NetworkPolicyRuleAction";
 export type { NetworkRequirements } from "./NetworkRequirements";
 export type { NonSteerableTurnKind } from "./NonSteerableTurnKind";
+export type { OneOrMore } from "./OneOrMore";
 export type { OverriddenMetadata } from "./OverriddenMetadata";
 export type { PatchApplyStatus } from "./PatchApplyStatus";
 export type { AddPatchChangeKind, DeletePatchChangeKind, UpdatePatchChangeKind, PatchChangeKind } from "./PatchChangeKind";

@@ -21,7 +21,7 @@ const QUIET: Duration = Duration::from_millis(150);
 /// Unless so many pieces of it have come.
 const HELD: usize = 32;
 /// What a command that was stopped is said to have ended with.
-const STOPPED: i32 = 1;
+const STOPPED: i32 = -1;
 /// Inputs that may wait to be typed.
 const INPUTS: usize = 64;
 
