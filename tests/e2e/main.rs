@@ -44,6 +44,8 @@ mod manners;
 #[cfg(target_os = "linux")]
 mod many_clients;
 #[cfg(target_os = "linux")]
+mod mcp_commands;
+#[cfg(target_os = "linux")]
 mod mcp_http;
 #[cfg(target_os = "linux")]
 mod mcp_logins;

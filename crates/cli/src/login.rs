@@ -185,7 +185,7 @@ async fn with_device(accounts: &Arc<Accounts>) -> Result<(), LoginError> {
 }
 
 /// Opens the browser of the user, if there is one. Without one the address has to do.
-fn open_browser(url: &str) {
+pub(crate) fn open_browser(url: &str) {
     let program = match std::env::consts::OS {
         "macos" => "open",
         "windows" => "explorer",

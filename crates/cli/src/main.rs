@@ -13,6 +13,7 @@ mod listen_flags;
 mod log;
 mod login;
 mod machine;
+mod mcp;
 mod mcp_servers;
 mod output;
 mod proto;
@@ -81,6 +82,8 @@ enum Command {
     Login(login::Arguments),
     /// Forget the login.
     Logout(login::LogoutArguments),
+    /// List, add and remove MCP servers, and log in to them.
+    Mcp(Box<mcp::Arguments>),
     /// Speak the queue protocol over standard input and output, a line a message.
     Proto(proto::Arguments),
     /// Look for what is wrong with the home folder and this machine, and say what to do.
@@ -134,6 +137,7 @@ fn run(Arguments { settings, command }: Arguments) -> anyhow::Result<ExitCode> {
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::Login(arguments) => login::run(arguments, settings),
         Command::Logout(arguments) => login::log_out(arguments, settings),
+        Command::Mcp(arguments) => mcp::run(*arguments, settings),
         Command::Proto(arguments) => proto::run(arguments, settings).map(success),
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
         Command::Debug(command) => debug(command, settings),

@@ -34,8 +34,20 @@ pub(crate) fn disabled(config: &Config) -> Vec<Server> {
     let all = config.mcp.servers.iter();
     let disabled = all.filter(|(_, configured)| !configured.enabled);
     disabled
-        .map(|(name, configured)| of(name, configured).server)
+        .map(|(name, configured)| server(name, configured))
         .collect()
+}
+
+/// A server, whether it is started or not.
+pub(crate) fn server(name: &str, configured: &Configured) -> Server {
+    Server {
+        name: name.to_owned(),
+        way: way(&configured.transport, configured.scopes.clone()),
+        startup_timeout: configured.startup_timeout.unwrap_or(STARTUP),
+        request_timeout: configured.tool_timeout.unwrap_or(REQUEST),
+        enabled_tools: configured.enabled_tools.clone(),
+        disabled_tools: configured.disabled_tools.clone().unwrap_or_default(),
+    }
 }
 
 /// How logins to servers go.
@@ -60,14 +72,7 @@ fn of(name: &str, configured: &Configured) -> McpServer {
         Some((tool.clone(), approval))
     });
     McpServer {
-        server: Server {
-            name: name.to_owned(),
-            way: way(&configured.transport, configured.scopes.clone()),
-            startup_timeout: configured.startup_timeout.unwrap_or(STARTUP),
-            request_timeout: configured.tool_timeout.unwrap_or(REQUEST),
-            enabled_tools: configured.enabled_tools.clone(),
-            disabled_tools: configured.disabled_tools.clone().unwrap_or_default(),
-        },
+        server: server(name, configured),
         required: configured.required,
         approval: approval.collect(),
     }

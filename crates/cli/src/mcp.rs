@@ -1,0 +1,375 @@
+//! `codex mcp`: the MCP servers of the configuration, and logins to them.
+
+mod listing;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use codex_config::schema::McpServer as Configured;
+use codex_config::{
+    Change, Config, ConfigEdit, EditRequest, KeyPath, LayerStack, MergeStrategy, Overrides,
+    RequestParams, edit_user_config,
+};
+use codex_exec::Launcher;
+use codex_mcp_client::{Authorization, Connector, LoginError, LoginOptions, Server, Way};
+use toml::Table;
+
+use crate::login::open_browser;
+use crate::machine::Machine;
+use crate::mcp_servers;
+use crate::settings_flags::SettingsFlags;
+use crate::wiring;
+
+/// How long a person may take to log in.
+const LOGIN_TIME: Duration = Duration::from_secs(300);
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    settings: SettingsFlags,
+    #[command(subcommand)]
+    command: McpCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum McpCommand {
+    /// List the servers, and how requests to them are authorised.
+    List(ListArguments),
+    /// Show one server.
+    Get(GetArguments),
+    /// Add a server to the user's settings, or replace the one of that name.
+    Add(AddArguments),
+    /// Take a server out of the user's settings.
+    Remove(NameArguments),
+    /// Log in to a server behind HTTP with a browser.
+    Login(LoginArguments),
+    /// Forget the login to a server.
+    Logout(NameArguments),
+}
+
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: SettingsFlags,
+}
+
+#[derive(Debug, Args)]
+struct GetArguments {
+    /// The server.
+    name: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: SettingsFlags,
+}
+
+#[derive(Debug, Args)]
+struct NameArguments {
+    /// The server.
+    name: String,
+    #[command(flatten)]
+    settings: SettingsFlags,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "codex mcp add [OPTIONS] <NAME> (--url <URL> | -- <COMMAND>...)",
+    after_help = "\
+Examples:\n  codex mcp add files -- npx file-server /srv\n  \
+codex mcp add tickets --url https://tickets.example/mcp\n\n\
+A server behind HTTP that offers logins is logged in to at once."
+)]
+struct AddArguments {
+    /// What to call it: letters, digits, `-` and `_`.
+    name: String,
+    /// The address of a server behind HTTP.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "env"])]
+    url: Option<String>,
+    /// The variable that holds the token for it.
+    #[arg(long, value_name = "ENV_VAR", conflicts_with = "command")]
+    bearer_token_env_var: Option<String>,
+    /// A variable for the program; may be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
+    env: Vec<(String, String)>,
+    /// Print the address for a login, and leave opening a browser to the user.
+    #[arg(long)]
+    no_browser: bool,
+    #[command(flatten)]
+    settings: SettingsFlags,
+    /// The program and its arguments.
+    #[arg(
+        trailing_var_arg = true,
+        required_unless_present = "url",
+        value_name = "COMMAND"
+    )]
+    command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct LoginArguments {
+    /// The server.
+    name: String,
+    /// What to ask for, in place of what is configured or offered.
+    #[arg(long, value_delimiter = ',', value_name = "SCOPE,SCOPE")]
+    scopes: Option<Vec<String>>,
+    /// Print the address, and leave opening a browser to the user.
+    #[arg(long)]
+    no_browser: bool,
+    #[command(flatten)]
+    settings: SettingsFlags,
+}
+
+/// `before` are the settings that stand in front of the command.
+pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+    let before = before.followed_by(arguments.settings);
+    let overrides = |settings| before.clone().followed_by(settings).overrides();
+    match arguments.command {
+        McpCommand::List(arguments) => list(&overrides(arguments.settings)?, arguments.json),
+        McpCommand::Get(arguments) => get(
+            &arguments.name,
+            &overrides(arguments.settings)?,
+            arguments.json,
+        ),
+        McpCommand::Add(arguments) => add(arguments, before),
+        McpCommand::Remove(arguments) => remove(&arguments.name, &overrides(arguments.settings)?),
+        McpCommand::Login(arguments) => log_in(arguments, before),
+        McpCommand::Logout(arguments) => log_out(&arguments.name, &overrides(arguments.settings)?),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
+    let config = config(flags)?;
+    let connector = connector(&config);
+    let servers = config.mcp.servers.iter();
+    let servers: Vec<_> = servers
+        .map(|(name, configured)| (name, configured, mcp_servers::server(name, configured)))
+        .collect();
+    let authorizations = crate::runtime::here()?.block_on(async {
+        let asked = servers.iter().map(|(_, _, server)| {
+            let (connector, server) = (connector.clone(), server.clone());
+            tokio::spawn(async move { connector.authorization(&server).await })
+        });
+        let asked: Vec<_> = asked.collect();
+        let mut all = Vec::new();
+        for one in asked {
+            all.push(one.await.unwrap_or(Authorization::Unsupported));
+        }
+        all
+    });
+    let entries = servers.into_iter().zip(authorizations);
+    let entries: Vec<_> = entries
+        .map(|((name, configured, _), authorization)| listing::Entry {
+            name,
+            configured,
+            disabled_reason: disabled_reason(&config, name),
+            authorization: Some(authorization),
+        })
+        .collect();
+    print(&match json {
+        true => listing::as_json(&entries),
+        false => listing::as_tables(&entries),
+    });
+    Ok(())
+}
+
+fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
+    let config = config(flags)?;
+    let entry = listing::Entry {
+        name,
+        configured: known(&config, name)?,
+        disabled_reason: disabled_reason(&config, name),
+        authorization: None,
+    };
+    print(&match json {
+        true => format!("{:#}\n", listing::to_json(&entry)),
+        false => listing::as_facts(&entry),
+    });
+    Ok(())
+}
+
+fn add(arguments: AddArguments, before: SettingsFlags) -> anyhow::Result<()> {
+    let flags = before.followed_by(arguments.settings).overrides()?;
+    let name = &arguments.name;
+    check_name(name)?;
+    let mut table = Table::new();
+    match (&arguments.url, arguments.command.split_first()) {
+        (Some(url), _) => {
+            table.insert("url".to_owned(), url.as_str().into());
+            if let Some(variable) = &arguments.bearer_token_env_var {
+                let key = "bearer_token_env_var".to_owned();
+                table.insert(key, variable.as_str().into());
+            }
+        }
+        (None, Some((program, rest))) => {
+            table.insert("command".to_owned(), program.as_str().into());
+            if !rest.is_empty() {
+                table.insert("args".to_owned(), rest.to_vec().into());
+            }
+            if !arguments.env.is_empty() {
+                let variables = arguments.env.iter();
+                let variables =
+                    variables.map(|(name, value)| (name.clone(), value.as_str().into()));
+                table.insert("env".to_owned(), variables.collect::<Table>().into());
+            }
+        }
+        (None, None) => bail!("there is no command"),
+    }
+    edit(
+        name,
+        Change::Set(table.into(), MergeStrategy::Replace),
+        &flags,
+    )?;
+    print(&format!(
+        "Added the MCP server '{name}' to the user's settings.\n"
+    ));
+    let config = config(&flags)?;
+    let server = mcp_servers::server(name, known(&config, name)?);
+    let connector = connector(&config);
+    crate::runtime::here()?.block_on(async {
+        if connector.authorization(&server).await != Authorization::NotLoggedIn {
+            return Ok(());
+        }
+        print("It offers logins.\n");
+        with_browser(&connector, &server, None, !arguments.no_browser).await
+    })
+}
+
+fn remove(name: &str, flags: &Overrides) -> anyhow::Result<()> {
+    check_name(name)?;
+    let stack = LayerStack::load(&wiring::surroundings()?, None, flags)?;
+    let user = stack.user().map(|layer| &layer.table);
+    let servers = user.and_then(|table| table.get("mcp_servers"));
+    if servers.and_then(|servers| servers.get(name)).is_none() {
+        print(&format!(
+            "No MCP server named '{name}' found in the user's settings.\n"
+        ));
+        return Ok(());
+    }
+    edit(name, Change::Remove, flags)?;
+    print(&format!(
+        "Removed the MCP server '{name}' from the user's settings.\n"
+    ));
+    Ok(())
+}
+
+fn log_in(arguments: LoginArguments, before: SettingsFlags) -> anyhow::Result<()> {
+    let config = config(&before.followed_by(arguments.settings).overrides()?)?;
+    let name = &arguments.name;
+    let server = mcp_servers::server(name, known(&config, name)?);
+    let connector = connector(&config);
+    let login = with_browser(&connector, &server, arguments.scopes, !arguments.no_browser);
+    crate::runtime::here()?.block_on(login)
+}
+
+/// Logs in. Scopes that nobody asked for and that are refused are left out the second time.
+async fn with_browser(
+    connector: &Connector,
+    server: &Server,
+    scopes: Option<Vec<String>>,
+    open: bool,
+) -> anyhow::Result<()> {
+    let mut scopes = scopes;
+    loop {
+        let options = LoginOptions {
+            scopes: scopes.clone(),
+            time: LOGIN_TIME,
+        };
+        let started = connector.log_in(server, options).await?;
+        let (name, url) = (&server.name, &started.authorization_url);
+        print(&format!(
+            "Log in to '{name}' with a browser at this address:\n{url}\n\n"
+        ));
+        if open {
+            open_browser(url);
+        }
+        match started.outcome.await.context("the login was given up")? {
+            Ok(()) => break,
+            Err(error) if error.is_about_scopes() && started.has_offered_scopes => {
+                print("The scopes that it offers were refused. Once more without any.\n");
+                scopes = Some(Vec::new());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    print(&format!("Logged in to the MCP server '{}'.\n", server.name));
+    Ok(())
+}
+
+fn log_out(name: &str, flags: &Overrides) -> anyhow::Result<()> {
+    let config = config(flags)?;
+    let server = mcp_servers::server(name, known(&config, name)?);
+    if matches!(server.way, Way::Program { .. }) {
+        return Err(LoginError::Program.into());
+    }
+    let connector = connector(&config);
+    let forgotten = crate::runtime::here()?.block_on(connector.logins.forget(&server));
+    print(&match forgotten.context("cannot forget the login")? {
+        true => format!("Forgot the login to the MCP server '{name}'.\n"),
+        false => format!("There is no login to the MCP server '{name}'.\n"),
+    });
+    Ok(())
+}
+
+/// The settings of the working folder.
+fn config(flags: &Overrides) -> anyhow::Result<Config> {
+    let cwd = std::env::current_dir().context("cannot tell the working folder")?;
+    wiring::load_config(Some(&cwd), flags, &RequestParams::default())
+}
+
+fn connector(config: &Config) -> Connector {
+    Machine::new(config).connector(Launcher::of_this_program(), config)
+}
+
+fn known<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Configured> {
+    let found = config.mcp.servers.get(name);
+    found.with_context(|| format!("No MCP server named '{name}' found."))
+}
+
+fn disabled_reason(config: &Config, name: &str) -> Option<String> {
+    let source = config.mcp.disallowed.get(name)?;
+    Some(format!("requirements ({source})"))
+}
+
+fn check_name(name: &str) -> anyhow::Result<()> {
+    let is_usable = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    if name.is_empty() || !name.chars().all(is_usable) {
+        bail!("'{name}' cannot be the name of a server: use letters, digits, '-' and '_'");
+    }
+    Ok(())
+}
+
+/// Changes the user's entry of a server.
+fn edit(name: &str, change: Change, flags: &Overrides) -> anyhow::Result<()> {
+    let path = KeyPath::from_segments(["mcp_servers", name]).context("the key of the server")?;
+    edit_user_config(EditRequest {
+        env: &wiring::surroundings()?,
+        flags,
+        host_features: &BTreeMap::new(),
+        file: None,
+        expected_version: None,
+        edits: &[ConfigEdit { path, change }],
+    })?;
+    Ok(())
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').unwrap_or_default();
+    match name.trim() {
+        "" => Err("a variable is written as KEY=VALUE".to_owned()),
+        name => Ok((name.to_owned(), value.to_owned())),
+    }
+}
+
+/// What the command answers.
+#[allow(clippy::print_stdout)]
+fn print(text: &str) {
+    print!("{text}");
+}

@@ -1,0 +1,260 @@
+//! How servers are shown: as JSON for programs, as tables and facts for people, who see no secrets.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use codex_config::schema::{McpServer, McpTransport};
+use codex_mcp_client::Authorization;
+use serde_json::{Value, json};
+
+const NOTHING: &str = "-";
+const HIDDEN: &str = "*****";
+
+/// A server.
+pub(super) struct Entry<'a> {
+    pub(super) name: &'a str,
+    pub(super) configured: &'a McpServer,
+    /// Why it is disabled, if an administrator says so.
+    pub(super) disabled_reason: Option<String>,
+    /// How requests to it are authorised, where that was asked.
+    pub(super) authorization: Option<Authorization>,
+}
+
+/// All of them for programs.
+pub(super) fn as_json(entries: &[Entry<'_>]) -> String {
+    let all = Value::Array(entries.iter().map(to_json).collect());
+    format!("{all:#}\n")
+}
+
+/// One of them for programs: with its authorisation in a list, else with its tools.
+pub(super) fn to_json(entry: &Entry<'_>) -> Value {
+    let configured = entry.configured;
+    let mut json = json!({
+        "name": entry.name,
+        "enabled": configured.enabled,
+        "disabled_reason": entry.disabled_reason,
+        "transport": transport(&configured.transport),
+    });
+    if entry.authorization.is_none() {
+        json["enabled_tools"] = json!(configured.enabled_tools);
+        json["disabled_tools"] = json!(configured.disabled_tools);
+    }
+    json["startup_timeout_sec"] = json!(configured.startup_timeout.map(|time| time.as_secs_f64()));
+    json["tool_timeout_sec"] = json!(configured.tool_timeout.map(|time| time.as_secs_f64()));
+    if let Some(authorization) = entry.authorization {
+        json["auth_status"] = match authorization {
+            Authorization::Unsupported => "unsupported",
+            Authorization::NotLoggedIn => "not_logged_in",
+            Authorization::BearerToken => "bearer_token",
+            Authorization::Login => "o_auth",
+        }
+        .into();
+    }
+    json
+}
+
+fn transport(transport: &McpTransport) -> Value {
+    let some = |map: &BTreeMap<String, String>| (!map.is_empty()).then(|| map.clone());
+    match transport {
+        McpTransport::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            cwd,
+        } => json!({
+            "type": "stdio", "command": command, "args": args, "env": some(env),
+            "env_vars": env_vars, "cwd": cwd,
+        }),
+        McpTransport::Http {
+            url,
+            bearer_token_env_var,
+            http_headers,
+            env_http_headers,
+            ..
+        } => json!({
+            "type": "streamable_http", "url": url, "bearer_token_env_var": bearer_token_env_var,
+            "http_headers": some(http_headers), "env_http_headers": some(env_http_headers),
+        }),
+    }
+}
+
+/// All of them for people: programs, and then what is behind HTTP.
+pub(super) fn as_tables(entries: &[Entry<'_>]) -> String {
+    let mut programs =
+        vec![["Name", "Command", "Args", "Env", "Cwd", "Status", "Auth"].map(str::to_owned)];
+    let mut addresses =
+        vec![["Name", "Url", "Bearer Token Env Var", "Status", "Auth"].map(str::to_owned)];
+    for entry in entries {
+        let (name, status) = (entry.name.to_owned(), status(entry));
+        let authorization = authorization(entry.authorization);
+        match &entry.configured.transport {
+            McpTransport::Stdio {
+                command,
+                args,
+                env,
+                env_vars,
+                cwd,
+            } => programs.push([
+                name,
+                command.clone(),
+                or_nothing(args.join(" ")),
+                variables(env, env_vars),
+                cwd.clone().unwrap_or_else(|| NOTHING.to_owned()),
+                status,
+                authorization,
+            ]),
+            McpTransport::Http {
+                url,
+                bearer_token_env_var,
+                ..
+            } => addresses.push([
+                name,
+                url.clone(),
+                or_nothing(bearer_token_env_var.clone().unwrap_or_default()),
+                status,
+                authorization,
+            ]),
+        }
+    }
+    let tables = [table(&programs), table(&addresses)];
+    let shown: Vec<_> = tables.into_iter().flatten().collect();
+    match shown.is_empty() {
+        true => "There are no MCP servers yet. Add one: codex mcp add NAME -- COMMAND\n".to_owned(),
+        false => shown.join("\n"),
+    }
+}
+
+/// Rows in columns; none without rows below the head.
+fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Option<String> {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<_> = (0..COLUMNS)
+        .map(|column| width(column).unwrap_or(0))
+        .collect();
+    let line = |row: &[String; COLUMNS]| {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        line.truncate(line.trim_end().len());
+        line + "\n"
+    };
+    (rows.len() > 1).then(|| rows.iter().map(line).collect())
+}
+
+/// One of them for people.
+pub(super) fn as_facts(entry: &Entry<'_>) -> String {
+    let configured = entry.configured;
+    let name = entry.name;
+    if !configured.enabled {
+        let status = status(entry);
+        return format!("{name} ({status})\n");
+    }
+    let mut facts = vec![("enabled", "true".to_owned())];
+    let tools = |list: &Vec<String>| match list.is_empty() {
+        true => "[]".to_owned(),
+        false => list.join(", "),
+    };
+    facts.extend(
+        configured
+            .enabled_tools
+            .as_ref()
+            .map(|list| ("enabled_tools", tools(list))),
+    );
+    facts.extend(
+        configured
+            .disabled_tools
+            .as_ref()
+            .map(|list| ("disabled_tools", tools(list))),
+    );
+    match &configured.transport {
+        McpTransport::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            cwd,
+        } => facts.extend([
+            ("transport", "stdio".to_owned()),
+            ("command", command.clone()),
+            ("args", or_nothing(args.join(" "))),
+            ("cwd", or_nothing(cwd.clone().unwrap_or_default())),
+            ("env", variables(env, env_vars)),
+        ]),
+        McpTransport::Http {
+            url,
+            bearer_token_env_var,
+            http_headers,
+            env_http_headers,
+            ..
+        } => {
+            let from_variables = env_http_headers.iter();
+            let from_variables =
+                from_variables.map(|(name, variable)| format!("{name}={variable}"));
+            facts.extend([
+                ("transport", "streamable_http".to_owned()),
+                ("url", url.clone()),
+                (
+                    "bearer_token_env_var",
+                    or_nothing(bearer_token_env_var.clone().unwrap_or_default()),
+                ),
+                ("http_headers", variables(http_headers, &[])),
+                (
+                    "env_http_headers",
+                    or_nothing(from_variables.collect::<Vec<_>>().join(", ")),
+                ),
+            ]);
+        }
+    }
+    let seconds = |time: Duration| time.as_secs_f64().to_string();
+    facts.extend(
+        configured
+            .startup_timeout
+            .map(|time| ("startup_timeout_sec", seconds(time))),
+    );
+    facts.extend(
+        configured
+            .tool_timeout
+            .map(|time| ("tool_timeout_sec", seconds(time))),
+    );
+    facts.push(("remove", format!("codex mcp remove {name}")));
+    let mut text = format!("{name}\n");
+    for (fact, value) in facts {
+        let _ = writeln!(text, "  {fact}: {value}");
+    }
+    text
+}
+
+fn status(entry: &Entry<'_>) -> String {
+    match (entry.configured.enabled, &entry.disabled_reason) {
+        (true, _) => "enabled".to_owned(),
+        (false, None) => "disabled".to_owned(),
+        (false, Some(reason)) => format!("disabled: {reason}"),
+    }
+}
+
+fn authorization(authorization: Option<Authorization>) -> String {
+    match authorization {
+        Some(Authorization::Unsupported) => "Unsupported",
+        Some(Authorization::NotLoggedIn) => "Not logged in",
+        Some(Authorization::BearerToken) => "Bearer token",
+        Some(Authorization::Login) => "OAuth",
+        None => NOTHING,
+    }
+    .to_owned()
+}
+
+/// The names of variables; what is in them is nobody's business.
+fn variables(set: &BTreeMap<String, String>, passed_on: &[String]) -> String {
+    let names = set.keys().chain(passed_on);
+    let hidden: Vec<_> = names.map(|name| format!("{name}={HIDDEN}")).collect();
+    or_nothing(hidden.join(", "))
+}
+
+fn or_nothing(text: String) -> String {
+    match text.is_empty() {
+        true => NOTHING.to_owned(),
+        false => text,
+    }
+}
