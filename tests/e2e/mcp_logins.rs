@@ -384,3 +384,53 @@ async fn a_keyring_is_refused_before_anybody_is_asked() {
     assert!(world.web.heard_at("/register").is_empty());
     world.server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn newer_clients_ask_for_a_thread_and_for_less() {
+    let project = tempfile::tempdir().unwrap();
+    let folder = project.path().canonicalize().unwrap();
+    let prepare = |(home, web): (&TempDir, &OauthServer)| {
+        web.takes_only("access-0");
+        stored(home, web, milliseconds() + 3_600_000);
+        let config = home.path().join("config.toml");
+        let trust = format!("[projects.{folder:?}]\ntrust_level = \"trusted\"\n");
+        fs::write(&config, fs::read_to_string(&config).unwrap() + &trust).unwrap();
+        let own = format!("[mcp_servers.own]\nurl = \"{}\"\n", web.url());
+        fs::create_dir(folder.join(".codex")).unwrap();
+        fs::write(folder.join(".codex/config.toml"), own).unwrap();
+    };
+    let mut world = World::with("", prepare).await;
+    let reply = world.call("thread/start", json!({ "cwd": folder })).await;
+    let thread = reply["result"]["thread"]["id"].clone();
+    let names = |reply: Value| {
+        let data = reply["result"]["data"].as_array().unwrap().clone();
+        let name = |server: &Value| server["name"].as_str().unwrap().to_owned();
+        data.iter().map(name).collect::<Vec<_>>()
+    };
+    let reply = world
+        .call("mcpServerStatus/list", json!({ "detail": "full" }))
+        .await;
+    assert_eq!(names(reply), ["web"]);
+    let asked = |web: &OauthServer| {
+        let mut asked = web.heard_at("/mcp");
+        asked.retain(|heard| heard.body.contains("resources/list"));
+        asked.len()
+    };
+    assert_eq!(asked(&world.web), 1);
+    let params = json!({ "detail": "toolsAndAuthOnly", "threadId": thread });
+    let reply = world.call("mcpServerStatus/list", params).await;
+    assert_eq!(names(reply), ["own", "web"]);
+    assert_eq!(asked(&world.web), 1);
+    let params = json!({ "threadId": thread, "serverName": "own" });
+    let reply = world.call("mcpServerStatus/list", params).await;
+    assert_eq!(names(reply), ["own"]);
+    let params = json!({ "name": "own", "threadId": thread });
+    let reply = world.call("mcpServer/oauth/login", params).await;
+    come_back(reply["result"]["authorizationUrl"].as_str().unwrap()).await;
+    let expected = json!({ "name": "own", "success": true, "threadId": thread });
+    assert_eq!(world.completed().await, expected);
+    let nobody = json!({ "threadId": "01a2044c-9e35-7640-8dc5-69a36d1dacdd" });
+    let reply = world.call("mcpServerStatus/list", nobody).await;
+    assert_eq!(reply["error"]["code"], -32600);
+    world.server.finish().await.unwrap();
+}

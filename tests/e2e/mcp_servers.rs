@@ -125,7 +125,8 @@ async fn tools_of_a_server_are_offered_and_called() {
     let mut call = Call::of("echo", &arguments, "on-request", "").await;
     for status in ["starting", "ready"] {
         let told = call.server.wait_for(STARTUP).await.unwrap();
-        let expected = json!({ "name": "scripted", "status": status, "error": null });
+        let expected = json!({ "name": "scripted", "status": status, "error": null,
+            "threadId": call.thread });
         assert_eq!(told["params"], expected);
     }
     let request = call.model.request(0).await.json();

@@ -116,11 +116,11 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// The configuration cannot be read; a sentence that says why.
     fn commands(&self) -> Result<Arc<StandaloneCommands>, String>;
 
-    /// The MCP servers of the server's own folder, as they are configured now. Reads files.
+    /// The MCP servers of a folder, as they are configured now. Reads files.
     ///
     /// # Errors
     /// The configuration cannot be read; a sentence that says why.
-    fn mcp_servers(&self) -> Result<McpSettings, String>;
+    fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, String>;
 
     /// What becomes of reports.
     ///

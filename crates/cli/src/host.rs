@@ -221,8 +221,8 @@ impl Host for EngineHost {
         Ok(Arc::clone(&self.commands))
     }
 
-    fn mcp_servers(&self) -> Result<McpSettings, String> {
-        let (cwd, params) = (self.configuration.cwd(), RequestParams::default());
+    fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, String> {
+        let params = RequestParams::default();
         let config = self.configuration.load(cwd, &Map::new(), &params);
         let config = config.map_err(|error| error.to_string())?;
         Ok(McpSettings {

@@ -24,6 +24,9 @@ pub struct McpServerOauthLoginParams {
     pub scopes: Option<Vec<String>>,
     /// Seconds to wait for the browser, at least 1; null means 300.
     pub timeout_secs: Option<i64>,
+    /// Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
+    /// 0.117.
+    pub thread_id: Option<String>,
 }
 
 /// Asks what all known MCP servers offer, over connections made for this call.
@@ -35,6 +38,23 @@ pub struct ListMcpServerStatusParams {
     pub cursor: Option<String>,
     /// Most MCP servers in the page; null means all, 0 counts as 1.
     pub limit: Option<u32>,
+    /// How much to ask each MCP server; null means everything. Newer than 0.117.
+    pub detail: Option<McpServerStatusDetail>,
+    /// Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
+    /// 0.117.
+    pub thread_id: Option<String>,
+    /// The only MCP server to tell of; null means all. Newer than 0.117.
+    pub server_name: Option<String>,
+}
+
+/// How much an MCP server is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub enum McpServerStatusDetail {
+    /// Everything that it offers.
+    Full,
+    /// Its tools, and how requests are authorised.
+    ToolsAndAuthOnly,
 }
 
 /// The login waits for the user; `mcpServer/oauthLogin/completed` tells how it ended.
@@ -100,6 +120,8 @@ pub struct McpServerOauthLoginCompletedNotification {
     pub success: bool,
     /// Why it failed; absent on success.
     pub error: Option<String>,
+    /// Thread that the login was begun for; absent if for none. Newer than 0.117.
+    pub thread_id: Option<String>,
 }
 
 /// Where the start of an MCP server is.
@@ -126,4 +148,7 @@ pub struct McpServerStatusUpdatedNotification {
     pub status: McpServerStartupState,
     /// Why it failed, as text for the user; null in all other states.
     pub error: Option<String>,
+    /// The thread. Newer than 0.117.
+    #[serde(default)]
+    pub thread_id: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! MCP servers: what they offer, reading their configuration anew, and logins to them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use codex_mcp_client::{
 };
 use futures::future::join_all;
 
-use super::blocking;
 use super::paging::page;
+use super::{blocking, loaded_thread};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::host::McpSettings;
@@ -29,24 +30,33 @@ pub(super) async fn list(
     reply: Responder<method::ListMcpServerStatus>,
 ) {
     let listed = async {
-        let settings = configured(&server).await?;
+        let settings = configured_for(&server, params.thread_id.as_deref()).await?;
         let enabled = settings.enabled.into_iter();
         let enabled = enabled.map(|configured| (configured.server, true));
         let disabled = settings.disabled.into_iter().map(|server| (server, false));
         let mut all: Vec<_> = enabled.chain(disabled).collect();
+        if let Some(name) = &params.server_name {
+            all.retain(|(server, _)| server.name == *name);
+        }
         all.sort_by(|(left, _), (right, _)| left.name.cmp(&right.name));
         let cursor = params.cursor.as_deref();
         let (shown, next_cursor) = page(all, cursor, params.limit, "MCP servers")?;
+        let detail = params.detail.unwrap_or(v2::McpServerStatusDetail::Full);
         let asked = shown
             .into_iter()
-            .map(|(server, is_enabled)| status(&settings.connector, server, is_enabled));
+            .map(|(server, is_enabled)| status(&settings.connector, server, is_enabled, detail));
         let data = join_all(asked).await;
         Ok(v2::ListMcpServerStatusResponse { data, next_cursor })
     };
     reply.reply(listed.await);
 }
 
-async fn status(connector: &Connector, server: McpServer, is_enabled: bool) -> v2::McpServerStatus {
+async fn status(
+    connector: &Connector,
+    server: McpServer,
+    is_enabled: bool,
+    detail: v2::McpServerStatusDetail,
+) -> v2::McpServerStatus {
     let start = async {
         match is_enabled {
             true => connector.start(&server, Arc::new(NoQuestions)).await.ok(),
@@ -70,13 +80,15 @@ async fn status(connector: &Connector, server: McpServer, is_enabled: bool) -> v
         connection, tools, ..
     }) = running
     {
-        let limit = server.request_timeout;
-        let (resources, templates) = futures::join!(
-            connection.all_resources(limit),
-            connection.all_resource_templates(limit),
-        );
-        status.resources = resources.unwrap_or_default();
-        status.resource_templates = templates.unwrap_or_default();
+        if detail == v2::McpServerStatusDetail::Full {
+            let limit = server.request_timeout;
+            let (resources, templates) = futures::join!(
+                connection.all_resources(limit),
+                connection.all_resource_templates(limit),
+            );
+            status.resources = resources.unwrap_or_default();
+            status.resource_templates = templates.unwrap_or_default();
+        }
         let tools = tools.into_iter().map(|tool| (tool.name.clone(), tool));
         status.tools = tools.collect();
     }
@@ -106,7 +118,7 @@ pub(super) async fn log_in(
     params: v2::McpServerOauthLoginParams,
     reply: Responder<method::McpServerOauthLogin>,
 ) {
-    let name = params.name.clone();
+    let (name, thread_id) = (params.name.clone(), params.thread_id.clone());
     let started = match begin(&server, params).await {
         Ok(started) => started,
         Err(failure) => return reply.refuse(failure),
@@ -121,6 +133,7 @@ pub(super) async fn log_in(
             name,
             success: outcome.is_ok(),
             error: outcome.err().map(|error| error.to_string()),
+            thread_id,
         };
         server.broadcast(&ServerNotification::McpServerOauthLoginCompleted(completed));
     });
@@ -131,7 +144,7 @@ async fn begin(
     params: v2::McpServerOauthLoginParams,
 ) -> Result<StartedLogin, Failure> {
     let name = params.name;
-    let settings = configured(server).await?;
+    let settings = configured_for(server, params.thread_id.as_deref()).await?;
     let enabled = settings.enabled.iter().map(|configured| &configured.server);
     let mut all = enabled.chain(&settings.disabled);
     let found = all.find(|server| server.name == name);
@@ -149,10 +162,30 @@ async fn begin(
     })
 }
 
+/// The servers of the folder of a loaded thread, if one is named.
+async fn configured_for(
+    server: &Arc<Server>,
+    thread: Option<&str>,
+) -> Result<McpSettings, Failure> {
+    let Some(id) = thread else {
+        return configured(server).await;
+    };
+    let thread = loaded_thread(server, id)?;
+    let missing = || Failure::invalid(format!("thread not found: {id}"));
+    let snapshot = thread.describe().await.ok_or_else(missing)?;
+    configured_in(server, snapshot.thread.cwd.into()).await
+}
+
+/// The servers of the server's own folder.
 async fn configured(server: &Arc<Server>) -> Result<McpSettings, Failure> {
+    let cwd = server.host().working_folder().to_owned();
+    configured_in(server, cwd).await
+}
+
+async fn configured_in(server: &Arc<Server>, cwd: PathBuf) -> Result<McpSettings, Failure> {
     let host = Arc::clone(server.host());
     let read = move || {
-        let settings = host.mcp_servers();
+        let settings = host.mcp_servers(&cwd);
         settings.map_err(|reason| Failure::internal(format!("failed to reload config: {reason}")))
     };
     blocking(read).await

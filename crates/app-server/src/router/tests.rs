@@ -113,7 +113,7 @@ impl Host for NoEngine {
         Err("there are no commands here".to_owned())
     }
 
-    fn mcp_servers(&self) -> Result<crate::McpSettings, String> {
+    fn mcp_servers(&self, _cwd: &Path) -> Result<crate::McpSettings, String> {
         Err("there are no servers here".to_owned())
     }
 

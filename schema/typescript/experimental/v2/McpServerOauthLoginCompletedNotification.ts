@@ -8,4 +8,6 @@ export type McpServerOauthLoginCompletedNotification = {
   success: boolean;
   /** Why it failed; absent on success. */
   error?: string | null;
+  /** Thread that the login was begun for; absent if for none. Newer than 0.117. */
+  threadId?: string | null;
 };

@@ -9,4 +9,6 @@ export type McpServerStatusUpdatedNotification = {
   status: McpServerStartupState;
   /** Why it failed, as text for the user; null in all other states. */
   error: string | null;
+  /** The thread. Newer than 0.117. */
+  threadId: string | null;
 };

@@ -8,4 +8,9 @@ export type McpServerOauthLoginParams = {
   scopes?: Array<string> | null;
   /** Seconds to wait for the browser, at least 1; null means 300. */
   timeoutSecs?: number | null;
+  /**
+   * Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
+   * 0.117.
+   */
+  threadId?: string | null;
 };

@@ -91,7 +91,7 @@ fn state(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
                 item: raw.item.clone(),
             })
         }
-        EventMsg::McpStartupUpdate(update) => startup(update),
+        EventMsg::McpStartupUpdate(update) => startup(thread_id(), update),
         EventMsg::DeprecationNotice(notice) => {
             Told::DeprecationNotice(DeprecationNoticeNotification {
                 summary: notice.summary.clone(),
@@ -102,7 +102,7 @@ fn state(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
     })
 }
 
-fn startup(update: &v1::McpStartupUpdateEvent) -> Told {
+fn startup(thread_id: String, update: &v1::McpStartupUpdateEvent) -> Told {
     let (status, error) = match &update.status {
         v1::McpStartupStatus::Starting => (McpServerStartupState::Starting, None),
         v1::McpStartupStatus::Ready => (McpServerStartupState::Ready, None),
@@ -115,6 +115,7 @@ fn startup(update: &v1::McpStartupUpdateEvent) -> Told {
         name: update.server.clone(),
         status,
         error,
+        thread_id: Some(thread_id),
     })
 }
 
