@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod account;
 #[cfg(target_os = "linux")]
+mod agents;
+#[cfg(target_os = "linux")]
 mod app_server;
 #[cfg(target_os = "linux")]
 mod broken_stores;

@@ -81,6 +81,8 @@ impl Proto {
         let chatgpt = machine.has_chatgpt_login();
         let (mut session, warnings) = wiring::session_config(&config, cwd, &catalog, chatgpt);
         session.skills = Some(skills);
+        // One thread is heard here, and nobody would hear its agents.
+        session.agents = None;
         for warning in config.warnings.iter().chain(&warnings) {
             let details = warning.details.as_deref().unwrap_or_default();
             tracing::warn!(details, "{}", warning.summary);
@@ -89,7 +91,7 @@ impl Proto {
         wiring::require_residency(&mut provider, &config);
         let manager =
             tracing.engine(machine.ports(provider, identity(), Arc::clone(&catalog), &config)?);
-        let Started { thread, events } = manager.start(session.clone())?;
+        let Started { thread, events, .. } = manager.start(session.clone())?;
         Ok(Self {
             machine,
             catalog,
@@ -180,7 +182,7 @@ impl Proto {
             Arc::clone(&self.catalog),
             &self.config,
         )?);
-        let Started { thread, events } = match configure.resume_path.map(PathBuf::from) {
+        let Started { thread, events, .. } = match configure.resume_path.map(PathBuf::from) {
             Some(path) => manager.resume(&path, session.clone())?,
             None => manager.start(session.clone())?,
         };

@@ -14,8 +14,8 @@ use codex_config::{
 };
 use codex_config::{RequestParams, Requirements, Variables, resolve_home};
 use codex_core::{
-    Features, Limits, MessageHistory, Observers, Ports, ProjectDocs, SessionConfig, Snapshots,
-    ThreadManager,
+    AgentSettings, Features, Limits, MessageHistory, Observers, Ports, ProjectDocs, SessionConfig,
+    Snapshots, ThreadManager,
 };
 use codex_login::{LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, ModelCatalog, Platform, Provider};
@@ -234,6 +234,7 @@ pub(crate) fn session_config(
         max_bytes: config.storage.history.max_bytes,
     };
     session.features = features(config);
+    session.agents = agents(config);
     session.environment = Arc::new(command_environment(config));
     session.shell = shell();
     session.stream_max_retries =
@@ -270,6 +271,17 @@ fn features(config: &Config) -> Features {
         exec_permissions: on(Feature::ExecPermissionApprovals),
         default_mode_questions: on(Feature::DefaultModeRequestUserInput),
     }
+}
+
+/// The agents that the model may start, if it may.
+fn agents(config: &Config) -> Option<AgentSettings> {
+    let settings = &config.agents;
+    let is_on = config.features.enabled(Feature::MultiAgent);
+    is_on.then(|| AgentSettings {
+        max_threads: usize::try_from(settings.max_threads).unwrap_or(usize::MAX),
+        max_depth: i32::try_from(settings.max_depth).unwrap_or(i32::MAX),
+        roles: None,
+    })
 }
 
 /// What undo goes back to, if it is on.

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use codex_protocol::{BaseInstructions, EventMsg, RolloutItem, SessionMeta, ThreadId};
+use codex_protocol::{
+    BaseInstructions, EventMsg, RolloutItem, SessionMeta, SessionSource, SubAgentSource, ThreadId,
+};
 use codex_rollout::{LineKind, is_persisted};
 
 use crate::config::SessionConfig;
@@ -56,6 +58,14 @@ pub(crate) fn write_start(
     let (config, emitter) = (&services.config, &services.emitter);
     let tools = &services.dynamic_tools;
     let is_fork = forked_from.is_some();
+    let (agent_nickname, agent_role) = match &config.source {
+        SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
+            agent_nickname,
+            agent_role,
+            ..
+        }) => (agent_nickname.clone(), agent_role.clone()),
+        _ => (None, None),
+    };
     let meta = SessionMeta {
         id: id.clone(),
         forked_from_id: forked_from,
@@ -64,8 +74,8 @@ pub(crate) fn write_start(
         originator: config.originator.clone(),
         cli_version: config.version.clone(),
         source: config.source.clone(),
-        agent_nickname: None,
-        agent_role: None,
+        agent_nickname,
+        agent_role,
         agent_path: None,
         model_provider: Some(config.provider.clone()),
         base_instructions: Some(BaseInstructions {

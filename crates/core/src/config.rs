@@ -14,6 +14,7 @@ use codex_protocol::{
 use codex_rollout::Detail;
 use codex_skills::Library;
 
+use crate::agents::AgentSettings;
 use crate::mcp::{McpApprovals, McpServer};
 use crate::ports::Limits;
 
@@ -96,6 +97,8 @@ pub struct SessionConfig {
     pub version: String,
     /// Whether to leave no file.
     pub ephemeral: bool,
+    /// The agents that the model may start; none if it may not.
+    pub agents: Option<AgentSettings>,
     /// How much to keep in the file.
     pub detail: Detail,
     /// Whether to tell every item that is recorded in the history.
@@ -149,6 +152,7 @@ impl SessionConfig {
             originator: "codex_cli_rs".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ephemeral: false,
+            agents: None,
             detail: Detail::default(),
             raw_items: false,
             replay_events: true,

@@ -9,11 +9,12 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use codex_protocol::{Event, EventMsg, GitInfo, ThreadId};
+use codex_protocol::{AgentStatus, Event, EventMsg, GitInfo, ThreadId};
 use codex_rollout::{ClaimError, Detail, LineKind, Log, LogError, is_persisted, reduced};
 use serde::Serialize;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
+use crate::agents;
 use crate::ports::{Clock, Observer};
 
 /// How many events may wait for the subscriber before sources are held back.
@@ -39,6 +40,8 @@ struct Shared {
     observer: Option<Arc<dyn Observer>>,
     /// Held for the length of one event, never across a wait: it is what orders events.
     state: Mutex<State>,
+    /// How the thread is doing, as far as its subscriber may know.
+    status: watch::Sender<AgentStatus>,
     readable: Notify,
     drained: Notify,
     gathered: Notify,
@@ -81,6 +84,7 @@ impl Emitter {
             clock,
             observer,
             state: Mutex::new(state),
+            status: watch::Sender::new(AgentStatus::PendingInit),
             readable: Notify::new(),
             drained: Notify::new(),
             gathered: Notify::new(),
@@ -128,15 +132,21 @@ impl Emitter {
         if let Some(observer) = &shared.observer {
             observer.event(&event);
         }
-        if state.abandoned {
-            return;
-        }
         if state.holders > 0 {
             return state.held.push(event);
+        }
+        shared.note_status(&event.msg);
+        if state.abandoned {
+            return;
         }
         state.queue.push_back(event);
         drop(state);
         shared.readable.notify_one();
+    }
+
+    /// How the thread is doing. Changes with what the subscriber is told.
+    pub(crate) fn status(&self) -> watch::Receiver<AgentStatus> {
+        self.0.status.subscribe()
     }
 
     /// From now on the rollout has what is said, and the subscriber hears it once that is dropped: for
@@ -238,6 +248,7 @@ impl Emitter {
         let mut state = self.0.lock();
         let last = std::mem::take(&mut state.held);
         state.queue.extend(last);
+        self.0.status.send_replace(AgentStatus::Shutdown);
         state.closed = true;
         state.log = None;
         state.gathering = false;
@@ -275,6 +286,8 @@ impl Drop for Withheld {
         state.holders -= 1;
         if state.holders == 0 {
             let held = std::mem::take(&mut state.held);
+            held.iter()
+                .for_each(|event| self.0.0.note_status(&event.msg));
             if !state.abandoned {
                 state.queue.extend(held);
             }
@@ -296,6 +309,13 @@ fn is_shown_of_reviewer(msg: &EventMsg) -> bool {
 }
 
 impl Shared {
+    fn note_status(&self, msg: &EventMsg) {
+        if let Some(status) = agents::status_after(msg) {
+            let goes_on = |now: &mut AgentStatus| agents::go_on(now, status);
+            self.status.send_if_modified(goes_on);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic while the lock is held leaves at worst an event in one reader only.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -4,11 +4,12 @@
 //! [`Events`] tell what happens. Everything outside comes in through [`Ports`]: no network, no
 //! terminal and no environment are touched here but through them.
 //!
-//! Code map: `manager` (threads), `session` (the actor behind one), `turn` (from input to answer),
+//! Code map: `manager` (threads), `launch` (starting one), `agents` (threads that threads start), `session` (the actor behind one), `turn` (from input to answer),
 //! `conversation` and `history` (what is remembered), `context` (what the model is told), `tools`,
 //! `gate` (what may run), `mcp` (the MCP servers of a thread), `events` (one event, three readers),
 //! `ports`.
 
+mod agents;
 mod beginning;
 mod compact;
 mod config;
@@ -20,6 +21,7 @@ mod gate;
 mod git;
 mod history;
 mod holds;
+mod launch;
 mod manager;
 mod mcp;
 mod older;
@@ -35,6 +37,7 @@ mod thread;
 mod tools;
 mod turn;
 
+pub use agents::{AgentRole, AgentSettings, Roles, Spawned};
 pub use config::{Features, MessageHistory, ProjectDocs, SessionConfig, Snapshots};
 pub use events::Events;
 pub use history::first_user_text;

@@ -1,21 +1,19 @@
 //! All threads of the process: starting, resuming, forking, finding and closing them.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use codex_mcp_client::Connector;
 use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{Claim, LoadError, Log, Place, Writer};
+use codex_rollout::{LoadError, Writer};
 use tokio::sync::mpsc;
 
-use crate::beginning::{Copied, File, inherit, initial_messages, write_start};
+use crate::agents::{Bond, Spawned};
+use crate::beginning::{File, inherit};
 use crate::config::SessionConfig;
-use crate::context::{self, read_project_docs};
-use crate::conversation::Conversation;
-use crate::events::{Emitter, Events};
-use crate::ports::{Beginning, Clock, Ids, Model, Observers, Processes};
-use crate::session::{MAILBOX, Mail, Services, Session};
+use crate::events::Events;
+use crate::launch::{Origin, Threads};
+use crate::ports::{Clock, Ids, Model, Observers, Processes};
 use crate::stored::{Lines, Stored};
 use crate::thread::Thread;
 
@@ -57,6 +55,8 @@ pub struct Started {
     pub thread: Thread,
     /// Its events. The first is `session_configured`.
     pub events: Events,
+    /// The agents that it starts. Who does not take them lets it start none.
+    pub agents: mpsc::Receiver<Spawned>,
 }
 
 /// How much of a thread a fork takes along.
@@ -70,27 +70,19 @@ pub enum ForkAt {
 
 /// All threads of the process.
 #[derive(Debug)]
-pub struct ThreadManager {
-    ports: Ports,
-    observers: Option<Arc<dyn Observers>>,
-    threads: Mutex<HashMap<ThreadId, Thread>>,
-}
+pub struct ThreadManager(Arc<Threads>);
 
 impl ThreadManager {
     /// No threads yet.
     #[must_use]
     pub fn new(ports: Ports) -> Self {
-        Self {
-            ports,
-            observers: None,
-            threads: Mutex::default(),
-        }
+        Self(Arc::new(Threads::new(ports, None)))
     }
 
     /// The same, with every thread shown to those who may want to watch it.
     #[must_use]
     pub fn observed_by(self, observers: Option<Arc<dyn Observers>>) -> Self {
-        Self { observers, ..self }
+        Self(Arc::new(Threads::new(self.0.ports.clone(), observers)))
     }
 
     /// Starts a new thread.
@@ -98,13 +90,15 @@ impl ThreadManager {
     /// # Errors
     /// The configuration is not usable.
     pub fn start(&self, config: SessionConfig) -> Result<Started, StartError> {
-        let id = self.ports.ids.thread();
-        self.launch(Origin {
+        let id = self.0.ports.ids.thread();
+        self.0.launch(Origin {
             id,
             config,
             lines: Lines::Read(Vec::new()),
             file: File::New,
             forked_from: None,
+            told: None,
+            bond: Bond::default(),
         })
     }
 
@@ -117,14 +111,16 @@ impl ThreadManager {
         config: SessionConfig,
         items: Vec<ResponseItem>,
     ) -> Result<Started, StartError> {
-        let id = self.ports.ids.thread();
+        let id = self.0.ports.ids.thread();
         let items = items.into_iter().map(RolloutItem::ResponseItem);
-        self.launch(Origin {
+        self.0.launch(Origin {
             id,
             config,
             lines: Lines::Read(items.collect()),
             file: File::New,
             forked_from: None,
+            told: None,
+            bond: Bond::default(),
         })
     }
 
@@ -159,12 +155,14 @@ impl ThreadManager {
             path: stored.path,
             length: stored.size,
         };
-        self.launch(Origin {
+        self.0.launch(Origin {
             id,
             config,
             lines: stored.lines,
             file,
             forked_from: None,
+            told: None,
+            bond: Bond::default(),
         })
     }
 
@@ -211,162 +209,36 @@ impl ThreadManager {
         file: File,
         config: SessionConfig,
     ) -> Result<Started, StartError> {
-        self.launch(Origin {
-            id: self.ports.ids.thread(),
+        self.0.launch(Origin {
+            id: self.0.ports.ids.thread(),
             config,
             forked_from: Some(from),
             lines,
             file,
+            told: None,
+            bond: Bond::default(),
         })
     }
 
     /// A thread that runs.
     #[must_use]
     pub fn get(&self, id: &ThreadId) -> Option<Thread> {
-        self.lock()
-            .get(id)
-            .filter(|thread| !thread.mailbox.is_closed())
-            .cloned()
+        self.0.get(id)
     }
 
     /// The ids of all threads that run.
     #[must_use]
     pub fn ids(&self) -> Vec<ThreadId> {
-        let mut threads = self.lock();
-        threads.retain(|_, thread| !thread.mailbox.is_closed());
-        let mut ids: Vec<ThreadId> = threads.keys().cloned().collect();
-        ids.sort();
-        ids
+        self.0.ids()
     }
 
     /// Closes a thread and waits until it is. False if it did not run.
     pub async fn close(&self, id: &ThreadId) -> bool {
-        let Some(thread) = self.lock().remove(id) else {
+        let Some(thread) = self.0.remove(id) else {
             return false;
         };
         let told = thread.submit(Op::Shutdown).await.is_ok();
         thread.mailbox.closed().await;
         told
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, Thread>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn launch(&self, origin: Origin) -> Result<Started, StartError> {
-        if !origin.config.cwd.is_absolute() {
-            return Err(StartError::RelativeCwd(origin.config.cwd));
-        }
-        let Origin {
-            id,
-            config,
-            lines,
-            file,
-            forked_from,
-        } = origin;
-        let log = self.log(&id, &config, &file);
-        let path = log.as_ref().map(|log| Arc::from(log.path()));
-        let observer = self.observers.as_ref().and_then(|observers| {
-            observers.observe(&Beginning {
-                thread: &id,
-                config: &config,
-                rollout_path: path.as_deref(),
-                is_resumed: matches!(file, File::Existing { .. }),
-            })
-        });
-        let clock = Arc::clone(&self.ports.clock);
-        let (emitter, events) = Emitter::new(id.clone(), log, config.detail, clock, observer);
-        let (sender, mailbox) = mpsc::channel(MAILBOX);
-        let services = Arc::new(self.services(config, emitter, sender.downgrade()));
-        match &file {
-            File::New => {
-                let copied = Copied::Lines(lines.read());
-                write_start(&services, &id, forked_from.clone(), copied);
-            }
-            File::Copy { source, length } => {
-                let copied = Copied::File(source, *length);
-                write_start(&services, &id, forked_from.clone(), copied);
-            }
-            File::Existing { .. } => {}
-        }
-        let policy = services.model.info(&services.config.model).truncation;
-        let initial = initial_messages(&services.config, &file, forked_from.as_ref(), lines.read());
-        let conversation = Conversation::rebuilt(lines, policy);
-        let session = Session::new(Arc::clone(&services), mailbox, conversation);
-        let name = match file {
-            File::Existing { .. } => codex_rollout::name_of(&services.config.home, &id),
-            File::New | File::Copy { .. } => None,
-        };
-        session.say_configured(forked_from, initial, name);
-        let servers = services.config.mcp_servers.clone();
-        services.mcp.start(&services, servers);
-        tokio::spawn(session.run());
-        let thread = Thread {
-            id: id.clone(),
-            path,
-            mailbox: sender,
-            ids: Arc::clone(&self.ports.ids),
-            emitter: services.emitter.clone(),
-            holds: services.holds.clone(),
-            mcp: services.mcp.clone(),
-        };
-        self.lock().insert(id, thread.clone());
-        Ok(Started { thread, events })
-    }
-
-    fn log(&self, id: &ThreadId, config: &SessionConfig, file: &File) -> Option<Log> {
-        let (writer, home) = (self.ports.writer.clone(), &config.home);
-        match file {
-            _ if config.ephemeral => None,
-            File::Existing { path, length } => {
-                let claim = Claim::to_loaded(home, id, *length);
-                Some(Log::existing(writer, Place::of_file(path)).claimed(claim))
-            }
-            File::New | File::Copy { .. } => {
-                let clock = &self.ports.clock;
-                let place = Place::new(home, id, clock.now(), &clock.zone());
-                Some(Log::held(writer, place).claimed(Claim::to_new(home, id)))
-            }
-        }
-    }
-
-    fn services(
-        &self,
-        mut config: SessionConfig,
-        emitter: Emitter,
-        mailbox: mpsc::WeakSender<Mail>,
-    ) -> Services {
-        let model = self.ports.model.info(&config.model);
-        let given = config.base_instructions.take().map(Arc::from);
-        let own = || model.base_instructions.clone();
-        let instructions = given
-            .or_else(own)
-            .unwrap_or_else(context::base_instructions);
-        let docs = read_project_docs(&config.home, &config.cwd, &config.project_docs);
-        Services {
-            model: Arc::clone(&self.ports.model),
-            clock: Arc::clone(&self.ports.clock),
-            ids: Arc::clone(&self.ports.ids),
-            processes: Arc::clone(&self.ports.processes),
-            terminals: Default::default(),
-            mcp: Default::default(),
-            mcp_connector: self.ports.mcp.clone(),
-            holds: Default::default(),
-            emitter,
-            mailbox,
-            instructions,
-            user_instructions: docs.map(Arc::from),
-            developer_instructions: config.developer_instructions.take().map(Arc::from),
-            dynamic_tools: std::mem::take(&mut config.dynamic_tools),
-            config,
-        }
-    }
-}
-
-struct Origin {
-    id: ThreadId,
-    config: SessionConfig,
-    lines: Lines,
-    file: File,
-    forked_from: Option<ThreadId>,
 }

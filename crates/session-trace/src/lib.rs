@@ -9,6 +9,7 @@
 //! commands), `inference` and `compaction` (what the model was asked and answered), `requests`
 //! (what is kept of a request until it is written), `payloads` (the shapes of the payload files).
 
+mod agents;
 mod compaction;
 mod inference;
 mod payloads;

@@ -16,6 +16,7 @@ use codex_rollout_trace::format::{
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::agents::AgentCall;
 use crate::payloads::{CommandBegan, CommandEnded, Input, Invocation, ToolResult, weight_of};
 use crate::session::{SessionTrace, now_unix_ms};
 
@@ -114,7 +115,19 @@ impl Calls {
             EventMsg::DynamicToolCallResponse(response) if !response.success => {
                 self.judge(&response.call_id, Verdict::Unsuccessful);
             }
-            _ => {}
+            _ => self.agent_event(trace, turn, msg),
+        }
+    }
+
+    fn agent_event(&mut self, trace: &SessionTrace, turn: &str, msg: &EventMsg) {
+        let Some(call) = AgentCall::of(msg) else {
+            return;
+        };
+        let (id, payload) = (call.id, call.payload);
+        let weight = payload["prompt"].as_str().map_or(0, str::len);
+        match call.ended {
+            None => self.began(trace, turn, &id, &call.kind, weight, || payload),
+            Some(status) => self.runtime_ended(trace, turn, &id, status, weight, || payload),
         }
     }
 

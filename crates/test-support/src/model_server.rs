@@ -25,6 +25,8 @@ pub struct ModelServer {
 struct State {
     /// The replies for each path, in order.
     replies: Mutex<HashMap<String, VecDeque<HttpReply>>>,
+    /// The replies for agents.
+    for_agents: Mutex<VecDeque<HttpReply>>,
     /// The replies for any other request.
     others: Mutex<VecDeque<HttpReply>>,
     /// The reply when nothing else is left.
@@ -45,6 +47,7 @@ impl ModelServer {
     pub async fn start(replies: impl IntoIterator<Item = HttpReply>) -> io::Result<Self> {
         let state = Arc::new(State {
             replies: Mutex::default(),
+            for_agents: Mutex::default(),
             others: Mutex::new(replies.into_iter().collect()),
             fallback: Mutex::new(HttpReply::status(501).body("the script has no reply left")),
             requests: watch::Sender::new(Vec::new()),
@@ -69,6 +72,11 @@ impl ModelServer {
         let mut replies = lock(&self.state.replies);
         let queue = replies.entry(format!("/v1{path}")).or_default();
         queue.push_back(reply);
+    }
+
+    /// Adds a reply for requests of agents, which ask beside the thread that has started them.
+    pub fn push_for_agent(&self, reply: HttpReply) {
+        lock(&self.state.for_agents).push_back(reply);
     }
 
     /// Sets the reply to every request that no other is left for.
@@ -109,10 +117,16 @@ impl ModelServer {
 
 impl Responder for State {
     fn reply(&self, request: ReceivedRequest) -> HttpReply {
-        let for_path = lock(&self.replies)
-            .get_mut(&request.path)
-            .and_then(VecDeque::pop_front);
-        let reply = for_path
+        let for_path = || {
+            let mut replies = lock(&self.replies);
+            replies.get_mut(&request.path)?.pop_front()
+        };
+        let for_agent = match request.header("x-openai-subagent") {
+            Some("collab_spawn") => lock(&self.for_agents).pop_front(),
+            _ => None,
+        };
+        let reply = for_agent
+            .or_else(for_path)
             .or_else(|| lock(&self.others).pop_front())
             .unwrap_or_else(|| lock(&self.fallback).clone());
         self.requests.send_modify(|requests| requests.push(request));

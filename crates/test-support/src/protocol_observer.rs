@@ -3,8 +3,8 @@
 //!
 //! Four exceptions are part of the promise: a command or file change that was declined may end a second
 //! time; a command that was declined may end without having begun; a message, plan, reasoning,
-//! command or MCP call that was unfinished when its turn was interrupted ends with the turn, whose items
-//! have it;
+//! command, MCP call or call about agents that was unfinished when its turn was interrupted ends with the
+//! turn, whose items have it;
 //! a compaction that did not come about ends with its turn.
 //! Reviews are told as clients have always known them, which is a fifth: see [`Reviews`].
 //!
@@ -169,6 +169,7 @@ impl ProtocolObserver {
             "reasoning",
             "commandExecution",
             "mcpToolCall",
+            "collabAgentToolCall",
         ];
         let open = |item: &Item| item.turn == turn && item.ends == 0;
         for (id, item) in self.items.iter_mut().filter(|(_, item)| open(item)) {

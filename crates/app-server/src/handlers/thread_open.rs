@@ -332,7 +332,11 @@ async fn opened(
     started: Started,
     preview: String,
 ) -> Result<(Actor, Facts), Failure> {
-    let Started { thread, mut events } = started;
+    let Started {
+        thread,
+        mut events,
+        agents,
+    } = started;
     let first = events.next().await.map(|event| event.msg);
     let Some(EventMsg::SessionConfigured(settings)) = first else {
         return Err(Failure::internal("the thread ended before it began"));
@@ -345,7 +349,14 @@ async fn opened(
     }
     let facts = Facts::new(*settings, &prepared.config, preview);
     let (manager, deprecations) = (prepared.manager, prepared.deprecations);
-    let mut actor = Actor::new(Arc::clone(server), manager, thread, events, facts.clone());
+    let mut actor = Actor::new(
+        Arc::clone(server),
+        manager,
+        thread,
+        events,
+        agents,
+        facts.clone(),
+    );
     actor.deprecations = deprecations.into_iter().map(wire_deprecation).collect();
     Ok((actor, facts))
 }

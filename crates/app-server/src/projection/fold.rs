@@ -9,8 +9,8 @@ use codex_app_server_protocol::ServerNotification as Told;
 use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnStatus};
 use codex_protocol::{EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem};
 
-use super::item;
 use super::turn_error::turn_error;
+use super::{collab, item};
 
 mod concessions;
 mod live;
@@ -214,6 +214,24 @@ impl Fold {
                     path: view.path.clone(),
                 },
             ),
+            EventMsg::CollabAgentSpawnBegin(_)
+            | EventMsg::CollabAgentInteractionBegin(_)
+            | EventMsg::CollabWaitingBegin(_)
+            | EventMsg::CollabCloseBegin(_)
+            | EventMsg::CollabResumeBegin(_) => {
+                if let Some(item) = collab::begun(event) {
+                    self.start(id.unwrap_or_default(), item);
+                }
+            }
+            EventMsg::CollabAgentSpawnEnd(_)
+            | EventMsg::CollabAgentInteractionEnd(_)
+            | EventMsg::CollabWaitingEnd(_)
+            | EventMsg::CollabCloseEnd(_)
+            | EventMsg::CollabResumeEnd(_) => {
+                if let Some(item) = collab::ended(event) {
+                    self.complete(id, item);
+                }
+            }
             _ => {
                 self.take_older(event);
                 if self.listener == Listener::Clients {

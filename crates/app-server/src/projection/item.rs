@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use codex_app_server_protocol::v2::{
-    ByteRange, CommandAction, CommandExecutionSource, CommandExecutionStatus,
-    DynamicToolCallOutputContentItem, DynamicToolCallStatus, FileUpdateChange, HookPromptFragment,
-    McpToolCallError, McpToolCallResult, McpToolCallStatus, MemoryCitation, MemoryCitationEntry,
-    PatchApplyStatus, PatchChangeKind, TextElement, ThreadItem, UserInput, WebSearchAction,
+    ByteRange, CollabAgentToolCallStatus, CommandAction, CommandExecutionSource,
+    CommandExecutionStatus, DynamicToolCallOutputContentItem, DynamicToolCallStatus,
+    FileUpdateChange, HookPromptFragment, McpToolCallError, McpToolCallResult, McpToolCallStatus,
+    MemoryCitation, MemoryCitationEntry, PatchApplyStatus, PatchChangeKind, TextElement,
+    ThreadItem, UserInput, WebSearchAction,
 };
 use codex_protocol as v1;
 
@@ -412,6 +413,9 @@ pub(super) fn broken_off(mut item: ThreadItem) -> ThreadItem {
         ThreadItem::FileChange { status, .. } => *status = PatchApplyStatus::Failed,
         ThreadItem::DynamicToolCall { status, .. } => *status = DynamicToolCallStatus::Failed,
         ThreadItem::McpToolCall { status, .. } => *status = McpToolCallStatus::Failed,
+        ThreadItem::CollabAgentToolCall { status, .. } => {
+            *status = CollabAgentToolCallStatus::Failed;
+        }
         _ => {}
     }
     item

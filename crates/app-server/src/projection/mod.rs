@@ -3,6 +3,7 @@
 //! Pure: nothing here waits, reads or writes. [`Fold`] is the only place where turns and items are
 //! made, of live events and of stored ones.
 
+mod collab;
 mod fold;
 mod item;
 mod limits;

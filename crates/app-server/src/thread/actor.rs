@@ -9,11 +9,12 @@ use codex_app_server_protocol::v2::{
     DeprecationNoticeNotification, ThreadClosedNotification, ThreadStatus,
     ThreadStatusChangedNotification, TurnInterruptResponse,
 };
-use codex_core::{Events, ThreadManager};
+use codex_core::{Events, Spawned, ThreadManager};
 use codex_protocol::{Event, EventMsg};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
+use super::agents::Agents;
 use super::questions::Pending;
 use super::status::Activity;
 use super::{Command, Facts, Subscribers, ThreadHandle};
@@ -41,6 +42,9 @@ pub(crate) struct Actor {
     pub(super) is_closing: bool,
     /// Whether its end is told by whoever asked for it.
     pub(super) is_put_away: bool,
+    /// Whether it is an agent, which its parent ends and nobody else.
+    pub(super) is_agent: bool,
+    pub(super) agents: Agents,
     activity: Activity,
     status: ThreadStatus,
     events: Events,
@@ -55,6 +59,7 @@ impl Actor {
         manager: Arc<ThreadManager>,
         thread: codex_core::Thread,
         events: Events,
+        agents: mpsc::Receiver<Spawned>,
         facts: Facts,
     ) -> Self {
         let (handle, mailbox) = ThreadHandle::new();
@@ -75,6 +80,8 @@ impl Actor {
             turn: None,
             is_closing: false,
             is_put_away: false,
+            is_agent: false,
+            agents: Agents::new(agents),
             activity: Activity::default(),
             status: ThreadStatus::Idle,
             events,
@@ -88,6 +95,10 @@ impl Actor {
         for notice in std::mem::take(&mut self.deprecations) {
             self.tell(&Told::DeprecationNotice(notice));
         }
+        self.spawn();
+    }
+
+    pub(super) fn spawn(self) {
         tokio::spawn(self.run());
     }
 
@@ -103,10 +114,12 @@ impl Actor {
             tokio::select! {
                 open = self.events.next_batch(&mut batch) => {
                     is_open = open;
+                    self.take_agents();
                     for event in batch.drain(..) {
                         self.hear(&event).await;
                     }
                 }
+                Some(agent) = self.agents.coming.recv() => self.take_agent(agent),
                 Some(command) = self.mailbox.recv() => self.carry_out(command).await,
             }
         }
@@ -128,7 +141,7 @@ impl Actor {
                 status,
             },
         ));
-        if !self.is_put_away {
+        if !self.is_put_away && !self.is_agent {
             self.server
                 .broadcast(&Told::ThreadClosed(ThreadClosedNotification { thread_id }));
         }
@@ -204,7 +217,7 @@ impl Actor {
 
     /// A thread that nobody hears and that does nothing is unloaded.
     pub(super) fn close_if_alone(&mut self) {
-        if self.subscribers.is_empty() && self.turn.is_none() {
+        if self.subscribers.is_empty() && self.turn.is_none() && !self.is_agent {
             self.close();
         }
     }

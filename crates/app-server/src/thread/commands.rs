@@ -48,6 +48,13 @@ impl Actor {
                 let running = self.fold.running_turn();
                 let _ = reply.send(Snapshot { thread, running });
             }
+            Command::WatchIfUnheard(connection) => {
+                if self.subscribers.is_empty() {
+                    self.subscribe(&connection);
+                    self.ask_again(&connection);
+                }
+                self.share_agents(&connection).await;
+            }
             Command::Leave(connection, reply) => {
                 let _ = reply.send(self.leave(connection));
                 self.close_if_alone();
@@ -234,6 +241,7 @@ impl Actor {
                 }
                 self.subscribe(&connection);
                 self.ask_again(&connection);
+                self.share_agents(&connection).await;
             }
             Err(failure) => reply.refuse(failure),
         }

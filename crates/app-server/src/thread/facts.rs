@@ -8,7 +8,7 @@ use codex_app_server_protocol::v2::{
     GitInfo, Thread, ThreadForkResponse, ThreadResumeResponse, ThreadStartResponse, ThreadStatus,
 };
 use codex_core::SessionConfig;
-use codex_protocol::{SessionConfiguredEvent, Update};
+use codex_protocol::{SessionConfiguredEvent, SessionSource, SubAgentSource, Update};
 use jiff::Timestamp;
 
 use super::History;
@@ -22,7 +22,7 @@ pub(crate) struct Facts {
     pub(crate) path: Option<PathBuf>,
     created_at: i64,
     cli_version: String,
-    source: codex_protocol::SessionSource,
+    source: SessionSource,
 }
 
 impl Facts {
@@ -45,6 +45,14 @@ impl Facts {
     pub(crate) fn thread(&self, status: ThreadStatus) -> Thread {
         let path = self.path.as_deref();
         let forked_from = self.settings.forked_from_id.as_ref();
+        let (agent_nickname, agent_role) = match &self.source {
+            SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
+                agent_nickname,
+                agent_role,
+                ..
+            }) => (agent_nickname.clone(), agent_role.clone()),
+            _ => (None, None),
+        };
         Thread {
             id: self.settings.session_id.to_string(),
             session_id: Some(self.settings.session_id.to_string()),
@@ -61,8 +69,8 @@ impl Facts {
             cwd: self.settings.cwd.clone(),
             cli_version: self.cli_version.clone(),
             source: wire_source(self.source.clone()),
-            agent_nickname: None,
-            agent_role: None,
+            agent_nickname,
+            agent_role,
             git_info: None,
             name: None,
             turns: Vec::new(),

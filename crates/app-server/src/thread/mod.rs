@@ -5,6 +5,7 @@
 //! the notifications around it.
 
 mod actor;
+mod agents;
 mod commands;
 mod facts;
 mod history;
@@ -52,6 +53,7 @@ enum Command {
     McpServers(Vec<McpServer>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
+    WatchIfUnheard(Arc<Connection>),
     Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
     Answer {
         question: i64,
@@ -141,6 +143,12 @@ impl ThreadHandle {
         let (reply, snapshot) = oneshot::channel();
         self.send(Command::Describe(reply)).await;
         snapshot.await.ok()
+    }
+
+    /// If nobody hears the thread, this client does from now on, and is asked what it waits for.
+    async fn watch_if_unheard(&self, connection: &Arc<Connection>) {
+        let connection = Arc::clone(connection);
+        self.send(Command::WatchIfUnheard(connection)).await;
     }
 
     pub(crate) async fn leave(&self, connection: ConnectionId) -> ThreadUnsubscribeStatus {

@@ -15,7 +15,7 @@ pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
 pub use limits::Limits;
 pub use model::{
-    Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,
+    Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,
     ReasoningRequest, Retry, ShellKind,
 };
 pub use observer::{Asked, Beginning, Observer, Observers};

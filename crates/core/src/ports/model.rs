@@ -18,6 +18,11 @@ pub trait Model: Debug + Send + Sync {
     /// What is known about a model. Answers something usable for any name.
     fn info(&self, name: &str) -> Arc<ModelInfo>;
 
+    /// The models that can be asked for by name; empty if nobody knows.
+    fn choices(&self) -> Vec<ModelChoice> {
+        Vec::new()
+    }
+
     /// Sends a request and answers its stream. Dropping either gives the request up.
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>>;
 
@@ -33,6 +38,19 @@ pub trait Model: Debug + Send + Sync {
     ) -> BoxFuture<'static, Result<Vec<ResponseItem>, ModelError>> {
         Box::pin(std::future::ready(Err(ModelError::cut_off())))
     }
+}
+
+/// A model that can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelChoice {
+    /// Its name.
+    pub slug: String,
+    /// What it is good for; none for models that are not offered to people.
+    pub description: Option<String>,
+    /// How hard it reasons unless told.
+    pub default_effort: Option<ReasoningEffort>,
+    /// How hard it can reason.
+    pub efforts: Vec<ReasoningEffort>,
 }
 
 /// What comes back.

@@ -12,8 +12,8 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 
 use super::model::{
-    Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool, Retry,
-    ShellKind,
+    Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,
+    Retry, ShellKind,
 };
 
 /// A provider and what is known of its models.
@@ -46,6 +46,20 @@ impl ProviderModel {
 impl Model for ProviderModel {
     fn info(&self, name: &str) -> Arc<ModelInfo> {
         Arc::new(info_of(self.catalog.resolve(name)))
+    }
+
+    fn choices(&self) -> Vec<ModelChoice> {
+        let choice = |model: &client::ModelInfo| {
+            let is_offered = model.visibility == client::Visibility::List;
+            let levels = &model.supported_reasoning_levels;
+            ModelChoice {
+                slug: model.slug.clone(),
+                description: model.description.clone().filter(|_| is_offered),
+                default_effort: model.default_reasoning_level,
+                efforts: levels.iter().map(|level| level.effort).collect(),
+            }
+        };
+        self.catalog.presets(true).into_iter().map(choice).collect()
     }
 
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {

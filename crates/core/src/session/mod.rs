@@ -4,6 +4,7 @@
 //! than a turn, and lends the conversation to the turn that runs. At most one task runs; a turn runs
 //! on a task of its own, so that answers, more input and the word to stop come through meanwhile.
 
+mod agents;
 mod ask;
 mod configured;
 mod elicitation;
@@ -19,24 +20,28 @@ mod user_shell;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use codex_protocol::{
     CodexErrorInfo, DynamicToolSpec, ElicitationRequest, ErrorEvent, EventMsg, RequestId,
-    RequestPermissionsResponse, Submission, TurnAbortReason, WarningEvent,
+    RequestPermissionsResponse, ResponseItem, Submission, TurnAbortReason, WarningEvent,
 };
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
+use crate::agents::{Bond, Children};
 use crate::config::SessionConfig;
 use crate::conversation::Conversation;
 use crate::events::Emitter;
 use crate::gate::{Effect, Memory, Posture};
 use crate::holds::Holds;
+use crate::launch::Threads;
 use crate::mcp::{Connects, McpServer, McpServers};
 use crate::ports::{Clock, Ids, Model, Processes};
-use crate::tools::Terminals;
+use crate::tools::{SpawnAgentTool, Terminals};
 use crate::turn::TurnSettings;
 
+pub(crate) use agents::{AgentMail, Fork, NewAgent, StoredAgent, StoredThread};
 use ask::Questions;
 pub(crate) use ask::{Answer, Question, QuestionKey};
 pub(crate) use gatekeeper::{Judge, Stage};
@@ -76,6 +81,8 @@ pub(crate) enum Mail {
         call_id: String,
         reply: oneshot::Sender<RequestPermissionsResponse>,
     },
+    /// From a tool: something about the agents of the thread.
+    Agents(AgentMail),
 }
 
 /// What the parts of a session share. Nothing in it changes.
@@ -94,6 +101,12 @@ pub(crate) struct Services {
     /// What holds the time limits of commands.
     pub(crate) holds: Holds,
     pub(crate) emitter: Emitter,
+    /// All threads of the process, for starting agents.
+    pub(crate) threads: Weak<Threads>,
+    /// The tree of agents that the thread is part of.
+    pub(crate) bond: Bond,
+    /// The tool that starts agents, once it is made.
+    pub(crate) spawn_tool: OnceLock<SpawnAgentTool>,
     /// The way to the session itself, for tools that have to ask.
     pub(crate) mailbox: mpsc::WeakSender<Mail>,
     pub(crate) instructions: Arc<str>,
@@ -112,6 +125,13 @@ impl Services {
             .map(PathBuf::from);
         Posture::of(settings, tmpdir, self.config.features.exec_permissions)
     }
+
+    /// The tool that starts agents, if there may be any.
+    pub(crate) fn spawn_tool(&self) -> Option<SpawnAgentTool> {
+        let settings = self.config.agents.as_ref()?;
+        let made = || SpawnAgentTool::new(settings, &self.model.choices());
+        Some(self.spawn_tool.get_or_init(made).clone())
+    }
 }
 
 /// The actor.
@@ -128,6 +148,10 @@ pub(crate) struct Session {
     other_servers: Option<Vec<McpServer>>,
     /// Turns that wait for the end of a task that takes no input.
     waiting: VecDeque<operations::WaitingTurn>,
+    /// The agents of the thread.
+    children: Children,
+    /// What the model is to be told of them once the task is over that has the conversation.
+    notices: Vec<ResponseItem>,
 }
 
 #[derive(Debug)]
@@ -150,6 +174,7 @@ impl Session {
         services: Arc<Services>,
         mailbox: mpsc::Receiver<Mail>,
         conversation: Conversation,
+        children: Children,
     ) -> Self {
         Self {
             settings: ThreadSettings::of(&services.config),
@@ -159,13 +184,15 @@ impl Session {
             state: State::Idle(Box::new(conversation)),
             other_servers: None,
             waiting: VecDeque::new(),
+            children,
+            notices: Vec::new(),
             services,
             mailbox,
         }
     }
 
-    /// Runs until it is told to shut down or nobody can reach it any more.
-    pub(crate) async fn run(mut self) {
+    /// Runs until it is told to shut down, nobody can reach it any more or its parent lets go of it.
+    pub(crate) async fn run(mut self, leash: CancellationToken) {
         let _close = CloseOnDrop(self.services.emitter.clone());
         loop {
             let flow = tokio::select! {
@@ -175,6 +202,11 @@ impl Session {
                     self.start_waiting().await;
                     Flow::On
                 }
+                () = self.children.one_done() => {
+                    self.report_agents();
+                    Flow::On
+                }
+                () = leash.cancelled() => Flow::Over,
                 mail = self.mailbox.recv() => match mail {
                     Some(mail) => self.handle(mail).await,
                     None => Flow::Over,
@@ -205,6 +237,7 @@ impl Session {
             Mail::Steer(steer) => self.steer(steer),
             Mail::Ask(question, answer) => self.ask(*question, answer),
             Mail::Judge(judge) => self.judge(*judge),
+            Mail::Agents(mail) => self.agents(mail),
             Mail::Grant {
                 effect,
                 settings,
@@ -219,6 +252,7 @@ impl Session {
 
     async fn shut_down(&mut self) {
         self.abort(TurnAbortReason::Interrupted).await;
+        self.children.close_all().await;
         self.services.mcp.stop();
         self.services.terminals.stop_all().await;
         if let Err(error) = self.services.emitter.flush().await {

@@ -1,6 +1,6 @@
 //! Starting a review: what the reviewer gets of the thread's own.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use codex_protocol::{
     AskForApproval, CodexErrorInfo, ReviewRequest, ReviewTarget, SessionSource, SubAgentSource,
@@ -50,6 +50,7 @@ impl Services {
         let mut config = self.config.clone();
         config.source = SessionSource::SubAgent(SubAgentSource::Review);
         config.web_search = None;
+        config.agents = None;
         config.features.request_permissions = false;
         config.features.exec_permissions = false;
         config.features.default_mode_questions = false;
@@ -64,6 +65,9 @@ impl Services {
             holds: self.holds.clone(),
             emitter: self.emitter.for_reviewer(),
             mailbox: self.mailbox.clone(),
+            threads: self.threads.clone(),
+            spawn_tool: OnceLock::new(),
+            bond: self.bond.clone(),
             instructions: Arc::from(RUBRIC),
             user_instructions: self.user_instructions.clone(),
             developer_instructions: self.developer_instructions.clone(),

@@ -157,7 +157,7 @@ impl ToolCache {
         }
         let model = with_overrides(services.model.info(name), &services.config);
         let mcp = McpTools::default();
-        let tools = ToolSet::new(&services.config, &services.dynamic_tools, &mcp, &model);
+        let tools = ToolSet::new(services, &mcp, &model);
         self.made = Some((Arc::clone(&model), Arc::new(tools)));
         model
     }
@@ -167,12 +167,7 @@ impl ToolCache {
             Some((_, tools)) => Arc::clone(tools),
             None => {
                 let model = ModelInfo::guess("");
-                Arc::new(ToolSet::new(
-                    &services.config,
-                    &services.dynamic_tools,
-                    &McpTools::default(),
-                    &model,
-                ))
+                Arc::new(ToolSet::new(services, &McpTools::default(), &model))
             }
         }
     }

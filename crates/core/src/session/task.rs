@@ -155,6 +155,9 @@ impl Session {
             Conversation::default()
         });
         self.state = State::Idle(Box::new(conversation));
+        for notice in std::mem::take(&mut self.notices) {
+            self.tell_model(notice);
+        }
     }
 
     /// Puts something into the turn that runs; gives it back if none takes it.

@@ -2,6 +2,7 @@
 //!
 //! A tool asks the gate before it has any effect; it never spawns or writes without the gate's word.
 
+mod agents;
 mod apply_patch;
 mod arguments;
 mod command;
@@ -30,6 +31,7 @@ use crate::gate::Gate;
 use crate::session::Services;
 use crate::turn::{Call, DiffOfTurn, Inbox, TurnScope, TurnSettings, Voice};
 
+pub(crate) use agents::SpawnAgentTool;
 pub(crate) use command::parsed_command;
 pub(crate) use registry::{McpTools, ToolSet, no_tools};
 pub(crate) use unified_exec::Terminals;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use codex_model_client::{Encoded, ToolSpec};
-use codex_protocol::DynamicToolSpec;
 
 use super::Tool;
+use super::agents::{CloseAgentTool, ResumeAgentTool, SendInputTool, WaitAgentTool};
 use super::apply_patch::ApplyPatchTool;
 use super::command::Layout;
 use super::dynamic::DynamicTool;
@@ -19,9 +19,11 @@ use super::shell_command::ShellCommandTool;
 use super::unified_exec::{ExecCommandTool, WriteStdinTool};
 use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
+use crate::agents::is_agent;
 use crate::config::SessionConfig;
 use crate::mcp::Offered;
 use crate::ports::{ModelInfo, PatchTool, ShellKind};
+use crate::session::Services;
 use crate::turn::{Call, Payload};
 
 /// The tools of a turn. Made once for as long as nothing that matters changes.
@@ -47,12 +49,8 @@ struct Handler {
 
 impl ToolSet {
     /// The tools for a model.
-    pub(crate) fn new(
-        config: &SessionConfig,
-        dynamic: &[DynamicToolSpec],
-        mcp: &McpTools,
-        model: &ModelInfo,
-    ) -> Self {
+    pub(crate) fn new(services: &Services, mcp: &McpTools, model: &ModelInfo) -> Self {
+        let config = &services.config;
         let mut builder = Builder::default();
         builder.shell(config, model);
         if mcp.has_servers {
@@ -65,7 +63,9 @@ impl ToolSet {
             }
         }
         builder.offer(UpdatePlanTool);
-        builder.offer(RequestUserInputTool);
+        if !is_agent(config) {
+            builder.offer(RequestUserInputTool);
+        }
         if config.features.request_permissions {
             builder.offer(RequestPermissionsTool);
         }
@@ -79,10 +79,17 @@ impl ToolSet {
         }
         builder.specs.extend(config.web_search.clone());
         builder.offer(ViewImageTool);
+        if let Some(spawn) = services.spawn_tool() {
+            builder.offer(spawn);
+            builder.offer(SendInputTool);
+            builder.offer(ResumeAgentTool);
+            builder.offer(WaitAgentTool);
+            builder.offer(CloseAgentTool);
+        }
         for tool in &mcp.tools {
             builder.offer(McpTool(tool.clone()));
         }
-        for spec in dynamic {
+        for spec in &services.dynamic_tools {
             let (tool, deferred) = (DynamicTool { spec: spec.clone() }, spec.defer_loading);
             match deferred {
                 true => builder.accept(&spec.name, tool),

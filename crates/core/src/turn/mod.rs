@@ -145,7 +145,7 @@ pub(crate) async fn finish(
             finish_failed(scope, conversation, guard).await;
         }
         Err(Halt::Stopped) => {
-            scope.inbox.close();
+            let left = scope.inbox.close();
             let reason = scope.stop.reason();
             if reason == TurnAbortReason::Interrupted {
                 let recorder = Recorder {
@@ -153,6 +153,12 @@ pub(crate) async fn finish(
                     ..recorder(scope)
                 };
                 conversation.record(context::turn_aborted_marker(), &recorder);
+            }
+            for input in left {
+                // What a person said to the turn is dropped with it; what the engine has to tell stands.
+                if let Input::Silent(item) = input {
+                    conversation.record(*item, &recorder(scope));
+                }
             }
             let withheld = scope.services.emitter.withhold();
             guard.abort(reason);
@@ -268,8 +274,7 @@ impl Turn<'_> {
             has_servers: true,
             tools,
         };
-        let (config, dynamic) = (&services.config, &services.dynamic_tools);
-        let all = ToolSet::new(config, dynamic, &mcp, &settings.model);
+        let all = ToolSet::new(services, &mcp, &settings.model);
         settings.tools.complete(Arc::new(all));
         Ok(())
     }

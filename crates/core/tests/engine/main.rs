@@ -4,6 +4,7 @@
 
 mod support;
 
+mod agents;
 mod compact;
 mod interrupt;
 mod retry;

@@ -56,6 +56,8 @@ type Compacted = Result<Vec<ResponseItem>, ModelError>;
 #[derive(Default)]
 struct Script {
     replies: Mutex<VecDeque<Reply>>,
+    /// What agents are answered.
+    to_agents: Mutex<VecDeque<Reply>>,
     /// What it compacts to; none if it cannot compact.
     compactions: Mutex<Option<VecDeque<Compacted>>>,
     requests: Mutex<Vec<Value>>,
@@ -72,6 +74,11 @@ impl fmt::Debug for ScriptedModel {
 impl ScriptedModel {
     pub(crate) fn push(&self, reply: Reply) {
         self.0.replies.lock().unwrap().push_back(reply);
+    }
+
+    /// For agents, which ask beside their parent.
+    pub(crate) fn push_to_agent(&self, reply: Reply) {
+        self.0.to_agents.lock().unwrap().push_back(reply);
     }
 
     /// It can compact, and does it once in this way.
@@ -142,9 +149,11 @@ impl Model for ScriptedModel {
 
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {
         self.note(&request);
-        let reply = self
-            .0
-            .replies
+        let replies = match request.subagent.as_deref() {
+            Some("collab_spawn") => &self.0.to_agents,
+            _ => &self.0.replies,
+        };
+        let reply = replies
             .lock()
             .unwrap()
             .pop_front()
@@ -339,6 +348,8 @@ pub(crate) struct Driver {
     pub(crate) config: SessionConfig,
     pub(crate) thread: Thread,
     pub(crate) events: Events,
+    /// The agents that the thread starts.
+    pub(crate) agents: mpsc::Receiver<Spawned>,
     pub(crate) home: Arc<TempDir>,
     /// Everything that was seen.
     pub(crate) seen: Vec<Event>,
@@ -364,7 +375,11 @@ impl Driver {
         });
         let mut config = config(&home);
         change(&mut config);
-        let Started { thread, events } = manager.start(config.clone()).unwrap();
+        let Started {
+            thread,
+            events,
+            agents,
+        } = manager.start(config.clone()).unwrap();
         let seen = Vec::new();
         let mut driver = Self {
             model,
@@ -374,6 +389,7 @@ impl Driver {
             config,
             thread,
             events,
+            agents,
             home,
             seen,
         };
@@ -480,6 +496,14 @@ impl Driver {
                 EventMsg::DynamicToolCallResponse(end) => close(&mut items, &end.call_id),
                 EventMsg::ExecCommandBegin(begin) => items.push(begin.call_id.clone()),
                 EventMsg::ExecCommandEnd(end) => close(&mut items, &end.call_id),
+                other if name(other).starts_with("collab_") => {
+                    let told = serde_json::to_value(other).unwrap();
+                    let call = told["call_id"].as_str().unwrap();
+                    match name(other).ends_with("_begin") {
+                        true => items.push(call.to_owned()),
+                        false => close(&mut items, call),
+                    }
+                }
                 _ => {}
             }
         }
@@ -489,7 +513,9 @@ impl Driver {
 
 /// What the model is sent when `started` is asked one more thing.
 pub(crate) async fn next_input(driver: &Driver, started: Started) -> Value {
-    let Started { thread, mut events } = started;
+    let Started {
+        thread, mut events, ..
+    } = started;
     driver.model.push(Reply::Events(says("more", &[])));
     thread.submit(user_input("more?")).await.unwrap();
     loop {

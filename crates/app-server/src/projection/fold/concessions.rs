@@ -4,7 +4,7 @@
 //! - A command or file change that was asked about and declined ends twice: at once, and again with
 //!   the text that the model was given. If the answer was an error, the first end says `failed`.
 //! - A command of `exec_command` begins when it runs, so one that was declined has an end alone.
-//! - A message, plan, reasoning, command or call of an MCP tool that is unfinished when its turn is
+//! - A message, plan, reasoning, command or call of a tool of MCP or for agents that is unfinished when its turn is
 //!   interrupted has no end of its own: the end of the turn is its end, and has it as far as it got.
 //! - A compaction that fails or is interrupted has no end of its own either, and is no part of the
 //!   turn: the history is as it was.
@@ -66,6 +66,7 @@ fn takes_time(item: &ThreadItem) -> bool {
             | ThreadItem::Reasoning { .. }
             | ThreadItem::CommandExecution { .. }
             | ThreadItem::McpToolCall { .. }
+            | ThreadItem::CollabAgentToolCall { .. }
     )
 }
 

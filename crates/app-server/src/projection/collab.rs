@@ -1,0 +1,182 @@
+//! The items of calls by which a model has agents work for it.
+
+use std::collections::BTreeMap;
+
+use codex_app_server_protocol::v2::{
+    CollabAgentState, CollabAgentStatus, CollabAgentTool, CollabAgentToolCallStatus as CallStatus,
+    ThreadItem,
+};
+use codex_protocol::{AgentStatus, EventMsg, ReasoningEffort, ThreadId};
+
+/// A call, before it is known how it ended.
+struct Call<'a> {
+    id: &'a str,
+    tool: CollabAgentTool,
+    sender: &'a ThreadId,
+    receivers: Vec<&'a ThreadId>,
+    prompt: Option<&'a str>,
+    settings: Option<(&'a str, ReasoningEffort)>,
+}
+
+impl Call<'_> {
+    fn item<'s>(
+        self,
+        status: CallStatus,
+        states: impl IntoIterator<Item = (&'s ThreadId, &'s AgentStatus)>,
+    ) -> ThreadItem {
+        let states = states.into_iter();
+        ThreadItem::CollabAgentToolCall {
+            id: self.id.to_owned(),
+            tool: self.tool,
+            status,
+            sender_thread_id: self.sender.to_string(),
+            receiver_thread_ids: self.receivers.iter().map(ToString::to_string).collect(),
+            prompt: self.prompt.map(str::to_owned),
+            model: self.settings.map(|(model, _)| model.to_owned()),
+            reasoning_effort: self.settings.map(|(_, effort)| effort),
+            agents_states: states
+                .map(|(id, status)| (id.to_string(), state(status)))
+                .collect::<BTreeMap<_, _>>(),
+        }
+    }
+
+    fn begun(self) -> ThreadItem {
+        self.item(CallStatus::InProgress, [])
+    }
+
+    /// The call has ended, and this is how the one agent is doing that it was about.
+    fn ended(self, status: &AgentStatus) -> ThreadItem {
+        let receivers = self.receivers.clone();
+        let states = receivers.into_iter().map(|id| (id, status));
+        self.item(outcome([status]), states)
+    }
+}
+
+/// The item that begins with an event, if it is of that kind.
+pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
+    let call = match event {
+        EventMsg::CollabAgentSpawnBegin(begin) => Call {
+            id: &begin.call_id,
+            tool: CollabAgentTool::SpawnAgent,
+            sender: &begin.sender_thread_id,
+            receivers: Vec::new(),
+            prompt: Some(&begin.prompt),
+            settings: Some((&begin.model, begin.reasoning_effort)),
+        },
+        EventMsg::CollabAgentInteractionBegin(begin) => Call {
+            id: &begin.call_id,
+            tool: CollabAgentTool::SendInput,
+            sender: &begin.sender_thread_id,
+            receivers: vec![&begin.receiver_thread_id],
+            prompt: Some(&begin.prompt),
+            settings: None,
+        },
+        EventMsg::CollabWaitingBegin(begin) => Call {
+            id: &begin.call_id,
+            tool: CollabAgentTool::Wait,
+            sender: &begin.sender_thread_id,
+            receivers: begin.receiver_thread_ids.iter().collect(),
+            prompt: None,
+            settings: None,
+        },
+        EventMsg::CollabCloseBegin(begin) => Call {
+            id: &begin.call_id,
+            tool: CollabAgentTool::CloseAgent,
+            sender: &begin.sender_thread_id,
+            receivers: vec![&begin.receiver_thread_id],
+            prompt: None,
+            settings: None,
+        },
+        EventMsg::CollabResumeBegin(begin) => Call {
+            id: &begin.call_id,
+            tool: CollabAgentTool::ResumeAgent,
+            sender: &begin.sender_thread_id,
+            receivers: vec![&begin.receiver_thread_id],
+            prompt: None,
+            settings: None,
+        },
+        _ => return None,
+    };
+    Some(call.begun())
+}
+
+/// The item that ends with an event, if it is of that kind.
+pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
+    Some(match event {
+        EventMsg::CollabAgentSpawnEnd(end) => {
+            let status = match end.new_thread_id {
+                Some(_) => &end.status,
+                None => &AgentStatus::NotFound,
+            };
+            Call {
+                id: &end.call_id,
+                tool: CollabAgentTool::SpawnAgent,
+                sender: &end.sender_thread_id,
+                receivers: end.new_thread_id.iter().collect(),
+                prompt: Some(&end.prompt),
+                settings: Some((&end.model, end.reasoning_effort)),
+            }
+            .ended(status)
+        }
+        EventMsg::CollabAgentInteractionEnd(end) => Call {
+            id: &end.call_id,
+            tool: CollabAgentTool::SendInput,
+            sender: &end.sender_thread_id,
+            receivers: vec![&end.receiver_thread_id],
+            prompt: Some(&end.prompt),
+            settings: None,
+        }
+        .ended(&end.status),
+        EventMsg::CollabWaitingEnd(end) => Call {
+            id: &end.call_id,
+            tool: CollabAgentTool::Wait,
+            sender: &end.sender_thread_id,
+            receivers: end.statuses.keys().collect(),
+            prompt: None,
+            settings: None,
+        }
+        .item(outcome(end.statuses.values()), &end.statuses),
+        EventMsg::CollabCloseEnd(end) => Call {
+            id: &end.call_id,
+            tool: CollabAgentTool::CloseAgent,
+            sender: &end.sender_thread_id,
+            receivers: vec![&end.receiver_thread_id],
+            prompt: None,
+            settings: None,
+        }
+        .ended(&end.status),
+        EventMsg::CollabResumeEnd(end) => Call {
+            id: &end.call_id,
+            tool: CollabAgentTool::ResumeAgent,
+            sender: &end.sender_thread_id,
+            receivers: vec![&end.receiver_thread_id],
+            prompt: None,
+            settings: None,
+        }
+        .ended(&end.status),
+        _ => return None,
+    })
+}
+
+/// A call has failed if an agent has that it was about, or is not there.
+fn outcome<'a>(statuses: impl IntoIterator<Item = &'a AgentStatus>) -> CallStatus {
+    let is_bad =
+        |status: &AgentStatus| matches!(status, AgentStatus::Errored(_) | AgentStatus::NotFound);
+    match statuses.into_iter().any(is_bad) {
+        true => CallStatus::Failed,
+        false => CallStatus::Completed,
+    }
+}
+
+fn state(status: &AgentStatus) -> CollabAgentState {
+    let (status, message) = match status {
+        AgentStatus::PendingInit => (CollabAgentStatus::PendingInit, None),
+        AgentStatus::Running => (CollabAgentStatus::Running, None),
+        AgentStatus::Interrupted => (CollabAgentStatus::Interrupted, None),
+        AgentStatus::Completed(said) => (CollabAgentStatus::Completed, said.clone()),
+        AgentStatus::Errored(error) => (CollabAgentStatus::Errored, Some(error.clone())),
+        AgentStatus::Shutdown => (CollabAgentStatus::Shutdown, None),
+        AgentStatus::NotFound => (CollabAgentStatus::NotFound, None),
+    };
+    CollabAgentState { status, message }
+}

@@ -1,0 +1,80 @@
+//! The agents of a thread: who hears the thread hears them too.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::v2::{ThreadStatus, ThreadStatusChangedNotification};
+use codex_core::{Spawned, Started};
+use codex_protocol::EventMsg;
+use tokio::sync::mpsc;
+
+use super::{Actor, Facts, ThreadHandle};
+use crate::connection::Connection;
+use crate::projection::preview_of_message;
+
+/// The agents that a thread has started.
+#[derive(Debug)]
+pub(super) struct Agents {
+    /// Those that are new.
+    pub(super) coming: mpsc::Receiver<Spawned>,
+    open: Vec<ThreadHandle>,
+}
+
+impl Agents {
+    pub(super) fn new(coming: mpsc::Receiver<Spawned>) -> Self {
+        let open = Vec::new();
+        Self { coming, open }
+    }
+}
+
+impl Actor {
+    /// Takes the agents that were started before what the engine says next.
+    pub(super) fn take_agents(&mut self) {
+        while let Ok(agent) = self.agents.coming.try_recv() {
+            self.take_agent(agent);
+        }
+    }
+
+    /// Loads an agent for everybody who hears this thread: they are told what it does, and asked what
+    /// it asks.
+    pub(super) fn take_agent(&mut self, agent: Spawned) {
+        let Spawned {
+            started,
+            config,
+            first,
+        } = agent;
+        let Started {
+            thread,
+            mut events,
+            agents,
+        } = started;
+        let said = events.try_next().map(|event| event.msg);
+        let Some(EventMsg::SessionConfigured(settings)) = said else {
+            tracing::warn!("an agent ended before it began");
+            return;
+        };
+        let preview = first.as_ref().and_then(preview_of_message);
+        let preview = preview.unwrap_or_default().to_owned();
+        let facts = Facts::new(*settings, &config, preview);
+        let thread_id = thread.id().to_string();
+        let (server, manager) = (Arc::clone(&self.server), Arc::clone(&self.manager));
+        let mut actor = Self::new(server, manager, thread, events, agents, facts);
+        actor.is_agent = true;
+        actor.subscribers.clone_from(&self.subscribers);
+        self.agents.open.retain(|agent| !agent.0.is_closed());
+        self.agents.open.push(actor.handle.clone());
+        let status = ThreadStatus::Idle;
+        self.server.broadcast(&Told::ThreadStatusChanged(
+            ThreadStatusChangedNotification { thread_id, status },
+        ));
+        actor.spawn();
+    }
+
+    /// A client hears this thread from now on, and those of its agents that nobody hears: they may wait
+    /// for an answer.
+    pub(super) async fn share_agents(&self, connection: &Arc<Connection>) {
+        for agent in &self.agents.open {
+            agent.watch_if_unheard(connection).await;
+        }
+    }
+}

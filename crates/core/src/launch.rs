@@ -1,0 +1,221 @@
+//! Launching threads: what a new actor is made of, and the register of all that run.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use codex_protocol::{ResponseItem, RolloutItem, ThreadId};
+use codex_rollout::{Claim, LineKind, Log, Place};
+use tokio::sync::mpsc;
+
+use crate::agents::{AGENTS, Bond, Children};
+use crate::beginning::{Copied, File, initial_messages, write_start};
+use crate::config::SessionConfig;
+use crate::context::{self, read_project_docs};
+use crate::conversation::Conversation;
+use crate::events::Emitter;
+use crate::manager::{Ports, StartError, Started};
+use crate::ports::{Beginning, Observers};
+use crate::session::{MAILBOX, Mail, Services, Session};
+use crate::stored::Lines;
+use crate::thread::Thread;
+
+/// All threads of the process, and what new ones are made with.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    pub(crate) ports: Ports,
+    pub(crate) observers: Option<Arc<dyn Observers>>,
+    running: Mutex<HashMap<ThreadId, Thread>>,
+}
+
+/// What a thread begins with.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) id: ThreadId,
+    pub(crate) config: SessionConfig,
+    pub(crate) lines: Lines,
+    pub(crate) file: File,
+    pub(crate) forked_from: Option<ThreadId>,
+    /// What the model is told of where it is, after what it takes over.
+    pub(crate) told: Option<ResponseItem>,
+    pub(crate) bond: Bond,
+}
+
+impl Threads {
+    pub(crate) fn new(ports: Ports, observers: Option<Arc<dyn Observers>>) -> Self {
+        Self {
+            ports,
+            observers,
+            running: Mutex::default(),
+        }
+    }
+
+    /// A thread that runs.
+    pub(crate) fn get(&self, id: &ThreadId) -> Option<Thread> {
+        self.lock()
+            .get(id)
+            .filter(|thread| !thread.mailbox.is_closed())
+            .cloned()
+    }
+
+    /// The ids of all threads that run.
+    pub(crate) fn ids(&self) -> Vec<ThreadId> {
+        let mut threads = self.lock();
+        threads.retain(|_, thread| !thread.mailbox.is_closed());
+        let mut ids: Vec<ThreadId> = threads.keys().cloned().collect();
+        ids.sort();
+        ids
+    }
+
+    /// Lets go of a thread.
+    pub(crate) fn remove(&self, id: &ThreadId) -> Option<Thread> {
+        self.lock().remove(id)
+    }
+
+    /// Lets go of a thread that has ended.
+    fn forget_closed(&self, id: &ThreadId) {
+        let mut threads = self.lock();
+        if threads
+            .get(id)
+            .is_some_and(|thread| thread.mailbox.is_closed())
+        {
+            threads.remove(id);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, Thread>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Launches a thread.
+    pub(crate) fn launch(self: &Arc<Self>, origin: Origin) -> Result<Started, StartError> {
+        if !origin.config.cwd.is_absolute() {
+            return Err(StartError::RelativeCwd(origin.config.cwd));
+        }
+        let Origin {
+            id,
+            config,
+            lines,
+            file,
+            forked_from,
+            told,
+            bond,
+        } = origin;
+        let leash = bond.leash.clone();
+        let log = self.log(&id, &config, &file);
+        let path = log.as_ref().map(|log| Arc::from(log.path()));
+        let observer = self.observers.as_ref().and_then(|observers| {
+            observers.observe(&Beginning {
+                thread: &id,
+                config: &config,
+                rollout_path: path.as_deref(),
+                is_resumed: matches!(file, File::Existing { .. }),
+            })
+        });
+        let clock = Arc::clone(&self.ports.clock);
+        let (emitter, events) = Emitter::new(id.clone(), log, config.detail, clock, observer);
+        let (sender, mailbox) = mpsc::channel(MAILBOX);
+        let services = Arc::new(self.services(config, emitter, sender.downgrade(), bond));
+        match &file {
+            File::New => {
+                let copied = Copied::Lines(lines.read());
+                write_start(&services, &id, forked_from.clone(), copied);
+            }
+            File::Copy { source, length } => {
+                let copied = Copied::File(source, *length);
+                write_start(&services, &id, forked_from.clone(), copied);
+            }
+            File::Existing { .. } => {}
+        }
+        let policy = services.model.info(&services.config.model).truncation;
+        let initial = initial_messages(&services.config, &file, forked_from.as_ref(), lines.read());
+        if let Some(told) = &told {
+            services.emitter.log(LineKind::ResponseItem, told);
+        }
+        let told = told.map(RolloutItem::ResponseItem);
+        let conversation = Conversation::rebuilt(lines.into_iter().chain(told), policy);
+        let (tell, agents) = mpsc::channel(AGENTS);
+        let children = Children::new(tell);
+        let session = Session::new(Arc::clone(&services), mailbox, conversation, children);
+        let name = match file {
+            File::Existing { .. } => codex_rollout::name_of(&services.config.home, &id),
+            File::New | File::Copy { .. } => None,
+        };
+        session.say_configured(forked_from, initial, name);
+        let servers = services.config.mcp_servers.clone();
+        services.mcp.start(&services, servers);
+        let (threads, own) = (Arc::downgrade(self), id.clone());
+        tokio::spawn(async move {
+            session.run(leash).await;
+            if let Some(threads) = threads.upgrade() {
+                threads.forget_closed(&own);
+            }
+        });
+        let thread = Thread {
+            id: id.clone(),
+            path,
+            mailbox: sender,
+            ids: Arc::clone(&self.ports.ids),
+            emitter: services.emitter.clone(),
+            holds: services.holds.clone(),
+            mcp: services.mcp.clone(),
+        };
+        self.lock().insert(id, thread.clone());
+        Ok(Started {
+            thread,
+            events,
+            agents,
+        })
+    }
+
+    fn log(&self, id: &ThreadId, config: &SessionConfig, file: &File) -> Option<Log> {
+        let (writer, home) = (self.ports.writer.clone(), &config.home);
+        match file {
+            _ if config.ephemeral => None,
+            File::Existing { path, length } => {
+                let claim = Claim::to_loaded(home, id, *length);
+                Some(Log::existing(writer, Place::of_file(path)).claimed(claim))
+            }
+            File::New | File::Copy { .. } => {
+                let clock = &self.ports.clock;
+                let place = Place::new(home, id, clock.now(), &clock.zone());
+                Some(Log::held(writer, place).claimed(Claim::to_new(home, id)))
+            }
+        }
+    }
+
+    fn services(
+        self: &Arc<Self>,
+        mut config: SessionConfig,
+        emitter: Emitter,
+        mailbox: mpsc::WeakSender<Mail>,
+        bond: Bond,
+    ) -> Services {
+        let model = self.ports.model.info(&config.model);
+        let given = config.base_instructions.take().map(Arc::from);
+        let own = || model.base_instructions.clone();
+        let instructions = given
+            .or_else(own)
+            .unwrap_or_else(context::base_instructions);
+        let docs = read_project_docs(&config.home, &config.cwd, &config.project_docs);
+        Services {
+            model: Arc::clone(&self.ports.model),
+            clock: Arc::clone(&self.ports.clock),
+            ids: Arc::clone(&self.ports.ids),
+            processes: Arc::clone(&self.ports.processes),
+            terminals: Default::default(),
+            mcp: Default::default(),
+            mcp_connector: self.ports.mcp.clone(),
+            holds: Default::default(),
+            emitter,
+            mailbox,
+            threads: Arc::downgrade(self),
+            spawn_tool: OnceLock::new(),
+            bond: bond.rooted(config.agents.as_ref()),
+            instructions,
+            user_instructions: docs.map(Arc::from),
+            developer_instructions: config.developer_instructions.take().map(Arc::from),
+            dynamic_tools: std::mem::take(&mut config.dynamic_tools),
+            config,
+        }
+    }
+}

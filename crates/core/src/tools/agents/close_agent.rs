@@ -1,0 +1,66 @@
+//! `close_agent`: an agent is ended, with those that it has started.
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{AgentStatus, CollabCloseBeginEvent, CollabCloseEndEvent, EventMsg};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Ending, ask, find, names_of, not_found, status_of, thread_id};
+use crate::session::AgentMail;
+use crate::tools::arguments::{arguments, function};
+use crate::tools::{Tool, ToolContext, ToolResult, text};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CloseAgentTool;
+
+#[derive(Deserialize)]
+struct Arguments {
+    target: String,
+}
+
+impl Tool for CloseAgentTool {
+    fn spec(&self) -> ToolSpec {
+        function(
+            "close_agent",
+            "Ends an agent, and those that it has started, and answers how it was doing. Do so once \
+             you have no more use for it: there is room for a few only.",
+            json!({ "target": { "type": "string", "description": "The id of the agent." } }),
+            &["target"],
+        )
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move { close(&context).await })
+    }
+}
+
+async fn close(context: &ToolContext) -> ToolResult {
+    let Arguments { target } = arguments(context)?;
+    let id = thread_id(&target)?;
+    let agent = find(context, &id).await?;
+    let (receiver_agent_nickname, receiver_agent_role) = names_of(agent.as_ref());
+    let mut end = CollabCloseEndEvent {
+        call_id: context.call.id.clone(),
+        sender_thread_id: context.services.emitter.thread().clone(),
+        receiver_thread_id: id.clone(),
+        receiver_agent_nickname,
+        receiver_agent_role,
+        status: AgentStatus::NotFound,
+    };
+    let begin = EventMsg::CollabCloseBegin(CollabCloseBeginEvent {
+        call_id: end.call_id.clone(),
+        sender_thread_id: end.sender_thread_id.clone(),
+        receiver_thread_id: id.clone(),
+    });
+    let ending = Ending::begin(context, begin, EventMsg::CollabCloseEnd(end.clone()));
+    let taken = ask(context, |reply| AgentMail::Take(id.clone(), reply)).await?;
+    let Some(child) = taken else {
+        return Err(not_found(&id));
+    };
+    let status = status_of(agent.as_ref());
+    child.close().await;
+    end.status = status.clone();
+    ending.end(EventMsg::CollabCloseEnd(end));
+    text(json!({ "previous_status": status }).to_string())
+}

@@ -1,0 +1,207 @@
+//! The tools by which a model has agents work for it: what is common to them.
+//!
+//! Each says that it begins, does what it does and says that it has ended, also if nobody waits for
+//! it any more or it came to nothing.
+
+mod close_agent;
+mod resume_agent;
+mod send_input;
+mod spawn_agent;
+mod wait_agent;
+
+use codex_protocol::{AgentStatus, EventMsg, RolloutItem, RolloutLine, ThreadId, UserInput};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::{ToolContext, ToolFailure};
+use crate::agents::Known;
+use crate::session::{AgentMail, Mail, StoredThread};
+use crate::stored::Stored;
+use crate::turn::Voice;
+
+pub(crate) use close_agent::CloseAgentTool;
+pub(crate) use resume_agent::ResumeAgentTool;
+pub(crate) use send_input::SendInputTool;
+pub(crate) use spawn_agent::SpawnAgentTool;
+pub(crate) use wait_agent::WaitAgentTool;
+
+/// The end of a call, said once whatever happens.
+struct Ending {
+    voice: Voice,
+    event: Option<EventMsg>,
+}
+
+impl Ending {
+    /// Says that a call begins. `end` is what is said of its end if it is broken off.
+    fn begin(context: &ToolContext, begin: EventMsg, end: EventMsg) -> Self {
+        let voice = context.voice.clone();
+        voice.say(begin);
+        Self {
+            voice,
+            event: Some(end),
+        }
+    }
+
+    fn end(mut self, event: EventMsg) {
+        self.event = Some(event);
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(event) = self.event.take() {
+            self.voice.say(event);
+        }
+    }
+}
+
+/// Hands something to the session of the thread, which owns its agents.
+async fn ask<T>(
+    context: &ToolContext,
+    mail: impl FnOnce(oneshot::Sender<T>) -> AgentMail,
+) -> Result<T, ToolFailure> {
+    let gone = || ToolFailure::Model("collab manager unavailable".to_owned());
+    let mailbox = context.services.mailbox.upgrade().ok_or_else(gone)?;
+    let (reply, answer) = oneshot::channel();
+    let sent = mailbox.send(Mail::Agents(mail(reply))).await;
+    sent.map_err(|_| gone())?;
+    drop(mailbox);
+    answer.await.map_err(|_| gone())
+}
+
+/// An agent of the thread that is open.
+async fn find(context: &ToolContext, id: &ThreadId) -> Result<Option<Known>, ToolFailure> {
+    let ids = vec![id.clone()];
+    let mut found = ask(context, |reply| AgentMail::Find(ids, reply)).await?;
+    Ok(found.pop().flatten())
+}
+
+fn thread_id(text: &str) -> Result<ThreadId, ToolFailure> {
+    let refuse = |error| ToolFailure::Model(format!("invalid agent id {text}: {error}"));
+    ThreadId::parse(text).map_err(refuse)
+}
+
+fn not_found(id: &ThreadId) -> ToolFailure {
+    ToolFailure::Model(format!("agent with id {id} not found"))
+}
+
+/// What an agent is told: a message, or pieces of one.
+fn input(
+    message: Option<String>,
+    items: Option<Vec<UserInput>>,
+) -> Result<Vec<UserInput>, ToolFailure> {
+    let refusal = match (message, items) {
+        (Some(_), Some(_)) => "Provide either message or items, but not both",
+        (None, None) => "Provide one of: message or items",
+        (Some(text), None) if text.trim().is_empty() => "Empty message can't be sent to an agent",
+        (Some(text), None) => {
+            return Ok(vec![UserInput::Text {
+                text,
+                text_elements: Vec::new(),
+            }]);
+        }
+        (None, Some(items)) if items.is_empty() => "Items can't be empty",
+        (None, Some(items)) => return Ok(items),
+    };
+    Err(ToolFailure::Model(refusal.to_owned()))
+}
+
+/// What people are shown of it.
+fn shown(input: &[UserInput]) -> String {
+    let part = |item: &UserInput| match item {
+        UserInput::Text { text, .. } => text.clone(),
+        UserInput::LocalImage { path } => format!("[local_image:{path}]"),
+        UserInput::Skill { name, path } => format!("[skill:${name}]({path})"),
+        UserInput::Mention { name, path } => format!("[mention:${name}]({path})"),
+        _ => "[image]".to_owned(),
+    };
+    let parts: Vec<String> = input.iter().map(part).collect();
+    parts.join("\n")
+}
+
+/// The properties of a schema by which input is given.
+fn input_properties() -> (Value, Value) {
+    let piece = json!({
+        "type": "object",
+        "properties": {
+            "type": {
+                "type": "string",
+                "description": "text, image, local_image, skill or mention.",
+            },
+            "text": { "type": "string", "description": "The text of a text." },
+            "image_url": { "type": "string", "description": "The URL of an image." },
+            "path": {
+                "type": "string",
+                "description": "Where a local_image or skill is, or the address of a mention.",
+            },
+            "name": { "type": "string", "description": "The name of a skill or mention." },
+        },
+        "additionalProperties": false,
+    });
+    (
+        json!({ "type": "string", "description": "What to tell the agent. Not together with items." }),
+        json!({
+            "type": "array",
+            "items": piece,
+            "description": "What to tell the agent, in pieces, where text alone is not enough.",
+        }),
+    )
+}
+
+/// Reads a stored thread for an agent that goes on from it.
+async fn read_stored(path: std::path::PathBuf) -> Result<StoredThread, String> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let mut first = None;
+        let thread = Stored::read(&path, None, |line| {
+            let is_said = || {
+                let (_, payload) = line.kind()?;
+                (payload.as_deref() == Some("user_message")).then_some(())
+            };
+            if first.is_none() && is_said().is_some() {
+                let text = std::str::from_utf8(line.bytes()).unwrap_or_default();
+                if let Ok(RolloutLine {
+                    item: RolloutItem::EventMsg(EventMsg::UserMessage(message)),
+                    ..
+                }) = RolloutLine::read(text.trim())
+                {
+                    first = Some(message);
+                }
+            }
+        });
+        Ok(StoredThread {
+            thread: thread.map_err(|error| error.to_string())?,
+            first,
+        })
+    });
+    reading.await.unwrap_or_else(|error| Err(error.to_string()))
+}
+
+fn status_of(agent: Option<&Known>) -> AgentStatus {
+    agent.map_or(AgentStatus::NotFound, Known::status_now)
+}
+
+fn names_of(agent: Option<&Known>) -> (Option<String>, Option<String>) {
+    let agent = agent.cloned();
+    agent.map_or((None, None), |agent| (agent.nickname, agent.role))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_shown_what_an_agent_is_told() {
+        let items: Vec<UserInput> = serde_json::from_value(json!([
+            { "type": "text", "text": "look" },
+            { "type": "image", "image_url": "data:x" },
+            { "type": "local_image", "path": "/a.png" },
+            { "type": "skill", "name": "s", "path": "/s" },
+            { "type": "mention", "name": "m", "path": "app://m" },
+        ]))
+        .unwrap();
+        assert_eq!(
+            shown(&items),
+            "look\n[image]\n[local_image:/a.png]\n[skill:$s](/s)\n[mention:$m](app://m)"
+        );
+    }
+}

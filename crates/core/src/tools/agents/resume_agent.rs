@@ -1,0 +1,109 @@
+//! `resume_agent`: an agent that was closed is loaded again, with what it knew.
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{
+    AgentStatus, CollabResumeBeginEvent, CollabResumeEndEvent, EventMsg, SessionSource,
+    SubAgentSource, ThreadId,
+};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Ending, ask, find, names_of, not_found, read_stored, status_of, thread_id};
+use crate::agents::{Known, config_of_agent};
+use crate::session::{AgentMail, StoredAgent, StoredThread};
+use crate::tools::arguments::{arguments, function};
+use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResumeAgentTool;
+
+#[derive(Deserialize)]
+struct Arguments {
+    id: String,
+}
+
+impl Tool for ResumeAgentTool {
+    fn spec(&self) -> ToolSpec {
+        function(
+            "resume_agent",
+            "Loads an agent of yours again that was closed, so that you can tell it something more.",
+            json!({ "id": { "type": "string", "description": "The id of the agent." } }),
+            &["id"],
+        )
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move { resume(&context).await })
+    }
+}
+
+async fn resume(context: &ToolContext) -> ToolResult {
+    let Arguments { id } = arguments(context)?;
+    let id = thread_id(&id)?;
+    let open = find(context, &id).await?;
+    let (receiver_agent_nickname, receiver_agent_role) = names_of(open.as_ref());
+    let begin = CollabResumeBeginEvent {
+        call_id: context.call.id.clone(),
+        sender_thread_id: context.services.emitter.thread().clone(),
+        receiver_thread_id: id.clone(),
+        receiver_agent_nickname,
+        receiver_agent_role,
+    };
+    let end = |agent: Option<&Known>| {
+        let (receiver_agent_nickname, receiver_agent_role) = names_of(agent);
+        EventMsg::CollabResumeEnd(CollabResumeEndEvent {
+            call_id: begin.call_id.clone(),
+            sender_thread_id: begin.sender_thread_id.clone(),
+            receiver_thread_id: id.clone(),
+            receiver_agent_nickname,
+            receiver_agent_role,
+            status: status_of(agent),
+        })
+    };
+    let ending = Ending::begin(
+        context,
+        EventMsg::CollabResumeBegin(begin.clone()),
+        end(None),
+    );
+    let agent = match open {
+        Some(agent) => agent,
+        None => load(context, &id).await?,
+    };
+    let status: AgentStatus = agent.status_now();
+    ending.end(end(Some(&agent)));
+    text(json!({ "status": status }).to_string())
+}
+
+async fn load(context: &ToolContext, id: &ThreadId) -> Result<Known, ToolFailure> {
+    let (home, wanted) = (context.services.config.home.clone(), id.clone());
+    let searching = tokio::task::spawn_blocking(move || {
+        codex_rollout::find(&home, &wanted).or_else(|| codex_rollout::find_archived(&home, &wanted))
+    });
+    let path = searching
+        .await
+        .ok()
+        .flatten()
+        .ok_or_else(|| not_found(id))?;
+    let failed = |reason| ToolFailure::Model(format!("collab tool failed: {reason}"));
+    let stored = read_stored(path).await.map_err(failed)?;
+    if !is_own(context, &stored) {
+        return Err(not_found(id));
+    }
+    let agent = StoredAgent {
+        config: config_of_agent(&context.services, &context.settings),
+        stored,
+    };
+    let loaded = ask(context, |reply| AgentMail::Resume(Box::new(agent), reply)).await?;
+    loaded.map_err(failed)
+}
+
+/// Whether this thread has started it. The others are nothing to it.
+fn is_own(context: &ToolContext, stored: &StoredThread) -> bool {
+    let own = context.services.emitter.thread();
+    matches!(
+        &stored.thread.meta.source,
+        SessionSource::SubAgent(SubAgentSource::ThreadSpawn { parent_thread_id, .. })
+            if parent_thread_id == own
+    )
+}

@@ -1,0 +1,247 @@
+//! `spawn_agent`: an agent is started and given something to do.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{
+    AgentStatus, CollabAgentSpawnBeginEvent, CollabAgentSpawnEndEvent, EventMsg,
+    FunctionCallOutputBody, ReasoningEffort, ResponseItem, UserInput,
+};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Ending, ask, input, input_properties, read_stored, shown};
+use crate::agents::{
+    AgentSettings, DEFAULT_ROLE, Known, all_roles, config_of_agent, find_role, take_policies,
+};
+use crate::config::SessionConfig;
+use crate::ports::ModelChoice;
+use crate::session::{AgentMail, Fork, NewAgent};
+use crate::tools::arguments::{arguments, function};
+use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
+
+/// What an agent is told that goes on from what its parent knows.
+const FORKED: &str = "From here on you are an agent that the one you were until now has started. What \
+                      stands above is what your parent knew; take it as background. The next message \
+                      is your task.";
+
+/// The tool. What the model is told of it depends on roles and models, and is made once.
+#[derive(Clone, Debug)]
+pub(crate) struct SpawnAgentTool(Arc<ToolSpec>);
+
+#[derive(Deserialize)]
+struct Arguments {
+    message: Option<String>,
+    items: Option<Vec<UserInput>>,
+    agent_type: Option<String>,
+    model: Option<String>,
+    reasoning_effort: Option<ReasoningEffort>,
+    #[serde(default)]
+    fork_context: bool,
+}
+
+impl SpawnAgentTool {
+    pub(crate) fn new(settings: &AgentSettings, models: &[ModelChoice]) -> Self {
+        let (message, items) = input_properties();
+        let mut role = "What kind of agent; `default` unless given. One of:".to_owned();
+        for known in all_roles(settings) {
+            let _ = write!(role, "\n- {}: {}", known.name, known.description.trim());
+        }
+        let mut model =
+            "Another model than yours, if the user wants one or the task is easy enough \
+                         for a smaller one."
+                .to_owned();
+        for known in models {
+            if let Some(description) = &known.description {
+                let _ = write!(model, "\n- {}: {description}", known.slug);
+            }
+        }
+        Self(Arc::new(function(
+            "spawn_agent",
+            "Starts an agent that works beside you in the same folder, and answers its id and its \
+             name. Use it only if the user asks for agents, delegation or work in parallel; that a \
+             task is long or wants care is no reason.\n\nGive an agent a task that is complete in \
+             itself and says what to report. Do not hand over what your very next step depends on, \
+             nor what you do yourself; agents that change files get files of their own. Go on with \
+             your own part meanwhile. When an agent is done you are told, with the last thing that \
+             it said.",
+            json!({
+                "message": message,
+                "items": items,
+                "agent_type": { "type": "string", "description": role },
+                "model": { "type": "string", "description": model },
+                "reasoning_effort": {
+                    "type": "string",
+                    "description": "How hard the agent thinks, where that should not be as you do.",
+                },
+                "fork_context": {
+                    "type": "boolean",
+                    "description": "Whether the agent begins with all that was said to you so far.",
+                },
+            }),
+            &[],
+        )))
+    }
+}
+
+impl Tool for SpawnAgentTool {
+    fn spec(&self) -> ToolSpec {
+        (*self.0).clone()
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        Box::pin(async move { call(&context).await })
+    }
+}
+
+async fn call(context: &ToolContext) -> ToolResult {
+    let mut asked: Arguments = arguments(context)?;
+    let said = input(asked.message.take(), asked.items.take())?;
+    let mut end = CollabAgentSpawnEndEvent {
+        call_id: context.call.id.clone(),
+        sender_thread_id: context.services.emitter.thread().clone(),
+        new_thread_id: None,
+        new_agent_nickname: None,
+        new_agent_role: None,
+        prompt: shown(&said),
+        model: asked.model.clone().unwrap_or_default(),
+        reasoning_effort: asked.reasoning_effort.unwrap_or(ReasoningEffort::Medium),
+        status: AgentStatus::NotFound,
+    };
+    let begin = EventMsg::CollabAgentSpawnBegin(CollabAgentSpawnBeginEvent {
+        call_id: end.call_id.clone(),
+        sender_thread_id: end.sender_thread_id.clone(),
+        prompt: end.prompt.clone(),
+        model: end.model.clone(),
+        reasoning_effort: end.reasoning_effort,
+    });
+    let ending = Ending::begin(context, begin, EventMsg::CollabAgentSpawnEnd(end.clone()));
+    let (mut agent, config) = spawn(context, asked, said).await?;
+    // Its turn begins at once; what is told of it then comes before the end of this call.
+    let has_begun = |status: &AgentStatus| *status != AgentStatus::PendingInit;
+    let _ = agent.status.wait_for(has_begun).await;
+    end.new_thread_id = Some(agent.thread.id().clone());
+    end.new_agent_nickname.clone_from(&agent.nickname);
+    end.new_agent_role.clone_from(&agent.role);
+    end.model = config.model;
+    end.reasoning_effort = config.effort.unwrap_or(ReasoningEffort::Medium);
+    end.status = agent.status_now();
+    ending.end(EventMsg::CollabAgentSpawnEnd(end));
+    let told = json!({ "agent_id": agent.thread.id(), "nickname": agent.nickname });
+    text(told.to_string())
+}
+
+async fn spawn(
+    context: &ToolContext,
+    asked: Arguments,
+    said: Vec<UserInput>,
+) -> Result<(Known, Shown), ToolFailure> {
+    let services = &context.services;
+    let settings = services.config.agents.clone().unwrap_or_default();
+    let mut config = config_of_agent(services, &context.settings);
+    choose_model(&mut config, &asked, &services.model.choices()).map_err(ToolFailure::Model)?;
+    let name = asked.agent_type.as_deref().map(str::trim);
+    let name = name.filter(|name| !name.is_empty());
+    let role = find_role(&settings, name.unwrap_or(DEFAULT_ROLE)).ok_or_else(|| {
+        ToolFailure::Model(format!("unknown agent_type '{}'", name.unwrap_or_default()))
+    })?;
+    if let Some(outside) = settings.roles.clone() {
+        let role = role.name.clone();
+        let applying = tokio::task::spawn_blocking(move || {
+            let applied = outside.apply(&role, &mut config);
+            applied.map(|()| config)
+        });
+        config = match applying.await {
+            Ok(Ok(config)) => config,
+            _ => {
+                let refusal = "agent type is currently not available";
+                return Err(ToolFailure::Model(refusal.to_owned()));
+            }
+        };
+    }
+    take_policies(&mut config, &context.settings);
+    let shown = Shown {
+        model: config.model.clone(),
+        effort: config.effort,
+    };
+    let fork = match asked.fork_context {
+        true => Some(fork(context).await.map_err(failed)?),
+        false => None,
+    };
+    let agent = NewAgent {
+        config,
+        role: name.map(str::to_owned),
+        nicknames: role.nicknames,
+        fork,
+        input: said,
+    };
+    let spawned = ask(context, |reply| AgentMail::Spawn(Box::new(agent), reply)).await?;
+    spawned.map(|agent| (agent, shown)).map_err(failed)
+}
+
+/// What people are shown of the settings of an agent.
+struct Shown {
+    model: String,
+    effort: Option<ReasoningEffort>,
+}
+
+fn failed(reason: String) -> ToolFailure {
+    ToolFailure::Model(format!("collab spawn failed: {reason}"))
+}
+
+/// Takes the model and the effort that were asked for, if there are such.
+fn choose_model(
+    config: &mut SessionConfig,
+    asked: &Arguments,
+    known: &[ModelChoice],
+) -> Result<(), String> {
+    if let Some(name) = &asked.model {
+        let chosen = known.iter().find(|model| model.slug == *name);
+        if chosen.is_none() && !known.is_empty() {
+            let known: Vec<&str> = known.iter().map(|model| model.slug.as_str()).collect();
+            let known = known.join(", ");
+            return Err(format!(
+                "Unknown model `{name}` for spawn_agent. Available models: {known}"
+            ));
+        }
+        config.model.clone_from(name);
+        config.effort = chosen.and_then(|model| model.default_effort);
+    }
+    let Some(effort) = asked.reasoning_effort else {
+        return Ok(());
+    };
+    let model = known.iter().find(|model| model.slug == config.model);
+    if let Some(model) = model.filter(|model| !model.efforts.contains(&effort)) {
+        let known: Vec<String> = model.efforts.iter().map(|own| name_of(*own)).collect();
+        return Err(format!(
+            "Reasoning effort `{}` is not supported for model `{}`. Supported reasoning efforts: {}",
+            name_of(effort),
+            model.slug,
+            known.join(", ")
+        ));
+    }
+    config.effort = Some(effort);
+    Ok(())
+}
+
+fn name_of(effort: ReasoningEffort) -> String {
+    let name = serde_json::to_value(effort).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_owned()
+}
+
+/// All that the thread has in its file, for an agent that goes on from it.
+async fn fork(context: &ToolContext) -> Result<Fork, String> {
+    let emitter = &context.services.emitter;
+    let missing = || "the thread has no file to go on from".to_owned();
+    let path = emitter.log_path().ok_or_else(missing)?;
+    emitter.flush().await.map_err(|error| error.to_string())?;
+    Ok(Fork {
+        stored: read_stored(path).await?,
+        told: ResponseItem::FunctionCallOutput {
+            call_id: context.call.id.clone(),
+            output: FunctionCallOutputBody::Text(FORKED.to_owned().into()),
+        },
+    })
+}

@@ -1,0 +1,381 @@
+//! Agents: threads that a thread starts.
+
+use codex_core::{AgentSettings, Spawned, Thread};
+use codex_protocol::*;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::support::*;
+
+async fn driver() -> Driver {
+    driver_with(AgentSettings::default()).await
+}
+
+async fn driver_with(settings: AgentSettings) -> Driver {
+    Driver::with(|config| config.agents = Some(settings)).await
+}
+
+fn spawn(id: &str) -> ResponseItem {
+    call("spawn_agent", json!({ "message": "look" }), id)
+}
+
+/// Has the model make one call, and then say that it is done.
+async fn turn_with(driver: &mut Driver, item: ResponseItem) -> Value {
+    driver.model.push(Reply::Events(calls(vec![item])));
+    driver.model.push(Reply::Events(says("done", &[])));
+    driver.say("go").await;
+    driver.turn_over().await;
+    last_output(driver)
+}
+
+/// The output of the latest call of the thread itself; text, or JSON if it is that.
+fn last_output(driver: &Driver) -> Value {
+    let text = outputs(&last_input(driver)).pop().unwrap();
+    let text = text.as_str().unwrap();
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+/// What the model was sent last by the thread itself.
+fn last_input(driver: &Driver) -> Value {
+    let sent = driver.model.sent();
+    let own = sent.iter().rposition(|request| request.subagent.is_none());
+    driver.model.inputs()[own.unwrap()].clone()
+}
+
+/// Starts an agent that the model keeps waiting, and takes it.
+async fn start_stalled(driver: &mut Driver) -> Spawned {
+    driver.model.push_to_agent(Reply::Silence);
+    let output = turn_with(driver, spawn("spawn")).await;
+    let agent = driver.agents.recv().await.unwrap();
+    assert_eq!(output["agent_id"], agent.started.thread.id().as_str());
+    agent
+}
+
+async fn until_closed(thread: &Thread) {
+    let closed = async {
+        while thread.submit(Op::Interrupt).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, closed).await.expect("the agent ends");
+}
+
+async fn until(agent: &mut Spawned, wanted: impl Fn(&EventMsg) -> bool) -> EventMsg {
+    loop {
+        let next = timeout(PATIENCE, agent.started.events.next()).await;
+        let event = next.expect("in time").expect("the agent is open");
+        if wanted(&event.msg) {
+            return event.msg;
+        }
+    }
+}
+
+fn is_over(msg: &EventMsg) -> bool {
+    matches!(msg, EventMsg::TurnComplete(_))
+}
+
+fn notices(input: &Value) -> Vec<String> {
+    let mut texts = texts(input, "user");
+    texts.retain(|text| text.starts_with("<subagent_notification>"));
+    texts
+}
+
+#[tokio::test]
+async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
+    let mut driver = driver().await;
+    let (feed, fed) = fed();
+    driver.model.push_to_agent(fed);
+    driver
+        .model
+        .push(Reply::Events(calls(vec![spawn("spawn")])));
+    let (parent, answer) = crate::support::fed();
+    driver.model.push(answer);
+    driver.model.push(Reply::Events(says("all done", &[])));
+    driver.say("go").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::CollabAgentSpawnEnd(_)))
+        .await;
+    let agent = driver.agents.recv().await.unwrap();
+    let id = agent.started.thread.id().to_string();
+    let wait = call("wait_agent", json!({ "targets": [id] }), "wait");
+    calls(vec![wait])
+        .into_iter()
+        .for_each(|event| parent.send(event).unwrap());
+    drop(parent);
+    driver
+        .until(|msg| matches!(msg, EventMsg::CollabWaitingBegin(_)))
+        .await;
+    says("found it", &[])
+        .into_iter()
+        .for_each(|event| feed.send(event).unwrap());
+    driver.turn_over().await;
+    driver.assert_ends();
+
+    let input = last_input(&driver);
+    assert_well_formed(&input);
+    let waited = last_output(&driver);
+    assert_eq!(waited["status"][&id], json!({ "completed": "found it" }));
+    assert_eq!(waited["timed_out"], false);
+    assert_eq!(notices(&input).len(), 1, "told once: {input:#}");
+    assert!(notices(&input)[0].contains("found it"));
+
+    let requests = driver.model.sent();
+    let asked = requests.iter().find(|request| request.subagent.is_some());
+    let tools = serde_json::to_string(&asked.unwrap().tools).unwrap();
+    for own in ["spawn_agent", "request_user_input"] {
+        assert!(!tools.contains(own), "an agent has no {own}");
+    }
+    let path = agent.started.thread.rollout_path().unwrap();
+    let file = std::fs::read_to_string(path).unwrap();
+    let meta: Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
+    let origin = &meta["payload"]["source"]["subagent"]["thread_spawn"];
+    assert_eq!(origin["parent_thread_id"], driver.thread.id().as_str());
+    assert_eq!(origin["agent_nickname"], meta["payload"]["agent_nickname"]);
+    assert!(meta["payload"]["agent_nickname"].is_string());
+}
+
+#[tokio::test]
+async fn a_parent_that_does_not_wait_is_told_at_its_next_request() {
+    let mut driver = driver().await;
+    let (feed, fed) = fed();
+    driver.model.push_to_agent(fed);
+    turn_with(&mut driver, spawn("spawn")).await;
+    let mut agent = driver.agents.recv().await.unwrap();
+    says("late", &[])
+        .into_iter()
+        .for_each(|event| feed.send(event).unwrap());
+    until(&mut agent, is_over).await;
+    // Whatever the thread is asked next, it has told the model first.
+    let id = agent.started.thread.id().to_string();
+    let wait = call("wait_agent", json!({ "targets": [id] }), "wait");
+    turn_with(&mut driver, wait).await;
+    let input = last_input(&driver);
+    assert_eq!(notices(&input).len(), 1);
+    assert!(notices(&input)[0].contains("late"));
+}
+
+#[tokio::test]
+async fn the_end_of_a_thread_is_the_end_of_its_agents() {
+    let mut driver = driver().await;
+    let mut agent = start_stalled(&mut driver).await;
+    let id = driver.thread.id().clone();
+    assert!(driver.manager.close(&id).await);
+    until(&mut agent, |msg| matches!(msg, EventMsg::ShutdownComplete)).await;
+    until_closed(&agent.started.thread).await;
+    assert_eq!(driver.manager.ids(), []);
+}
+
+#[tokio::test]
+async fn interrupting_a_turn_leaves_its_agents_at_work() {
+    let mut driver = driver().await;
+    let (feed, fed) = fed();
+    driver.model.push_to_agent(fed);
+    turn_with(&mut driver, spawn("spawn")).await;
+    let mut agent = driver.agents.recv().await.unwrap();
+    let id = agent.started.thread.id().to_string();
+    let wait = call("wait_agent", json!({ "targets": [id] }), "wait");
+    driver.model.push(Reply::Events(calls(vec![wait])));
+    driver.say("wait").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::CollabWaitingBegin(_)))
+        .await;
+    driver.submit(Op::Interrupt).await;
+    driver.turn_over().await;
+    driver.assert_ends();
+    says("still here", &[])
+        .into_iter()
+        .for_each(|event| feed.send(event).unwrap());
+    until(&mut agent, is_over).await;
+}
+
+#[tokio::test]
+async fn there_is_room_for_a_few_until_one_is_closed() {
+    let mut driver = driver_with(AgentSettings {
+        max_threads: 1,
+        ..AgentSettings::default()
+    })
+    .await;
+    let agent = start_stalled(&mut driver).await;
+    let refused = turn_with(&mut driver, spawn("second")).await;
+    assert_eq!(
+        refused,
+        "collab spawn failed: agent thread limit reached (max 1)"
+    );
+    let target = agent.started.thread.id().to_string();
+    let close = call("close_agent", json!({ "target": target }), "close");
+    let closed = turn_with(&mut driver, close.clone()).await;
+    assert_eq!(closed, json!({ "previous_status": "running" }));
+    until_closed(&agent.started.thread).await;
+    let again = turn_with(&mut driver, close).await;
+    assert_eq!(again, format!("agent with id {target} not found"));
+    start_stalled(&mut driver).await;
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
+    let mut driver = driver().await;
+    driver.model.push_to_agent(Reply::Events(says("one", &[])));
+    turn_with(&mut driver, spawn("spawn")).await;
+    let mut agent = driver.agents.recv().await.unwrap();
+    until(&mut agent, is_over).await;
+    let id = agent.started.thread.id().to_string();
+    let more = call(
+        "send_input",
+        json!({ "target": id, "message": "more" }),
+        "send",
+    );
+
+    driver.model.push_to_agent(Reply::Events(says("two", &[])));
+    let sent = turn_with(&mut driver, more.clone()).await;
+    assert!(sent["submission_id"].is_string());
+    until(&mut agent, is_over).await;
+
+    let close = call("close_agent", json!({ "target": id }), "close");
+    turn_with(&mut driver, close).await;
+    until_closed(&agent.started.thread).await;
+    let resume = call("resume_agent", json!({ "id": id }), "resume");
+    let resumed = turn_with(&mut driver, resume).await;
+    assert_eq!(resumed, json!({ "status": "pending_init" }));
+    let mut again = driver.agents.recv().await.unwrap();
+    assert_eq!(again.started.thread.id().as_str(), id);
+    assert_eq!(again.first.as_ref().unwrap().message, "look");
+
+    driver
+        .model
+        .push_to_agent(Reply::Events(says("three", &[])));
+    turn_with(&mut driver, more).await;
+    until(&mut again, is_over).await;
+    let requests = driver.model.sent();
+    let last = requests
+        .iter()
+        .rposition(|request| request.subagent.is_some());
+    let input = driver.model.inputs()[last.unwrap()].clone();
+    let said = texts(&input, "assistant");
+    assert_eq!(said, ["one", "two"], "it knows what it knew");
+    driver.assert_ends();
+}
+
+#[tokio::test]
+async fn an_agent_may_go_on_from_what_its_parent_knows() {
+    let mut driver = driver().await;
+    driver.model.push(Reply::Events(says("earlier", &[])));
+    driver.say("before").await;
+    driver.turn_over().await;
+    driver.model.push_to_agent(Reply::Events(says("yes", &[])));
+    let fork = json!({ "message": "look", "fork_context": true });
+    turn_with(&mut driver, call("spawn_agent", fork, "spawn")).await;
+    let mut agent = driver.agents.recv().await.unwrap();
+    until(&mut agent, is_over).await;
+    let requests = driver.model.sent();
+    let asked = requests
+        .iter()
+        .position(|request| request.subagent.is_some());
+    let input = driver.model.inputs()[asked.unwrap()].clone();
+    assert_well_formed(&input);
+    assert_eq!(texts(&input, "assistant"), ["earlier"]);
+    assert_eq!(texts(&input, "user").last().unwrap(), "look");
+    let told = outputs(&input).pop().unwrap();
+    assert!(told.as_str().unwrap().contains("you are an agent"));
+    assert_eq!(agent.first.unwrap().message, "before");
+}
+
+#[tokio::test]
+async fn an_agent_has_the_policies_of_the_turn_that_starts_it_and_asks_for_itself() {
+    let mut driver = driver().await;
+    driver
+        .submit(Op::OverrideTurnContext(Box::new(OverrideTurnContext {
+            approval_policy: Some(AskForApproval::UnlessTrusted),
+            ..OverrideTurnContext::default()
+        })))
+        .await;
+    let runs = calls(vec![script("print hi", "run")]);
+    driver.model.push_to_agent(Reply::Events(runs));
+    driver.model.push_to_agent(Reply::Events(says("ran", &[])));
+    turn_with(&mut driver, spawn("spawn")).await;
+    let mut agent = driver.agents.recv().await.unwrap();
+    let asks = |msg: &EventMsg| matches!(msg, EventMsg::ExecApprovalRequest(_));
+    let EventMsg::ExecApprovalRequest(asked) = until(&mut agent, asks).await else {
+        unreachable!("that is what was waited for");
+    };
+    let id = asked.approval_id.clone().unwrap_or(asked.call_id.clone());
+    let answer = Op::ExecApproval {
+        id,
+        turn_id: None,
+        decision: ReviewDecision::Approved,
+    };
+    agent.started.thread.submit(answer).await.unwrap();
+    until(&mut agent, is_over).await;
+    assert_eq!(driver.processes.launches().len(), 1);
+    assert_eq!(driver.count("exec_approval_request"), 0);
+}
+
+#[tokio::test]
+async fn an_agent_that_nobody_hears_is_not_started() {
+    let mut driver = driver().await;
+    driver.agents.close();
+    let refused = turn_with(&mut driver, spawn("spawn")).await;
+    assert_eq!(refused, "collab spawn failed: nobody would hear the agent");
+    driver.assert_ends();
+    let closed = async {
+        while driver.manager.ids().len() > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, closed).await.expect("nothing is left");
+}
+
+#[tokio::test]
+async fn a_call_that_makes_no_sense_is_refused() {
+    let nobody = "00000000-0000-7000-8000-000000000000";
+    let not_found = format!("agent with id {nobody} not found");
+    let refusals = [
+        ("spawn_agent", json!({}), "Provide one of: message or items"),
+        (
+            "spawn_agent",
+            json!({ "message": "x", "items": [] }),
+            "Provide either message or items, but not both",
+        ),
+        (
+            "spawn_agent",
+            json!({ "message": " " }),
+            "Empty message can't be sent to an agent",
+        ),
+        (
+            "spawn_agent",
+            json!({ "items": [] }),
+            "Items can't be empty",
+        ),
+        (
+            "spawn_agent",
+            json!({ "message": "x", "agent_type": "nobody" }),
+            "unknown agent_type 'nobody'",
+        ),
+        (
+            "send_input",
+            json!({ "target": nobody, "message": "x" }),
+            &not_found,
+        ),
+        ("close_agent", json!({ "target": nobody }), &not_found),
+        ("resume_agent", json!({ "id": nobody }), &not_found),
+        (
+            "wait_agent",
+            json!({ "targets": [] }),
+            "agent ids must be non-empty",
+        ),
+        (
+            "wait_agent",
+            json!({ "targets": [nobody], "timeout_ms": 0 }),
+            "timeout_ms must be greater than zero",
+        ),
+    ];
+    let mut driver = driver().await;
+    for (tool, arguments, refusal) in refusals {
+        let output = turn_with(&mut driver, call(tool, arguments, "c")).await;
+        assert_eq!(output, refusal);
+    }
+    let gone = json!({ "targets": [nobody] });
+    let output = turn_with(&mut driver, call("wait_agent", gone, "c")).await;
+    assert_eq!(output["status"][nobody], "not_found");
+    driver.assert_ends();
+}

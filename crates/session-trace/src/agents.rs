@@ -1,0 +1,75 @@
+//! What is recorded of calls by which a thread deals with its agents.
+
+use codex_protocol::EventMsg;
+use codex_rollout_trace::format::{ExecutionStatus, ToolKind};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::session::now_unix_ms;
+
+/// The beginning or the end of such a call.
+pub(crate) struct AgentCall {
+    /// The call.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) kind: ToolKind,
+    /// How it ended; none if it begins.
+    pub(crate) ended: Option<ExecutionStatus>,
+    /// The event, with its time.
+    pub(crate) payload: Value,
+}
+
+impl AgentCall {
+    pub(crate) fn of(msg: &EventMsg) -> Option<Self> {
+        let call = |id: &str, tool: &str, ended, event: &dyn Fn() -> Value| {
+            let mut payload = event();
+            let when = match ended {
+                Some(_) => "completed_at_ms",
+                None => "started_at_ms",
+            };
+            payload[when] = now_unix_ms().into();
+            Some(Self {
+                id: id.to_owned(),
+                kind: ToolKind::of_tool(tool),
+                ended,
+                payload,
+            })
+        };
+        let done = Some(ExecutionStatus::Completed);
+        match msg {
+            EventMsg::CollabAgentSpawnBegin(event) => {
+                call(&event.call_id, "spawn_agent", None, &|| json(event))
+            }
+            EventMsg::CollabAgentSpawnEnd(event) => {
+                let ended = match event.new_thread_id {
+                    Some(_) => done,
+                    None => Some(ExecutionStatus::Failed),
+                };
+                call(&event.call_id, "spawn_agent", ended, &|| json(event))
+            }
+            EventMsg::CollabAgentInteractionBegin(event) => {
+                call(&event.call_id, "send_input", None, &|| json(event))
+            }
+            EventMsg::CollabAgentInteractionEnd(event) => {
+                call(&event.call_id, "send_input", done, &|| json(event))
+            }
+            EventMsg::CollabWaitingBegin(event) => {
+                call(&event.call_id, "wait_agent", None, &|| json(event))
+            }
+            EventMsg::CollabWaitingEnd(event) => {
+                call(&event.call_id, "wait_agent", done, &|| json(event))
+            }
+            EventMsg::CollabCloseBegin(event) => {
+                call(&event.call_id, "close_agent", None, &|| json(event))
+            }
+            EventMsg::CollabCloseEnd(event) => {
+                call(&event.call_id, "close_agent", done, &|| json(event))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn json(event: &impl Serialize) -> Value {
+    serde_json::to_value(event).unwrap_or_default()
+}

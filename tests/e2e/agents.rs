@@ -1,0 +1,256 @@
+//! Agents through the built server: what clients are told of them, asked by them, and can read of them.
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::app_server::{home, server, shape, start_thread, start_turn};
+use crate::listeners::Listening;
+use crate::trace_record::Traced;
+
+const QUESTION: &str = "item/commandExecution/requestApproval";
+
+fn call(name: &str, arguments: &Value) -> HttpReply {
+    HttpReply::stream(&sse::items(&[sse::function_call(name, name, arguments)]))
+}
+
+fn text(text: &str) -> HttpReply {
+    HttpReply::stream(&sse::text(text))
+}
+
+/// A model that starts an agent and says that it is done, and the agent is answered with this.
+async fn model_with_agent(replies: impl IntoIterator<Item = HttpReply>) -> (ModelServer, TempDir) {
+    let task = json!({ "message": "make it", "agent_type": "worker" });
+    let model = ModelServer::start([call("spawn_agent", &task), text("started")]).await;
+    let model = model.unwrap();
+    for reply in replies {
+        model.push_for_agent(reply);
+    }
+    let home = home(&model);
+    (model, home)
+}
+
+fn touch() -> HttpReply {
+    call("shell_command", &json!({ "command": "touch made" }))
+}
+
+/// Receives until a turn of each of two threads has ended. Answers what came, with the ends in it.
+async fn until_both_ended(server: &mut AppServer) -> Vec<Value> {
+    let mut heard = Vec::new();
+    let is_end = |message: &&Value| message["method"] == "turn/completed";
+    while heard.iter().filter(is_end).count() < 2 {
+        let message = server.receive().await.unwrap();
+        if message["method"] == QUESTION {
+            let answer = json!({ "id": message["id"], "result": { "decision": "accept" } });
+            server.send(&answer).await.unwrap();
+        }
+        heard.push(message);
+    }
+    heard
+}
+
+async fn read(server: &mut AppServer, thread: &str) -> Value {
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let reply = server.call("thread/read", params).await.unwrap();
+    reply["result"]["thread"].clone()
+}
+
+async fn listed(server: &mut AppServer, params: Value) -> Vec<Value> {
+    let reply = server.call("thread/list", params).await.unwrap();
+    reply["result"]["data"].as_array().unwrap().clone()
+}
+
+/// The thread of the agent that the turn has started.
+fn agent_of(turn: &Value) -> String {
+    let item = &turn["items"][1];
+    assert_eq!(item["type"], "collabAgentToolCall", "{turn}");
+    item["receiverThreadIds"][0].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
+    let (model, home) = model_with_agent([touch(), text("made")]).await;
+    let mut server = server(&home).await;
+    let parent = start_thread(&mut server).await;
+    start_turn(&mut server, &parent, "go").await;
+    let heard = until_both_ended(&mut server).await;
+    let end_of = |is_parent: bool| {
+        let is_it = |message: &&Value| {
+            let of_parent = message["params"]["threadId"] == parent.as_str();
+            message["method"] == "turn/completed" && of_parent == is_parent
+        };
+        &heard.iter().find(is_it).unwrap()["params"]
+    };
+    let turn = &end_of(true)["turn"];
+    let agent = agent_of(turn);
+    assert_eq!(end_of(false)["threadId"], agent.as_str());
+    let item = &turn["items"][1];
+    assert_eq!(item["tool"], "spawnAgent");
+    assert_eq!(item["status"], "completed");
+    assert_eq!(item["prompt"], "make it");
+    assert_eq!(item["agentsStates"][&agent]["status"], "running");
+    let asked = heard.iter().find(|message| message["method"] == QUESTION);
+    assert_eq!(asked.unwrap()["params"]["threadId"], agent.as_str());
+    assert_eq!(end_of(false)["turn"]["items"][1]["exitCode"], 0);
+
+    // What was told live is what is stored.
+    let stored = read(&mut server, &parent).await;
+    assert_eq!(shape(&stored["turns"][0]), shape(turn));
+    let stored = read(&mut server, &agent).await;
+    assert_eq!(shape(&stored["turns"][0]), shape(&end_of(false)["turn"]));
+    assert_eq!(stored["agentRole"], "worker");
+    assert!(stored["agentNickname"].is_string());
+    let origin = &stored["source"]["subAgent"]["thread_spawn"];
+    assert_eq!(origin["parent_thread_id"], parent.as_str());
+
+    // Lists of what people began do not have it.
+    let ids = |threads: Vec<Value>| -> Vec<String> {
+        let id = |thread: &Value| thread["id"].as_str().unwrap().to_owned();
+        threads.iter().map(id).collect()
+    };
+    assert_eq!(ids(listed(&mut server, json!({})).await), [parent.as_str()]);
+    let kinds = json!({ "sourceKinds": ["subAgentThreadSpawn"] });
+    assert_eq!(ids(listed(&mut server, kinds).await), [agent.as_str()]);
+
+    // The model hears of it with the next request, people do not.
+    let mut again = sse::message("good");
+    again["id"] = "another".into();
+    model.push(HttpReply::stream(&sse::items(&[again])));
+    start_turn(&mut server, &parent, "and?").await;
+    server.wait_for("turn/completed").await.unwrap();
+    let request = model.requests().pop().unwrap().json();
+    let told = request["input"].to_string();
+    assert_eq!(told.matches("<subagent_notification>").count(), 1);
+    let stored = read(&mut server, &parent).await;
+    assert!(
+        !stored["turns"]
+            .to_string()
+            .contains("subagent_notification")
+    );
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_agents_of_a_thread_that_is_unloaded_end_with_it() {
+    let (_model, home) = model_with_agent([HttpReply::silence()]).await;
+    let mut server = server(&home).await;
+    let parent = start_thread(&mut server).await;
+    start_turn(&mut server, &parent, "go").await;
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    let agent = agent_of(&ended["params"]["turn"]);
+    let loaded = server.call("thread/loaded/list", json!({})).await.unwrap();
+    assert_eq!(loaded["result"]["data"].as_array().unwrap().len(), 2);
+    let params = json!({ "threadId": parent });
+    server.call("thread/unsubscribe", params).await.unwrap();
+    let mut gone = Vec::new();
+    while gone.len() < 2 {
+        let changed = server.wait_for("thread/status/changed").await.unwrap();
+        if changed["params"]["status"]["type"] == "notLoaded" {
+            gone.push(changed["params"]["threadId"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(gone.contains(&agent) && gone.contains(&parent));
+    let loaded = server.call("thread/loaded/list", json!({})).await.unwrap();
+    assert_eq!(loaded["result"]["data"], json!([]));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_ends_leaves_no_agent_at_work() {
+    let (_model, home) = model_with_agent([HttpReply::silence()]).await;
+    let mut server = server(&home).await;
+    let parent = start_thread(&mut server).await;
+    start_turn(&mut server, &parent, "go").await;
+    server.wait_for("turn/completed").await.unwrap();
+    // The observer holds it to the end of the agent's turn.
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn interrupting_a_wait_leaves_the_agent_alone() {
+    let (model, home) = model_with_agent([HttpReply::silence()]).await;
+    let mut server = server(&home).await;
+    let parent = start_thread(&mut server).await;
+    start_turn(&mut server, &parent, "go").await;
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    let agent = agent_of(&ended["params"]["turn"]);
+    model.push(call("wait_agent", &json!({ "targets": [agent] })));
+    let started = start_turn(&mut server, &parent, "wait").await;
+    let turn = started["result"]["turn"]["id"].clone();
+    loop {
+        let begun = server.wait_for("item/started").await.unwrap();
+        if begun["params"]["item"]["tool"] == "wait" {
+            break;
+        }
+    }
+    let params = json!({ "threadId": parent, "turnId": turn });
+    server.call("turn/interrupt", params).await.unwrap();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "interrupted");
+    assert_eq!(ended["params"]["threadId"], parent.as_str());
+    let still = read(&mut server, &agent).await;
+    assert_eq!(still["status"]["type"], "active");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_an_agent_asks_is_not_lost_when_its_client_goes() {
+    let (_model, home) = model_with_agent([touch(), text("made")]).await;
+    let server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+    let mut first = server.connect().await;
+    let reply = first.call("thread/start", json!({})).await.unwrap();
+    let parent = reply["result"]["thread"]["id"].clone();
+    let mut second = server.connect().await;
+    let input = json!([{ "type": "text", "text": "go" }]);
+    let params = json!({ "threadId": parent, "input": input });
+    first.call("turn/start", params).await.unwrap();
+    let question = first.wait_for(QUESTION).await.unwrap();
+    let agent = question["params"]["threadId"].clone();
+    assert_ne!(agent, parent);
+    // Both hear the parent, so that it stays when the first one goes.
+    let params = json!({ "threadId": parent });
+    second.call("thread/resume", params.clone()).await.unwrap();
+    for thread in [&parent, &agent] {
+        let params = json!({ "threadId": thread });
+        first.call("thread/unsubscribe", params).await.unwrap();
+    }
+    second.call("thread/resume", params).await.unwrap();
+    let again = second.wait_for(QUESTION).await.unwrap();
+    assert_eq!(again, question);
+    let params = json!({ "threadId": agent });
+    second.call("thread/resume", params).await.unwrap();
+    let answer = json!({ "id": question["id"], "result": { "decision": "accept" } });
+    second.send(&answer).await.unwrap();
+    loop {
+        let ended = second.wait_for("turn/completed").await.unwrap();
+        if ended["params"]["threadId"] == agent {
+            assert_eq!(ended["params"]["turn"]["status"], "completed");
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_agent_is_recorded_in_the_bundle_of_its_parent() {
+    let mut traced = Traced::start(&[]).await;
+    let parent = traced.thread().await;
+    let task = json!({ "message": "make it" });
+    traced.model.push(call("spawn_agent", &task));
+    traced.model.push(text("started"));
+    traced.model.push_for_agent(text("made"));
+    traced.begin(&parent).await;
+    let heard = until_both_ended(&mut traced.server).await;
+    let is_end = |message: &&Value| message["method"] == "turn/completed";
+    let ends = heard.iter().filter(is_end);
+    let mut threads = ends.map(|end| end["params"]["threadId"].as_str().unwrap());
+    let agent = threads.find(|thread| *thread != parent).unwrap().to_owned();
+    let (bundles, _home) = traced.finish().await;
+    assert_eq!(bundles.len(), 1, "one bundle for both");
+    let state = bundles[&parent].reduce();
+    let origin = &state["threads"][&agent]["origin"];
+    assert_eq!(origin["type"], "spawned");
+    assert_eq!(origin["parent_thread_id"], parent.as_str());
+    let edges = state["interaction_edges"].as_object().unwrap();
+    let spawned = format!("edge:spawn:{parent}:{agent}");
+    assert_eq!(edges[&spawned]["kind"], "spawn_agent");
+}
