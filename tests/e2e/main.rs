@@ -54,6 +54,8 @@ mod mcp_logins;
 #[cfg(target_os = "linux")]
 mod mcp_process;
 #[cfg(target_os = "linux")]
+mod mcp_sandbox;
+#[cfg(target_os = "linux")]
 mod mcp_servers;
 #[cfg(target_os = "linux")]
 mod newer_clients;

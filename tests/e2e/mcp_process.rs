@@ -25,7 +25,7 @@ pub(crate) fn configured(name: &str, manners: &Value, keys: &str) -> String {
 
 /// Not a test but the server. `SCRIPTED_MCP` tells its manners: `heard`, a file that gets what it
 /// reads; `held`, a pipe that it holds open together with a child; `start`, one of `dies`, `hangs`,
-/// `refuses`.
+/// `refuses`; `offers`, what it offers beyond the protocol.
 #[test]
 #[ignore = "an MCP server, which other tests start"]
 fn scripted_server() {
@@ -105,7 +105,8 @@ impl Server {
                 _ => reply(
                     id,
                     &json!({
-                        "protocolVersion": params["protocolVersion"], "capabilities": {},
+                        "protocolVersion": params["protocolVersion"],
+                        "capabilities": { "experimental": self.manners["offers"] },
                         "serverInfo": { "name": "scripted", "version": "1" },
                     }),
                 ),
@@ -121,6 +122,7 @@ impl Server {
                 reply(id, &json!({ "contents": [contents] }));
             }
             Some("tools/call") => self.call(id, params),
+            Some("codex/sandbox-state/update") => reply(id, &json!({})),
             Some(_) => {}
             None => {
                 if let Some(call) = self.asked.take() {

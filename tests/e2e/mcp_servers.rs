@@ -25,7 +25,7 @@ fn call(id: &str, tool: &str, arguments: &Value) -> HttpReply {
 }
 
 /// A message whose id is its text.
-fn says(text: &str) -> HttpReply {
+pub(crate) fn says(text: &str) -> HttpReply {
     let mut message = sse::message(text);
     message["id"] = text.into();
     HttpReply::stream(&sse::items(&[message]))

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::app_server::{home, server, start_thread, start_turn};
 use crate::git::git;
+use crate::mcp_process::configured;
 
 fn texts(replies: &[&str]) -> Vec<HttpReply> {
     let reply = |text: &&str| HttpReply::stream(&sse::text(text));
@@ -110,5 +111,35 @@ async fn a_review_can_be_interrupted() {
     assert!(interrupted.get("result").is_some(), "{interrupted}");
     let ended = server.wait_for("turn/completed").await.unwrap();
     assert_eq!(ended["params"]["turn"]["status"], "interrupted");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn reviewers_call_the_tools_of_servers() {
+    let arguments = json!({ "text": "hi" });
+    let call = sse::function_call("call", "mcp__scripted__echo", &arguments);
+    let call = HttpReply::stream(&sse::items(&[call]));
+    let replies = [call].into_iter().chain(texts(&["It is fine."]));
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = home(&model);
+    let file = home.path().join("config.toml");
+    let table = configured("scripted", &json!({}), "");
+    std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + &table).unwrap();
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    let target = json!({ "type": "custom", "instructions": "look" });
+    let params = json!({ "threadId": thread, "target": target });
+    server.call("review/start", params).await.unwrap();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    let ended = &ended["params"]["turn"];
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let kinds: Vec<_> = items(ended).iter().map(|item| item.0).collect();
+    assert!(kinds.contains(&"mcpToolCall"), "{kinds:?}");
+    let request = model.request(1).await.json();
+    let input = request["input"].as_array().unwrap();
+    assert_eq!(
+        input.last().unwrap()["output"],
+        r#"[{"type":"text","text":"hi"}]"#
+    );
     server.finish().await.unwrap();
 }

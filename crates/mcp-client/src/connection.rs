@@ -1,7 +1,7 @@
 //! A connection: requests with their limits, and what becomes of those that nobody waits for any more.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use codex_protocol::{CallToolResult, Resource, ResourceTemplate, Tool};
@@ -17,6 +17,8 @@ use crate::transport::Transport;
 
 /// The version of the protocol that we offer. What a server answers is taken.
 const PROTOCOL: &str = "2025-06-18";
+/// What a server offers that wants to know how commands are confined.
+const SANDBOX_STATES: &str = "codex/sandbox-state";
 /// How long the carrying of one message may hold the others up.
 const CARRYING: Duration = Duration::from_secs(10);
 /// A list with more pages has no end.
@@ -41,6 +43,7 @@ struct Shared {
     inbox: Arc<Inbox>,
     next_id: AtomicU64,
     version: String,
+    wants_sandbox_states: AtomicBool,
     /// How often the session was begun. Held while it is begun anew.
     sessions: Mutex<u64>,
     closed: CancellationToken,
@@ -74,6 +77,7 @@ impl Connection {
             inbox,
             next_id: AtomicU64::new(0),
             version: version.to_owned(),
+            wants_sandbox_states: AtomicBool::default(),
             sessions: Mutex::new(0),
             closed,
         }))
@@ -103,6 +107,8 @@ impl Connection {
             },
         });
         let answer = self.once("initialize", params, limit).await?;
+        let wants = !answer["capabilities"]["experimental"][SANDBOX_STATES].is_null();
+        self.0.wants_sandbox_states.store(wants, Ordering::Relaxed);
         let version = answer["protocolVersion"].as_str().unwrap_or(PROTOCOL);
         self.0.transport.agreed(version);
         let initialized = message::notification("notifications/initialized", json!({}));
@@ -186,6 +192,21 @@ impl Connection {
     pub async fn read(&self, uri: &str, limit: Duration) -> Result<Value, McpError> {
         self.request("resources/read", json!({ "uri": uri }), limit)
             .await
+    }
+
+    /// Whether the server wants to know how commands are confined.
+    #[must_use]
+    pub fn wants_sandbox_states(&self) -> bool {
+        self.0.wants_sandbox_states.load(Ordering::Relaxed)
+    }
+
+    /// Tells the server how commands are confined from now on.
+    ///
+    /// # Errors
+    /// It does not take note, or not in time.
+    pub async fn tell_sandbox_state(&self, state: Value, limit: Duration) -> Result<(), McpError> {
+        let told = self.request("codex/sandbox-state/update", state, limit);
+        told.await.map(drop)
     }
 
     /// All pages of a list.

@@ -5,6 +5,7 @@
 
 mod names;
 mod output;
+mod sandbox_state;
 mod schema;
 mod startup;
 
@@ -20,6 +21,8 @@ use crate::session::Services;
 
 pub(crate) use names::Offered;
 pub(crate) use output::{error_output, for_text_models, output_of};
+pub(crate) use sandbox_state::SandboxState;
+use sandbox_state::Told;
 
 /// An MCP server of a thread.
 #[derive(Clone, Debug)]
@@ -68,6 +71,7 @@ pub(crate) enum Progress {
 struct Slot {
     configured: McpServer,
     progress: watch::Receiver<Progress>,
+    told: Told,
 }
 
 impl Slot {
@@ -106,6 +110,15 @@ impl Servers {
             }
         }
         names::offered(&found)
+    }
+
+    /// Tells those that want to know how commands are confined.
+    pub(crate) async fn tell_sandbox(&self, state: &SandboxState) {
+        for (name, slot) in &self.slots {
+            if let Progress::Ready(running) = slot.settled().await {
+                slot.told.tell(name, &running.connection, state).await;
+            }
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

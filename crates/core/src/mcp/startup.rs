@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use codex_mcp_client::{Connector, ElicitationReply, McpError, Questions};
+use codex_mcp_client::{Connector, ElicitationReply, McpError, Questions, Running, Server};
 use codex_protocol::{
     ElicitationRequest, EventMsg, McpStartupCompleteEvent, McpStartupFailure, McpStartupStatus,
     McpStartupUpdateEvent, RequestId,
@@ -12,7 +12,7 @@ use futures::future::{BoxFuture, join_all};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{McpServer, Progress, Servers, Slot};
+use super::{McpServer, Progress, SandboxState, Servers, Slot, Told};
 use crate::events::Emitter;
 use crate::session::{Answer, Mail, Services};
 
@@ -26,11 +26,15 @@ pub(super) fn start(
     let emitter = &services.emitter;
     let mut slots = BTreeMap::new();
     let mut starts = Vec::new();
+    let sandbox = SandboxState::of(&services.config.sandbox_policy, &services.config.cwd);
     for configured in servers {
         let name = configured.server.name.clone();
         tell(emitter, &name, McpStartupStatus::Starting);
         let (sender, progress) = watch::channel(Progress::Starting);
+        let told = Told::default();
         let start = Start {
+            sandbox: sandbox.clone(),
+            told: told.clone(),
             connector: connector.clone(),
             configured: configured.clone(),
             emitter: emitter.clone(),
@@ -44,6 +48,7 @@ pub(super) fn start(
             Slot {
                 configured,
                 progress,
+                told,
             },
         );
     }
@@ -79,6 +84,8 @@ fn tell(emitter: &Emitter, server: &str, status: McpStartupStatus) {
 
 /// The start of one server.
 struct Start {
+    sandbox: SandboxState,
+    told: Told,
     connector: Connector,
     configured: McpServer,
     emitter: Emitter,
@@ -97,7 +104,7 @@ impl Start {
         let progress = tokio::select! {
             biased;
             () = self.given_up.cancelled() => Progress::Cancelled,
-            started = self.connector.start(server, questions) => match started {
+            started = self.connect(server, questions) => match started {
                 Ok(running) => Progress::Ready(running),
                 Err(error) => Progress::Failed(error),
             },
@@ -112,6 +119,19 @@ impl Start {
         self.progress.send_replace(progress);
         tell(&self.emitter, &server.name, status.clone());
         (server.name.clone(), status)
+    }
+
+    async fn connect(
+        &self,
+        server: &Server,
+        questions: Arc<ThreadQuestions>,
+    ) -> Result<Running, McpError> {
+        let running = self.connector.start(server, questions).await?;
+        let told = self
+            .told
+            .tell(&server.name, &running.connection, &self.sandbox);
+        told.await;
+        Ok(running)
     }
 }
 

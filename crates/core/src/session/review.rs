@@ -60,7 +60,7 @@ impl Services {
             ids: Arc::clone(&self.ids),
             processes: Arc::clone(&self.processes),
             terminals: Terminals::default(),
-            mcp: Default::default(),
+            mcp: self.mcp.clone(),
             mcp_connector: None,
             holds: self.holds.clone(),
             emitter: self.emitter.for_reviewer(),

@@ -33,6 +33,7 @@ use crate::context;
 use crate::conversation::{Conversation, Recorder};
 use crate::events::Withheld;
 use crate::git::Git;
+use crate::mcp::SandboxState;
 use crate::ports::ModelError;
 use crate::session::Services;
 use crate::snapshot;
@@ -265,10 +266,16 @@ impl Turn<'_> {
         if servers.is_empty() {
             return Ok(());
         }
+        let sandbox = SandboxState::of(&settings.sandbox_policy, &settings.cwd);
+        let settled = async {
+            let tools = servers.offered().await;
+            servers.tell_sandbox(&sandbox).await;
+            tools
+        };
         let tools = tokio::select! {
             biased;
             () = self.scope.stop.stopped() => return Err(Halt::Stopped),
-            tools = servers.offered() => tools,
+            tools = settled => tools,
         };
         let mcp = McpTools {
             has_servers: true,

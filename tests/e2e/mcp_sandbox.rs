@@ -1,0 +1,63 @@
+//! MCP servers that want to know how commands are confined.
+
+use std::fs;
+
+use codex_test_support::ModelServer;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::app_server::{home, server, start_turn};
+use crate::mcp_process::configured;
+use crate::mcp_servers::says;
+
+/// What the server was told of sandboxes so far.
+fn told(home: &TempDir) -> Vec<Value> {
+    let heard = fs::read_to_string(home.path().join("heard")).unwrap();
+    let messages = heard
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let updates = messages.filter(|message| message["method"] == "codex/sandbox-state/update");
+    updates.map(|message| message["params"].clone()).collect()
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_it_knows_the_sandbox_before_each_turn() {
+    let model = ModelServer::start([says("one"), says("two"), says("three")]);
+    let model = model.await.unwrap();
+    let home = home(&model);
+    let manners = json!({ "heard": home.path().join("heard"),
+        "offers": { "codex/sandbox-state": { "version": "1.0.0" } } });
+    let file = home.path().join("config.toml");
+    let table = configured("scripted", &manners, "");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + &table).unwrap();
+    let mut server = server(&home).await;
+    let params = json!({ "sandbox": "workspace-write", "cwd": home.path() });
+    let reply = server.call("thread/start", params).await.unwrap();
+    let thread = reply["result"]["thread"]["id"].as_str().unwrap().to_owned();
+    let status = loop {
+        let told = server.wait_for("mcpServer/startupStatus/updated").await;
+        let params = told.unwrap()["params"].clone();
+        if params["status"] != "starting" {
+            break params;
+        }
+    };
+    assert_eq!(status["status"], "ready", "{status}");
+    let first = told(&home);
+    assert_eq!(first.len(), 1);
+    assert_eq!(first[0]["sandboxPolicy"]["type"], "workspace-write");
+    assert_eq!(first[0]["sandboxPolicy"]["network_access"], false);
+    assert_eq!(first[0]["sandboxCwd"], json!(home.path()));
+    start_turn(&mut server, &thread, "go").await;
+    server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(told(&home).len(), 1);
+    let params = json!({ "threadId": thread, "sandboxPolicy": { "type": "readOnly" },
+        "input": [{ "type": "text", "text": "go" }] });
+    for _ in 0..2 {
+        server.call("turn/start", params.clone()).await.unwrap();
+        server.wait_for("turn/completed").await.unwrap();
+    }
+    let all = told(&home);
+    assert_eq!(all.len(), 2);
+    assert_eq!(all[1]["sandboxPolicy"]["type"], "read-only");
+    server.finish().await.unwrap();
+}
