@@ -59,6 +59,7 @@ mod mcp_sandbox;
 mod mcp_servers;
 #[cfg(target_os = "linux")]
 mod newer_clients;
+mod newer_methods;
 mod newer_requests;
 #[cfg(target_os = "linux")]
 mod notices;

@@ -8,15 +8,15 @@ use crate::scripted_home::scripted_home;
 use crate::soak::message;
 
 /// A thread with a model that has this to say.
-struct Scripted {
-    server: AppServer,
-    model: ModelServer,
+pub(crate) struct Scripted {
+    pub(crate) server: AppServer,
+    pub(crate) model: ModelServer,
     _home: TempDir,
-    thread: Value,
+    pub(crate) thread: Value,
 }
 
 impl Scripted {
-    async fn start(replies: impl IntoIterator<Item = HttpReply>, params: Value) -> Self {
+    pub(crate) async fn start(replies: impl IntoIterator<Item = HttpReply>, params: Value) -> Self {
         let model = ModelServer::start(replies).await.unwrap();
         let home = scripted_home(&model, "");
         let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
@@ -41,13 +41,13 @@ impl Scripted {
     }
 
     /// What a request about the thread is answered.
-    async fn call(&mut self, method: &str, mut params: Value) -> Value {
+    pub(crate) async fn call(&mut self, method: &str, mut params: Value) -> Value {
         params["threadId"] = self.id();
         self.server.call(method, params).await.unwrap()
     }
 
     /// Runs a turn with this besides what is said.
-    async fn turn(&mut self, params: Value) {
+    pub(crate) async fn turn(&mut self, params: Value) {
         let mut params = params;
         params["input"] = json!([{ "type": "text", "text": "hi" }]);
         let started = self.call("turn/start", params).await;
@@ -157,5 +157,142 @@ async fn a_terminal_that_is_stopped_from_outside_has_failed() {
     let item = &ended["params"]["item"];
     assert_eq!(item["status"], "failed");
     assert_eq!(item["exitCode"], -1);
+    scripted.server.finish().await.unwrap();
+}
+
+/// The texts that a request to the model has of this role.
+fn texts_of(request: &Value, role: &str) -> Vec<String> {
+    let items = request["input"].as_array().unwrap();
+    let spoken = items.iter().filter(|item| item["role"] == role);
+    let parts = spoken.flat_map(|item| item["content"].as_array().unwrap());
+    let text = |part: &Value| part["text"].as_str().unwrap().to_owned();
+    parts.map(text).collect()
+}
+
+#[tokio::test]
+async fn additional_context_comes_before_what_is_said_and_once() {
+    let replies = (0..2).map(|number| message(number, "done"));
+    let mut scripted = Scripted::start(replies, json!({})).await;
+    let context = json!({
+        "file": { "kind": "application", "value": "main.rs" },
+        "page": { "kind": "untrusted", "value": "from the web" },
+    });
+    for number in 0..2 {
+        scripted.turn(json!({ "additionalContext": context })).await;
+        let request = scripted.model.request(number).await.json();
+        let count = |role: &str, text: &str| {
+            let texts = texts_of(&request, role);
+            texts.iter().filter(|own| *own == text).count()
+        };
+        assert_eq!(count("developer", "<file>main.rs</file>"), 1);
+        let untrusted = "<untrusted_context name=\"page\">from the web</untrusted_context>";
+        assert_eq!(count("user", untrusted), 1);
+        let last = texts_of(&request, "user").pop();
+        assert_eq!(last.as_deref(), Some("hi"));
+    }
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn injected_items_are_seen_by_the_model_and_by_nobody_else() {
+    let replies = (0..2).map(|number| message(number, "done"));
+    let mut scripted = Scripted::start(replies, json!({})).await;
+    let item = |text: &str| json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }] });
+    let method = "thread/inject_items";
+    for text in ["before the first", "between"] {
+        let injected = scripted
+            .call(method, json!({ "items": [item(text)] }))
+            .await;
+        assert_eq!(injected["result"], json!({}));
+        scripted.turn(json!({})).await;
+    }
+    let said = texts_of(&scripted.model.request(1).await.json(), "user");
+    let own = said
+        .iter()
+        .filter(|text| ["before the first", "between", "hi"].contains(&&***text));
+    assert_eq!(
+        own.collect::<Vec<_>>(),
+        ["before the first", "hi", "between", "hi"]
+    );
+    let read = scripted
+        .call("thread/read", json!({ "includeTurns": true }))
+        .await;
+    assert!(!read.to_string().contains("between"), "{read}");
+    let refused = scripted.call(method, json!({ "items": [] })).await;
+    assert_eq!(refused["error"]["message"], "items must not be empty");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn permissions_by_name_are_those_of_a_sandbox() {
+    let kinds = [
+        (":read-only", "readOnly"),
+        (":workspace", "workspaceWrite"),
+        (":danger-full-access", "dangerFullAccess"),
+    ];
+    for (name, kind) in kinds {
+        let scripted = Scripted::start([], json!({ "permissions": name })).await;
+        assert_eq!(scripted.thread["sandbox"]["type"], kind);
+        scripted.server.finish().await.unwrap();
+    }
+    let replies = (0..2).map(|number| message(number, "done"));
+    let mut scripted = Scripted::start(replies, json!({})).await;
+    let listed = scripted
+        .server
+        .call("permissionProfile/list", json!({}))
+        .await
+        .unwrap();
+    let listed = listed["result"]["data"].as_array().unwrap();
+    let names: Vec<&Value> = listed.iter().map(|one| &one["id"]).collect();
+    assert_eq!(names, kinds.map(|(name, _)| name));
+    assert!(listed.iter().all(|one| one["allowed"] == true));
+    let unknown = json!({ "permissions": "mine" });
+    let refused = scripted.server.call("thread/start", unknown).await.unwrap();
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    let both = json!({ "permissions": ":workspace", "sandbox": "read-only" });
+    let refused = scripted.server.call("thread/start", both).await.unwrap();
+    let message = "`permissions` cannot be combined with `sandbox`";
+    assert_eq!(refused["error"]["message"], message);
+    // What a turn is given holds for those after it.
+    let input = json!([{ "type": "text", "text": "hi" }]);
+    let params = json!({ "input": input, "permissions": "mine" });
+    let refused = scripted.call("turn/start", params).await;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    scripted.turn(json!({ "permissions": ":read-only" })).await;
+    let resumed = scripted.call("thread/resume", json!({})).await;
+    assert_eq!(
+        resumed["result"]["sandbox"]["type"], "readOnly",
+        "{resumed}"
+    );
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thread_tells_what_newer_clients_want_to_know_of_it() {
+    let settings = json!({ "model_reasoning_effort": "high" });
+    let params = json!({ "threadSource": "user", "config": settings });
+    let mut scripted = Scripted::start([message(0, "done")], params).await;
+    scripted.turn(json!({})).await;
+    let cwd = scripted.thread["cwd"].clone();
+    let environments =
+        json!([{ "environmentId": "local", "cwd": cwd, "runtimeWorkspaceRoots": [cwd] }]);
+    let resumed = scripted.call("thread/resume", json!({})).await;
+    for thread in [&scripted.thread["thread"], &resumed["result"]["thread"]] {
+        assert_eq!(thread["historyMode"], "legacy");
+        assert_eq!(thread["reasoningEffort"], "high");
+        assert_eq!(thread["recencyAt"], thread["updatedAt"]);
+        assert_eq!(thread["threadSource"], "user");
+        assert_eq!(thread["canAcceptDirectInput"], true);
+        assert_eq!(thread["environments"], environments);
+        assert_eq!(thread.get("parentThreadId"), None);
+    }
+    let page = scripted
+        .server
+        .call("thread/list", json!({}))
+        .await
+        .unwrap();
+    let thread = &page["result"]["data"][0];
+    assert_eq!(thread["reasoningEffort"], "high");
+    assert_eq!(thread["recencyAt"], thread["updatedAt"]);
     scripted.server.finish().await.unwrap();
 }

@@ -35,6 +35,10 @@ method_table! {
         /// Changes stored metadata of a thread, field by field.
         ThreadMetadataUpdate = "thread/metadata/update":
             ThreadMetadataUpdateParams => ThreadMetadataUpdateResponse;
+        /// Changes what a loaded thread is set to, without a turn.
+        #[experimental]
+        ThreadSettingsUpdate = "thread/settings/update":
+            ThreadSettingsUpdateParams => ThreadSettingsUpdateResponse;
         /// Brings an archived thread back into the default list.
         ThreadUnarchive = "thread/unarchive": ThreadUnarchiveParams => ThreadUnarchiveResponse;
         /// Removes a stored thread for good, in use or archived.
@@ -49,6 +53,14 @@ method_table! {
         #[experimental]
         ThreadBackgroundTerminalsClean = "thread/backgroundTerminals/clean":
             ThreadBackgroundTerminalsCleanParams => ThreadBackgroundTerminalsCleanResponse;
+        /// Lists the terminals that still run in the background of a thread.
+        #[experimental]
+        ThreadBackgroundTerminalsList = "thread/backgroundTerminals/list":
+            ThreadBackgroundTerminalsListParams => ThreadBackgroundTerminalsListResponse;
+        /// Ends one terminal that still runs in the background of a thread.
+        #[experimental]
+        ThreadBackgroundTerminalsTerminate = "thread/backgroundTerminals/terminate":
+            ThreadBackgroundTerminalsTerminateParams => ThreadBackgroundTerminalsTerminateResponse;
         /// Takes the last turns out of a thread's history; files stay as they are.
         ThreadRollback = "thread/rollback": ThreadRollbackParams => ThreadRollbackResponse;
         /// Pages through the stored threads.
@@ -59,12 +71,26 @@ method_table! {
         ThreadRead = "thread/read": ThreadReadParams => ThreadReadResponse;
         /// Pages through the turns of a thread, from either end.
         ThreadTurnsList = "thread/turns/list": ThreadTurnsListParams => ThreadTurnsListResponse;
+        /// Pages through the items of a thread, from either end.
+        ThreadItemsList = "thread/items/list": ThreadItemsListParams => ThreadItemsListResponse;
+        /// Puts items into what the model of a thread sees, without a turn.
+        ThreadInjectItems = "thread/inject_items":
+            ThreadInjectItemsParams => ThreadInjectItemsResponse;
+        /// Reads what a thread works towards.
+        ThreadGoalGet = "thread/goal/get": ThreadGoalGetParams => ThreadGoalGetResponse;
         /// Lists the skills found for one or more folders.
         SkillsList = "skills/list": SkillsListParams => SkillsListResponse;
         /// Lists the plugin marketplaces and what they offer.
         PluginList = "plugin/list": PluginListParams => PluginListResponse;
+        /// Lists the plugins that are installed.
+        PluginInstalled = "plugin/installed": PluginInstalledParams => PluginInstalledResponse;
         /// Describes one plugin in full.
         PluginRead = "plugin/read": PluginReadParams => PluginReadResponse;
+        /// Lists the hooks found for one or more folders.
+        HooksList = "hooks/list": HooksListParams => HooksListResponse;
+        /// Pages through the permissions that a thread can be given by name.
+        PermissionProfileList = "permissionProfile/list":
+            PermissionProfileListParams => PermissionProfileListResponse;
         /// Pages through the apps that can be connected.
         AppsList = "app/list": AppsListParams => AppsListResponse;
         /// Reads a file.
@@ -252,6 +278,8 @@ method_table! {
         SkillsChanged = "skills/changed": SkillsChangedNotification;
         /// A thread has another name.
         ThreadNameUpdated = "thread/name/updated": ThreadNameUpdatedNotification;
+        /// A thread is set to something else.
+        ThreadSettingsUpdated = "thread/settings/updated": ThreadSettingsUpdatedNotification;
         /// A thread's token count changed.
         ThreadTokenUsageUpdated = "thread/tokenUsage/updated": ThreadTokenUsageUpdatedNotification;
         /// A turn began.

@@ -51,4 +51,5 @@ pub use session::{SteerError, TaskKind};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored::Stored;
 pub use thread::{Closed, Thread, unreadable_submission};
+pub use tools::BackgroundTerminal;
 pub use turn::Said;

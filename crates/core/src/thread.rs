@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use codex_protocol::{CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, Submission, ThreadId};
+use codex_protocol::{
+    CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, ResponseItem, Submission, ThreadId,
+};
 use codex_rollout::{ClaimError, LogError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -12,6 +14,7 @@ use crate::holds::Holds;
 use crate::mcp::{McpServer, McpServers};
 use crate::ports::Ids;
 use crate::session::{Mail, Steer, SteerError};
+use crate::tools::BackgroundTerminal;
 use crate::turn::Said;
 
 /// The handle of a thread. Cheap to clone.
@@ -99,6 +102,37 @@ impl Thread {
     pub async fn set_mcp_servers(&self, servers: Vec<McpServer>) -> Result<(), Closed> {
         let mail = Mail::McpServers(servers);
         self.mailbox.send(mail).await.map_err(|_| Closed)
+    }
+
+    /// Puts items into what the model sees: at once, or before the next request of a turn that runs.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn inject(&self, items: Vec<ResponseItem>) -> Result<(), Closed> {
+        let mail = Mail::Inject(items);
+        self.mailbox.send(mail).await.map_err(|_| Closed)
+    }
+
+    /// The commands that run in the background.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn background_terminals(&self) -> Result<Vec<BackgroundTerminal>, Closed> {
+        let (reply, answer) = oneshot::channel();
+        let mail = Mail::Terminals(reply);
+        self.mailbox.send(mail).await.map_err(|_| Closed)?;
+        answer.await.map_err(|_| Closed)
+    }
+
+    /// Stops one of them and waits for its end. False if there is none of that number.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn stop_terminal(&self, id: i32) -> Result<bool, Closed> {
+        let (reply, answer) = oneshot::channel();
+        let mail = Mail::StopTerminal(id, reply);
+        self.mailbox.send(mail).await.map_err(|_| Closed)?;
+        answer.await.map_err(|_| Closed)
     }
 
     /// Waits until everything that was said so far can be read from the file.

@@ -31,13 +31,16 @@ import type { GetAccountParams } from "./v2/GetAccountParams";
 import type { GetAuthStatusParams } from "./GetAuthStatusParams";
 import type { GetConversationSummaryParams } from "./GetConversationSummaryParams";
 import type { GitDiffToRemoteParams } from "./GitDiffToRemoteParams";
+import type { HooksListParams } from "./v2/HooksListParams";
 import type { InitializeParams } from "./InitializeParams";
 import type { ListMcpServerStatusParams } from "./v2/ListMcpServerStatusParams";
 import type { LoginAccountParams } from "./v2/LoginAccountParams";
 import type { McpServerOauthLoginParams } from "./v2/McpServerOauthLoginParams";
 import type { MockExperimentalMethodParams } from "./v2/MockExperimentalMethodParams";
 import type { ModelListParams } from "./v2/ModelListParams";
+import type { PermissionProfileListParams } from "./v2/PermissionProfileListParams";
 import type { PluginInstallParams } from "./v2/PluginInstallParams";
+import type { PluginInstalledParams } from "./v2/PluginInstalledParams";
 import type { PluginListParams } from "./v2/PluginListParams";
 import type { PluginReadParams } from "./v2/PluginReadParams";
 import type { PluginUninstallParams } from "./v2/PluginUninstallParams";
@@ -47,11 +50,16 @@ import type { SkillsConfigWriteParams } from "./v2/SkillsConfigWriteParams";
 import type { SkillsListParams } from "./v2/SkillsListParams";
 import type { ThreadArchiveParams } from "./v2/ThreadArchiveParams";
 import type { ThreadBackgroundTerminalsCleanParams } from "./v2/ThreadBackgroundTerminalsCleanParams";
+import type { ThreadBackgroundTerminalsListParams } from "./v2/ThreadBackgroundTerminalsListParams";
+import type { ThreadBackgroundTerminalsTerminateParams } from "./v2/ThreadBackgroundTerminalsTerminateParams";
 import type { ThreadCompactStartParams } from "./v2/ThreadCompactStartParams";
 import type { ThreadDecrementElicitationParams } from "./v2/ThreadDecrementElicitationParams";
 import type { ThreadDeleteParams } from "./v2/ThreadDeleteParams";
 import type { ThreadForkParams } from "./v2/ThreadForkParams";
+import type { ThreadGoalGetParams } from "./v2/ThreadGoalGetParams";
 import type { ThreadIncrementElicitationParams } from "./v2/ThreadIncrementElicitationParams";
+import type { ThreadInjectItemsParams } from "./v2/ThreadInjectItemsParams";
+import type { ThreadItemsListParams } from "./v2/ThreadItemsListParams";
 import type { ThreadListParams } from "./v2/ThreadListParams";
 import type { ThreadLoadedListParams } from "./v2/ThreadLoadedListParams";
 import type { ThreadMetadataUpdateParams } from "./v2/ThreadMetadataUpdateParams";
@@ -63,6 +71,7 @@ import type { ThreadRealtimeStopParams } from "./v2/ThreadRealtimeStopParams";
 import type { ThreadResumeParams } from "./v2/ThreadResumeParams";
 import type { ThreadRollbackParams } from "./v2/ThreadRollbackParams";
 import type { ThreadSetNameParams } from "./v2/ThreadSetNameParams";
+import type { ThreadSettingsUpdateParams } from "./v2/ThreadSettingsUpdateParams";
 import type { ThreadShellCommandParams } from "./v2/ThreadShellCommandParams";
 import type { ThreadStartParams } from "./v2/ThreadStartParams";
 import type { ThreadTurnsListParams } from "./v2/ThreadTurnsListParams";
@@ -173,6 +182,16 @@ export type ThreadMetadataUpdateClientRequest = {
   params: ThreadMetadataUpdateParams;
 };
 
+/** Changes what a loaded thread is set to, without a turn. */
+export type ThreadSettingsUpdateClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/settings/update";
+  /** What the method takes. */
+  params: ThreadSettingsUpdateParams;
+};
+
 /** Brings an archived thread back into the default list. */
 export type ThreadUnarchiveClientRequest = {
   /** Repeated in the reply. */
@@ -221,6 +240,26 @@ export type ThreadBackgroundTerminalsCleanClientRequest = {
   method: "thread/backgroundTerminals/clean";
   /** What the method takes. */
   params: ThreadBackgroundTerminalsCleanParams;
+};
+
+/** Lists the terminals that still run in the background of a thread. */
+export type ThreadBackgroundTerminalsListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/backgroundTerminals/list";
+  /** What the method takes. */
+  params: ThreadBackgroundTerminalsListParams;
+};
+
+/** Ends one terminal that still runs in the background of a thread. */
+export type ThreadBackgroundTerminalsTerminateClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/backgroundTerminals/terminate";
+  /** What the method takes. */
+  params: ThreadBackgroundTerminalsTerminateParams;
 };
 
 /** Takes the last turns out of a thread's history; files stay as they are. */
@@ -273,6 +312,36 @@ export type ThreadTurnsListClientRequest = {
   params: ThreadTurnsListParams;
 };
 
+/** Pages through the items of a thread, from either end. */
+export type ThreadItemsListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/items/list";
+  /** What the method takes. */
+  params: ThreadItemsListParams;
+};
+
+/** Puts items into what the model of a thread sees, without a turn. */
+export type ThreadInjectItemsClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/inject_items";
+  /** What the method takes. */
+  params: ThreadInjectItemsParams;
+};
+
+/** Reads what a thread works towards. */
+export type ThreadGoalGetClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/goal/get";
+  /** What the method takes. */
+  params: ThreadGoalGetParams;
+};
+
 /** Lists the skills found for one or more folders. */
 export type SkillsListClientRequest = {
   /** Repeated in the reply. */
@@ -293,6 +362,16 @@ export type PluginListClientRequest = {
   params: PluginListParams;
 };
 
+/** Lists the plugins that are installed. */
+export type PluginInstalledClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/installed";
+  /** What the method takes. */
+  params: PluginInstalledParams;
+};
+
 /** Describes one plugin in full. */
 export type PluginReadClientRequest = {
   /** Repeated in the reply. */
@@ -301,6 +380,26 @@ export type PluginReadClientRequest = {
   method: "plugin/read";
   /** What the method takes. */
   params: PluginReadParams;
+};
+
+/** Lists the hooks found for one or more folders. */
+export type HooksListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "hooks/list";
+  /** What the method takes. */
+  params: HooksListParams;
+};
+
+/** Pages through the permissions that a thread can be given by name. */
+export type PermissionProfileListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "permissionProfile/list";
+  /** What the method takes. */
+  params: PermissionProfileListParams;
 };
 
 /** Pages through the apps that can be connected. */
@@ -845,19 +944,28 @@ export type ClientRequest =
   | ThreadDecrementElicitationClientRequest
   | ThreadSetNameClientRequest
   | ThreadMetadataUpdateClientRequest
+  | ThreadSettingsUpdateClientRequest
   | ThreadUnarchiveClientRequest
   | ThreadDeleteClientRequest
   | ThreadCompactStartClientRequest
   | ThreadShellCommandClientRequest
   | ThreadBackgroundTerminalsCleanClientRequest
+  | ThreadBackgroundTerminalsListClientRequest
+  | ThreadBackgroundTerminalsTerminateClientRequest
   | ThreadRollbackClientRequest
   | ThreadListClientRequest
   | ThreadLoadedListClientRequest
   | ThreadReadClientRequest
   | ThreadTurnsListClientRequest
+  | ThreadItemsListClientRequest
+  | ThreadInjectItemsClientRequest
+  | ThreadGoalGetClientRequest
   | SkillsListClientRequest
   | PluginListClientRequest
+  | PluginInstalledClientRequest
   | PluginReadClientRequest
+  | HooksListClientRequest
+  | PermissionProfileListClientRequest
   | AppsListClientRequest
   | FsReadFileClientRequest
   | FsWriteFileClientRequest

@@ -6,7 +6,7 @@ export type Settings = {
   /** The model to use. */
   model: string;
   /** The reasoning effort to ask for; null asks for none in particular. */
-  reasoning_effort?: ReasoningEffort | null;
+  reasoning_effort: ReasoningEffort | null;
   /** Instructions for the mode; null takes the built-in ones, an empty text none. */
-  developer_instructions?: string | null;
+  developer_instructions: string | null;
 };

@@ -27,12 +27,15 @@ import type { GetAccountParams } from "./v2/GetAccountParams";
 import type { GetAuthStatusParams } from "./GetAuthStatusParams";
 import type { GetConversationSummaryParams } from "./GetConversationSummaryParams";
 import type { GitDiffToRemoteParams } from "./GitDiffToRemoteParams";
+import type { HooksListParams } from "./v2/HooksListParams";
 import type { InitializeParams } from "./InitializeParams";
 import type { ListMcpServerStatusParams } from "./v2/ListMcpServerStatusParams";
 import type { LoginAccountParams } from "./v2/LoginAccountParams";
 import type { McpServerOauthLoginParams } from "./v2/McpServerOauthLoginParams";
 import type { ModelListParams } from "./v2/ModelListParams";
+import type { PermissionProfileListParams } from "./v2/PermissionProfileListParams";
 import type { PluginInstallParams } from "./v2/PluginInstallParams";
+import type { PluginInstalledParams } from "./v2/PluginInstalledParams";
 import type { PluginListParams } from "./v2/PluginListParams";
 import type { PluginReadParams } from "./v2/PluginReadParams";
 import type { PluginUninstallParams } from "./v2/PluginUninstallParams";
@@ -44,6 +47,9 @@ import type { ThreadArchiveParams } from "./v2/ThreadArchiveParams";
 import type { ThreadCompactStartParams } from "./v2/ThreadCompactStartParams";
 import type { ThreadDeleteParams } from "./v2/ThreadDeleteParams";
 import type { ThreadForkParams } from "./v2/ThreadForkParams";
+import type { ThreadGoalGetParams } from "./v2/ThreadGoalGetParams";
+import type { ThreadInjectItemsParams } from "./v2/ThreadInjectItemsParams";
+import type { ThreadItemsListParams } from "./v2/ThreadItemsListParams";
 import type { ThreadListParams } from "./v2/ThreadListParams";
 import type { ThreadLoadedListParams } from "./v2/ThreadLoadedListParams";
 import type { ThreadMetadataUpdateParams } from "./v2/ThreadMetadataUpdateParams";
@@ -231,6 +237,36 @@ export type ThreadTurnsListClientRequest = {
   params: ThreadTurnsListParams;
 };
 
+/** Pages through the items of a thread, from either end. */
+export type ThreadItemsListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/items/list";
+  /** What the method takes. */
+  params: ThreadItemsListParams;
+};
+
+/** Puts items into what the model of a thread sees, without a turn. */
+export type ThreadInjectItemsClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/inject_items";
+  /** What the method takes. */
+  params: ThreadInjectItemsParams;
+};
+
+/** Reads what a thread works towards. */
+export type ThreadGoalGetClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/goal/get";
+  /** What the method takes. */
+  params: ThreadGoalGetParams;
+};
+
 /** Lists the skills found for one or more folders. */
 export type SkillsListClientRequest = {
   /** Repeated in the reply. */
@@ -251,6 +287,16 @@ export type PluginListClientRequest = {
   params: PluginListParams;
 };
 
+/** Lists the plugins that are installed. */
+export type PluginInstalledClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "plugin/installed";
+  /** What the method takes. */
+  params: PluginInstalledParams;
+};
+
 /** Describes one plugin in full. */
 export type PluginReadClientRequest = {
   /** Repeated in the reply. */
@@ -259,6 +305,26 @@ export type PluginReadClientRequest = {
   method: "plugin/read";
   /** What the method takes. */
   params: PluginReadParams;
+};
+
+/** Lists the hooks found for one or more folders. */
+export type HooksListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "hooks/list";
+  /** What the method takes. */
+  params: HooksListParams;
+};
+
+/** Pages through the permissions that a thread can be given by name. */
+export type PermissionProfileListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "permissionProfile/list";
+  /** What the method takes. */
+  params: PermissionProfileListParams;
 };
 
 /** Pages through the apps that can be connected. */
@@ -720,9 +786,15 @@ export type ClientRequest =
   | ThreadLoadedListClientRequest
   | ThreadReadClientRequest
   | ThreadTurnsListClientRequest
+  | ThreadItemsListClientRequest
+  | ThreadInjectItemsClientRequest
+  | ThreadGoalGetClientRequest
   | SkillsListClientRequest
   | PluginListClientRequest
+  | PluginInstalledClientRequest
   | PluginReadClientRequest
+  | HooksListClientRequest
+  | PermissionProfileListClientRequest
   | AppsListClientRequest
   | FsReadFileClientRequest
   | FsWriteFileClientRequest

@@ -42,6 +42,7 @@ import type { ThreadRealtimeItemAddedNotification } from "./v2/ThreadRealtimeIte
 import type { ThreadRealtimeOutputAudioDeltaNotification } from "./v2/ThreadRealtimeOutputAudioDeltaNotification";
 import type { ThreadRealtimeStartedNotification } from "./v2/ThreadRealtimeStartedNotification";
 import type { ThreadRealtimeTranscriptUpdatedNotification } from "./v2/ThreadRealtimeTranscriptUpdatedNotification";
+import type { ThreadSettingsUpdatedNotification } from "./v2/ThreadSettingsUpdatedNotification";
 import type { ThreadStartedNotification } from "./v2/ThreadStartedNotification";
 import type { ThreadStatusChangedNotification } from "./v2/ThreadStatusChangedNotification";
 import type { ThreadTokenUsageUpdatedNotification } from "./v2/ThreadTokenUsageUpdatedNotification";
@@ -124,6 +125,14 @@ export type ThreadNameUpdatedServerNotification = {
   method: "thread/name/updated";
   /** What the method takes. */
   params: ThreadNameUpdatedNotification;
+};
+
+/** A thread is set to something else. */
+export type ThreadSettingsUpdatedServerNotification = {
+  /** The name of the method. */
+  method: "thread/settings/updated";
+  /** What the method takes. */
+  params: ThreadSettingsUpdatedNotification;
 };
 
 /** A thread's token count changed. */
@@ -497,6 +506,7 @@ export type ServerNotification =
   | ThreadClosedServerNotification
   | SkillsChangedServerNotification
   | ThreadNameUpdatedServerNotification
+  | ThreadSettingsUpdatedServerNotification
   | ThreadTokenUsageUpdatedServerNotification
   | TurnStartedServerNotification
   | HookStartedServerNotification

@@ -1,8 +1,11 @@
 //! Runs of the user's hooks: what clients learn when one starts and when it has ended.
 
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Payload of `hook/started`: a hook begins to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -148,4 +151,46 @@ pub enum HookOutputEntryKind {
     Context,
     /// Tells what went wrong with the hook itself.
     Error,
+}
+
+/// Params of `hooks/list`: which hooks there are for some folders.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksListParams {
+    /// The folders; the server's own if there are none.
+    #[serde(default)]
+    pub cwds: Vec<String>,
+}
+
+/// Reply to `hooks/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksListResponse {
+    /// An entry for each folder.
+    pub data: Vec<HooksListEntry>,
+}
+
+/// The hooks of a folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksListEntry {
+    /// The folder.
+    pub cwd: String,
+    /// Hooks that run: none, as this version runs no hooks.
+    pub hooks: Vec<Value>,
+    /// Sentences for people: which files ask for hooks that are not run.
+    pub warnings: Vec<String>,
+    /// Files that cannot be read; none, as they are not.
+    pub errors: Vec<HookErrorInfo>,
+}
+
+/// A file of hooks that cannot be read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookErrorInfo {
+    /// The file.
+    pub path: String,
+    /// What is wrong with it.
+    pub message: String,
 }

@@ -25,6 +25,25 @@ pub struct PluginListParams {
     pub force_remote_sync: bool,
 }
 
+/// Asks for the plugins that are installed, by their marketplaces.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginInstalledParams {
+    /// Folders whose own or repository's marketplaces count besides the user's; null means none.
+    pub cwds: Option<Vec<AbsolutePathBuf>>,
+}
+
+/// Reply to `plugin/installed`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginInstalledResponse {
+    /// Marketplaces with the plugins of theirs that are installed.
+    pub marketplaces: Vec<PluginMarketplaceEntry>,
+    /// Marketplaces that cannot be used.
+    pub marketplace_load_errors: Vec<MarketplaceLoadErrorInfo>,
+}
+
 /// Asks for the details of one plugin, installed or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]

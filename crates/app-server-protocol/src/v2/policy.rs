@@ -3,6 +3,7 @@
 
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::Tagged;
+use codex_app_server_protocol_macros::sparse;
 use codex_protocol::AbsolutePathBuf;
 use codex_protocol::mark_experimental;
 use schemars::JsonSchema;
@@ -141,4 +142,39 @@ pub enum NetworkAccess {
     Restricted,
     /// Commands can use it.
     Enabled,
+}
+
+/// Params of `permissionProfile/list`: which permissions a thread can be given by name.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionProfileListParams {
+    /// Folder whose configuration counts; the server's own if absent.
+    pub cwd: Option<String>,
+    /// `nextCursor` of the page before; absent for the first page.
+    pub cursor: Option<String>,
+    /// Most of them to return, at least 1; all of them by default.
+    pub limit: Option<u32>,
+}
+
+/// Reply to `permissionProfile/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionProfileListResponse {
+    /// The built-in ones first.
+    pub data: Vec<PermissionProfileSummary>,
+    /// Where the next page begins; null if this is the last one.
+    pub next_cursor: Option<String>,
+}
+
+/// Permissions that have a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionProfileSummary {
+    /// The name; those that are built in begin with a colon.
+    pub id: String,
+    /// What they are for; null if that is not said.
+    pub description: Option<String>,
+    /// Whether the administrator allows them.
+    pub allowed: bool,
 }

@@ -2,6 +2,7 @@
 //! state stored with it. The requests and notifications that carry it are in the `thread_*` files.
 
 use codex_app_server_protocol_macros::Tagged;
+use codex_protocol::ReasoningEffort;
 use codex_protocol::SubAgentSource;
 use codex_protocol::Update;
 use schemars::JsonSchema;
@@ -28,6 +29,27 @@ pub struct Thread {
     /// Project that the thread is filed under: always null, as there are none here.
     #[serde(default, skip_serializing_if = "Update::is_leave")]
     pub project_id: Update<String>,
+    /// Thread that spawned this one; absent for every other thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_thread_id: Option<String>,
+    /// What the client said on starting the thread that it is for; absent where it is not loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_source: Option<String>,
+    /// How clients read what was said: always from whole turns, in pages or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history_mode: Option<ThreadHistoryMode>,
+    /// Effort that the model was last told to spend; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<ReasoningEffort>,
+    /// Where its commands run, which is this machine; absent where the thread is not loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environments: Option<Vec<ThreadEnvironment>>,
+    /// Whether people may talk to it; absent where the thread is not loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub can_accept_direct_input: Option<bool>,
+    /// When the thread last changed, in Unix seconds, as lists by `recency_at` have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recency_at: Option<i64>,
     /// Text of the first user message at full length; empty while there is none.
     pub preview: String,
     /// Whether the thread lives in memory only. Read from disk, a thread is never ephemeral.
@@ -58,6 +80,29 @@ pub struct Thread {
     pub name: Option<String>,
     /// Turns, oldest first: in resume, fork, rollback and a read that asks for them; else empty.
     pub turns: Vec<Turn>,
+}
+
+/// How the items of a thread are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadHistoryMode {
+    /// With their turns.
+    #[default]
+    Legacy,
+    /// One by one.
+    Paginated,
+}
+
+/// A machine that a thread works on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadEnvironment {
+    /// Names it: `local` is the one that the server runs on.
+    pub environment_id: String,
+    /// Working directory of the thread there.
+    pub cwd: String,
+    /// Folders that the thread is about.
+    pub runtime_workspace_roots: Vec<String>,
 }
 
 /// What a thread is doing.

@@ -103,3 +103,58 @@ pub struct ThreadDecrementElicitationResponse {
     /// Whether command timeouts still stand still.
     pub paused: bool,
 }
+
+/// Params of `thread/backgroundTerminals/list`: which terminals outlived their call.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadBackgroundTerminalsListParams {
+    /// Loaded thread whose terminals are listed.
+    pub thread_id: String,
+    /// `nextCursor` of the page before; absent for the first page.
+    pub cursor: Option<String>,
+    /// Most terminals to return, at least 1; all of them by default.
+    pub limit: Option<u32>,
+}
+
+/// Reply to `thread/backgroundTerminals/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadBackgroundTerminalsListResponse {
+    /// Those that still run, the one used last at the end.
+    pub data: Vec<ThreadBackgroundTerminal>,
+    /// Where the next page begins; null if this is the last one.
+    pub next_cursor: Option<String>,
+}
+
+/// A command that goes on in the background.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadBackgroundTerminal {
+    /// The item of the command.
+    pub item_id: String,
+    /// Names it, for the model as well.
+    pub process_id: String,
+    /// The script.
+    pub command: String,
+    /// Working directory of the command.
+    pub cwd: String,
+}
+
+/// Params of `thread/backgroundTerminals/terminate`: kill one of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadBackgroundTerminalsTerminateParams {
+    /// Loaded thread whose terminal is killed.
+    pub thread_id: String,
+    /// Which terminal.
+    pub process_id: String,
+}
+
+/// Reply to `thread/backgroundTerminals/terminate`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadBackgroundTerminalsTerminateResponse {
+    /// Whether there was such a terminal.
+    pub terminated: bool,
+}

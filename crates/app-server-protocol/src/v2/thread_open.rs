@@ -48,10 +48,15 @@ pub struct ThreadStartParams {
     pub approvals_reviewer: Option<ApprovalsReviewer>,
     /// Sandbox mode for commands; its details come from the configuration.
     pub sandbox: Option<SandboxMode>,
+    /// Named permissions in place of a sandbox mode, built-in or of the configuration.
+    #[experimental("thread/start.permissions")]
+    pub permissions: Option<String>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
     /// Tag that marks the thread in metrics; changes nothing else.
     pub service_name: Option<String>,
+    /// What the thread is for, in the client's words, such as `user`; told with the thread.
+    pub thread_source: Option<String>,
     /// Text to send as system instructions in place of the model's own.
     pub base_instructions: Option<String>,
     /// Text to add to the context as a further developer message.
@@ -131,6 +136,9 @@ pub struct ThreadResumeParams {
     pub approvals_reviewer: Option<ApprovalsReviewer>,
     /// Sandbox mode for commands; absent takes the configured one.
     pub sandbox: Option<SandboxMode>,
+    /// Named permissions in place of a sandbox mode, built-in or of the configuration.
+    #[experimental("thread/resume.permissions")]
+    pub permissions: Option<String>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
     /// Text to send as system instructions in place of the stored ones.
@@ -218,6 +226,9 @@ pub struct ThreadForkParams {
     pub approvals_reviewer: Option<ApprovalsReviewer>,
     /// Sandbox mode for commands; absent takes the configured one.
     pub sandbox: Option<SandboxMode>,
+    /// Named permissions in place of a sandbox mode, built-in or of the configuration.
+    #[experimental("thread/fork.permissions")]
+    pub permissions: Option<String>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
     /// Text to send as system instructions in place of those of the source.

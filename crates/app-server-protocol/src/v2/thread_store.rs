@@ -7,6 +7,7 @@ use codex_protocol::Update;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::v2::Thread;
 
@@ -97,4 +98,20 @@ pub struct ThreadMetadataGitInfoUpdateParams {
 pub struct ThreadMetadataUpdateResponse {
     /// The thread after the change, without turns.
     pub thread: Thread,
+}
+
+/// Params of `thread/goal/get`: what a thread works towards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadGoalGetParams {
+    /// Thread that is asked about, loaded or stored.
+    pub thread_id: String,
+}
+
+/// Reply to `thread/goal/get`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadGoalGetResponse {
+    /// The goal: always null, as threads can be given none here.
+    pub goal: Option<Value>,
 }

@@ -1,5 +1,7 @@
 //! Turns: the object, and the requests that start one, add to it and interrupt it.
 
+use std::collections::BTreeMap;
+
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::sparse;
 use codex_protocol::CollaborationMode;
@@ -93,6 +95,9 @@ pub struct TurnStartParams {
     pub approvals_reviewer: Option<ApprovalsReviewer>,
     /// Sandbox for commands from now on; absent or null keeps the current one.
     pub sandbox_policy: Option<SandboxPolicy>,
+    /// Built-in permissions in place of a sandbox, from now on; absent or null keeps the current ones.
+    #[experimental("turn/start.permissions")]
+    pub permissions: Option<String>,
     /// Slug of the model from now on; absent or null keeps the current one.
     pub model: Option<String>,
     /// Processing tier from now on: absent keeps the current one, null clears it.
@@ -113,6 +118,29 @@ pub struct TurnStartParams {
     pub collaboration_mode: Option<CollaborationMode>,
     /// The client's own id of the message; comes back as `clientId` of its item.
     pub client_user_message_id: Option<String>,
+    /// What the model should know besides, by its names; what it was shown before is left out.
+    #[experimental("turn/start.additionalContext")]
+    pub additional_context: Option<BTreeMap<String, AdditionalContextEntry>>,
+}
+
+/// Something that the model should know besides what is said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AdditionalContextEntry {
+    /// Who stands behind it.
+    pub kind: AdditionalContextKind,
+    /// The text.
+    pub value: String,
+}
+
+/// Who stands behind additional context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum AdditionalContextKind {
+    /// The application that the client is.
+    Application,
+    /// Nobody: it comes from elsewhere.
+    Untrusted,
 }
 
 /// Reply to `turn/start`, sent at once; `turn/started` tells when the turn runs.

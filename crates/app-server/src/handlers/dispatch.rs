@@ -10,9 +10,9 @@ use codex_app_server_protocol::rpc::RequestId;
 
 use super::{
     account, command_exec, config, extensions, external_agent, features, feedback, fs, fs_watch,
-    fuzzy_search, git, handshake, mcp_servers, models, review, skills, thread_archive,
-    thread_control, thread_list, thread_metadata, thread_open, thread_read, thread_turns, turns,
-    windows,
+    fuzzy_search, git, handshake, mcp_servers, models, newer, review, skills, thread_archive,
+    thread_control, thread_items, thread_list, thread_metadata, thread_open, thread_read,
+    thread_turns, turns, windows,
 };
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
@@ -92,6 +92,10 @@ async fn opening(request: Request, call: Call) -> Unclaimed {
         Request::ThreadTurnsList(params) => {
             thread_turns::list(&call.server(), params, call.reply()).await
         }
+        Request::ThreadItemsList(params) => {
+            thread_items::list(&call.server(), params, call.reply()).await
+        }
+        Request::ThreadGoalGet(params) => newer::goal(&call.server(), params, call.reply()).await,
         Request::GetConversationSummary(params) => {
             thread_metadata::summarise(&call.server(), params, call.reply()).await
         }
@@ -147,6 +151,18 @@ async fn steering(request: Request, call: Call) -> Unclaimed {
         Request::ThreadBackgroundTerminalsClean(params) => {
             thread_control::clean_terminals(&call.server(), params, call.reply()).await
         }
+        Request::ThreadBackgroundTerminalsList(params) => {
+            thread_control::list_terminals(&call.server(), params, call.reply()).await
+        }
+        Request::ThreadBackgroundTerminalsTerminate(params) => {
+            thread_control::stop_terminal(&call.server(), params, call.reply()).await
+        }
+        Request::ThreadSettingsUpdate(params) => {
+            thread_control::update_settings(&call.server(), params, call.reply()).await
+        }
+        Request::ThreadInjectItems(params) => {
+            thread_items::inject(&call.server(), params, call.reply()).await
+        }
         Request::TurnStart(params) => turns::start(&call.server(), params, call.reply()).await,
         Request::TurnSteer(params) => turns::steer(&call.server(), params, call.reply()).await,
         Request::TurnInterrupt(params) => {
@@ -193,6 +209,9 @@ async fn settings_and_catalogues(request: Request, call: Call) -> Unclaimed {
         Request::ConfigRequirementsRead(params) => {
             config::read_requirements(call.server(), params, call.reply()).await
         }
+        Request::PermissionProfileList(params) => {
+            newer::permissions(call.server(), params, call.reply()).await
+        }
         Request::ModelList(params) => models::list(call.server(), params, call.reply()).await,
         Request::ExperimentalFeatureList(params) => {
             features::list(call.server(), params, call.reply()).await
@@ -228,6 +247,10 @@ async fn others(request: Request, call: Call) -> Unclaimed {
         Request::PluginList(params) => {
             extensions::plugins(call.server(), params, call.reply()).await
         }
+        Request::PluginInstalled(params) => {
+            extensions::installed(call.server(), params, call.reply()).await
+        }
+        Request::HooksList(params) => newer::hooks(call.server(), params, call.reply()).await,
         Request::PluginRead(params) => extensions::read_plugin(&params, call.reply()),
         Request::PluginInstall(params) => extensions::install_plugin(&params, call.reply()),
         Request::PluginUninstall(params) => {

@@ -39,25 +39,48 @@ pub(super) async fn plugins(
     reply: Responder<method::PluginList>,
 ) {
     let list = move || {
-        let mut folders: Vec<PathBuf> = server.host().homes().user.into_iter().collect();
-        for cwd in params.cwds.iter().flatten() {
-            folders.push(project(&absolute(cwd)?));
-        }
-        let mut files: Vec<_> = folders
-            .iter()
-            .map(|folder| folder.join(MARKETPLACE))
-            .filter(|file| file.is_file())
-            .collect();
-        files.sort();
-        files.dedup();
         Ok(v2::PluginListResponse {
             marketplaces: Vec::new(),
-            marketplace_load_errors: files.iter().map(|file| unusable(file)).collect(),
+            marketplace_load_errors: marketplaces(&server, params.cwds.as_deref())?,
             remote_sync_error: params.force_remote_sync.then(|| NO_PLUGINS.to_owned()),
             featured_plugin_ids: Vec::new(),
         })
     };
     reply.reply(blocking(list).await);
+}
+
+/// None is installed that could be used.
+pub(super) async fn installed(
+    server: Arc<Server>,
+    params: v2::PluginInstalledParams,
+    reply: Responder<method::PluginInstalled>,
+) {
+    let list = move || {
+        Ok(v2::PluginInstalledResponse {
+            marketplaces: Vec::new(),
+            marketplace_load_errors: marketplaces(&server, params.cwds.as_deref())?,
+        })
+    };
+    reply.reply(blocking(list).await);
+}
+
+/// The marketplaces of the user and of these folders.
+fn marketplaces(
+    server: &Server,
+    cwds: Option<&[AbsolutePathBuf]>,
+) -> Result<Vec<v2::MarketplaceLoadErrorInfo>, Failure> {
+    let mut folders: Vec<PathBuf> = server.host().homes().user.into_iter().collect();
+    for cwd in cwds.into_iter().flatten() {
+        folders.push(project(&absolute(cwd)?));
+    }
+    let mut files: Vec<_> = folders
+        .iter()
+        .map(|folder| folder.join(MARKETPLACE))
+        .filter(|file| file.is_file())
+        .collect();
+    files.sort();
+    files.dedup();
+    Ok(files.iter().map(|file| unusable(file)).collect())
 }
 
 /// The folder itself if it has a marketplace, else the repository around it.

@@ -19,6 +19,7 @@ mod git;
 mod handshake;
 mod mcp_servers;
 mod models;
+mod newer;
 mod paging;
 mod review;
 mod settings;
@@ -26,6 +27,7 @@ mod skills;
 pub(crate) mod stored;
 mod thread_archive;
 mod thread_control;
+mod thread_items;
 mod thread_list;
 mod thread_metadata;
 mod thread_open;
@@ -48,6 +50,7 @@ pub(crate) use command_exec::start as start_command;
 pub(crate) use dispatch::handle;
 pub(crate) use fuzzy_search::search as start_search;
 pub(crate) use handshake::initialize;
+pub(crate) use newer::built_in_sandbox;
 pub(crate) use thread_turns::first_page;
 
 /// What a request is about, if it is one whose requests are carried out in their order: a thread, the
@@ -69,6 +72,11 @@ pub(crate) fn subject_of(request: &ClientRequest) -> Option<&str> {
         ClientRequest::ThreadSetName(params) => &params.thread_id,
         ClientRequest::ThreadMetadataUpdate(params) => &params.thread_id,
         ClientRequest::ThreadTurnsList(params) => &params.thread_id,
+        ClientRequest::ThreadItemsList(params) => &params.thread_id,
+        ClientRequest::ThreadSettingsUpdate(params) => &params.thread_id,
+        ClientRequest::ThreadInjectItems(params) => &params.thread_id,
+        ClientRequest::ThreadBackgroundTerminalsList(params) => &params.thread_id,
+        ClientRequest::ThreadBackgroundTerminalsTerminate(params) => &params.thread_id,
         ClientRequest::ThreadUnsubscribe(params) => &params.thread_id,
         ClientRequest::ThreadRollback(params) => &params.thread_id,
         ClientRequest::ThreadCompactStart(params) => &params.thread_id,
@@ -94,6 +102,15 @@ fn loaded_thread(server: &Server, id: &str) -> Result<ThreadHandle, Failure> {
     let id = thread_id(id)?;
     let missing = || Failure::invalid(format!("thread not found: {id}"));
     server.thread(id.as_str()).ok_or_else(missing)
+}
+
+/// The engine behind a thread that has to be loaded.
+async fn engine(server: &Server, id: &str) -> Result<codex_core::Thread, Failure> {
+    let missing = || Failure::invalid(format!("thread not found: {id}"));
+    loaded_thread(server, id)?
+        .engine()
+        .await
+        .ok_or_else(missing)
 }
 
 /// Runs what reads files where it holds nobody up.

@@ -7,10 +7,12 @@ use codex_app_server_protocol::v2::{
     SandboxMode, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
 };
 use codex_config::RequestParams;
+use codex_config::schema::SandboxMode as ConfigMode;
 use codex_protocol::{ServiceTier, Update};
 use serde_json::{Map, Value};
 
 use crate::connection::Connection;
+use crate::failure::Failure;
 use crate::host::{ClientName, ThreadSettings};
 use crate::projection::{engine_approval, engine_reviewer};
 use crate::thread::History;
@@ -24,27 +26,43 @@ macro_rules! settings_of {
             model_provider: params.model_provider.clone(),
             approval_policy: params.approval_policy.clone().map(engine_approval),
             approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
-            sandbox_mode: params.sandbox.map(sandbox_mode),
+            sandbox_mode: asked_sandbox(params.sandbox, params.permissions.as_deref())?,
             service_tier: tier(&params.service_tier),
             personality: $personality,
             base_instructions: params.base_instructions.clone(),
             developer_instructions: params.developer_instructions.clone(),
             compact_prompt: None,
         };
-        settings(params.cwd.clone(), request, &params.config, $connection)
+        let mut settings = settings(params.cwd.clone(), request, &params.config, $connection);
+        if let Some(name) = configured(params.permissions.as_deref()) {
+            let name = Value::from(name);
+            settings
+                .overrides
+                .insert("default_permissions".to_owned(), name);
+        }
+        Ok(settings)
     }};
 }
 
-pub(super) fn of_start(params: &ThreadStartParams, connection: &Connection) -> ThreadSettings {
+pub(super) fn of_start(
+    params: &ThreadStartParams,
+    connection: &Connection,
+) -> Result<ThreadSettings, Failure> {
     settings_of!(params, params.personality, connection)
 }
 
-pub(super) fn of_resume(params: &ThreadResumeParams, connection: &Connection) -> ThreadSettings {
+pub(super) fn of_resume(
+    params: &ThreadResumeParams,
+    connection: &Connection,
+) -> Result<ThreadSettings, Failure> {
     settings_of!(params, params.personality, connection)
 }
 
 /// A fork has the personality that is configured.
-pub(super) fn of_fork(params: &ThreadForkParams, connection: &Connection) -> ThreadSettings {
+pub(super) fn of_fork(
+    params: &ThreadForkParams,
+    connection: &Connection,
+) -> Result<ThreadSettings, Failure> {
     settings_of!(params, None, connection)
 }
 
@@ -93,6 +111,24 @@ fn settings(
     }
 }
 
+/// The sandbox mode that is asked for, by itself or as permissions that are built in.
+fn asked_sandbox(
+    mode: Option<SandboxMode>,
+    permissions: Option<&str>,
+) -> Result<Option<ConfigMode>, Failure> {
+    if mode.is_some() && permissions.is_some() {
+        let message = "`permissions` cannot be combined with `sandbox`";
+        return Err(Failure::invalid(message));
+    }
+    let built_in = permissions.and_then(ConfigMode::of_permissions);
+    Ok(mode.map(sandbox_mode).or(built_in))
+}
+
+/// The name of permissions that the configuration has to define.
+fn configured(permissions: Option<&str>) -> Option<&str> {
+    permissions.filter(|name| ConfigMode::of_permissions(name).is_none())
+}
+
 fn tier(tier: &Update<ServiceTier>) -> Option<ServiceTier> {
     match tier {
         Update::Set(tier) => Some(*tier),
@@ -100,10 +136,10 @@ fn tier(tier: &Update<ServiceTier>) -> Option<ServiceTier> {
     }
 }
 
-fn sandbox_mode(mode: SandboxMode) -> codex_config::schema::SandboxMode {
+fn sandbox_mode(mode: SandboxMode) -> ConfigMode {
     match mode {
-        SandboxMode::ReadOnly => codex_config::schema::SandboxMode::ReadOnly,
-        SandboxMode::WorkspaceWrite => codex_config::schema::SandboxMode::WorkspaceWrite,
-        SandboxMode::DangerFullAccess => codex_config::schema::SandboxMode::DangerFullAccess,
+        SandboxMode::ReadOnly => ConfigMode::ReadOnly,
+        SandboxMode::WorkspaceWrite => ConfigMode::WorkspaceWrite,
+        SandboxMode::DangerFullAccess => ConfigMode::DangerFullAccess,
     }
 }

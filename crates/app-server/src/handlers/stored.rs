@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::v2::{GitInfo, Thread, ThreadStatus};
+use codex_app_server_protocol::v2::{GitInfo, Thread, ThreadHistoryMode, ThreadStatus};
 use codex_protocol::{ThreadId, Update};
 use codex_thread_store::ThreadRecord;
+use serde_json::Value;
 
 use super::blocking;
 use crate::failure::Failure;
@@ -13,12 +14,21 @@ use crate::server::Server;
 
 /// A stored thread, without turns.
 pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
+    let parent = record.facts.parent().map(ToString::to_string);
     let facts = record.facts;
+    let effort = facts.effort.map(Value::String);
     Thread {
         session_id: Some(record.id.0.clone()),
         forked_from_id: None,
         model: None,
         project_id: Update::Clear,
+        parent_thread_id: parent,
+        thread_source: None,
+        history_mode: Some(ThreadHistoryMode::Legacy),
+        reasoning_effort: effort.and_then(|effort| serde_json::from_value(effort).ok()),
+        environments: None,
+        can_accept_direct_input: None,
+        recency_at: Some(record.updated_at),
         id: record.id.0,
         preview: facts.preview.unwrap_or_default(),
         ephemeral: false,

@@ -2,17 +2,21 @@
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadBackgroundTerminalsCleanParams, ThreadBackgroundTerminalsCleanResponse,
-    ThreadCompactStartParams, ThreadCompactStartResponse, ThreadDecrementElicitationParams,
+    ThreadBackgroundTerminal, ThreadBackgroundTerminalsCleanParams,
+    ThreadBackgroundTerminalsCleanResponse, ThreadBackgroundTerminalsListParams,
+    ThreadBackgroundTerminalsListResponse, ThreadBackgroundTerminalsTerminateParams,
+    ThreadBackgroundTerminalsTerminateResponse, ThreadCompactStartParams,
+    ThreadCompactStartResponse, ThreadDecrementElicitationParams,
     ThreadDecrementElicitationResponse, ThreadIncrementElicitationParams,
-    ThreadIncrementElicitationResponse, ThreadRollbackParams, ThreadShellCommandParams,
-    ThreadShellCommandResponse, ThreadUnsubscribeParams, ThreadUnsubscribeResponse,
-    ThreadUnsubscribeStatus,
+    ThreadIncrementElicitationResponse, ThreadRollbackParams, ThreadSettingsUpdateParams,
+    ThreadShellCommandParams, ThreadShellCommandResponse, ThreadUnsubscribeParams,
+    ThreadUnsubscribeResponse, ThreadUnsubscribeStatus,
 };
-use codex_core::Holds;
+use codex_core::{BackgroundTerminal, Holds};
 use codex_protocol::Op;
 
-use super::{loaded_thread, thread_id};
+use super::paging::page;
+use super::{engine, loaded_thread, thread_id};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
@@ -42,6 +46,17 @@ pub(super) async fn roll_back(
     }
     match loaded_thread(server, &params.thread_id) {
         Ok(thread) => thread.roll_back(params.num_turns, reply).await,
+        Err(failure) => reply.refuse(failure),
+    }
+}
+
+pub(super) async fn update_settings(
+    server: &Server,
+    params: ThreadSettingsUpdateParams,
+    reply: Responder<method::ThreadSettingsUpdate>,
+) {
+    match loaded_thread(server, &params.thread_id) {
+        Ok(thread) => thread.update_settings(params, reply).await,
         Err(failure) => reply.refuse(failure),
     }
 }
@@ -88,6 +103,51 @@ pub(super) async fn clean_terminals(
 ) {
     let outcome = submit(server, &params.thread_id, Op::CleanBackgroundTerminals).await;
     reply.reply(outcome.map(|()| ThreadBackgroundTerminalsCleanResponse {}));
+}
+
+pub(super) async fn list_terminals(
+    server: &Server,
+    params: ThreadBackgroundTerminalsListParams,
+    reply: Responder<method::ThreadBackgroundTerminalsList>,
+) {
+    let list = async {
+        let engine = engine(server, &params.thread_id).await?;
+        let running = engine.background_terminals().await.map_err(closed)?;
+        let (page, next_cursor) =
+            page(running, params.cursor.as_deref(), params.limit, "terminals")?;
+        let terminal = |one: BackgroundTerminal| ThreadBackgroundTerminal {
+            item_id: one.item_id,
+            process_id: one.id.to_string(),
+            command: one.script,
+            cwd: one.cwd.display().to_string(),
+        };
+        Ok(ThreadBackgroundTerminalsListResponse {
+            data: page.into_iter().map(terminal).collect(),
+            next_cursor,
+        })
+    };
+    reply.reply(list.await);
+}
+
+pub(super) async fn stop_terminal(
+    server: &Server,
+    params: ThreadBackgroundTerminalsTerminateParams,
+    reply: Responder<method::ThreadBackgroundTerminalsTerminate>,
+) {
+    let stop = async {
+        let engine = engine(server, &params.thread_id).await?;
+        // What is no number names no terminal.
+        let terminated = match params.process_id.parse() {
+            Ok(id) => engine.stop_terminal(id).await.map_err(closed)?,
+            Err(_) => false,
+        };
+        Ok(ThreadBackgroundTerminalsTerminateResponse { terminated })
+    };
+    reply.reply(stop.await);
+}
+
+fn closed(error: codex_core::Closed) -> Failure {
+    Failure::internal(error.to_string())
 }
 
 pub(super) async fn add_hold(

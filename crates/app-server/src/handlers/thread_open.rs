@@ -29,9 +29,15 @@ pub(super) async fn start(
     params: ThreadStartParams,
     reply: Responder<method::ThreadStart>,
 ) {
-    let settings = settings::of_start(&params, reply.connection());
+    let settings = match settings::of_start(&params, reply.connection()) {
+        Ok(settings) => settings,
+        Err(failure) => return reply.refuse(failure),
+    };
+    let source = params.thread_source.clone();
     match open_new(&server, params, settings).await {
-        Ok((actor, facts)) => {
+        Ok((mut actor, mut facts)) => {
+            actor.facts.thread_source.clone_from(&source);
+            facts.thread_source = source;
             let connection = Arc::clone(reply.connection());
             let thread = facts.thread(ThreadStatus::Idle);
             reply.accept(&facts.started(thread.clone()));
@@ -70,7 +76,10 @@ pub(super) async fn resume(
     {
         return thread.join(params, reply).await;
     }
-    let settings = settings::of_resume(&params, reply.connection());
+    let settings = match settings::of_resume(&params, reply.connection()) {
+        Ok(settings) => settings,
+        Err(failure) => return reply.refuse(failure),
+    };
     if let Some(history) = params.history {
         return resume_history(server, settings, history, reply).await;
     }
@@ -180,8 +189,10 @@ pub(super) async fn fork(
     params: ThreadForkParams,
     reply: Responder<method::ThreadFork>,
 ) {
-    let settings = settings::of_fork(&params, reply.connection());
-    let forked = fork_stored(&server, params, settings).await;
+    let forked = match settings::of_fork(&params, reply.connection()) {
+        Ok(settings) => fork_stored(&server, params, settings).await,
+        Err(failure) => Err(failure),
+    };
     match forked {
         Ok((actor, facts, mut thread, turns)) => {
             let connection = Arc::clone(reply.connection());
@@ -247,7 +258,7 @@ pub(super) async fn copy_for_review(
         exclude_turns: true,
         ..ThreadForkParams::default()
     };
-    let settings = settings::of_fork(&params, connection);
+    let settings = settings::of_fork(&params, connection)?;
     let (actor, facts, ..) = fork_stored(server, params, settings)
         .await
         .map_err(|failure| {

@@ -14,6 +14,7 @@ use codex_protocol::{Event, EventMsg};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
+use super::additional_context::AdditionalContext;
 use super::agents::Agents;
 use super::questions::Pending;
 use super::status::Activity;
@@ -29,8 +30,9 @@ pub(crate) struct Actor {
     pub(super) manager: Arc<ThreadManager>,
     pub(super) thread: codex_core::Thread,
     pub(super) handle: ThreadHandle,
-    pub(super) facts: Facts,
+    pub(crate) facts: Facts,
     pub(super) fold: Fold,
+    pub(super) additional_context: AdditionalContext,
     pub(super) subscribers: Subscribers,
     /// What its first subscriber is told of its settings.
     pub(crate) deprecations: Vec<DeprecationNoticeNotification>,
@@ -72,6 +74,7 @@ impl Actor {
             handle,
             facts,
             fold: Fold::new(id, Listener::Clients),
+            additional_context: AdditionalContext::default(),
             subscribers: Subscribers::new(),
             deprecations: Vec::new(),
             pending: BTreeMap::new(),

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use codex_app_server_protocol::ServerNotification as Told;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadResumeParams, ThreadRollbackResponse, ThreadUnsubscribeStatus, Turn, TurnInterruptParams,
-    TurnItemsView, TurnStartParams, TurnStartResponse, TurnStatus, TurnSteerParams,
-    TurnSteerResponse,
+    ThreadResumeParams, ThreadRollbackResponse, ThreadSettingsUpdateParams,
+    ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification, ThreadUnsubscribeStatus, Turn,
+    TurnInterruptParams, TurnItemsView, TurnStartParams, TurnStartResponse, TurnStatus,
+    TurnSteerParams, TurnSteerResponse,
 };
 use codex_core::{Said, SteerError, TaskKind};
 use codex_protocol::{
@@ -18,8 +20,8 @@ use serde_json::json;
 use super::{Actor, Command, History, Snapshot, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
-use crate::handlers::first_page;
 use crate::handlers::stored::add_said;
+use crate::handlers::{built_in_sandbox, first_page};
 use crate::projection::{
     engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error,
 };
@@ -28,6 +30,7 @@ impl Actor {
     pub(super) async fn carry_out(&mut self, command: Command) {
         match command {
             Command::Start(params, reply) => self.start_turn(*params, reply).await,
+            Command::Settings(params, reply) => self.update_settings(*params, reply).await,
             Command::Steer(params, reply) => self.steer(params, reply).await,
             Command::Interrupt(params, reply) => self.interrupt(&params, reply).await,
             Command::Rollback(turns, reply) => self.roll_back(turns, reply).await,
@@ -37,6 +40,7 @@ impl Actor {
                     let _ = done.send(());
                 }
             }
+            Command::Engine(reply) => drop(reply.send(self.thread.clone())),
             Command::Holds(reply) => drop(reply.send(self.thread.holds().clone())),
             Command::McpServers(servers) => {
                 let _ = self.thread.set_mcp_servers(servers).await;
@@ -90,10 +94,11 @@ impl Actor {
     async fn submit_turn(&mut self, id: &str, params: TurnStartParams) -> Result<(), Failure> {
         let claimed = self.thread.claim();
         claimed.map_err(|error| Failure::invalid(error.to_string()))?;
-        if let Some(change) = change_of_settings(&params) {
-            self.note(&change);
-            let op = Op::OverrideTurnContext(Box::new(change));
-            self.thread.submit(op).await.map_err(closed)?;
+        self.change_settings(&params).await?;
+        let besides = params.additional_context.unwrap_or_default();
+        let besides = self.additional_context.take(besides);
+        if !besides.is_empty() {
+            self.thread.inject(besides).await.map_err(closed)?;
         }
         let op = Op::UserInput(UserInputOp {
             items: params.input.into_iter().map(engine_input).collect(),
@@ -110,6 +115,31 @@ impl Actor {
         self.thread.submit_as(submission).await.map_err(closed)?;
         self.turn.get_or_insert_with(|| id.to_owned());
         Ok(())
+    }
+
+    async fn change_settings(&mut self, params: &TurnStartParams) -> Result<(), Failure> {
+        if let Some(change) = change_of_settings(params)? {
+            self.note(&change);
+            let op = Op::OverrideTurnContext(Box::new(change));
+            self.thread.submit(op).await.map_err(closed)?;
+        }
+        Ok(())
+    }
+
+    async fn update_settings(
+        &mut self,
+        params: ThreadSettingsUpdateParams,
+        reply: Responder<method::ThreadSettingsUpdate>,
+    ) {
+        if let Err(failure) = self.change_settings(&params.into()).await {
+            return reply.refuse(failure);
+        }
+        reply.accept(&ThreadSettingsUpdateResponse {});
+        let updated = ThreadSettingsUpdatedNotification {
+            thread_id: self.thread.id().to_string(),
+            thread_settings: self.facts.thread_settings(),
+        };
+        self.tell(&Told::ThreadSettingsUpdated(updated));
     }
 
     /// Keeps what is shown of the thread in step with what it is set to.
@@ -132,6 +162,14 @@ impl Actor {
         }
         change.effort.apply(&mut settings.reasoning_effort);
         change.service_tier.apply(&mut settings.service_tier);
+        if let Some(mode) = &change.collaboration_mode {
+            settings.model.clone_from(&mode.settings.model);
+            settings.reasoning_effort = mode.settings.reasoning_effort;
+            self.facts.mode = Some(mode.clone());
+        } else if let Some(mode) = &mut self.facts.mode {
+            mode.settings.model.clone_from(&settings.model);
+            mode.settings.reasoning_effort = settings.reasoning_effort;
+        }
     }
 
     async fn steer(&mut self, params: TurnSteerParams, reply: Responder<method::TurnSteer>) {
@@ -286,12 +324,20 @@ fn closed(error: codex_core::Closed) -> Failure {
 }
 
 /// What a turn changes for itself and those after it; none if it changes nothing.
-fn change_of_settings(params: &TurnStartParams) -> Option<OverrideTurnContext> {
+fn change_of_settings(params: &TurnStartParams) -> Result<Option<OverrideTurnContext>, Failure> {
+    let sandbox = match (&params.sandbox_policy, &params.permissions) {
+        (Some(_), Some(_)) => {
+            let message = "`permissions` cannot be combined with `sandboxPolicy`";
+            return Err(Failure::invalid(message));
+        }
+        (None, Some(name)) => Some(built_in_sandbox(name)?),
+        (policy, None) => policy.clone().map(engine_sandbox),
+    };
     let change = OverrideTurnContext {
         cwd: params.cwd.clone(),
         approval_policy: params.approval_policy.clone().map(engine_approval),
         approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
-        sandbox_policy: params.sandbox_policy.clone().map(engine_sandbox),
+        sandbox_policy: sandbox,
         windows_sandbox_level: None,
         model: params.model.clone(),
         effort: params.effort.map_or(Update::Leave, Update::Set),
@@ -300,7 +346,7 @@ fn change_of_settings(params: &TurnStartParams) -> Option<OverrideTurnContext> {
         collaboration_mode: params.collaboration_mode.clone(),
         personality: params.personality,
     };
-    (change != OverrideTurnContext::default()).then_some(change)
+    Ok((change != OverrideTurnContext::default()).then_some(change))
 }
 
 /// Clients read from the data which kind of turn it is.

@@ -5,10 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use codex_app_server_protocol::v2::{
-    GitInfo, Thread, ThreadForkResponse, ThreadResumeResponse, ThreadStartResponse, ThreadStatus,
+    GitInfo, Thread, ThreadEnvironment, ThreadForkResponse, ThreadHistoryMode,
+    ThreadResumeResponse, ThreadSettings, ThreadStartResponse, ThreadStatus,
 };
 use codex_core::SessionConfig;
-use codex_protocol::{SessionConfiguredEvent, SessionSource, SubAgentSource, Update};
+use codex_protocol::{
+    CollaborationMode, ModeKind, SessionConfiguredEvent, SessionSource, Settings, SubAgentSource,
+    Update,
+};
 use jiff::Timestamp;
 
 use super::History;
@@ -23,6 +27,10 @@ pub(crate) struct Facts {
     created_at: i64,
     cli_version: String,
     source: SessionSource,
+    /// How model and person work together, once that was said.
+    pub(crate) mode: Option<CollaborationMode>,
+    /// What the client that started it said that it is for.
+    pub(crate) thread_source: Option<String>,
 }
 
 impl Facts {
@@ -37,6 +45,8 @@ impl Facts {
             created_at: Timestamp::now().as_second(),
             cli_version: config.version.clone(),
             source: config.source.clone(),
+            mode: None,
+            thread_source: None,
             settings,
         }
     }
@@ -53,17 +63,25 @@ impl Facts {
             }) => (agent_nickname.clone(), agent_role.clone()),
             _ => (None, None),
         };
-        Thread {
+        let updated_at = path.and_then(modified).unwrap_or(self.created_at);
+        let thread = Thread {
             id: self.settings.session_id.to_string(),
             session_id: Some(self.settings.session_id.to_string()),
             forked_from_id: forked_from.map(ToString::to_string),
             model: Some(self.settings.model.clone()),
             project_id: Update::Clear,
+            parent_thread_id: parent_of(&self.source),
+            thread_source: None,
+            history_mode: Some(ThreadHistoryMode::Legacy),
+            reasoning_effort: None,
+            environments: None,
+            can_accept_direct_input: None,
+            recency_at: Some(updated_at),
             preview: self.preview.clone(),
             ephemeral: path.is_none(),
             model_provider: self.settings.model_provider_id.clone(),
             created_at: self.created_at,
-            updated_at: path.and_then(modified).unwrap_or(self.created_at),
+            updated_at,
             status,
             path: path.map(|path| path.display().to_string()),
             cwd: self.settings.cwd.clone(),
@@ -74,6 +92,50 @@ impl Facts {
             git_info: None,
             name: None,
             turns: Vec::new(),
+        };
+        self.with_live(thread)
+    }
+
+    /// The thread with what is known of it only while it is loaded.
+    pub(crate) fn with_live(&self, mut thread: Thread) -> Thread {
+        thread.reasoning_effort = self.settings.reasoning_effort;
+        thread.thread_source.clone_from(&self.thread_source);
+        thread.can_accept_direct_input = Some(true);
+        thread.environments = Some(vec![self.environment()]);
+        thread
+    }
+
+    fn environment(&self) -> ThreadEnvironment {
+        let cwd = &self.settings.cwd;
+        ThreadEnvironment {
+            environment_id: "local".to_owned(),
+            cwd: cwd.clone(),
+            runtime_workspace_roots: vec![cwd.clone()],
+        }
+    }
+
+    /// What the next turn will have.
+    pub(crate) fn thread_settings(&self) -> ThreadSettings {
+        let settings = &self.settings;
+        let default = || CollaborationMode {
+            mode: ModeKind::Default,
+            settings: Settings {
+                model: settings.model.clone(),
+                reasoning_effort: settings.reasoning_effort,
+                developer_instructions: None,
+            },
+        };
+        ThreadSettings {
+            cwd: settings.cwd.clone(),
+            environments: vec![self.environment()],
+            approval_policy: wire_approval(settings.approval_policy),
+            approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
+            sandbox_policy: wire_sandbox(settings.sandbox_policy.clone()),
+            model: settings.model.clone(),
+            model_provider: settings.model_provider_id.clone(),
+            service_tier: settings.service_tier,
+            effort: settings.reasoning_effort,
+            collaboration_mode: self.mode.clone().unwrap_or_else(default),
         }
     }
 
@@ -94,7 +156,7 @@ impl Facts {
     }
 
     pub(crate) fn resumed(&self, thread: Thread) -> ThreadResumeResponse {
-        let started = self.started(thread);
+        let started = self.started(self.with_live(thread));
         ThreadResumeResponse {
             thread: started.thread,
             model: started.model,
@@ -110,7 +172,7 @@ impl Facts {
     }
 
     pub(crate) fn forked(&self, thread: Thread) -> ThreadForkResponse {
-        let started = self.started(thread);
+        let started = self.started(self.with_live(thread));
         ThreadForkResponse {
             thread: started.thread,
             model: started.model,
@@ -139,17 +201,25 @@ pub(crate) fn stored_thread(
         branch: git.branch.clone(),
         origin_url: git.repository_url.clone(),
     });
+    let updated_at = modified(path).unwrap_or(created_at);
     let thread = Thread {
         id: meta.id.to_string(),
         session_id: Some(meta.id.to_string()),
         forked_from_id: meta.forked_from_id.as_ref().map(ToString::to_string),
         model: history.model,
         project_id: Update::Clear,
+        parent_thread_id: parent_of(&meta.source),
+        thread_source: None,
+        history_mode: Some(ThreadHistoryMode::Legacy),
+        reasoning_effort: history.effort,
+        environments: None,
+        can_accept_direct_input: None,
+        recency_at: Some(updated_at),
         preview: history.preview,
         ephemeral: false,
         model_provider: meta.model_provider.unwrap_or_default(),
         created_at,
-        updated_at: modified(path).unwrap_or(created_at),
+        updated_at,
         status,
         path: Some(path.display().to_string()),
         cwd: meta.cwd,
@@ -162,6 +232,16 @@ pub(crate) fn stored_thread(
         turns: Vec::new(),
     };
     (thread, history.turns)
+}
+
+/// The thread that spawned one of this source.
+fn parent_of(source: &SessionSource) -> Option<String> {
+    match source {
+        SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
+            parent_thread_id, ..
+        }) => Some(parent_thread_id.to_string()),
+        _ => None,
+    }
 }
 
 fn modified(path: &Path) -> Option<i64> {

@@ -5,6 +5,7 @@
 //! the notifications around it.
 
 mod actor;
+mod additional_context;
 mod agents;
 mod commands;
 mod facts;
@@ -18,8 +19,8 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    Thread, ThreadResumeParams, ThreadUnsubscribeStatus, Turn, TurnInterruptParams,
-    TurnStartParams, TurnSteerParams,
+    Thread, ThreadResumeParams, ThreadSettingsUpdateParams, ThreadUnsubscribeStatus, Turn,
+    TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use codex_core::Holds;
 use codex_core::McpServer;
@@ -44,12 +45,17 @@ pub(crate) struct ThreadHandle(mpsc::Sender<Command>);
 #[derive(Debug)]
 enum Command {
     Start(Box<TurnStartParams>, Responder<method::TurnStart>),
+    Settings(
+        Box<ThreadSettingsUpdateParams>,
+        Responder<method::ThreadSettingsUpdate>,
+    ),
     Steer(TurnSteerParams, Responder<method::TurnSteer>),
     Interrupt(TurnInterruptParams, Responder<method::TurnInterrupt>),
     Rollback(u32, Responder<method::ThreadRollback>),
     Review(ReviewTarget, Responder<method::ReviewStart>),
     Submit(Op, oneshot::Sender<()>),
     Holds(oneshot::Sender<Holds>),
+    Engine(oneshot::Sender<codex_core::Thread>),
     McpServers(Vec<McpServer>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
@@ -91,6 +97,14 @@ impl ThreadHandle {
         self.send(Command::Start(Box::new(params), reply)).await;
     }
 
+    pub(crate) async fn update_settings(
+        &self,
+        params: ThreadSettingsUpdateParams,
+        reply: Responder<method::ThreadSettingsUpdate>,
+    ) {
+        self.send(Command::Settings(Box::new(params), reply)).await;
+    }
+
     pub(crate) async fn steer(&self, params: TurnSteerParams, reply: Responder<method::TurnSteer>) {
         self.send(Command::Steer(params, reply)).await;
     }
@@ -116,6 +130,13 @@ impl ThreadHandle {
         let (done, submitted) = oneshot::channel();
         self.send(Command::Submit(op, done)).await;
         submitted.await.is_ok()
+    }
+
+    /// The engine's own handle; none if the thread is closed.
+    pub(crate) async fn engine(&self) -> Option<codex_core::Thread> {
+        let (reply, engine) = oneshot::channel();
+        self.send(Command::Engine(reply)).await;
+        engine.await.ok()
     }
 
     /// What holds the time limits of its commands; none if the thread is closed.

@@ -112,9 +112,11 @@ pub(super) fn resolve(
     let approval = params.approval_policy.or(file.approval_policy);
     let approval = Choice::new(approval, || default_approval(stack.trust()));
     let workspace_write = workspace_write(file, request.env.codex_home.as_path());
-    let permissions = match chosen_syntax(stack, tables, file, request)? {
+    let syntax = chosen_syntax(stack, tables, file, request)?;
+    let built_in = syntax.built_in();
+    let permissions = match syntax {
         Syntax::Named(name) => Some(named_permissions(file, &name, request.env, warnings)?),
-        Syntax::Mode => None,
+        Syntax::Mode | Syntax::BuiltIn(_) => None,
     };
     let (sandbox, permissions) = match permissions {
         Some(named) => {
@@ -122,7 +124,7 @@ pub(super) fn resolve(
             (Choice::new(Some(policy), read_only), Some(named))
         }
         None => {
-            let mode = params.sandbox_mode.or(file.sandbox_mode);
+            let mode = params.sandbox_mode.or(built_in).or(file.sandbox_mode);
             let mode = Choice::new(mode, || default_mode(stack.trust()));
             let policy = match mode.value {
                 SandboxMode::ReadOnly => read_only(),
@@ -257,7 +259,18 @@ fn explicit_search(file: &ConfigFile, features: FeatureSet) -> Option<WebSearchM
 /// Which way of saying what commands may touch counts.
 enum Syntax {
     Mode,
+    /// By a name that is known everywhere.
+    BuiltIn(SandboxMode),
     Named(String),
+}
+
+impl Syntax {
+    fn built_in(&self) -> Option<SandboxMode> {
+        match self {
+            Self::BuiltIn(mode) => Some(*mode),
+            Self::Mode | Self::Named(_) => None,
+        }
+    }
 }
 
 /// A mode of the request or the profile counts; else whatever the highest layer uses, and of both in
@@ -275,7 +288,8 @@ fn chosen_syntax(
         let table = layer.effective_table();
         if table.contains_key("default_permissions") {
             let name = file.default_permissions.clone().unwrap_or_default();
-            return Ok(Syntax::Named(name));
+            let built_in = SandboxMode::of_permissions(&name);
+            return Ok(built_in.map_or(Syntax::Named(name), Syntax::BuiltIn));
         }
         if table.contains_key("sandbox_mode") {
             return Ok(Syntax::Mode);

@@ -18,6 +18,22 @@ pub enum SandboxMode {
     DangerFullAccess,
 }
 
+impl SandboxMode {
+    /// Permissions that need no table of the configuration, and what they come to.
+    pub const BUILT_IN_PERMISSIONS: [(&str, Self); 3] = [
+        (":read-only", Self::ReadOnly),
+        (":workspace", Self::WorkspaceWrite),
+        (":danger-full-access", Self::DangerFullAccess),
+    ];
+
+    /// What permissions that are built in come to; none if they are not.
+    #[must_use]
+    pub fn of_permissions(name: &str) -> Option<Self> {
+        let mut all = Self::BUILT_IN_PERMISSIONS.into_iter();
+        all.find_map(|(built_in, mode)| (built_in == name).then_some(mode))
+    }
+}
+
 /// `[sandbox_workspace_write]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -203,6 +203,15 @@ fn named_permissions_or_a_mode() {
     for (text, expected) in table {
         assert_eq!(permissions(text).error(), expected);
     }
+    // Those that are built in need no table.
+    for (name, policy) in [
+        (":read-only", "read-only"),
+        (":workspace", "workspace-write"),
+        (":danger-full-access", "danger-full-access"),
+    ] {
+        let world = World::user(&format!("default_permissions = '{name}'"));
+        assert_eq!(sandbox(&world), policy);
+    }
     let error = World::user("default_permissions = 'x'").error();
     assert_eq!(
         error,

@@ -38,7 +38,7 @@ use crate::holds::Holds;
 use crate::launch::Threads;
 use crate::mcp::{Connects, McpServer, McpServers};
 use crate::ports::{Clock, Ids, Model, Processes};
-use crate::tools::{SpawnAgentTool, Terminals};
+use crate::tools::{BackgroundTerminal, SpawnAgentTool, Terminals};
 use crate::turn::TurnSettings;
 
 pub(crate) use agents::{AgentMail, Fork, NewAgent, StoredAgent, StoredThread};
@@ -70,6 +70,12 @@ pub(crate) enum Mail {
     },
     /// Other MCP servers, from the next turn on.
     McpServers(Vec<McpServer>),
+    /// Items that the model is to see, without a turn.
+    Inject(Vec<ResponseItem>),
+    /// Which commands run in the background?
+    Terminals(oneshot::Sender<Vec<BackgroundTerminal>>),
+    /// Stop one of them; whether there was one is answered.
+    StopTerminal(i32, oneshot::Sender<bool>),
     /// From a tool: something that the client has to answer.
     Ask(Box<Question>, oneshot::Sender<Answer>),
     /// From a tool: may this happen?
@@ -150,7 +156,7 @@ pub(crate) struct Session {
     waiting: VecDeque<operations::WaitingTurn>,
     /// The agents of the thread.
     children: Children,
-    /// What the model is to be told of them once the task is over that has the conversation.
+    /// What the model is to be told once the task is over that has the conversation.
     notices: Vec<ResponseItem>,
 }
 
@@ -234,6 +240,12 @@ impl Session {
                 reply,
             } => self.elicit(server, id, *request, reply),
             Mail::McpServers(servers) => self.other_servers = Some(servers),
+            Mail::Inject(items) => items.into_iter().for_each(|item| self.tell_model(item)),
+            Mail::Terminals(reply) => drop(reply.send(self.services.terminals.running())),
+            Mail::StopTerminal(id, reply) => {
+                let services = Arc::clone(&self.services);
+                tokio::spawn(async move { reply.send(services.terminals.stop(id).await) });
+            }
             Mail::Steer(steer) => self.steer(steer),
             Mail::Ask(question, answer) => self.ask(*question, answer),
             Mail::Judge(judge) => self.judge(*judge),

@@ -34,6 +34,7 @@ use crate::turn::{Call, DiffOfTurn, Inbox, TurnScope, TurnSettings, Voice};
 pub(crate) use agents::SpawnAgentTool;
 pub(crate) use command::parsed_command;
 pub(crate) use registry::{McpTools, ToolSet, no_tools};
+pub use unified_exec::BackgroundTerminal;
 pub(crate) use unified_exec::Terminals;
 pub(crate) use user_shell::{TypedCommand, run_user_shell};
 

@@ -25,6 +25,8 @@ export type ThreadForkParams = {
   approvalsReviewer?: ApprovalsReviewer | null;
   /** Sandbox mode for commands; absent takes the configured one. */
   sandbox?: SandboxMode | null;
+  /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
+  permissions?: string | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
   /** Text to send as system instructions in place of those of the source. */

@@ -23,10 +23,14 @@ export type ThreadStartParams = {
   approvalsReviewer?: ApprovalsReviewer | null;
   /** Sandbox mode for commands; its details come from the configuration. */
   sandbox?: SandboxMode | null;
+  /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
+  permissions?: string | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
   /** Tag that marks the thread in metrics; changes nothing else. */
   serviceName?: string | null;
+  /** What the thread is for, in the client's words, such as `user`; told with the thread. */
+  threadSource?: string | null;
   /** Text to send as system instructions in place of the model's own. */
   baseInstructions?: string | null;
   /** Text to add to the context as a further developer message. */

@@ -26,6 +26,8 @@ export type ThreadStartParams = {
   config?: { [key in string]?: JsonValue } | null;
   /** Tag that marks the thread in metrics; changes nothing else. */
   serviceName?: string | null;
+  /** What the thread is for, in the client's words, such as `user`; told with the thread. */
+  threadSource?: string | null;
   /** Text to send as system instructions in place of the model's own. */
   baseInstructions?: string | null;
   /** Text to add to the context as a further developer message. */

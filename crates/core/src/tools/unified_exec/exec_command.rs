@@ -266,7 +266,7 @@ impl Run<'_> {
         let size = TerminalSize::new(ROWS, COLUMNS).filter(|_| self.tty);
         let streams = size.map_or(Streams::Output, Streams::Terminal);
         let cwd = self.cwd.clone();
-        let launch = launch(context, &self.argv, cwd, pass, streams, &VARIABLES);
+        let launch = launch(context, &self.argv, cwd.clone(), pass, streams, &VARIABLES);
         let launch = launch.map_err(Failed::Because)?;
         let process = context.services.processes.start(launch).await;
         let process = process.map_err(|error| Failed::Because(spawn_problem(&error)))?;
@@ -278,7 +278,7 @@ impl Run<'_> {
             denied,
         };
         let (argv, clock) = (self.argv.clone(), context.services.clock.clone());
-        let terminal = Terminal::watch(id, argv, self.tty, &context.call.id, started, clock);
+        let terminal = Terminal::watch(id, argv, cwd, self.tty, &context.call.id, started, clock);
         let open = context.services.terminals.add(Arc::clone(&terminal));
         warn_of_many(context, open);
         Ok(terminal)

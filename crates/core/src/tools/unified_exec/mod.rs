@@ -8,5 +8,6 @@ mod terminals;
 mod write_stdin;
 
 pub(crate) use exec_command::ExecCommandTool;
+pub use terminal::BackgroundTerminal;
 pub(crate) use terminals::Terminals;
 pub(crate) use write_stdin::WriteStdinTool;

@@ -1,5 +1,6 @@
 //! One command that goes on by itself, and the task that watches it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,12 +26,26 @@ const STOPPED: i32 = -1;
 /// Inputs that may wait to be typed.
 const INPUTS: usize = 64;
 
+/// A command that still runs in the background, as people are shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackgroundTerminal {
+    /// What the model knows it by.
+    pub id: i32,
+    /// The item of the command.
+    pub item_id: String,
+    /// The script that its shell was given.
+    pub script: String,
+    /// The folder that it was started in.
+    pub cwd: PathBuf,
+}
+
 /// A command that goes on by itself. Dropping the last handle does not end it; [`Terminal::stop`] does.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     pub(crate) id: i32,
     pub(crate) call_id: String,
     pub(crate) command: Vec<String>,
+    cwd: PathBuf,
     pub(crate) tty: bool,
     /// What was printed since the last call.
     fresh: Mutex<Capture>,
@@ -48,6 +63,7 @@ impl Terminal {
     pub(crate) fn watch(
         id: i32,
         command: Vec<String>,
+        cwd: PathBuf,
         tty: bool,
         call_id: &str,
         started: Started,
@@ -59,6 +75,7 @@ impl Terminal {
             id,
             call_id: call_id.to_owned(),
             command,
+            cwd,
             tty,
             fresh: Mutex::new(Capture::new(Keep::both_ends(OUTPUT))),
             ended,
@@ -86,6 +103,16 @@ impl Terminal {
     /// How the command ended, if it has.
     pub(crate) fn status(&self) -> Option<ExitStatus> {
         *self.ended.borrow()
+    }
+
+    /// What people are shown of it.
+    pub(super) fn in_background(&self) -> BackgroundTerminal {
+        BackgroundTerminal {
+            id: self.id,
+            item_id: self.call_id.clone(),
+            script: self.command.last().cloned().unwrap_or_default(),
+            cwd: self.cwd.clone(),
+        }
     }
 
     /// Waits until the command has ended. People may not know yet.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::terminal::Terminal;
+use super::terminal::{BackgroundTerminal, Terminal};
 
 /// How many there may be.
 const LIMIT: usize = 64;
@@ -54,6 +54,29 @@ impl Terminals {
 
     pub(crate) fn remove(&self, id: i32) {
         self.lock().retain(|terminal| terminal.id != id);
+    }
+
+    /// Those whose commands still run.
+    pub(crate) fn running(&self) -> Vec<BackgroundTerminal> {
+        let terminals = self.lock();
+        let running = terminals.iter().filter(|one| one.status().is_none());
+        running.map(|one| one.in_background()).collect()
+    }
+
+    /// Stops one and waits for its end, if there is one of that number whose command runs.
+    pub(crate) async fn stop(&self, id: i32) -> bool {
+        let runs = |one: &Arc<Terminal>| one.id == id && one.status().is_none();
+        let found = {
+            let mut terminals = self.lock();
+            let at = terminals.iter().position(runs);
+            at.map(|at| terminals.remove(at))
+        };
+        let Some(terminal) = found else {
+            return false;
+        };
+        terminal.stop();
+        terminal.until_told().await;
+        true
     }
 
     /// Stops all and waits for their ends.

@@ -1,0 +1,116 @@
+//! Changing what a loaded thread is set to, without a turn, and being told of it.
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
+use codex_protocol::CollaborationMode;
+use codex_protocol::Personality;
+use codex_protocol::ReasoningEffort;
+use codex_protocol::ReasoningSummary;
+use codex_protocol::ServiceTier;
+use codex_protocol::Update;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::v2::ApprovalsReviewer;
+use crate::v2::AskForApproval;
+use crate::v2::SandboxPolicy;
+use crate::v2::ThreadEnvironment;
+use crate::v2::TurnStartParams;
+
+/// Params of `thread/settings/update`: settings for later turns, as `turn/start` takes them.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSettingsUpdateParams {
+    /// Loaded thread whose settings change.
+    pub thread_id: String,
+    /// Working directory; absent or null keeps the current one.
+    pub cwd: Option<String>,
+    /// When to ask before an action; absent or null keeps the current policy.
+    pub approval_policy: Option<AskForApproval>,
+    /// Who answers approval requests; absent or null keeps the reviewer.
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    /// Sandbox for commands; absent or null keeps the current one.
+    pub sandbox_policy: Option<SandboxPolicy>,
+    /// Built-in permissions in place of a sandbox; absent or null keeps the current ones.
+    pub permissions: Option<String>,
+    /// Slug of the model; absent or null keeps the current one.
+    pub model: Option<String>,
+    /// Processing tier: absent keeps the current one, null clears it.
+    #[serde(default)]
+    pub service_tier: Update<ServiceTier>,
+    /// Effort the model should spend; absent or null keeps the current one.
+    pub effort: Option<ReasoningEffort>,
+    /// Detail of reasoning summaries; absent or null keeps the current one.
+    pub summary: Option<ReasoningSummary>,
+    /// Tone of the model; absent or null keeps the current one.
+    pub personality: Option<Personality>,
+    /// Mode; its own model and effort win over `model` and `effort`.
+    pub collaboration_mode: Option<CollaborationMode>,
+}
+
+impl From<ThreadSettingsUpdateParams> for TurnStartParams {
+    /// A turn that would change the same, with nothing said in it.
+    fn from(params: ThreadSettingsUpdateParams) -> Self {
+        Self {
+            thread_id: params.thread_id,
+            input: Vec::new(),
+            cwd: params.cwd,
+            approval_policy: params.approval_policy,
+            approvals_reviewer: params.approvals_reviewer,
+            sandbox_policy: params.sandbox_policy,
+            permissions: params.permissions,
+            model: params.model,
+            service_tier: params.service_tier,
+            service_tier_for_turn: None,
+            effort: params.effort,
+            summary: params.summary,
+            personality: params.personality,
+            output_schema: None,
+            collaboration_mode: params.collaboration_mode,
+            client_user_message_id: None,
+            additional_context: None,
+        }
+    }
+}
+
+/// Reply to `thread/settings/update`: `thread/settings/updated` tells the settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadSettingsUpdateResponse {}
+
+/// Payload of `thread/settings/updated`, sent after `thread/settings/update`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSettingsUpdatedNotification {
+    /// The thread.
+    pub thread_id: String,
+    /// What its next turn will have.
+    pub thread_settings: ThreadSettings,
+}
+
+/// What a thread is set to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSettings {
+    /// Working directory.
+    pub cwd: String,
+    /// Where its commands run.
+    pub environments: Vec<ThreadEnvironment>,
+    /// When it asks before an action.
+    pub approval_policy: AskForApproval,
+    /// Who answers its approval requests.
+    pub approvals_reviewer: ApprovalsReviewer,
+    /// Sandbox of its commands.
+    pub sandbox_policy: SandboxPolicy,
+    /// Slug of its model.
+    pub model: String,
+    /// Configuration key of the provider that serves the model.
+    pub model_provider: String,
+    /// Processing tier asked of the provider; null for the provider's default.
+    pub service_tier: Option<ServiceTier>,
+    /// Effort that the model is told to spend; null leaves it to the model.
+    pub effort: Option<ReasoningEffort>,
+    /// How model and person work together.
+    pub collaboration_mode: CollaborationMode,
+}

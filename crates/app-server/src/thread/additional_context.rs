@@ -1,0 +1,64 @@
+//! What a client adds to what is said: shown to the model before it, and once until it changes.
+
+use std::collections::BTreeMap;
+
+use codex_app_server_protocol::v2::{AdditionalContextEntry, AdditionalContextKind};
+use codex_protocol::{ContentItem, ResponseItem};
+
+/// What the model was shown last, by its names.
+#[derive(Debug, Default)]
+pub(super) struct AdditionalContext(BTreeMap<String, AdditionalContextEntry>);
+
+impl AdditionalContext {
+    /// Takes what comes with a turn. Answers what the model has not been shown.
+    pub(super) fn take(
+        &mut self,
+        entries: BTreeMap<String, AdditionalContextEntry>,
+    ) -> Vec<ResponseItem> {
+        let is_new = |(name, entry): &(&String, &_)| self.0.get(*name) != Some(*entry);
+        let items = entries.iter().filter(is_new).map(shown).collect();
+        self.0.extend(entries);
+        items
+    }
+}
+
+/// Only what the application vouches for is said in its name.
+fn shown((name, entry): (&String, &AdditionalContextEntry)) -> ResponseItem {
+    let value = &entry.value;
+    let (role, text) = match entry.kind {
+        AdditionalContextKind::Application => ("developer", format!("<{name}>{value}</{name}>")),
+        AdditionalContextKind::Untrusted => {
+            let opening = format!("<untrusted_context name=\"{name}\">");
+            ("user", format!("{opening}{value}</untrusted_context>"))
+        }
+    };
+    ResponseItem::Message {
+        role: role.to_owned(),
+        content: vec![ContentItem::InputText { text }],
+        end_turn: None,
+        phase: None,
+        id: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_not_changed_is_not_shown_again() {
+        let entry = |value: &str| AdditionalContextEntry {
+            kind: AdditionalContextKind::Application,
+            value: value.to_owned(),
+        };
+        let mut context = AdditionalContext::default();
+        let mut shown = |value: &str| {
+            let entries = [("file".to_owned(), entry(value))];
+            context.take(BTreeMap::from(entries)).len()
+        };
+        assert_eq!(
+            [shown("a"), shown("a"), shown("b"), shown("a")],
+            [1, 0, 1, 1]
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! Methods that only clients newer than 0.117 call.
+
+use codex_test_support::{HttpReply, sse};
+use serde_json::{Value, json};
+
+use crate::newer_requests::Scripted;
+use crate::serving::Serving;
+use crate::soak::message;
+
+#[tokio::test]
+async fn the_items_of_a_thread_can_be_paged_through_from_either_end() {
+    let replies = ["one", "two"].into_iter().enumerate();
+    let replies = replies.map(|(number, text)| message(number, text));
+    let mut scripted = Scripted::start(replies, json!({})).await;
+    let early = scripted.call("thread/items/list", json!({})).await;
+    assert_eq!(early["error"]["code"], -32600, "{early}");
+    scripted.turn(json!({})).await;
+    scripted.turn(json!({})).await;
+    let texts = |page: &Value| -> Vec<String> {
+        let entries = page["data"].as_array().unwrap();
+        let text = |entry: &Value| {
+            let item = &entry["item"];
+            let said = item["text"]
+                .as_str()
+                .or(item["content"][0]["text"].as_str());
+            said.unwrap().to_owned()
+        };
+        entries.iter().map(text).collect()
+    };
+    let all = ["hi", "one", "hi", "two"];
+    for direction in ["asc", "desc"] {
+        let mut found = Vec::new();
+        let mut params = json!({ "limit": 3, "sortDirection": direction });
+        loop {
+            let page = scripted.call("thread/items/list", params.clone()).await["result"].take();
+            found.extend(texts(&page));
+            params["cursor"] = page["nextCursor"].clone();
+            if page["nextCursor"].is_null() {
+                break;
+            }
+            let back = json!({ "cursor": page["backwardsCursor"], "limit": 1 });
+            let back = scripted.call("thread/items/list", back).await;
+            assert_eq!(texts(&back["result"])[0], found[0]);
+        }
+        if direction == "desc" {
+            found.reverse();
+        }
+        assert_eq!(found, all);
+    }
+    let page = scripted.call(
+        "thread/items/list",
+        json!({ "limit": 1, "sortDirection": "desc" }),
+    );
+    let turn = page.await["result"]["data"][0]["turnId"].clone();
+    let last = scripted
+        .call("thread/items/list", json!({ "turnId": turn }))
+        .await;
+    assert_eq!(texts(&last["result"]), ["hi", "two"]);
+    let none = scripted
+        .call("thread/items/list", json!({ "turnId": "none" }))
+        .await;
+    assert_eq!(none["result"]["data"], json!([]));
+    let refused = scripted
+        .call("thread/items/list", json!({ "cursor": "x" }))
+        .await;
+    assert_eq!(refused["error"]["message"], "invalid cursor: x");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn terminals_in_the_background_are_listed_and_stopped_one_by_one() {
+    let runs = |id: &str, script: &str| {
+        let arguments = json!({ "cmd": script, "yield_time_ms": 250 });
+        sse::function_call(id, "exec_command", &arguments)
+    };
+    let calls = [
+        runs("first", "sleep 600"),
+        runs("second", "sleep 601"),
+        runs("third", "true"),
+    ];
+    let replies = [
+        HttpReply::stream(&sse::items(&calls)),
+        message(1, "they run"),
+    ];
+    let settings = json!({ "features.unified_exec": true });
+    let params = json!({ "approvalPolicy": "never", "config": settings });
+    let mut scripted = Scripted::start(replies, params).await;
+    scripted.turn(json!({})).await;
+    let list = "thread/backgroundTerminals/list";
+    let page = scripted.call(list, json!({})).await["result"].take();
+    let mut terminals = page["data"].as_array().unwrap().clone();
+    terminals.sort_by_key(|one| one["itemId"].to_string());
+    let told: Vec<(&Value, &Value)> = terminals
+        .iter()
+        .map(|one| (&one["itemId"], &one["command"]))
+        .collect();
+    let expected = [
+        (json!("first"), json!("sleep 600")),
+        (json!("second"), json!("sleep 601")),
+    ];
+    assert_eq!(told, expected.each_ref().map(|(id, script)| (id, script)));
+    assert_eq!(terminals[0]["cwd"], scripted.thread["cwd"]);
+    assert_eq!(page["nextCursor"], Value::Null);
+    let terminate = "thread/backgroundTerminals/terminate";
+    let first = json!({ "processId": terminals[0]["processId"] });
+    let stopped = scripted.call(terminate, first.clone()).await;
+    assert_eq!(stopped["result"], json!({ "terminated": true }));
+    let left = scripted.call(list, json!({})).await["result"].take();
+    assert_eq!(left["data"], json!([terminals[1]]));
+    for gone in [first, json!({ "processId": "none" })] {
+        let stopped = scripted.call(terminate, gone).await;
+        assert_eq!(stopped["result"], json!({ "terminated": false }));
+    }
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn hooks_that_are_not_run_are_named() {
+    let mut serving = Serving::start().await;
+    let cwd = serving.path("project");
+    let params = json!({ "cwds": [cwd] });
+    let none = serving.result("hooks/list", params.clone()).await;
+    let entry = json!([{ "cwd": cwd, "hooks": [], "warnings": [], "errors": [] }]);
+    assert_eq!(none["data"], entry);
+    let file = serving.path("project/.codex/hooks.json");
+    std::fs::create_dir_all(serving.path("project/.codex")).unwrap();
+    std::fs::write(&file, "{}").unwrap();
+    let some = serving.result("hooks/list", params).await;
+    let warnings = some["data"][0]["warnings"].as_array().unwrap();
+    assert_eq!(
+        *warnings,
+        [format!("hooks are not run by this version: {file}")]
+    );
+    let plugins = serving.result("plugin/installed", json!({})).await;
+    assert_eq!(plugins["marketplaces"], json!([]));
+    serving.finish().await;
+}
+
+#[tokio::test]
+async fn no_thread_has_a_goal() {
+    let mut scripted = Scripted::start([], json!({})).await;
+    let goal = scripted.call("thread/goal/get", json!({})).await;
+    assert_eq!(goal["result"], json!({ "goal": null }));
+    let unknown = json!({ "threadId": "0195f0a0-7b1c-7000-8000-000000000000" });
+    let refused = scripted
+        .server
+        .call("thread/goal/get", unknown)
+        .await
+        .unwrap();
+    assert_eq!(refused["error"]["code"], -32600);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn settings_change_without_a_turn() {
+    let mut scripted = Scripted::start([message(0, "done")], json!({})).await;
+    let method = "thread/settings/update";
+    let both =
+        json!({ "permissions": ":workspace", "sandboxPolicy": { "type": "dangerFullAccess" } });
+    let refused = scripted.call(method, both).await;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    let settings =
+        json!({ "model": "another", "reasoning_effort": "low", "developer_instructions": null });
+    let mode = json!({ "mode": "plan", "settings": settings });
+    let change = json!({ "permissions": ":read-only", "approvalPolicy": "never", "collaborationMode": mode });
+    let changed = scripted.call(method, change).await;
+    assert_eq!(changed["result"], json!({}));
+    let told = scripted
+        .server
+        .wait_for("thread/settings/updated")
+        .await
+        .unwrap();
+    let told = &told["params"];
+    assert_eq!(told["threadId"], scripted.thread["thread"]["id"]);
+    let settings = &told["threadSettings"];
+    assert_eq!(settings["sandboxPolicy"]["type"], "readOnly");
+    assert_eq!(settings["approvalPolicy"], "never");
+    assert_eq!(
+        (&settings["model"], &settings["effort"]),
+        (&json!("another"), &json!("low"))
+    );
+    assert_eq!(settings["collaborationMode"], mode);
+    scripted.turn(json!({})).await;
+    let request = scripted.model.request(0).await.json();
+    assert_eq!(request["model"], "another");
+    scripted.server.finish().await.unwrap();
+}
