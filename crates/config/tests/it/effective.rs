@@ -207,7 +207,7 @@ fn named_permissions_or_a_mode() {
     for (name, policy) in [
         (":read-only", "read-only"),
         (":workspace", "workspace-write"),
-        (":danger-full-access", "danger-full-access"),
+        (":danger-full-access", "full"),
     ] {
         let world = World::user(&format!("default_permissions = '{name}'"));
         assert_eq!(sandbox(&world), policy);
