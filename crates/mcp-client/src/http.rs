@@ -142,8 +142,12 @@ impl Http {
         if self.lock().session.is_none() {
             return;
         }
-        let request = self.prepared(self.client.delete(&self.url), self.token().await.as_ref());
-        let _ = request.timeout(GOODBYE).send().await;
+        let goodbye = async {
+            let token = self.token().await;
+            let request = self.prepared(self.client.delete(&self.url), token.as_ref());
+            request.send().await
+        };
+        let _ = tokio::time::timeout(GOODBYE, goodbye).await;
     }
 
     fn prepared(&self, request: RequestBuilder, token: Option<&Secret>) -> RequestBuilder {
