@@ -174,6 +174,7 @@ async fn settings_change_without_a_turn() {
     assert_eq!(told["threadId"], scripted.thread["thread"]["id"]);
     let settings = &told["threadSettings"];
     assert_eq!(settings["sandboxPolicy"]["type"], "readOnly");
+    assert_eq!(settings["activePermissionProfile"]["id"], ":read-only");
     assert_eq!(settings["approvalPolicy"], "never");
     assert_eq!(
         (&settings["model"], &settings["effort"]),

@@ -233,6 +233,7 @@ async fn permissions_by_name_are_those_of_a_sandbox() {
     for (name, kind) in kinds {
         let scripted = Scripted::start([], json!({ "permissions": name })).await;
         assert_eq!(scripted.thread["sandbox"]["type"], kind);
+        assert_eq!(scripted.thread["activePermissionProfile"]["id"], name);
         scripted.server.finish().await.unwrap();
     }
     let replies = (0..2).map(|number| message(number, "done"));

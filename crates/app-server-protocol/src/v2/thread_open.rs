@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::v2::ActivePermissionProfile;
 use crate::v2::ApprovalsReviewer;
 use crate::v2::AskForApproval;
 use crate::v2::DynamicToolSpec;
@@ -102,6 +103,9 @@ pub struct ThreadStartResponse {
     pub approvals_reviewer: ApprovalsReviewer,
     /// Sandbox that the thread's commands run in, with all details resolved.
     pub sandbox: SandboxPolicy,
+    /// Permissions that the sandbox was chosen by; absent if it was not by a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_permission_profile: Option<ActivePermissionProfile>,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
 }
@@ -192,6 +196,9 @@ pub struct ThreadResumeResponse {
     pub approvals_reviewer: ApprovalsReviewer,
     /// Sandbox that the thread's commands run in, with all details resolved.
     pub sandbox: SandboxPolicy,
+    /// Permissions that the sandbox was chosen by; absent if it was not by a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_permission_profile: Option<ActivePermissionProfile>,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// The page of turns, if `initialTurnsPage` asked for one.
@@ -273,6 +280,9 @@ pub struct ThreadForkResponse {
     pub approvals_reviewer: ApprovalsReviewer,
     /// Sandbox that the new thread's commands run in, with all details resolved.
     pub sandbox: SandboxPolicy,
+    /// Permissions that the sandbox was chosen by; absent if it was not by a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_permission_profile: Option<ActivePermissionProfile>,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
 }

@@ -103,6 +103,9 @@ pub struct ThreadSettings {
     pub approvals_reviewer: ApprovalsReviewer,
     /// Sandbox of its commands.
     pub sandbox_policy: SandboxPolicy,
+    /// Permissions that the sandbox was chosen by; absent if it was not by a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_permission_profile: Option<ActivePermissionProfile>,
     /// Slug of its model.
     pub model: String,
     /// Configuration key of the provider that serves the model.
@@ -113,4 +116,12 @@ pub struct ThreadSettings {
     pub effort: Option<ReasoningEffort>,
     /// How model and person work together.
     pub collaboration_mode: CollaborationMode,
+}
+
+/// Permissions that a thread was given by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActivePermissionProfile {
+    /// The name.
+    pub id: String,
 }

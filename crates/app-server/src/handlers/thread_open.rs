@@ -33,11 +33,11 @@ pub(super) async fn start(
         Ok(settings) => settings,
         Err(failure) => return reply.refuse(failure),
     };
-    let source = params.thread_source.clone();
+    let (source, permissions) = (params.thread_source.clone(), params.permissions.clone());
     match open_new(&server, params, settings).await {
         Ok((mut actor, mut facts)) => {
-            actor.facts.thread_source.clone_from(&source);
-            facts.thread_source = source;
+            (facts.thread_source, facts.permissions) = (source, permissions);
+            actor.facts = facts.clone();
             let connection = Arc::clone(reply.connection());
             let thread = facts.thread(ThreadStatus::Idle);
             reply.accept(&facts.started(thread.clone()));
@@ -83,6 +83,7 @@ pub(super) async fn resume(
     if let Some(history) = params.history {
         return resume_history(server, settings, history, reply).await;
     }
+    let permissions = params.permissions.clone();
     let (path, shown) = (params.path.as_deref(), Shown::of(params.exclude_turns));
     let source = source(&server, &params.thread_id, path, &settings, shown, None).await;
     let opened = match source {
@@ -103,7 +104,9 @@ pub(super) async fn resume(
         Err(failure) => Err(failure),
     };
     match opened {
-        Ok(((actor, facts, path, loaded), page)) => {
+        Ok(((mut actor, mut facts, path, loaded), page)) => {
+            facts.permissions.clone_from(&permissions);
+            actor.facts.permissions = permissions;
             let connection = Arc::clone(reply.connection());
             let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
             add_said(&server, &mut thread).await;
@@ -189,18 +192,23 @@ pub(super) async fn fork(
     params: ThreadForkParams,
     reply: Responder<method::ThreadFork>,
 ) {
+    let permissions = params.permissions.clone();
     let forked = match settings::of_fork(&params, reply.connection()) {
         Ok(settings) => fork_stored(&server, params, settings).await,
         Err(failure) => Err(failure),
     };
     match forked {
-        Ok((actor, facts, mut thread, turns)) => {
+        Ok((mut actor, mut facts, mut thread, turns)) => {
+            facts.permissions.clone_from(&permissions);
+            actor.facts.permissions = permissions;
             let connection = Arc::clone(reply.connection());
             let own = facts.thread(ThreadStatus::Idle);
             (thread.id, thread.path) = (own.id, own.path);
             (thread.session_id, thread.forked_from_id) = (own.session_id, own.forked_from_id);
             thread.model = own.model;
             (thread.created_at, thread.updated_at) = (own.created_at, own.updated_at);
+            (thread.recency_at, thread.environments) = (own.recency_at, own.environments);
+            thread.can_accept_direct_input = own.can_accept_direct_input;
             (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
             (thread.model_provider, thread.source) = (own.model_provider, own.source);
             (thread.cli_version, thread.name) = (own.cli_version, None);

@@ -120,6 +120,9 @@ impl Actor {
     async fn change_settings(&mut self, params: &TurnStartParams) -> Result<(), Failure> {
         if let Some(change) = change_of_settings(params)? {
             self.note(&change);
+            if change.sandbox_policy.is_some() {
+                self.facts.permissions.clone_from(&params.permissions);
+            }
             let op = Op::OverrideTurnContext(Box::new(change));
             self.thread.submit(op).await.map_err(closed)?;
         }

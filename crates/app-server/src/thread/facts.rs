@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use codex_app_server_protocol::v2::{
-    GitInfo, Thread, ThreadEnvironment, ThreadForkResponse, ThreadHistoryMode,
-    ThreadResumeResponse, ThreadSettings, ThreadStartResponse, ThreadStatus,
+    ActivePermissionProfile, GitInfo, Thread, ThreadEnvironment, ThreadForkResponse,
+    ThreadHistoryMode, ThreadResumeResponse, ThreadSettings, ThreadStartResponse, ThreadStatus,
 };
 use codex_core::SessionConfig;
 use codex_protocol::{
@@ -29,6 +29,8 @@ pub(crate) struct Facts {
     source: SessionSource,
     /// How model and person work together, once that was said.
     pub(crate) mode: Option<CollaborationMode>,
+    /// The name that its sandbox was chosen by.
+    pub(crate) permissions: Option<String>,
     /// What the client that started it said that it is for.
     pub(crate) thread_source: Option<String>,
 }
@@ -46,6 +48,7 @@ impl Facts {
             cli_version: config.version.clone(),
             source: config.source.clone(),
             mode: None,
+            permissions: None,
             thread_source: None,
             settings,
         }
@@ -114,6 +117,11 @@ impl Facts {
         }
     }
 
+    fn permission_profile(&self) -> Option<ActivePermissionProfile> {
+        let id = self.permissions.clone();
+        id.map(|id| ActivePermissionProfile { id })
+    }
+
     /// What the next turn will have.
     pub(crate) fn thread_settings(&self) -> ThreadSettings {
         let settings = &self.settings;
@@ -131,6 +139,7 @@ impl Facts {
             approval_policy: wire_approval(settings.approval_policy),
             approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
             sandbox_policy: wire_sandbox(settings.sandbox_policy.clone()),
+            active_permission_profile: self.permission_profile(),
             model: settings.model.clone(),
             model_provider: settings.model_provider_id.clone(),
             service_tier: settings.service_tier,
@@ -151,6 +160,7 @@ impl Facts {
             approval_policy: wire_approval(settings.approval_policy),
             approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
             sandbox: wire_sandbox(settings.sandbox_policy.clone()),
+            active_permission_profile: self.permission_profile(),
             reasoning_effort: settings.reasoning_effort,
         }
     }
@@ -166,6 +176,7 @@ impl Facts {
             approval_policy: started.approval_policy,
             approvals_reviewer: started.approvals_reviewer,
             sandbox: started.sandbox,
+            active_permission_profile: started.active_permission_profile,
             reasoning_effort: started.reasoning_effort,
             initial_turns_page: None,
         }
@@ -182,6 +193,7 @@ impl Facts {
             approval_policy: started.approval_policy,
             approvals_reviewer: started.approvals_reviewer,
             sandbox: started.sandbox,
+            active_permission_profile: started.active_permission_profile,
             reasoning_effort: started.reasoning_effort,
         }
     }

@@ -4,6 +4,7 @@ export type { ApiKeyAccount, ChatgptAccount, Account } from "./Account";
 export type { AccountLoginCompletedNotification } from "./AccountLoginCompletedNotification";
 export type { AccountRateLimitsUpdatedNotification } from "./AccountRateLimitsUpdatedNotification";
 export type { AccountUpdatedNotification } from "./AccountUpdatedNotification";
+export type { ActivePermissionProfile } from "./ActivePermissionProfile";
 export type { AdditionalContextEntry } from "./AdditionalContextEntry";
 export type { AdditionalContextKind } from "./AdditionalContextKind";
 export type { AdditionalFileSystemPermissions } from "./AdditionalFileSystemPermissions";
