@@ -254,3 +254,37 @@ async fn an_agent_is_recorded_in_the_bundle_of_its_parent() {
     let spawned = format!("edge:spawn:{parent}:{agent}");
     assert_eq!(edges[&spawned]["kind"], "spawn_agent");
 }
+
+#[tokio::test]
+async fn a_role_of_the_user_changes_what_an_agent_is_told_and_which_model_it_is() {
+    let task = json!({ "message": "judge it", "agent_type": "critic" });
+    let model = ModelServer::start([call("spawn_agent", &task), text("started")]).await;
+    let model = model.unwrap();
+    model.push_for_agent(text("bad"));
+    let home = home(&model);
+    let folder = home.path().join("agents/more");
+    std::fs::create_dir_all(&folder).unwrap();
+    let role = "name = 'critic'\ndescription = 'Judges.'\ndeveloper_instructions = 'Be harsh.'\n\
+                model = 'judge'\nnickname_candidates = ['Ada']\nsandbox_mode = 'read-only'\n";
+    std::fs::write(folder.join("critic.toml"), role).unwrap();
+    std::fs::write(folder.join("half.toml"), "name = 'half'").unwrap();
+    let mut server = server(&home).await;
+    let parent = start_thread(&mut server).await;
+    start_turn(&mut server, &parent, "go").await;
+    let heard = until_both_ended(&mut server).await;
+    let ended = |message: &&Value| {
+        message["method"] == "turn/completed" && message["params"]["threadId"] == parent.as_str()
+    };
+    let turn = &heard.iter().find(ended).unwrap()["params"]["turn"];
+    assert_eq!(turn["items"][1]["model"], "judge");
+    let stored = read(&mut server, &agent_of(turn)).await;
+    assert_eq!(stored["agentRole"], "critic");
+    assert_eq!(stored["agentNickname"], "Ada");
+    let requests: Vec<Value> = model.requests().iter().map(|sent| sent.json()).collect();
+    let tools = requests[0]["tools"].to_string();
+    assert!(tools.contains("critic: Judges. Works with the model judge."));
+    assert!(!tools.contains("half:"), "what is no role is not offered");
+    let asked = requests.iter().find(|request| request["model"] == "judge");
+    assert!(asked.unwrap()["input"].to_string().contains("Be harsh."));
+    server.finish().await.unwrap();
+}

@@ -87,16 +87,19 @@ impl Configuration {
         cwd: &Path,
         overrides: &serde_json::Map<String, serde_json::Value>,
         params: &RequestParams,
-    ) -> Result<Config, ConfigError> {
+    ) -> Result<(Config, LayerStack), ConfigError> {
         let mut flags = self.flags.clone();
         flags.add_json(overrides)?;
-        Config::load(LoadRequest {
+        let cwd = self.cwd.join(cwd);
+        let stack = LayerStack::load(&self.environment, Some(&cwd), &flags)?;
+        let request = LoadRequest {
             env: &self.environment,
-            cwd: Some(&self.cwd.join(cwd)),
+            cwd: Some(&cwd),
             flags: &flags,
             params,
             host_features: &self.host_features(),
-        })
+        };
+        Ok((Config::from_stack(&stack, request)?, stack))
     }
 
     /// The settings now, those of projects left out.

@@ -21,6 +21,7 @@ use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
 use serde_json::Map;
 
+use crate::agent_roles::ConfiguredRoles;
 use crate::environment::variable;
 use crate::log;
 use crate::machine::{self, Machine};
@@ -114,9 +115,9 @@ impl EngineHost {
         let own = self.configuration.cwd();
         let cwd = settings.cwd.as_ref();
         let cwd = cwd.map_or_else(|| own.to_owned(), |cwd| own.join(cwd));
-        let config = self
-            .configuration
-            .load(&cwd, &settings.overrides, &settings.params)?;
+        let (config, layers) =
+            self.configuration
+                .load(&cwd, &settings.overrides, &settings.params)?;
         let catalog = Arc::new(match &config.model.catalog {
             Some(_) => self.machine.catalog(&config)?,
             None => self.models.known(),
@@ -126,6 +127,11 @@ impl EngineHost {
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(Arc::clone(&self.skills));
+        if let Some(agents) = &mut session.agents {
+            let (roles, odd) = ConfiguredRoles::read(&layers, &config);
+            agents.roles = Some(Arc::new(roles));
+            warnings.extend(odd);
+        }
         let flags = self.configuration.flags().clone();
         session.mcp_approvals = Some(Arc::new(KeptApprovals::new(flags)));
         let manager = self.engine(&config, &settings.client, &catalog)?;
@@ -224,7 +230,7 @@ impl Host for EngineHost {
     fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, String> {
         let params = RequestParams::default();
         let config = self.configuration.load(cwd, &Map::new(), &params);
-        let config = config.map_err(|error| error.to_string())?;
+        let (config, _) = config.map_err(|error| error.to_string())?;
         Ok(McpSettings {
             connector: self.machine.connector(self.launcher.clone(), &config),
             enabled: mcp_servers::enabled(&config),

@@ -1,5 +1,6 @@
 //! Layer: surface. The `codex` binary: argument parsing and wiring, no behaviour of its own.
 
+mod agent_roles;
 mod app_server;
 mod completion;
 mod debug_app_server;

@@ -1,0 +1,274 @@
+//! Roles of agents that the user, a trusted project or an administrator has set up.
+//!
+//! A role changes what an agent is told and which model it uses. What it may touch and whom it asks it has
+//! from the thread that starts it, so that no role loosens that; the other settings are not a role's
+//! either, and are warned of.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use codex_config::{Config, ConfigWarning, LayerSource, LayerStack};
+use codex_core::{AgentRole, Roles, SessionConfig};
+use codex_protocol::{Personality, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity};
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+/// How deep folders of role files may go, and how many files count.
+const DEPTH: usize = 8;
+const FILES: usize = 256;
+
+/// What a file says of the role itself.
+const ABOUT: [&str; 3] = ["name", "description", "nickname_candidates"];
+
+/// The roles of a configuration.
+#[derive(Debug)]
+pub(crate) struct ConfiguredRoles {
+    roles: Vec<AgentRole>,
+    settings: BTreeMap<String, Result<RoleSettings, String>>,
+}
+
+/// What a role changes.
+#[derive(Clone, Debug, Default)]
+struct RoleSettings {
+    developer_instructions: Option<String>,
+    model: Option<String>,
+    effort: Option<ReasoningEffort>,
+    summary: Option<ReasoningSummary>,
+    verbosity: Option<Verbosity>,
+    service_tier: Option<ServiceTier>,
+    personality: Option<Personality>,
+}
+
+/// A role on the way.
+#[derive(Debug, Default)]
+struct Draft {
+    description: Option<String>,
+    nicknames: Vec<String>,
+    settings: Option<Result<RoleSettings, String>>,
+}
+
+impl Roles for ConfiguredRoles {
+    fn all(&self) -> &[AgentRole] {
+        &self.roles
+    }
+
+    fn apply(&self, role: &str, config: &mut SessionConfig) -> Result<(), String> {
+        let Some(settings) = self.settings.get(role) else {
+            return Ok(());
+        };
+        let RoleSettings {
+            developer_instructions,
+            model,
+            effort,
+            summary,
+            verbosity,
+            service_tier,
+            personality,
+        } = settings.clone()?;
+        if let Some(model) = model {
+            config.model = model;
+            config.effort = None;
+        }
+        config.effort = effort.or(config.effort);
+        config.summary = summary.or(config.summary);
+        config.verbosity = verbosity.or(config.verbosity);
+        config.service_tier = service_tier.or(config.service_tier);
+        config.personality = personality.or(config.personality);
+        let own = config.developer_instructions.take();
+        config.developer_instructions = developer_instructions.or(own);
+        Ok(())
+    }
+}
+
+impl ConfiguredRoles {
+    /// The roles of the layers that count, the lowest first, and of the settings that come of them.
+    pub(crate) fn read(stack: &LayerStack, config: &Config) -> (Self, Vec<ConfigWarning>) {
+        let mut drafts = BTreeMap::new();
+        let mut warnings = Vec::new();
+        let layers = stack.layers().iter();
+        for layer in layers.filter(|layer| layer.disabled_reason.is_none()) {
+            for file in folder(&layer.source)
+                .map(|folder| role_files(&folder))
+                .unwrap_or_default()
+            {
+                if let Err(reason) = take_file(&file, &mut drafts, &mut warnings) {
+                    warnings.push(malformed(&file, &reason));
+                }
+            }
+        }
+        for (name, role) in &config.agents.roles {
+            let draft: &mut Draft = drafts.entry(name.clone()).or_default();
+            if let Some(file) = &role.config_file {
+                match read_table(file) {
+                    Ok(table) => {
+                        draft.about(&table);
+                        draft.settings = Some(settings_of(&table, file, &mut warnings));
+                    }
+                    Err(reason) => {
+                        warnings.push(malformed(file, &reason));
+                        draft.settings = Some(Err(reason));
+                    }
+                }
+            }
+            draft.description = role.description.clone().or(draft.description.take());
+            if !role.nicknames.is_empty() {
+                draft.nicknames.clone_from(&role.nicknames);
+            }
+        }
+        (Self::of(drafts, &mut warnings), warnings)
+    }
+
+    fn of(drafts: BTreeMap<String, Draft>, warnings: &mut Vec<ConfigWarning>) -> Self {
+        let (mut roles, mut all) = (Vec::new(), BTreeMap::new());
+        for (name, draft) in drafts {
+            let Some(description) = draft.description else {
+                let reason = format!("agent role `{name}` must define a description");
+                let summary = format!("Ignoring malformed agent role definition: {reason}");
+                warnings.push(ConfigWarning::new(summary));
+                continue;
+            };
+            let pinned = match &draft.settings {
+                Some(Ok(settings)) => settings.model.as_ref(),
+                _ => None,
+            };
+            let pinned = pinned.map(|model| format!(" Works with the model {model}."));
+            let description = description + &pinned.unwrap_or_default();
+            if let Some(settings) = draft.settings {
+                all.insert(name.clone(), settings);
+            }
+            roles.push(AgentRole {
+                name,
+                description,
+                nicknames: draft.nicknames,
+            });
+        }
+        let settings = all;
+        Self { roles, settings }
+    }
+}
+
+impl Draft {
+    fn about(&mut self, table: &Table) {
+        let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::trim);
+        let description = text("description").filter(|text| !text.is_empty());
+        self.description = description.map(str::to_owned).or(self.description.take());
+        let names = table.get("nickname_candidates").and_then(Value::as_array);
+        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_');
+        let is_name = |name: &&str| !name.trim().is_empty() && name.chars().all(allowed);
+        let names: Vec<String> = names.filter(is_name).map(str::to_owned).collect();
+        if !names.is_empty() {
+            self.nicknames = names;
+        }
+    }
+}
+
+/// The folder beside whose settings role files stand.
+fn folder(source: &LayerSource) -> Option<PathBuf> {
+    let beside = match source {
+        LayerSource::Project { folder } => folder.clone(),
+        LayerSource::User { file } | LayerSource::System { file } => file.parent()?.to_owned(),
+        _ => return None,
+    };
+    Some(beside.join("agents"))
+}
+
+/// The role files of a folder, in an order of their own.
+fn role_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![(folder.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        for entry in entries {
+            let (path, kind) = (entry.path(), entry.file_type());
+            match kind {
+                Ok(kind) if kind.is_dir() && depth < DEPTH => folders.push((path, depth + 1)),
+                Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "toml") => {
+                    files.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    files.truncate(FILES);
+    files
+}
+
+/// Takes a file that is a whole role.
+fn take_file(
+    file: &Path,
+    drafts: &mut BTreeMap<String, Draft>,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Result<(), String> {
+    let table = read_table(file)?;
+    for key in ["name", "description", "developer_instructions"] {
+        let text = table.get(key).and_then(Value::as_str).map(str::trim);
+        if text.is_none_or(str::is_empty) {
+            return Err(format!("`{key}` must be a text"));
+        }
+    }
+    let name = table
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let settings = settings_of(&table, file, warnings)?;
+    let draft = drafts.entry(name.trim().to_owned()).or_default();
+    draft.about(&table);
+    draft.settings = Some(Ok(settings));
+    Ok(())
+}
+
+fn read_table(file: &Path) -> Result<Table, String> {
+    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
+    text.parse::<Table>()
+        .map_err(|error| error.message().to_owned())
+}
+
+fn settings_of(
+    table: &Table,
+    file: &Path,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Result<RoleSettings, String> {
+    let mut settings = RoleSettings::default();
+    let mut others = Vec::new();
+    for (key, value) in table {
+        match key.as_str() {
+            "developer_instructions" => settings.developer_instructions = Some(read(key, value)?),
+            "model" => settings.model = Some(read(key, value)?),
+            "model_reasoning_effort" => settings.effort = Some(read(key, value)?),
+            "model_reasoning_summary" => settings.summary = Some(read(key, value)?),
+            "model_verbosity" => settings.verbosity = Some(read(key, value)?),
+            "service_tier" => settings.service_tier = Some(read(key, value)?),
+            "personality" => settings.personality = Some(read(key, value)?),
+            key if ABOUT.contains(&key) => {}
+            key => others.push(format!("`{key}`")),
+        }
+    }
+    if !others.is_empty() {
+        let others = others.join(", ");
+        warnings.push(ConfigWarning {
+            path: Some(file.to_owned()),
+            ..ConfigWarning::new(format!(
+                "Settings that a role cannot have are ignored: {others}"
+            ))
+        });
+    }
+    Ok(settings)
+}
+
+fn read<T: DeserializeOwned>(key: &str, value: &Value) -> Result<T, String> {
+    let read = value.clone().try_into();
+    read.map_err(|error: toml::de::Error| format!("`{key}`: {}", error.message()))
+}
+
+fn malformed(file: &Path, reason: &str) -> ConfigWarning {
+    ConfigWarning {
+        path: Some(file.to_owned()),
+        ..ConfigWarning::new(format!(
+            "Ignoring malformed agent role definition: {}: {reason}",
+            file.display()
+        ))
+    }
+}
