@@ -1,10 +1,11 @@
 //! Agents through the built server: what clients are told of them, asked by them, and can read of them.
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app_server::{home, server, shape, start_thread, start_turn};
+use crate::exec::Place;
 use crate::listeners::Listening;
 use crate::trace_record::Traced;
 
@@ -287,4 +288,31 @@ async fn a_role_of_the_user_changes_what_an_agent_is_told_and_which_model_it_is(
     let asked = requests.iter().find(|request| request["model"] == "judge");
     assert!(asked.unwrap()["input"].to_string().contains("Be harsh."));
     server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_script_is_told_of_its_own_turn_and_not_of_what_agents_say() {
+    let gate = Gate::new();
+    let held = HttpReply::status(200)
+        .header("content-type", "text/event-stream")
+        .wait(&gate)
+        .body(sse::frames(&sse::text("mine")));
+    let task = json!({ "message": "make it" });
+    let model = ModelServer::start([call("spawn_agent", &task), held]).await;
+    let model = model.unwrap();
+    let plan = json!({ "plan": [{ "step": "look", "status": "in_progress" }] });
+    let works = [
+        sse::message("theirs"),
+        sse::function_call("plan", "update_plan", &plan),
+    ];
+    model.push_for_agent(HttpReply::stream(&sse::items(&works)));
+    model.push_for_agent(text("theirs again"));
+    let place = Place::with_model(&model);
+    let running = tokio::task::spawn_blocking(move || place.exec(&["--json", "go"]));
+    // Two of the thread and two of the agent, which has said something by the second one.
+    model.request(3).await;
+    gate.open();
+    let output = String::from_utf8(running.await.unwrap().stdout).unwrap();
+    assert!(output.contains("mine"), "{output}");
+    assert!(!output.contains("theirs"), "{output}");
 }
