@@ -35,7 +35,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 pub(crate) enum Job {
     /// A file was written to, moved or removed.
     Touched(PathBuf),
-    List(Query, Reply<Page>),
+    List(Box<Query>, Reply<Page>),
     Get(ThreadId, Reply<Option<ThreadRecord>>),
     Said(ThreadId, Reply<(Option<String>, Option<GitInfo>)>),
     /// Answered when no pass is under way.

@@ -61,7 +61,7 @@ impl Store {
     /// # Errors
     /// The index does not answer.
     pub async fn list(&self, query: Query) -> Result<Page, StoreError> {
-        self.ask(|reply| Job::List(query, reply)).await
+        self.ask(|reply| Job::List(Box::new(query), reply)).await
     }
 
     /// A thread that has a file, in use or archived.
