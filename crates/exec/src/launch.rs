@@ -13,7 +13,8 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
 use crate::input::Input;
-use crate::message::{Order, REQUEST_LIMIT, Report, Request};
+use crate::message::{REQUEST_LIMIT, Report, Request};
+use crate::order::Order;
 use crate::output::{Output, Stream};
 use crate::process::{Process, Reports, Spawned};
 use crate::steward::Steward;
@@ -115,9 +116,7 @@ impl Launcher {
             LaunchPlan::Seatbelt(_) => return Err(SpawnError::ForeignPlan),
         };
         let namespaces = confinement.as_ref().and_then(|plan| plan.clone_flags());
-        let order = Order {
-            clone_flags: namespaces.unwrap_or_default(),
-        };
+        let clone_flags = namespaces.unwrap_or_default();
         let request = Request {
             command: launch.command,
             cwd: launch.cwd,
@@ -132,7 +131,7 @@ impl Launcher {
         }
         let ends = Ends::open(launch.streams).map_err(SpawnError::Supervisor)?;
         let mut reports = self
-            .start_supervisor(order, &request, ends.theirs)
+            .start_supervisor(clone_flags, &request, ends.theirs)
             .await
             .map_err(SpawnError::Supervisor)?;
         match reports.next().await.map_err(SpawnError::Supervisor)? {
@@ -157,14 +156,17 @@ impl Launcher {
 
     async fn start_supervisor(
         &self,
-        order: Order,
+        clone_flags: i32,
         request: &[u8],
-        [input, output, error]: [OwnedFd; 3],
+        streams: [OwnedFd; 3],
     ) -> io::Result<Reports> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        self.steward
-            .order(order, [theirs.into(), input, output, error])
-            .await?;
+        let order = Order {
+            clone_flags,
+            control: theirs.into(),
+            streams,
+        };
+        self.steward.order(order).await?;
         ours.set_nonblocking(true)?;
         let mut ours = UnixStream::from_std(ours)?;
         ours.write_all(request).await?;

@@ -12,7 +12,8 @@
 //!
 //! Code map: `launch` (what to run), `process` (the owner), `output` and `input` (the streams),
 //! `run` (one command from start to end), `capture` (bounded memory for output), `environment`
-//! (which variables commands get); `steward`, `message` and `helper` (the processes between).
+//! (which variables commands get); `steward`, `order`, `message` and `helper` (the processes
+//! between).
 
 mod capture;
 mod environment;
@@ -24,6 +25,8 @@ mod input;
 mod launch;
 #[cfg(target_os = "linux")]
 mod message;
+#[cfg(target_os = "linux")]
+mod order;
 #[cfg(target_os = "linux")]
 mod output;
 #[cfg(target_os = "linux")]

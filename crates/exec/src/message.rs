@@ -1,7 +1,7 @@
 //! What we, the steward and the supervisors tell each other.
 //!
-//! The steward gets an [`Order`] per command, and with it four descriptors: a socket for the new
-//! supervisor and the three standard streams of the command. Through that socket the supervisor
+//! The steward gets an [`Order`](crate::order::Order) per command, and with it four descriptors: a socket
+//! for the supervisor and the three standard streams of the command. Through that socket the supervisor
 //! gets one [`Request`], and then nothing more: the end of our side means that the tree must die.
 //! It answers one [`Report`] when the command runs or could not be started, and one when it ended;
 //! the end of its side means that nothing of the tree is left. Requests and reports have their
@@ -24,29 +24,6 @@ pub(crate) const REQUEST_LIMIT: usize = 16 * 1024 * 1024;
 
 /// A report is a number or a sentence.
 pub(crate) const REPORT_LIMIT: usize = 64 * 1024;
-
-/// What the steward needs to know itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Order {
-    /// The namespaces of the supervisor, as flags of `clone`.
-    pub(crate) clone_flags: i32,
-}
-
-impl Order {
-    /// In bytes.
-    pub(crate) const LENGTH: usize = 4;
-
-    pub(crate) fn encode(self) -> [u8; Self::LENGTH] {
-        self.clone_flags.to_le_bytes()
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        let bytes = bytes.try_into().map_err(|_| Malformed)?;
-        Ok(Self {
-            clone_flags: i32::from_le_bytes(bytes),
-        })
-    }
-}
 
 /// What to run.
 #[derive(Debug, PartialEq, Eq)]
@@ -178,13 +155,6 @@ mod tests {
         let bytes = request.encode();
         assert_eq!(Request::decode(&bytes[LENGTH..]), Ok(request));
         assert_eq!(Request::decode(&bytes[LENGTH + 1..]), Err(Malformed));
-    }
-
-    #[test]
-    fn orders_come_back() {
-        let order = Order { clone_flags: -7 };
-        assert_eq!(Order::decode(&order.encode()), Ok(order));
-        assert_eq!(Order::decode(&[0; 3]), Err(Malformed));
     }
 
     #[test]

@@ -12,8 +12,11 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 
-/// As much as a pipe holds.
+/// As much as a pipe holds at first.
 const READ_SIZE: usize = 64 * 1024;
+
+/// As much as a pipe may hold.
+const WIDE: usize = 1024 * 1024;
 
 /// Where output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,14 +39,26 @@ pub struct Chunk {
 /// The output of one process.
 #[derive(Debug)]
 pub struct Output {
-    sources: Vec<(Stream, pipe::Receiver)>,
+    sources: Vec<Source>,
     buffer: BytesMut,
+}
+
+#[derive(Debug)]
+struct Source {
+    stream: Stream,
+    pipe: pipe::Receiver,
+    is_wide: bool,
 }
 
 impl Output {
     pub(crate) fn new(sources: Vec<(Stream, pipe::Receiver)>) -> Self {
+        let source = |(stream, pipe)| Source {
+            stream,
+            pipe,
+            is_wide: false,
+        };
         Self {
-            sources,
+            sources: sources.into_iter().map(source).collect(),
             buffer: BytesMut::new(),
         }
     }
@@ -56,15 +71,18 @@ impl Output {
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Chunk>> {
         let mut index = 0;
-        while let Some((stream, source)) = self.sources.get_mut(index) {
-            let stream = *stream;
-            match read(source, context, &mut self.buffer) {
+        while let Some(source) = self.sources.get_mut(index) {
+            match read(&mut source.pipe, context, &mut self.buffer) {
                 Poll::Pending => index += 1,
                 // Terminals end with an error. Another one would be no less of an end.
                 Poll::Ready(Err(_) | Ok(0)) => {
                     self.sources.remove(index);
                 }
-                Poll::Ready(Ok(_)) => {
+                Poll::Ready(Ok(length)) => {
+                    let stream = source.stream;
+                    if length == READ_SIZE {
+                        source.widen();
+                    }
                     // The other stream has its turn next time.
                     self.sources.rotate_left(index + 1);
                     let bytes = self.buffer.split().freeze();
@@ -76,6 +94,17 @@ impl Output {
             Poll::Ready(None)
         } else {
             Poll::Pending
+        }
+    }
+}
+
+impl Source {
+    /// Lets a process that prints faster than it is heard go on for longer before it has to wait:
+    /// waking it costs more than what it would print meanwhile.
+    fn widen(&mut self) {
+        if !std::mem::replace(&mut self.is_wide, true) {
+            // A terminal cannot, and a user may have too many; then it stays as it is.
+            let _ = rustix::pipe::fcntl_setpipe_size(&self.pipe, WIDE);
         }
     }
 }

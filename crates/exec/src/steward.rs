@@ -4,7 +4,7 @@
 //! handle of it is dropped, or with us.
 
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -12,14 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
-    sendmsg, socketpair,
-};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::process::{Child, Command};
 
 use crate::helper;
-use crate::message::Order;
+use crate::order::Order;
 
 /// The steward takes hundreds of orders before it makes anybody wait, and forgets none.
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
@@ -47,10 +44,10 @@ impl Steward {
         }
     }
 
-    /// Has it start a supervisor with these descriptors.
-    pub(crate) async fn order(&self, order: Order, descriptors: [OwnedFd; 4]) -> io::Result<()> {
+    /// Has it start a supervisor.
+    pub(crate) async fn order(&self, order: Order) -> io::Result<()> {
         for _ in 0..TRIES {
-            match self.try_order(order, &descriptors) {
+            match self.try_order(&order) {
                 Err(Errno::AGAIN) => tokio::time::sleep(BETWEEN_TRIES).await,
                 sent => return Ok(sent?),
             }
@@ -76,10 +73,10 @@ impl Steward {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn try_order(&self, order: Order, descriptors: &[OwnedFd; 4]) -> Result<(), Errno> {
+    fn try_order(&self, order: &Order) -> Result<(), Errno> {
         let mut running = self.lock();
         if let Some(steward) = &*running {
-            match steward.send(order, descriptors) {
+            match order.send(&steward.socket) {
                 // It has died.
                 Err(Errno::PIPE | Errno::CONNRESET) => {}
                 sent => return sent,
@@ -87,7 +84,7 @@ impl Steward {
         }
         let steward = Running::start(&self.program)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        let sent = steward.send(order, descriptors);
+        let sent = order.send(&steward.socket);
         *running = Some(steward);
         sent
     }
@@ -110,18 +107,5 @@ impl Running {
             process: Command::from(command).spawn()?,
             socket: ours,
         })
-    }
-
-    fn send(&self, order: Order, descriptors: &[OwnedFd; 4]) -> Result<(), Errno> {
-        let descriptors = descriptors.each_ref().map(|descriptor| descriptor.as_fd());
-        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
-            return Err(Errno::NOMEM);
-        }
-        let message = order.encode();
-        let parts = [io::IoSlice::new(&message)];
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        sendmsg(&self.socket, &parts, &mut ancillary, flags).map(drop)
     }
 }

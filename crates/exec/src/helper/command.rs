@@ -22,6 +22,16 @@ pub(super) struct CommandStreams {
     pub(super) error: OwnedFd,
 }
 
+impl CommandStreams {
+    pub(super) fn new([input, output, error]: [OwnedFd; 3]) -> Self {
+        Self {
+            input,
+            output,
+            error,
+        }
+    }
+}
+
 /// Why there is no command.
 pub(super) enum NotStarted {
     System(io::Error),

@@ -8,6 +8,7 @@ use codex_sandbox::{ConfineError, Malformed};
 use rustix::io::Errno;
 
 use crate::message::{LENGTH, REQUEST_LIMIT, Report, Request};
+use crate::order::OrderError;
 
 /// There is nobody to serve, or it cannot be understood.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +19,8 @@ pub(super) enum ControlError {
     System(#[from] Errno),
     #[error(transparent)]
     Malformed(#[from] Malformed),
+    #[error(transparent)]
+    Order(#[from] OrderError),
 }
 
 /// The supervisor's end of the socket.

@@ -1,13 +1,12 @@
 //! The steward: starts the supervisors, and keeps what has to outlive them.
 //!
 //! It lives as long as its owner does, and notices the owner's death by the end of its socket. A
-//! supervisor forked from here costs a tenth of one that is executed. It also keeps the
-//! placeholders of protected paths: making and removing them for every command would be seen by
+//! supervisor forked from here costs a tenth of one that is executed, and with the first command that
+//! tenth is paid ahead: one supervisor is always there for a command like the last one, namespaces and
+//! all. It also keeps the placeholders of protected paths: making and removing them for every command would be seen by
 //! everybody who watches the folder, and would cost more than the command. It never touches a
 //! command; if it dies, running ones go on under their supervisors.
 
-use std::io::IoSliceMut;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -15,15 +14,14 @@ use codex_sandbox::{Decoder, Encoder, Identity, Malformed, Placeholders};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags,
-    SocketType, recv, recvmsg, send, socketpair,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
 use rustix::process::{DumpableBehavior, WaitOptions, set_dumpable_behavior, setpgid, wait};
 
 use super::command::CommandStreams;
 use super::control::{Control, ControlError};
 use super::{COULD_NOT_START, supervise, sys};
-use crate::message::Order;
+use crate::order::Order;
 
 /// A longer note is not sent, a longer list not kept: then a placeholder lives until the next
 /// command in its folder ends.
@@ -45,8 +43,10 @@ pub(super) fn serve() -> Result<(), ControlError> {
         notes,
         notebook,
         placeholders: Placeholders::default(),
+        spare: None,
     };
     let done = steward.work();
+    steward.spare = None;
     steward.wait_for_supervisors();
     // What is noted down is cleaned up, even if there was no time to read it before.
     steward.take_notes();
@@ -60,6 +60,14 @@ struct Steward {
     notes: OwnedFd,
     notebook: OwnedFd,
     placeholders: Placeholders,
+    /// A supervisor that has no command yet.
+    spare: Option<Spare>,
+}
+
+/// A supervisor that waits for its order. It ends when this is dropped.
+struct Spare {
+    clone_flags: i32,
+    orders: OwnedFd,
 }
 
 impl Steward {
@@ -90,20 +98,44 @@ impl Steward {
 
     /// `false`: there is no owner any more.
     fn take_order(&mut self) -> Result<bool, ControlError> {
-        let Some((order, control, streams)) = receive_order(&self.owner)? else {
+        let Some(order) = Order::receive(&self.owner)? else {
             return Ok(false);
         };
+        let clone_flags = order.clone_flags;
+        let spare = self
+            .spare
+            .take()
+            .filter(|spare| spare.clone_flags == clone_flags);
+        // One that somebody has killed takes no orders.
+        if spare.is_none_or(|spare| order.send(&spare.orders).is_err()) {
+            self.start_supervisor(order);
+        }
+        // Without one the next command only starts a little later.
+        self.spare = self.start_spare(clone_flags).ok();
+        Ok(true)
+    }
+
+    fn start_supervisor(&self, order: Order) {
         let identity = Identity::current();
         match sys::fork_with(order.clone_flags) {
             Ok(Some(_)) => {}
-            Ok(None) => {
-                let done = become_supervisor(&control, streams, identity, &self.notebook);
-                sys::exit_now(if done.is_ok() { 0 } else { COULD_NOT_START });
-            }
+            Ok(None) => end_after(become_supervisor(order, identity, &self.notebook)),
             // If the owner does not hear it, it has given up on this command.
-            Err(errno) => drop(control.not_started(errno)),
+            Err(errno) => drop(Control::new(order.control).not_started(errno)),
         }
-        Ok(true)
+    }
+
+    fn start_spare(&self, clone_flags: i32) -> Result<Spare, Errno> {
+        let flags = SocketFlags::CLOEXEC;
+        let (orders, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        let identity = Identity::current();
+        match sys::fork_with(clone_flags)? {
+            Some(_) => Ok(Spare {
+                clone_flags,
+                orders,
+            }),
+            None => end_after(wait_for_order(&theirs, identity, &self.notebook)),
+        }
     }
 
     fn take_notes(&mut self) {
@@ -125,43 +157,32 @@ impl Steward {
     }
 }
 
-fn receive_order(
-    owner: &OwnedFd,
-) -> Result<Option<(Order, Control, CommandStreams)>, ControlError> {
-    let mut message = [0; Order::LENGTH];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let received = recvmsg(
-        owner,
-        &mut [IoSliceMut::new(&mut message)],
-        &mut ancillary,
-        RecvFlags::CMSG_CLOEXEC,
-    )?;
-    if received.bytes == 0 {
-        return Ok(None);
+/// Ends the new process.
+fn end_after(done: Result<(), ControlError>) -> ! {
+    sys::exit_now(if done.is_ok() { 0 } else { COULD_NOT_START })
+}
+
+/// Runs in the new process.
+fn wait_for_order(
+    orders: &OwnedFd,
+    identity: Identity,
+    notebook: &OwnedFd,
+) -> Result<(), ControlError> {
+    sys::close_others(&[orders, notebook]);
+    match Order::receive(orders)? {
+        Some(order) => become_supervisor(order, identity, notebook),
+        None => Ok(()),
     }
-    let order = Order::decode(&message[..received.bytes])?;
-    let mut descriptors = ancillary.drain().flat_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<_>>(),
-        _ => Vec::new(),
-    });
-    let mut next = || descriptors.next().ok_or(Malformed);
-    let control = Control::new(next()?);
-    let streams = CommandStreams {
-        input: next()?,
-        output: next()?,
-        error: next()?,
-    };
-    Ok(Some((order, control, streams)))
 }
 
 /// Runs in the new process.
 fn become_supervisor(
-    control: &Control,
-    streams: CommandStreams,
+    order: Order,
     identity: Identity,
     notebook: &OwnedFd,
 ) -> Result<(), ControlError> {
+    let control = &Control::new(order.control);
+    let streams = CommandStreams::new(order.streams);
     // The owner must not take us for the steward, nor the steward's locks for ours.
     let [input, output, error] = [&streams.input, &streams.output, &streams.error];
     sys::close_others(&[&control.as_fd(), notebook, input, output, error]);

@@ -166,15 +166,15 @@ where
         work: Some(work),
         failed: None,
     };
-    // Of a type that is aligned as stacks have to be.
-    let mut stack = vec![MaybeUninit::<u128>::uninit(); STACK_SIZE / size_of::<u128>()];
+    // Of a type that is aligned as stacks have to be. Only what is used of it becomes memory.
+    let mut stack = Vec::<u128>::with_capacity(STACK_SIZE / size_of::<u128>());
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: `child` gets what it expects. The stack and `shared` outlive its use of them, for this
     // process goes on only when the child has its own memory or is gone. There is one thread here,
     // so nobody else uses the memory meanwhile.
     let process = unsafe {
         let variables = environ;
-        let top = stack.as_mut_ptr_range().end;
+        let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
         let process = libc::clone(child::<F, E>, top.cast(), flags, (&raw mut shared).cast());
         environ = variables;
         process

@@ -1,0 +1,120 @@
+//! An order to start a supervisor, on its way: to the steward, and from there to one that waits.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+
+use codex_sandbox::Malformed;
+use rustix::cmsg_space;
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+/// What an order is for.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// The namespaces of the supervisor, as flags of `clone`.
+    pub(crate) clone_flags: i32,
+    /// The supervisor's end of the socket to the owner of its command.
+    pub(crate) control: OwnedFd,
+    /// The standard streams of the command.
+    pub(crate) streams: [OwnedFd; 3],
+}
+
+impl Order {
+    /// Sends it, if there is room. The receiver gets copies of the descriptors.
+    pub(crate) fn send(&self, socket: &OwnedFd) -> Result<(), Errno> {
+        let [input, output, error] = self.streams.each_ref();
+        let descriptors =
+            [&self.control, input, output, error].map(|descriptor| descriptor.as_fd());
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+            return Err(Errno::NOMEM);
+        }
+        let message = self.clone_flags.to_le_bytes();
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        sendmsg(socket, &[IoSlice::new(&message)], &mut ancillary, flags).map(drop)
+    }
+
+    /// Waits for one; none if nobody is left who could send it.
+    pub(crate) fn receive(socket: &OwnedFd) -> Result<Option<Self>, OrderError> {
+        let mut message = [0; size_of::<i32>()];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let parts = &mut [IoSliceMut::new(&mut message)];
+        let received = recvmsg(socket, parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        if received.bytes == 0 {
+            return Ok(None);
+        }
+        let mut descriptors = ancillary.drain().flat_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<_>>(),
+            _ => Vec::new(),
+        });
+        let mut next = || descriptors.next().ok_or(Malformed);
+        let order = Self {
+            clone_flags: i32::from_le_bytes(message),
+            control: next()?,
+            streams: [next()?, next()?, next()?],
+        };
+        match received.bytes == size_of::<i32>() {
+            true => Ok(Some(order)),
+            false => Err(Malformed.into()),
+        }
+    }
+}
+
+/// Why an order could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OrderError {
+    #[error(transparent)]
+    System(#[from] Errno),
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd as _;
+
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    use super::*;
+
+    fn sockets() -> (OwnedFd, OwnedFd) {
+        let flags = SocketFlags::CLOEXEC;
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap()
+    }
+
+    #[test]
+    fn orders_are_received_as_sent() {
+        let (ours, theirs) = sockets();
+        let (control, owner) = sockets();
+        let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let order = Order {
+            clone_flags: -7,
+            control,
+            streams: [nothing(), nothing(), nothing()],
+        };
+        order.send(&ours).unwrap();
+        let received = Order::receive(&theirs).unwrap().unwrap();
+        assert_eq!(received.clone_flags, -7);
+        assert_ne!(received.control.as_raw_fd(), order.control.as_raw_fd());
+        rustix::io::write(&received.control, b"heard").unwrap();
+        let mut heard = [0; 5];
+        rustix::io::read(&owner, &mut heard).unwrap();
+        assert_eq!(&heard, b"heard");
+        drop(ours);
+        assert!(Order::receive(&theirs).unwrap().is_none());
+    }
+
+    #[test]
+    fn an_order_without_descriptors_is_none() {
+        let (ours, theirs) = sockets();
+        rustix::io::write(&ours, &[0; 4]).unwrap();
+        let error = Order::receive(&theirs).unwrap_err();
+        assert!(matches!(error, OrderError::Malformed(_)), "{error}");
+    }
+}
