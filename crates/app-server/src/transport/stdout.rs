@@ -4,7 +4,9 @@
 //! thread for it would take several times as long. What is large, or more than there is room for, is
 //! written by a thread, which waits for the client.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use bytes::Bytes;
@@ -13,10 +15,11 @@ use tokio::sync::oneshot;
 use crate::outbox::{Batch, Outbox};
 
 /// A batch of more than this is written by the thread: meanwhile the next one is made.
-const SMALL: usize = 64 * 1024;
+const SMALL: usize = 256 * 1024;
 
 /// Writes until the outbox is closed and empty, or the client cannot be reached any more.
 pub(super) async fn write_from(outbox: &Outbox) {
+    make_room();
     let mut patient = Patient::default();
     while let Some(batch) = outbox.next().await {
         if write(batch, &mut patient).await.is_err() {
@@ -66,24 +69,33 @@ impl Patient {
 
 fn start() -> io::Result<Sender<Job>> {
     let (jobs, given) = channel();
+    // Not as `Stdout`, which would look for the last line break in everything.
+    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     std::thread::Builder::new()
         .name("stdout".to_owned())
-        .spawn(move || work(given))?;
+        .spawn(move || work(given, output))?;
     Ok(jobs)
 }
 
-fn work(jobs: Receiver<Job>) {
-    for (pieces, done) in jobs {
+fn work(jobs: Receiver<Job>, mut output: File) {
+    for (mut pieces, done) in jobs {
+        let written = pieces.try_for_each(|piece| output.write_all(&piece));
         // Nobody listens any more when the process is about to end.
-        let _ = done.send(write_all(pieces));
+        let _ = done.send(written);
     }
 }
 
-fn write_all(mut pieces: Pieces) -> io::Result<()> {
-    let mut output = io::stdout().lock();
-    pieces.try_for_each(|piece| output.write_all(&piece))?;
-    output.flush()
+/// Lets a pipe hold more than it does at first, so that neither side waits for the other with every few
+/// kilobytes of what is large. Without it everything works, only slower.
+#[cfg(target_os = "linux")]
+fn make_room() {
+    /// As much as anybody may have.
+    const ROOM: usize = 1024 * 1024;
+    let _ = rustix::pipe::fcntl_setpipe_size(io::stdout(), ROOM);
 }
+
+#[cfg(not(target_os = "linux"))]
+fn make_room() {}
 
 /// Writes as much as there is room for. Nothing where that cannot be known.
 #[cfg(target_os = "linux")]
