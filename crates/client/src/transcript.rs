@@ -220,7 +220,7 @@ impl<W: Write> Transcript<W> {
 
     fn completed(&mut self, item: &ThreadItem) -> io::Result<()> {
         match item {
-            ThreadItem::AgentMessage { id, text, .. } => self.whole(id, "Codex", text),
+            ThreadItem::AgentMessage { id, text, .. } => self.whole(id, "Codex", &text.as_str()),
             ThreadItem::Plan { id, text } => self.whole(id, "Proposal", text),
             ThreadItem::Reasoning {
                 id,

@@ -192,7 +192,7 @@ impl Reader {
         match (kind.as_ref(), payload.as_deref()) {
             ("turn_context", _) => lines.settings.set(bytes, at),
             ("session_meta", _) => {
-                if let Some(RolloutItem::SessionMeta(meta)) = read_line(bytes) {
+                if let Some(RolloutItem::SessionMeta(meta)) = line.read().map(|line| line.item) {
                     let told = self.instructions.take();
                     self.instructions = told.or_else(|| instructions(&meta));
                     self.meta.get_or_insert(*meta);

@@ -90,9 +90,13 @@ impl<'a> LineStart<'a> {
         })
     }
 
-    /// The payload as text, unless more of the line follows it; then this is no JSON.
-    pub fn payload(&self) -> Option<&'a str> {
-        std::str::from_utf8(self.rest.strip_suffix(b"}")?).ok()
+    /// The whole line; none if it has to be read in another way, or is of a kind that is not known.
+    pub fn read(&self) -> Option<RolloutLine> {
+        // If more of the line follows the payload, this is no JSON.
+        let payload = std::str::from_utf8(self.rest.strip_suffix(b"}")?).ok()?;
+        let item = read_item(self.kind, payload).ok()??;
+        let timestamp = self.timestamp.to_owned();
+        Some(RolloutLine { timestamp, item })
     }
 }
 
@@ -200,12 +204,8 @@ impl RolloutLine {
     /// Reads a line. Only a text that is not a line at all is an error.
     pub fn read(line: &str) -> Result<Self, JsonError> {
         // The payload is gone through once this way, and twice where it has to be found first.
-        if let Some(start) = LineStart::of(line.as_bytes())
-            && let Some(payload) = start.payload()
-            && let Ok(Some(item)) = read_item(start.kind, payload)
-        {
-            let timestamp = start.timestamp.to_owned();
-            return Ok(Self { timestamp, item });
+        if let Some(line) = LineStart::of(line.as_bytes()).and_then(|start| start.read()) {
+            return Ok(line);
         }
         let raw = RawRolloutLine::read(line)?;
         let item = match read_item(&raw.kind, raw.payload.get()) {
@@ -311,7 +311,7 @@ mod tests {
         let start = LineStart::of(line.as_bytes()).unwrap();
         assert_eq!((start.timestamp, start.kind), ("t", "event_msg"));
         assert_eq!(start.payload_type, Some("x"));
-        assert_eq!(start.payload(), Some(r#"{"type":"x","a":"}"}"#));
+        assert_eq!(start.read(), None, "nobody knows such an event");
         let numbered = line.replacen(",", ",\"ordinal\":12,", 1);
         assert_eq!(LineStart::of(numbered.as_bytes()), Some(start));
         for unusual in [
@@ -326,10 +326,18 @@ mod tests {
 
     #[test]
     fn what_follows_the_payload_does_not_hide_it() {
-        let line = read(
-            r#"{"timestamp":"t","type":"event_msg","payload":{"type":"context_compacted"},"ordinal":{}}"#,
+        let usual =
+            r#"{"timestamp":"t","type":"event_msg","payload":{"type":"context_compacted"}}"#;
+        let followed = usual.replace("}}", "},\"ordinal\":{}}");
+        let compacted = read(usual);
+        assert_eq!(
+            compacted.item,
+            RolloutItem::EventMsg(EventMsg::ContextCompacted)
         );
-        assert_eq!(line.item, RolloutItem::EventMsg(EventMsg::ContextCompacted));
+        assert_eq!(read(&followed), compacted);
+        let start = |line: &str| LineStart::of(line.as_bytes()).unwrap().read();
+        assert_eq!(start(usual), Some(compacted));
+        assert_eq!(start(&followed), None);
     }
 
     #[test]

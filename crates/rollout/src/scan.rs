@@ -24,18 +24,24 @@ const BUFFER: usize = 256 * 1024;
 pub struct ScannedLine<'a> {
     bytes: &'a [u8],
     offset: u64,
+    /// What its first bytes tell, if they are the usual ones.
+    start: Option<LineStart<'a>>,
 }
 
 impl<'a> ScannedLine<'a> {
     fn of(bytes: &'a [u8], offset: u64) -> Option<Self> {
         let bytes = bytes.trim_ascii();
-        (!bytes.is_empty()).then_some(Self { bytes, offset })
+        (!bytes.is_empty()).then(|| Self {
+            bytes,
+            offset,
+            start: LineStart::of(bytes),
+        })
     }
 
     /// The type of the line, and that of its payload if it has one. None if it is no line.
     #[must_use]
     pub fn kind(&self) -> Option<(Cow<'a, str>, Option<Cow<'a, str>>)> {
-        if let Some(start) = self.start() {
+        if let Some(start) = self.start {
             let payload = start.payload_type.map(Cow::Borrowed);
             return Some((Cow::Borrowed(start.kind), payload));
         }
@@ -47,12 +53,15 @@ impl<'a> ScannedLine<'a> {
     /// What its first bytes tell, if they are the usual ones.
     #[must_use]
     pub fn start(&self) -> Option<LineStart<'a>> {
-        LineStart::of(self.bytes)
+        self.start
     }
 
     /// The whole line; none if it cannot be read or is of a kind that is not known.
     #[must_use]
     pub fn read(&self) -> Option<RolloutLine> {
+        if let Some(line) = self.start.and_then(|start| start.read()) {
+            return Some(line);
+        }
         let line = RolloutLine::read(std::str::from_utf8(self.bytes).ok()?).ok()?;
         (!matches!(line.item, RolloutItem::Kept(_))).then_some(line)
     }
@@ -165,7 +174,7 @@ mod tests {
 
     fn kind(line: &str) -> Option<(String, Option<String>)> {
         let bytes = line.as_bytes();
-        let (kind, payload) = ScannedLine { bytes, offset: 0 }.kind()?;
+        let (kind, payload) = ScannedLine::of(bytes, 0)?.kind()?;
         Some((kind.into_owned(), payload.map(Cow::into_owned)))
     }
 

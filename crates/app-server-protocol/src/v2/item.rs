@@ -58,7 +58,7 @@ pub enum ThreadItem {
         /// Id that its text deltas carry as `itemId`.
         id: String,
         /// Text up to now; whole once the item is completed.
-        text: String,
+        text: RawText,
         /// Whether this is commentary or the final answer; null if the model does not say.
         phase: Option<MessagePhase>,
         /// Memories the message draws on, cut out of the text; null without any.

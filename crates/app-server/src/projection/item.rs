@@ -105,7 +105,7 @@ pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
         },
         v1::TurnItem::AgentMessage(item) => ThreadItem::AgentMessage {
             id: item.id.clone(),
-            text: item.content.iter().map(text_of).collect(),
+            text: item.content.iter().map(text_of).collect::<String>().into(),
             phase: item.phase,
             memory_citation: item.memory_citation.as_ref().map(citation),
         },

@@ -112,7 +112,7 @@ fn bare(mut item: RolloutItem) -> RolloutItem {
         EventMsg::UserMessage(message) => *message = UserMessageEvent::default(),
         EventMsg::AgentMessage(message) if !message.message.is_empty() => {
             *message = AgentMessageEvent {
-                message: "-".to_owned(),
+                message: "-".into(),
                 ..AgentMessageEvent::default()
             };
         }

@@ -89,7 +89,7 @@ impl Listener for Follower {
         match notification {
             ServerNotification::ItemCompleted(it) => {
                 if let ThreadItem::AgentMessage { text, .. } = &it.item {
-                    self.last_message = Some(text.clone());
+                    self.last_message = Some(text.as_str().into_owned());
                 }
             }
             ServerNotification::ThreadTokenUsageUpdated(it) => {

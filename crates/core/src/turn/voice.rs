@@ -87,7 +87,7 @@ fn twins(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
         TurnItem::AgentMessage(item) => {
             let say = |AgentMessageContent::Text { text }: &AgentMessageContent| {
                 EventMsg::AgentMessage(AgentMessageEvent {
-                    message: text.clone(),
+                    message: text.clone().into(),
                     phase: item.phase,
                     memory_citation: item.memory_citation.clone(),
                 })

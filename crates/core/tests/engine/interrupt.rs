@@ -16,7 +16,7 @@ async fn what_was_shown_of_a_message_is_its_end() {
     driver.submit(Op::Interrupt).await;
     driver.turn_over().await;
     let shown = driver.seen.iter().any(
-        |event| matches!(&event.msg, EventMsg::AgentMessage(message) if message.message == "hel"),
+        |event| matches!(&event.msg, EventMsg::AgentMessage(message) if message.message.as_str() == "hel"),
     );
     assert!(shown, "the item ends with what was shown");
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::ids::ThreadId;
 use crate::items::MemoryCitation;
 use crate::items::TurnItem;
+use crate::raw_text::RawText;
 use crate::response_item::MessagePhase;
 use crate::response_item::ResponseItem;
 use crate::user_input::TextElement;
@@ -35,7 +36,7 @@ pub struct UserMessageEvent {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentMessageEvent {
     /// What.
-    pub message: String,
+    pub message: RawText,
     /// The part that the message plays in the turn.
     #[serde(default)]
     pub phase: Option<MessagePhase>,
