@@ -50,7 +50,8 @@ fn reply(events: &[Value]) -> HttpReply {
 pub(crate) fn shape(turn: &Value) -> Value {
     let mut items = turn["items"].clone();
     for item in items.as_array_mut().unwrap() {
-        item.as_object_mut().unwrap().remove("id");
+        let item = item.as_object_mut().unwrap();
+        item.retain(|name, _| !matches!(&**name, "id" | "startedAtMs" | "completedAtMs"));
     }
     json!({ "id": turn["id"], "status": turn["status"], "items": items })
 }
@@ -80,8 +81,24 @@ async fn a_turn_reads_back_as_it_was_streamed() {
     let read = server.call("thread/read", params).await.unwrap();
     let thread = &read["result"]["thread"];
     assert_eq!(thread["preview"], "say hello");
-    assert_eq!(shape(&thread["turns"][0]), shape(turn));
+    let stored = &thread["turns"][0];
+    assert_eq!(shape(stored), shape(turn));
+    for (stored, told) in items(stored).iter().zip(items(turn)) {
+        let time = |item: &Value, name: &str| item[name].as_i64().unwrap();
+        assert!(time(told, "startedAtMs") <= time(told, "completedAtMs"));
+        // It is stored a moment later than it is told.
+        let apart = time(stored, "completedAtMs") - time(told, "completedAtMs");
+        assert!(apart.abs() < 60_000, "{apart}");
+        if stored["type"] == "commandExecution" {
+            let took = time(stored, "completedAtMs") - time(stored, "startedAtMs");
+            assert_eq!(took, stored["durationMs"].as_i64().unwrap());
+        }
+    }
     server.finish().await.unwrap();
+}
+
+fn items(turn: &Value) -> &[Value] {
+    turn["items"].as_array().unwrap()
 }
 
 #[tokio::test]

@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::v2::ThreadItem;
+use crate::v2::TimedItem;
 
 /// Payload of `item/started`: an item began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemStartedNotification {
     /// The item as far as it is known.
-    pub item: ThreadItem,
+    pub item: TimedItem,
     /// Thread that the item belongs to.
     pub thread_id: String,
     /// Turn that the item belongs to.
@@ -28,7 +28,7 @@ pub struct ItemStartedNotification {
 #[serde(rename_all = "camelCase")]
 pub struct ItemCompletedNotification {
     /// The item in full; replaces what was gathered from deltas.
-    pub item: ThreadItem,
+    pub item: TimedItem,
     /// Thread that the item belongs to.
     pub thread_id: String,
     /// Turn in which the item began, even if that turn is over.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::v2::SortDirection;
-use crate::v2::ThreadItem;
+use crate::v2::TimedItem;
 
 /// Params of `thread/items/list`: a page of the items of a thread, loaded or stored.
 #[sparse]
@@ -47,7 +47,7 @@ pub struct ThreadItemEntry {
     /// The turn.
     pub turn_id: String,
     /// The item.
-    pub item: ThreadItem,
+    pub item: TimedItem,
 }
 
 /// Params of `thread/inject_items`: put items into what the model sees, without a turn.

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::v2::ApprovalsReviewer;
 use crate::v2::AskForApproval;
 use crate::v2::SandboxPolicy;
-use crate::v2::ThreadItem;
+use crate::v2::TimedItem;
 use crate::v2::TurnError;
 use crate::v2::UserInput;
 
@@ -30,7 +30,7 @@ pub struct Turn {
     /// Id of the turn, unique within its thread.
     pub id: String,
     /// What happened, in order; filled only in histories, else notifications bring the items.
-    pub items: Vec<ThreadItem>,
+    pub items: Vec<TimedItem>,
     /// Whether the turn still runs, or how it ended.
     pub status: TurnStatus,
     /// Why the turn failed; null in every other status.

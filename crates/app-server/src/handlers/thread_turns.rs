@@ -7,7 +7,7 @@ use std::sync::Arc;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     SortDirection, ThreadItem, ThreadResumeInitialTurnsPageParams, ThreadTurnsListParams,
-    ThreadTurnsListResponse, Turn, TurnItemsView,
+    ThreadTurnsListResponse, TimedItem, Turn, TurnItemsView,
 };
 use serde::{Deserialize, Serialize};
 
@@ -196,9 +196,9 @@ fn viewed(mut turn: Turn, view: TurnItemsView) -> Turn {
 }
 
 /// What the user said first and what the agent said last.
-fn summary(items: Vec<ThreadItem>) -> Vec<ThreadItem> {
-    let said = |item: &ThreadItem| matches!(item, ThreadItem::UserMessage { .. });
-    let answered = |item: &ThreadItem| matches!(item, ThreadItem::AgentMessage { .. });
+fn summary(items: Vec<TimedItem>) -> Vec<TimedItem> {
+    let said = |item: &TimedItem| matches!(item.item, ThreadItem::UserMessage { .. });
+    let answered = |item: &TimedItem| matches!(item.item, ThreadItem::AgentMessage { .. });
     let (first, last) = (
         items.iter().position(said),
         items.iter().rposition(answered),

@@ -6,7 +6,7 @@
 //! begun is said to have ended, once; at the latest when the turn ends.
 
 use codex_app_server_protocol::ServerNotification as Told;
-use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnStatus};
+use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem};
 
 use super::turn_error::turn_error;
@@ -46,7 +46,7 @@ pub(crate) struct Fold {
     numbered: usize,
     /// Reasoning is being told, piece by piece, by older events.
     is_thinking: bool,
-    /// When what is taken now happened, in milliseconds, for what is told of it.
+    /// When what is taken now happened, in milliseconds.
     now: Option<i64>,
     told: Vec<Told>,
     /// The beginning of a review whose turn has not begun yet, and where it was told.
@@ -86,11 +86,7 @@ impl Fold {
 
     /// Takes a line of a stored thread that was written at `moment`.
     pub(crate) fn apply_stored(&mut self, moment: Moment<'_>, line: &RolloutItem) {
-        let is_in_turn = |turn: &FoldedTurn| turn.is_open && turn.is_explicit;
-        if !self.turns.last().is_some_and(is_in_turn) {
-            // It may begin a turn that has no other time.
-            self.now = moment.milliseconds();
-        }
+        self.now = moment.milliseconds();
         match line {
             RolloutItem::EventMsg(event) => self.take(None, moment, event),
             RolloutItem::Compacted(_) => self.open_turn().has_compaction = true,
@@ -313,8 +309,8 @@ impl Fold {
         if !std::mem::take(&mut self.is_thinking) {
             return;
         }
-        if let Some(ThreadItem::Reasoning { content: told, .. }) =
-            self.open_turn().completed.last_mut()
+        let last = self.open_turn().completed.last_mut();
+        if let Some(ThreadItem::Reasoning { content: told, .. }) = last.map(|last| &mut last.item)
             && told.is_empty()
         {
             told.extend(content.iter().map(item::reasoning_text));
@@ -326,7 +322,7 @@ impl Fold {
         let last = self.open_turn().completed.last_mut();
         if let Some(ThreadItem::Reasoning {
             summary, content, ..
-        }) = last.filter(|_| goes_on)
+        }) = last.filter(|_| goes_on).map(|last| &mut last.item)
         {
             match thought {
                 Thought::Summary => summary.push(text.to_owned()),
@@ -374,7 +370,8 @@ impl Fold {
                 None => (None, self.origin_here()),
             };
             let mut turn = FoldedTurn::new(id, false, origin);
-            turn.completed.extend(entered);
+            turn.completed
+                .extend(entered.map(|item| self.at_once(item)));
             self.turns.push(turn);
         }
         self.turns.len() - 1
@@ -449,16 +446,21 @@ impl Fold {
         let turn = &mut self.turns[position];
         let (outliving, left): (Vec<_>, Vec<_>) = std::mem::take(&mut turn.running)
             .into_iter()
-            .partition(item::outlives_turn);
+            .partition(|item| item::outlives_turn(item));
         turn.running = outliving;
-        for item in left.into_iter().filter(concessions::needs_end) {
+        for left in left.into_iter().filter(|item| concessions::needs_end(item)) {
+            let completed_at_ms = self.now;
             let turn = &mut self.turns[position];
-            let item = match turn.concessions.waits_for_people(&item) {
-                true => item::declined(item),
-                false => item::broken_off(item),
+            let item = match turn.concessions.waits_for_people(&left) {
+                true => item::declined(left.item),
+                false => item::broken_off(left.item),
             };
             let is_told = !concessions::ends_with_turn(&item, status);
-            turn.completed.push(item);
+            turn.completed.push(TimedItem {
+                item,
+                completed_at_ms,
+                ..left
+            });
             if is_told {
                 self.tell_last_completed(position);
             }
@@ -498,12 +500,40 @@ impl Fold {
             // What a stored turn did not finish is not known well enough to be shown.
             return;
         }
+        let begun = self.begun(item);
         let Some(turn) = self.turn_mut(turn_id) else {
             return;
         };
-        if turn.ids.insert(item::id_of(&item).to_owned()) {
-            turn.running.push(item.clone());
-            self.tell_item_started(turn_id, item);
+        if turn.ids.insert(item::id_of(&begun).to_owned()) {
+            turn.running.push(begun.clone());
+            self.tell_item_started(turn_id, begun);
+        }
+    }
+
+    /// An item that begins now.
+    fn begun(&self, item: ThreadItem) -> TimedItem {
+        TimedItem {
+            item,
+            started_at_ms: self.now,
+            completed_at_ms: None,
+        }
+    }
+
+    /// An item that begins and ends now.
+    fn at_once(&self, item: ThreadItem) -> TimedItem {
+        TimedItem {
+            completed_at_ms: self.now,
+            ..self.begun(item)
+        }
+    }
+
+    /// An item of a stored turn, of which only its end is stored.
+    fn ended(&self, item: ThreadItem) -> TimedItem {
+        let began = |end: i64| Some(end.saturating_sub(item::duration_of(&item)?));
+        TimedItem {
+            started_at_ms: self.now.and_then(began),
+            completed_at_ms: self.now,
+            item,
         }
     }
 
@@ -519,22 +549,32 @@ impl Fold {
         self.said_of(position);
         let turn = &mut self.turns[position];
         turn.unpack();
-        let is_it = |other: &ThreadItem| item::id_of(other) == item::id_of(&item);
-        if let Some(running) = turn.running.iter().position(is_it) {
-            turn.running.remove(running);
+        let is_it = |other: &TimedItem| item::id_of(other) == item::id_of(&item);
+        let ended = if let Some(running) = turn.running.iter().position(is_it) {
+            let begun = turn.running.remove(running);
+            TimedItem {
+                item,
+                completed_at_ms: self.now,
+                ..begun
+            }
         } else if turn.ids.insert(item::id_of(&item).to_owned()) {
             self.tell_begun_in(position, &item);
+            match self.listener {
+                Listener::Clients => self.at_once(item),
+                Listener::Nobody => self.ended(item),
+            }
         } else {
-            let earlier = turn.completed.iter_mut().find(|other| is_it(other));
+            let earlier = turn.completed.iter().position(is_it);
             if let (Listener::Nobody, Some(earlier)) = (self.listener, earlier) {
                 // The last end of an item is the one that counts.
-                *earlier = item;
+                let ended = self.ended(item);
+                self.turns[position].completed[earlier] = ended;
             }
             return;
-        }
+        };
         let turn = &mut self.turns[position];
-        let is_held = turn.concessions.hold(&item);
-        turn.completed.push(item);
+        let is_held = turn.concessions.hold(&ended);
+        turn.completed.push(ended);
         if !is_held {
             self.tell_last_completed(position);
         }

@@ -443,6 +443,24 @@ pub(super) fn outlives_turn(item: &ThreadItem) -> bool {
     )
 }
 
+/// How long it took, in milliseconds, where an item tells that.
+pub(super) fn duration_of(item: &ThreadItem) -> Option<i64> {
+    match item {
+        // It waited for people, nobody knows how long.
+        ThreadItem::CommandExecution { status, .. }
+            if *status == CommandExecutionStatus::Declined =>
+        {
+            None
+        }
+        ThreadItem::CommandExecution { duration_ms, .. }
+        | ThreadItem::McpToolCall { duration_ms, .. }
+        | ThreadItem::DynamicToolCall { duration_ms, .. } => *duration_ms,
+        // It was said at once.
+        ThreadItem::UserMessage { .. } => Some(0),
+        _ => None,
+    }
+}
+
 pub(super) fn id_of(item: &ThreadItem) -> &str {
     match item {
         ThreadItem::UserMessage { id, .. }

@@ -47,7 +47,7 @@ impl Actor {
         reply.accept(&ReviewStartResponse {
             turn: Turn {
                 id,
-                items: vec![said],
+                items: vec![said.into()],
                 status: TurnStatus::InProgress,
                 error: None,
                 started_at: None,

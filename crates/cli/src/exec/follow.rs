@@ -88,7 +88,7 @@ impl Listener for Follower {
     fn hear(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
         match notification {
             ServerNotification::ItemCompleted(it) => {
-                if let ThreadItem::AgentMessage { text, .. } = &it.item {
+                if let ThreadItem::AgentMessage { text, .. } = &it.item.item {
                     self.last_message = Some(text.as_str().into_owned());
                 }
             }

@@ -30,6 +30,10 @@ export type UserMessageThreadItem = {
   clientId?: string | null;
   /** Parts of the input, in order. */
   content: Array<UserInput>;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** Text that hooks sent back to the agent in place of letting the turn end. */
@@ -40,6 +44,10 @@ export type HookPromptThreadItem = {
   id: string;
   /** One text for each hook that asked the agent to go on. */
   fragments: Array<HookPromptFragment>;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A message that the agent wrote. */
@@ -54,6 +62,10 @@ export type AgentMessageThreadItem = {
   phase: MessagePhase | null;
   /** Memories the message draws on, cut out of the text; null without any. */
   memoryCitation: MemoryCitation | null;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A plan that the agent proposes in plan mode. */
@@ -64,6 +76,10 @@ export type PlanThreadItem = {
   id: string;
   /** Text of the proposal; empty when it starts. */
   text: string;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** Thoughts of the model ahead of its answer. */
@@ -76,6 +92,10 @@ export type ReasoningThreadItem = {
   summary: Array<string>;
   /** The thoughts themselves, from models that disclose them; else empty. */
   content: Array<string>;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A command, run by the agent or by the user. */
@@ -102,6 +122,10 @@ export type CommandExecutionThreadItem = {
   exitCode: number | null;
   /** How long the command ran, in milliseconds; null before the end. */
   durationMs: number | null;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A patch to files. */
@@ -114,6 +138,10 @@ export type FileChangeThreadItem = {
   changes: Array<FileUpdateChange>;
   /** Whether the patch is waiting, done or refused. */
   status: PatchApplyStatus;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A call of a tool of an MCP server. */
@@ -136,6 +164,10 @@ export type McpToolCallThreadItem = {
   error: McpToolCallError | null;
   /** How long the call took, in milliseconds; null before the end. */
   durationMs: number | null;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A call of a tool that a client provides. */
@@ -156,6 +188,10 @@ export type DynamicToolCallThreadItem = {
   success: boolean | null;
   /** How long the call took, in milliseconds; null before the end. */
   durationMs: number | null;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A call by which an agent directs other agents. */
@@ -180,6 +216,10 @@ export type CollabAgentToolCallThreadItem = {
   reasoningEffort: ReasoningEffort | null;
   /** Last known state of the agents concerned, by thread id. */
   agentsStates: { [key in string]?: CollabAgentState };
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A web search, carried out by the model provider. */
@@ -192,6 +232,10 @@ export type WebSearchThreadItem = {
   query: string;
   /** What exactly was done; `other` while it runs, null if the provider does not tell. */
   action: WebSearchAction | null;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** An image file that the agent looked at. */
@@ -202,6 +246,10 @@ export type ImageViewThreadItem = {
   id: string;
   /** Absolute path of the image. */
   path: string;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** An image that the model provider generated. */
@@ -218,6 +266,10 @@ export type ImageGenerationThreadItem = {
   result: string;
   /** File that the image was saved to; absent if it was not. */
   savedPath?: string | null;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A review began. */
@@ -228,6 +280,10 @@ export type EnteredReviewModeThreadItem = {
   id: string;
   /** Short label of what is reviewed. */
   review: string;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** A review ended. */
@@ -238,6 +294,10 @@ export type ExitedReviewModeThreadItem = {
   id: string;
   /** The whole review as plain text, findings included. */
   review: string;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** The history was replaced by a summary, on request or to save room. */
@@ -246,6 +306,10 @@ export type ContextCompactionThreadItem = {
   type: "contextCompaction";
   /** Id of the compaction. */
   id: string;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
 };
 
 /** One thing that happened in a turn. Ids in rebuilt histories can differ from live ones. */

@@ -14,7 +14,7 @@
 
 use std::collections::HashSet;
 
-use codex_app_server_protocol::v2::{ThreadItem, TurnStatus};
+use codex_app_server_protocol::v2::{ThreadItem, TimedItem, TurnStatus};
 
 use super::{Fold, Listener, item};
 
@@ -28,7 +28,7 @@ pub(super) struct Concessions {
     /// What was unfinished when a client wanted the turn to stop.
     cut: HashSet<String>,
     /// What of it has ended since then; whether that counts, the end of the turn tells.
-    held: Vec<ThreadItem>,
+    held: Vec<TimedItem>,
 }
 
 impl Concessions {
@@ -38,7 +38,7 @@ impl Concessions {
     }
 
     /// Keeps back the end of what was unfinished when the turn was to stop.
-    pub(super) fn hold(&mut self, item: &ThreadItem) -> bool {
+    pub(super) fn hold(&mut self, item: &TimedItem) -> bool {
         let holds = self.cut.contains(item::id_of(item));
         if holds {
             self.held.push(item.clone());
@@ -104,10 +104,12 @@ impl Fold {
 
     /// Ends an item that people did not let begin.
     pub(super) fn complete_unbegun(&mut self, turn_id: &str, item: ThreadItem) {
+        let ended = self.at_once(item);
         if let Some(turn) = self.turn_mut(turn_id) {
-            turn.ids.insert(item::id_of(&item).to_owned());
-            turn.completed.push(item.clone());
-            self.tell_item_completed(turn_id, item::bare(item));
+            turn.ids.insert(item::id_of(&ended).to_owned());
+            turn.completed.push(ended.clone());
+            let item = item::bare(ended.item);
+            self.tell_item_completed(turn_id, TimedItem { item, ..ended });
         }
     }
 
@@ -129,10 +131,11 @@ impl Fold {
         let Some(turn) = self.turn_mut(turn_id) else {
             return;
         };
-        let is_it = |other: &&mut ThreadItem| item::id_of(other) == id;
+        let is_it = |other: &&mut TimedItem| item::id_of(other) == id;
         if let Some(ended) = turn.completed.iter_mut().rev().find(is_it) {
-            ended.clone_from(&item);
-            self.tell_item_completed(turn_id, item);
+            ended.item = item;
+            let ended = ended.clone();
+            self.tell_item_completed(turn_id, ended);
         }
     }
 

@@ -53,7 +53,8 @@ impl Fold {
     pub(super) fn tell_begun_in(&mut self, position: usize, item: &ThreadItem) {
         if self.has_listener() {
             let turn_id = self.turns[position].id.clone();
-            self.tell_item_started(&turn_id, item.clone());
+            let begun = self.begun(item.clone());
+            self.tell_item_started(&turn_id, begun);
         }
     }
 
@@ -69,7 +70,7 @@ impl Fold {
         }
     }
 
-    pub(super) fn tell_item_started(&mut self, turn_id: &str, item: ThreadItem) {
+    pub(super) fn tell_item_started(&mut self, turn_id: &str, item: TimedItem) {
         let thread_id = self.thread.clone();
         let turn_id = turn_id.to_owned();
         let started_at_ms = self.now;
@@ -81,7 +82,7 @@ impl Fold {
         }));
     }
 
-    pub(super) fn tell_item_completed(&mut self, turn_id: &str, item: ThreadItem) {
+    pub(super) fn tell_item_completed(&mut self, turn_id: &str, item: TimedItem) {
         let thread_id = self.thread.clone();
         let turn_id = turn_id.to_owned();
         let completed_at_ms = self.now;
@@ -122,10 +123,10 @@ impl Fold {
             // Before each turn: that nothing is known of its model.
             None => !id.is_empty(),
             // After each compaction: that long threads are less accurate.
-            Some(turn) => matches!(
-                turn.completed.last(),
-                Some(ThreadItem::ContextCompaction { .. })
-            ),
+            Some(turn) => turn
+                .completed
+                .last()
+                .is_some_and(|last| matches!(last.item, ThreadItem::ContextCompaction { .. })),
         };
         if !is_usual {
             let thread_id = Some(self.thread.clone());
@@ -156,7 +157,7 @@ impl Fold {
 
     /// The turn in which an item that still runs began, or else the one that an event is of.
     fn turn_of(&self, item_id: &str, event: &str) -> String {
-        let has = |item: &ThreadItem| id_of(item) == item_id;
+        let has = |item: &TimedItem| id_of(item) == item_id;
         let mut turns = self.turns.iter();
         let turn = turns.find(|turn| turn.running.iter().any(has));
         turn.map_or(event, |turn| &turn.id).to_owned()

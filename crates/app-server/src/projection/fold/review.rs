@@ -51,7 +51,7 @@ impl Fold {
         if let Some((entered, origin)) = self.entered.take() {
             let mut turn = FoldedTurn::new(id.to_owned(), true, origin);
             turn.review = Review::Runs;
-            turn.completed.push(entered);
+            turn.completed.push(self.at_once(entered));
             return turn;
         }
         let is_it = |turn: &FoldedTurn| turn.review == Review::Runs && turn.id == id;
@@ -85,11 +85,12 @@ impl Fold {
 
     /// An item that begins and ends in one moment, and that shares its id with another.
     fn tell_at_once(&mut self, turn_id: &str, item: ThreadItem) {
-        self.tell_item_started(turn_id, item.clone());
+        let (begun, ended) = (self.begun(item.clone()), self.at_once(item));
+        self.tell_item_started(turn_id, begun);
         if let Some(turn) = self.turn_mut(turn_id) {
-            turn.completed.push(item.clone());
+            turn.completed.push(ended.clone());
         }
-        self.tell_item_completed(turn_id, item);
+        self.tell_item_completed(turn_id, ended);
     }
 
     /// Whether an item is something that a reviewer says while it works.
@@ -100,7 +101,8 @@ impl Fold {
 
     pub(super) fn tell_reviewer_speaks(&mut self, started: &ItemEvent) {
         if let Some(item) = item::core_item(&started.item) {
-            self.tell_item_started(&started.turn_id, item);
+            let begun = self.begun(item);
+            self.tell_item_started(&started.turn_id, begun);
         }
     }
 
@@ -116,6 +118,7 @@ impl Fold {
 #[cfg(test)]
 mod tests {
     use codex_app_server_protocol::ServerNotification as Told;
+    use codex_app_server_protocol::v2::TimedItem;
     use codex_protocol::{
         AgentMessageItem, EventMsg, ReviewOutput, ReviewTarget, RolloutItem, ThreadId,
         TurnCompleteEvent, TurnStartedEvent,
@@ -171,8 +174,8 @@ mod tests {
     }
 
     /// The items of a turn without their ids, which storing does not keep.
-    fn reviews(items: &[ThreadItem]) -> Vec<(&str, &str)> {
-        let parts = items.iter().filter_map(|item| match item {
+    fn reviews(items: &[TimedItem]) -> Vec<(&str, &str)> {
+        let parts = items.iter().filter_map(|item| match &item.item {
             ThreadItem::EnteredReviewMode { review, .. } => Some(("entered", review.as_str())),
             ThreadItem::ExitedReviewMode { review, .. } => Some(("exited", review.as_str())),
             _ => None,

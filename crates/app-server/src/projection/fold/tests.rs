@@ -372,7 +372,8 @@ impl Conversation {
     }
 }
 
-/// A turn without the ids that are numbers in stored turns.
+/// A turn without the ids that are numbers in stored turns, and without the times of items: a message is
+/// stored a moment after it was told, and of most items it is not stored when they began.
 fn shape(turn: &Turn) -> Value {
     let mut value = serde_json::to_value(turn).unwrap();
     for (item, shown) in turn
@@ -380,8 +381,11 @@ fn shape(turn: &Turn) -> Value {
         .iter()
         .zip(value["items"].as_array_mut().unwrap())
     {
+        let ended = shown.as_object_mut().unwrap().remove("completedAtMs");
+        assert!(ended.is_some(), "{shown}");
+        shown.as_object_mut().unwrap().remove("startedAtMs");
         if matches!(
-            item,
+            item.item,
             ThreadItem::UserMessage { .. }
                 | ThreadItem::AgentMessage { .. }
                 | ThreadItem::Reasoning { .. }

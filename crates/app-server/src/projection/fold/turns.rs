@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnError, TurnItemsView, TurnStatus};
+use codex_app_server_protocol::v2::{TimedItem, Turn, TurnError, TurnItemsView, TurnStatus};
 
 use super::concessions::Concessions;
 use super::review::Review;
@@ -21,10 +21,10 @@ pub(super) struct FoldedTurn {
     pub(super) id: String,
     pub(super) status: TurnStatus,
     pub(super) error: Option<TurnError>,
-    pub(super) completed: Vec<ThreadItem>,
+    pub(super) completed: Vec<TimedItem>,
     /// The items that have ended, in place of `completed`.
     packed: Option<Packed>,
-    pub(super) running: Vec<ThreadItem>,
+    pub(super) running: Vec<TimedItem>,
     pub(super) ids: HashSet<String>,
     pub(super) is_open: bool,
     /// An event said that it starts.
@@ -82,7 +82,7 @@ impl FoldedTurn {
         match &self.packed {
             Some(packed) => packed.numbered,
             None => {
-                let is_number = |item: &&ThreadItem| item::id_of(item).starts_with("item-");
+                let is_number = |item: &&TimedItem| item::id_of(item).starts_with("item-");
                 self.completed.iter().filter(is_number).count()
             }
         }
@@ -108,7 +108,7 @@ impl FoldedTurn {
         };
         // It was written by this program a moment ago.
         self.completed = serde_json::from_slice(&packed.json).unwrap_or_default();
-        let ids = self.completed.iter().map(item::id_of);
+        let ids = self.completed.iter().map(|item| item::id_of(item));
         self.ids = ids.map(str::to_owned).collect();
     }
 
@@ -117,7 +117,7 @@ impl FoldedTurn {
         self.with_items(items.cloned().collect(), TurnItemsView::Full)
     }
 
-    pub(super) fn with_items(&self, items: Vec<ThreadItem>, view: TurnItemsView) -> Turn {
+    pub(super) fn with_items(&self, items: Vec<TimedItem>, view: TurnItemsView) -> Turn {
         Turn {
             id: self.id.clone(),
             items,
