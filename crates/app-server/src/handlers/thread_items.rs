@@ -12,8 +12,8 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::ResponseItem;
 use serde::{Deserialize, Serialize};
 
-use super::thread_read::{has_no_turns, stored_or_live};
-use super::{blocking, engine, thread_id};
+use super::thread_read::turns_of;
+use super::{blocking, engine};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
@@ -41,13 +41,7 @@ async fn page(
     server: &Arc<Server>,
     params: ThreadItemsListParams,
 ) -> Result<ThreadItemsListResponse, Failure> {
-    let id = thread_id(&params.thread_id)?;
-    let (record, live) = stored_or_live(server, &id).await?;
-    let path = match record {
-        Some(record) => record.path,
-        None => return Err(has_no_turns(&id, live.as_ref())),
-    };
-    let running = live.and_then(|live| live.running);
+    let (path, running) = turns_of(server, &params.thread_id).await?;
     let server = Arc::clone(server);
     blocking(move || page_of_file(&server, path, running, &params)).await
 }

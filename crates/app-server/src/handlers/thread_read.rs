@@ -1,11 +1,12 @@
 //! `thread/read` and `thread/loaded/list`: looking at threads without touching them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
-    ThreadStatus,
+    ThreadStatus, Turn,
 };
 use codex_protocol::ThreadId;
 use codex_thread_store::ThreadRecord;
@@ -41,8 +42,21 @@ pub(super) async fn stored_or_live(
     Ok((stored::record(server, id).await?, live))
 }
 
+/// Where the turns of a thread are: its file, and the turn that runs.
+pub(super) async fn turns_of(
+    server: &Arc<Server>,
+    id: &str,
+) -> Result<(PathBuf, Option<Turn>), Failure> {
+    let id = thread_id(id)?;
+    let (record, live) = stored_or_live(server, &id).await?;
+    match record {
+        Some(record) => Ok((record.path, live.and_then(|live| live.running))),
+        None => Err(has_no_turns(&id, live.as_ref())),
+    }
+}
+
 /// Why a thread that has no file has no turns to show.
-pub(super) fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
+fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
     Failure::invalid(match live {
         None => format!("thread not loaded: {id}"),
         Some(live) if live.thread.ephemeral => {
