@@ -10,9 +10,9 @@ use codex_app_server_protocol::rpc::RequestId;
 
 use super::{
     account, command_exec, config, extensions, external_agent, features, feedback, fs, fs_watch,
-    fuzzy_search, git, handshake, mcp_servers, models, newer, review, skills, thread_archive,
-    thread_control, thread_items, thread_list, thread_metadata, thread_open, thread_read,
-    thread_turns, turns, windows,
+    fuzzy_search, git, handshake, hooks, mcp_servers, models, permissions, review, skills,
+    thread_archive, thread_control, thread_items, thread_list, thread_metadata, thread_open,
+    thread_read, thread_turns, turns, windows,
 };
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
@@ -95,7 +95,9 @@ async fn opening(request: Request, call: Call) -> Unclaimed {
         Request::ThreadItemsList(params) => {
             thread_items::list(&call.server(), params, call.reply()).await
         }
-        Request::ThreadGoalGet(params) => newer::goal(&call.server(), params, call.reply()).await,
+        Request::ThreadGoalGet(params) => {
+            thread_read::goal(&call.server(), params, call.reply()).await
+        }
         Request::GetConversationSummary(params) => {
             thread_metadata::summarise(&call.server(), params, call.reply()).await
         }
@@ -210,7 +212,7 @@ async fn settings_and_catalogues(request: Request, call: Call) -> Unclaimed {
             config::read_requirements(call.server(), params, call.reply()).await
         }
         Request::PermissionProfileList(params) => {
-            newer::permissions(call.server(), params, call.reply()).await
+            permissions::list(call.server(), params, call.reply()).await
         }
         Request::ModelList(params) => models::list(call.server(), params, call.reply()).await,
         Request::ExperimentalFeatureList(params) => {
@@ -250,7 +252,7 @@ async fn others(request: Request, call: Call) -> Unclaimed {
         Request::PluginInstalled(params) => {
             extensions::installed(call.server(), params, call.reply()).await
         }
-        Request::HooksList(params) => newer::hooks(call.server(), params, call.reply()).await,
+        Request::HooksList(params) => hooks::list(call.server(), params, call.reply()).await,
         Request::PluginRead(params) => extensions::read_plugin(&params, call.reply()),
         Request::PluginInstall(params) => extensions::install_plugin(&params, call.reply()),
         Request::PluginUninstall(params) => {

@@ -17,10 +17,11 @@ mod fs_watch;
 mod fuzzy_search;
 mod git;
 mod handshake;
+mod hooks;
 mod mcp_servers;
 mod models;
-mod newer;
 mod paging;
+mod permissions;
 mod review;
 mod settings;
 mod skills;
@@ -50,7 +51,7 @@ pub(crate) use command_exec::start as start_command;
 pub(crate) use dispatch::handle;
 pub(crate) use fuzzy_search::search as start_search;
 pub(crate) use handshake::initialize;
-pub(crate) use newer::built_in_sandbox;
+pub(crate) use permissions::built_in_sandbox;
 pub(crate) use thread_turns::first_page;
 
 /// What a request is about, if it is one whose requests are carried out in their order: a thread, the

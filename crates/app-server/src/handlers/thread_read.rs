@@ -1,12 +1,12 @@
-//! `thread/read` and `thread/loaded/list`: looking at threads without touching them.
+//! `thread/read`, `thread/loaded/list` and `thread/goal/get`: looking at threads without touching them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
-    ThreadStatus, Turn,
+    Thread, ThreadGoalGetParams, ThreadGoalGetResponse, ThreadLoadedListParams,
+    ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse, ThreadStatus, Turn,
 };
 use codex_protocol::ThreadId;
 use codex_thread_store::ThreadRecord;
@@ -31,7 +31,7 @@ pub(super) async fn read(
 }
 
 /// A thread that has a file, and what it is doing if it is loaded.
-pub(super) async fn stored_or_live(
+async fn stored_or_live(
     server: &Arc<Server>,
     id: &ThreadId,
 ) -> Result<(Option<ThreadRecord>, Option<Snapshot>), Failure> {
@@ -53,6 +53,22 @@ pub(super) async fn turns_of(
         Some(record) => Ok((record.path, live.and_then(|live| live.running))),
         None => Err(has_no_turns(&id, live.as_ref())),
     }
+}
+
+/// No thread has a goal: there is no way to give it one.
+pub(super) async fn goal(
+    server: &Arc<Server>,
+    params: ThreadGoalGetParams,
+    reply: Responder<method::ThreadGoalGet>,
+) {
+    let read = async {
+        let id = thread_id(&params.thread_id)?;
+        match stored_or_live(server, &id).await? {
+            (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),
+            _ => Ok(ThreadGoalGetResponse { goal: None }),
+        }
+    };
+    reply.reply(read.await);
 }
 
 /// Why a thread that has no file has no turns to show.

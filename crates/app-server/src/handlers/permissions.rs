@@ -1,0 +1,55 @@
+//! `permissionProfile/list`, and what permissions that are given by name come to.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    PermissionProfileListParams, PermissionProfileListResponse, PermissionProfileSummary,
+    SandboxPolicy,
+};
+use codex_config::schema::SandboxMode;
+use serde_json::json;
+
+use super::blocking;
+use super::paging::page;
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::projection::engine_sandbox;
+use crate::server::Server;
+
+/// The sandbox of permissions that a turn is given: those that are built in, without anything that
+/// the configuration adds to them.
+pub(crate) fn built_in_sandbox(name: &str) -> Result<codex_protocol::SandboxPolicy, Failure> {
+    let kind = match SandboxMode::of_permissions(name) {
+        Some(SandboxMode::ReadOnly) => "readOnly",
+        Some(SandboxMode::WorkspaceWrite) => "workspaceWrite",
+        Some(SandboxMode::DangerFullAccess) => "dangerFullAccess",
+        None => {
+            let message = format!("a turn can be given built-in permissions only, not `{name}`");
+            return Err(Failure::invalid(message));
+        }
+    };
+    let policy: Result<SandboxPolicy, _> = serde_json::from_value(json!({ "type": kind }));
+    let policy = policy.map_err(|error| Failure::internal(error.to_string()))?;
+    Ok(engine_sandbox(policy))
+}
+
+pub(super) async fn list(
+    server: Arc<Server>,
+    params: PermissionProfileListParams,
+    reply: Responder<method::PermissionProfileList>,
+) {
+    let list = move || {
+        let requirements = server.host().configuration().requirements();
+        let requirements = requirements.map_err(|error| Failure::internal(error.to_string()))?;
+        let all = SandboxMode::BUILT_IN_PERMISSIONS.map(|(name, mode)| PermissionProfileSummary {
+            id: name.to_owned(),
+            description: None,
+            allowed: requirements.check_sandbox_mode(mode.into()).is_ok(),
+        });
+        let cursor = params.cursor.as_deref();
+        let (data, next_cursor) = page(all.into(), cursor, params.limit, "permissions")?;
+        Ok(PermissionProfileListResponse { data, next_cursor })
+    };
+    reply.reply(blocking(list).await);
+}
