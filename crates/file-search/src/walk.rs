@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
                 }
                 kind => kind.is_dir(),
             };
-            if name == ".git" || ignore.leaves_out(&path, is_folder) {
+            if name == ".git" || ignore.excludes(&path, is_folder) {
                 continue;
             }
             let Ok(relative) = std::str::from_utf8(&path[start..]) else {

@@ -1,10 +1,12 @@
-//! Which paths are left out.
+//! Decides which paths a search excludes.
 //!
-//! `.ignore` files count everywhere; `.gitignore`, `.git/info/exclude` and the files that the user set
-//! up for all repositories only inside a repository. A `.ignore` file has the last word, then the
-//! `.gitignore` that is nearest. A repository inside another one is none of the outer one's business.
+//! `.ignore` files apply everywhere; `.gitignore`, `.git/info/exclude` and the user's global ignore
+//! files only inside a repository. A `.ignore` file takes precedence, then the nearest `.gitignore`.
+//! The rules of a repository do not apply inside a nested repository.
+//!
+//! Matching is done by the `ignore` crate; its directory walker is not used because it takes twice as
+//! long as ours (50,000 files on two processors).
 
-mod glob;
 mod rules;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use std::sync::Arc;
 pub(crate) use rules::Rules;
 use rules::Verdict;
 
-/// The rules for what is directly in one folder: its own, and those of the folders above.
+/// The rules that apply directly inside one folder: its own and those of the folders above.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ignore(Option<Arc<Level>>);
 
@@ -24,13 +26,13 @@ struct Level {
     depth: usize,
     ignore: Option<Rules>,
     gitignore: Option<Rules>,
-    /// Of the repository that begins here.
+    /// `.git/info/exclude` and the global ignore files, if this folder is the root of a repository.
     exclude: Option<Rules>,
     is_repository: bool,
     in_repository: bool,
 }
 
-/// What a listing of a folder shows about rules in it.
+/// Which files with rules a folder contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) ignore: bool,
@@ -84,16 +86,16 @@ impl Ignore {
         if !(found.ignore || found.git || found.gitignore && in_repository) {
             return self.clone();
         }
-        let read =
-            |wanted: bool, name: &str| wanted.then(|| Rules::read(&folder.join(name))).flatten();
-        let exclude = found.git.then(|| {
-            let mut rules = Rules::default();
-            for path in everywhere {
-                rules.extend(Rules::read(path).unwrap_or_default());
-            }
-            rules.extend(read(true, ".git/info/exclude").unwrap_or_default());
-            rules
-        });
+        let read = |wanted: bool, name: &str| {
+            let path = folder.join(name);
+            wanted.then(|| Rules::read([path.as_path()])).flatten()
+        };
+        let exclude = || {
+            let own = folder.join(".git/info/exclude");
+            let files = everywhere.iter().map(PathBuf::as_path);
+            Rules::read(files.chain([own.as_path()]))
+        };
+        let exclude = found.git.then(exclude).flatten();
         Self(Some(Arc::new(Level {
             above: self.clone(),
             depth,
@@ -105,9 +107,9 @@ impl Ignore {
         })))
     }
 
-    /// Whether a path is left out. `path` is absolute, with links in it or not, as the folders were
+    /// Whether a path is excluded. `path` is absolute, with links resolved or not, as the folders were
     /// when they were entered.
-    pub(crate) fn leaves_out(&self, path: &[u8], is_folder: bool) -> bool {
+    pub(crate) fn excludes(&self, path: &[u8], is_folder: bool) -> bool {
         let mut from_git = None;
         let mut in_repository = true;
         let mut next = &self.0;
@@ -115,7 +117,7 @@ impl Ignore {
             let below = path.get(level.depth..).unwrap_or_default();
             let ask = |rules: &Option<Rules>| rules.as_ref()?.verdict(below, is_folder);
             if let Some(verdict) = ask(&level.ignore) {
-                return verdict == Verdict::LeaveOut;
+                return verdict == Verdict::Exclude;
             }
             if in_repository && from_git.is_none() {
                 from_git = ask(&level.gitignore);
@@ -126,7 +128,7 @@ impl Ignore {
             }
             next = &level.above.0;
         }
-        from_git == Some(Verdict::LeaveOut)
+        from_git == Some(Verdict::Exclude)
     }
 }
 

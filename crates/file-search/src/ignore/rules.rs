@@ -1,136 +1,67 @@
 //! The rules of one ignore file.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::glob;
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// A longer ignore file is not read to its end.
+/// The rest of a longer ignore file is not read.
 const SIZE_LIMIT: u64 = 1024 * 1024;
 
-/// What a rule says of a path.
+/// What the rules say about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    LeaveOut,
-    Keep,
+    Exclude,
+    Include,
 }
 
-/// The rules of one file, in its order: the last that fits decides.
-#[derive(Debug, Default)]
-pub(crate) struct Rules(Vec<Rule>);
-
+/// The rules of one or several files, in order: the last one that matches decides.
 #[derive(Debug)]
-struct Rule {
-    pattern: Pattern,
-    verdict: Verdict,
-    folders_only: bool,
-}
-
-#[derive(Debug)]
-enum Pattern {
-    /// The whole last component.
-    Name(Vec<u8>),
-    /// How the last component ends.
-    Ending(Vec<u8>),
-    /// The last component.
-    NameGlob(Vec<u8>),
-    /// The path from the file's folder on.
-    PathGlob(Vec<u8>),
-}
+pub(crate) struct Rules(Gitignore);
 
 impl Rules {
-    /// None if there is no such file, or it cannot be read.
-    pub(super) fn read(path: &Path) -> Option<Self> {
-        // A pipe of that name must not hold anybody up.
-        if !path.metadata().is_ok_and(|found| found.is_file()) {
-            return None;
+    /// None if none of the files exists and can be read.
+    pub(super) fn read<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Option<Self> {
+        let texts: Vec<_> = paths.into_iter().filter_map(read).collect();
+        (!texts.is_empty()).then(|| Self::parse(texts.iter().map(Vec::as_slice)))
+    }
+
+    /// A line that is not a valid rule is skipped.
+    fn parse<'t>(texts: impl IntoIterator<Item = &'t [u8]>) -> Self {
+        // The root `.` makes the matcher take every path as relative to the folder of the file.
+        let mut rules = GitignoreBuilder::new(".");
+        for text in texts {
+            let text = String::from_utf8_lossy(text);
+            for line in text.trim_start_matches('\u{feff}').lines() {
+                rules.add_line(None, line).ok();
+            }
         }
-        let mut text = Vec::new();
-        let file = File::open(path).ok()?;
-        file.take(SIZE_LIMIT).read_to_end(&mut text).ok()?;
-        Some(Self::parse(&text))
+        Self(rules.build().unwrap_or_else(|_| Gitignore::empty()))
     }
 
-    fn parse(text: &[u8]) -> Self {
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        Self(
-            text.split(|byte| *byte == b'\n')
-                .filter_map(parse)
-                .collect(),
-        )
-    }
-
-    pub(super) fn extend(&mut self, more: Self) {
-        self.0.extend(more.0);
-    }
-
-    /// What is said of a path relative to the file's folder.
+    /// What the rules say about a path relative to the folder of the file.
     pub(super) fn verdict(&self, path: &[u8], is_folder: bool) -> Option<Verdict> {
-        let start = memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1);
-        let name = &path[start..];
-        let fits = |rule: &&Rule| {
-            (is_folder || !rule.folders_only)
-                && match &rule.pattern {
-                    Pattern::Name(wanted) => name == wanted,
-                    Pattern::Ending(wanted) => name.ends_with(wanted),
-                    Pattern::NameGlob(pattern) => glob::matches(pattern, name),
-                    Pattern::PathGlob(pattern) => glob::matches(pattern, path),
-                }
-        };
-        self.0.iter().rev().find(fits).map(|rule| rule.verdict)
-    }
-}
-
-fn parse(line: &[u8]) -> Option<Rule> {
-    let line = without_blanks(line.strip_suffix(b"\r").unwrap_or(line));
-    if line.first() == Some(&b'#') {
-        return None;
-    }
-    let (verdict, line) = match line.strip_prefix(b"!") {
-        Some(rest) => (Verdict::Keep, rest),
-        None => (Verdict::LeaveOut, line),
-    };
-    let (folders_only, line) = match line.strip_suffix(b"/") {
-        Some(rest) => (true, rest),
-        None => (false, line),
-    };
-    if line.is_empty() {
-        return None;
-    }
-    Some(Rule {
-        pattern: pattern(line),
-        verdict,
-        folders_only,
-    })
-}
-
-fn pattern(line: &[u8]) -> Pattern {
-    let is_plain = |text: &[u8]| !text.iter().any(|byte| b"*?[\\".contains(byte));
-    if line.contains(&b'/') {
-        // Anywhere below is the same as by the name alone.
-        return match line.strip_prefix(b"**/") {
-            Some(name) if !name.contains(&b'/') => pattern(name),
-            _ => Pattern::PathGlob(line.strip_prefix(b"/").unwrap_or(line).to_vec()),
-        };
-    }
-    match line.strip_prefix(b"*") {
-        _ if is_plain(line) => Pattern::Name(line.to_vec()),
-        Some(ending) if is_plain(ending) => Pattern::Ending(ending.to_vec()),
-        _ => Pattern::NameGlob(line.to_vec()),
-    }
-}
-
-/// Blanks at the end do not count, unless a backslash says so.
-fn without_blanks(mut line: &[u8]) -> &[u8] {
-    while let Some(rest) = line.strip_suffix(b" ") {
-        let backslashes = rest.iter().rev().take_while(|byte| **byte == b'\\').count();
-        if backslashes % 2 == 1 {
-            break;
+        match self.0.matched(OsStr::from_bytes(path), is_folder) {
+            Match::None => None,
+            Match::Ignore(_) => Some(Verdict::Exclude),
+            Match::Whitelist(_) => Some(Verdict::Include),
         }
-        line = rest;
     }
-    line
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    // A named pipe would block the walk.
+    if !path.metadata().is_ok_and(|found| found.is_file()) {
+        return None;
+    }
+    let mut text = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(SIZE_LIMIT).read_to_end(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]
@@ -138,20 +69,20 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(rules: &str, left_out: &[&str], kept: &[&str]) {
-        let parsed = Rules::parse(rules.as_bytes());
+    fn check(rules: &str, excluded: &[&str], included: &[&str]) {
+        let parsed = Rules::parse([rules.as_bytes()]);
         let verdict = |path: &str| {
             let (path, is_folder) = match path.strip_suffix('/') {
                 Some(path) => (path, true),
                 None => (path, false),
             };
-            parsed.verdict(path.as_bytes(), is_folder) == Some(Verdict::LeaveOut)
+            parsed.verdict(path.as_bytes(), is_folder) == Some(Verdict::Exclude)
         };
-        for path in left_out {
-            assert!(verdict(path), "{rules:?} leaves {path} out");
+        for path in excluded {
+            assert!(verdict(path), "{rules:?} excludes {path}");
         }
-        for path in kept {
-            assert!(!verdict(path), "{rules:?} keeps {path}");
+        for path in included {
+            assert!(!verdict(path), "{rules:?} includes {path}");
         }
     }
 
@@ -197,6 +128,5 @@ mod tests {
         check("\\#a\n\\!b\n", &["#a", "!b"], &["a", "b"]);
         check("a  \nb\\ \nc\r\n", &["a", "b ", "c"], &["a  ", "b"]);
         check("\u{feff}a", &["a"], &[]);
-        check("[a", &[], &["a", "[a"]);
     }
 }
