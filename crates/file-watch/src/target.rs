@@ -1,7 +1,9 @@
-//! Which places have to be observed for a path, and what their events mean for it.
+//! Which folders are observed for a watched path, and which events concern it.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+use notify::EventKind;
+use notify::event::{AccessKind, AccessMode, ModifyKind};
 
 /// A watched path.
 #[derive(Debug)]
@@ -9,38 +11,20 @@ pub(crate) struct Target {
     path: PathBuf,
 }
 
-/// A place to be observed, and which of its events count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) path: PathBuf,
-    pub(crate) role: Role,
-}
-
-/// What a place is to the path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The path itself.
-    Itself,
-    /// The folder it is in.
-    Parent,
-    /// The nearest folder above that exists, when the one it would be in does not.
-    Above,
-}
-
-/// What an event means.
+/// What an event means for a watched path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Meaning {
-    /// What has changed.
+pub(crate) struct Effect {
+    /// The path to report.
     pub(crate) changed: Option<PathBuf>,
-    /// The path may have come, gone or been replaced: other places may have to be observed.
-    pub(crate) look_again: bool,
+    /// The watched path may have appeared, disappeared or been replaced, so that other folders have
+    /// to be observed.
+    pub(crate) refresh: bool,
 }
 
 impl Target {
     pub(crate) fn new(path: &Path) -> Self {
-        Self {
-            path: path.to_path_buf(),
-        }
+        let path = path.to_path_buf();
+        Self { path }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -51,92 +35,96 @@ impl Target {
         self.path.symlink_metadata().is_ok()
     }
 
-    /// As things are now.
-    pub(crate) fn places(&self) -> Vec<Place> {
-        let mut places = Vec::new();
-        if let Some(parent) = self.path.parent() {
-            let nearest = parent.ancestors().find(|folder| folder.is_dir());
-            places.extend(nearest.map(|folder| Place {
-                path: folder.to_path_buf(),
-                role: if folder == parent {
-                    Role::Parent
-                } else {
-                    Role::Above
-                },
-            }));
-        }
-        if self.path.exists() {
-            places.push(Place {
-                path: self.path.clone(),
-                role: Role::Itself,
-            });
-        }
-        places
+    /// What has to be observed at present: the nearest folder above that exists, and the path itself
+    /// if it does.
+    pub(crate) fn observed_paths(&self) -> Vec<PathBuf> {
+        let above = self.path.ancestors().skip(1);
+        let nearest = above.filter(|folder| folder.is_dir()).take(1);
+        let itself = self.path.exists().then_some(self.path.as_path());
+        nearest.chain(itself).map(Path::to_path_buf).collect()
     }
 
-    /// What an event at a place means; `name` is the child that it is about, if any.
-    pub(crate) fn meaning(&self, place: &Place, name: Option<&OsStr>, ends: bool) -> Meaning {
-        let itself = || Some(self.path.clone());
-        match (&place.role, name) {
-            (Role::Itself, Some(name)) => Meaning {
-                changed: Some(self.path.join(name)),
-                look_again: false,
-            },
-            // A folder's own attributes are nobody's child.
-            (Role::Itself, None) => Meaning {
-                changed: (ends || !self.path.is_dir()).then(itself).flatten(),
-                look_again: ends,
-            },
-            (Role::Parent, Some(name)) if self.path.file_name() == Some(name) => Meaning {
-                changed: itself(),
-                look_again: true,
-            },
-            (Role::Parent, Some(_)) => Meaning::default(),
-            (Role::Above, Some(name)) => {
-                let next = self.path.strip_prefix(&place.path).ok();
-                let next = next.and_then(|rest| rest.components().next());
-                Meaning {
-                    changed: None,
-                    look_again: next.is_some_and(|next| next.as_os_str() == name),
-                }
-            }
-            (Role::Parent | Role::Above, None) => Meaning {
-                changed: None,
-                look_again: ends,
-            },
+    /// What an event at `path` means.
+    pub(crate) fn effect(&self, kind: EventKind, path: &Path) -> Effect {
+        if !is_change(kind) {
+            return Effect::default();
+        }
+        if path == self.path {
+            return Effect {
+                changed: self.reports_itself(kind).then(|| path.to_path_buf()),
+                refresh: may_replace(kind),
+            };
+        }
+        if path.parent() == Some(&self.path) {
+            return Effect {
+                changed: Some(path.to_path_buf()),
+                refresh: false,
+            };
+        }
+        Effect {
+            changed: None,
+            refresh: may_replace(kind) && self.path.starts_with(path),
         }
     }
+
+    /// A folder reports its children, and itself only when it comes or goes.
+    fn reports_itself(&self, kind: EventKind) -> bool {
+        may_replace(kind) || !self.path.is_dir()
+    }
+}
+
+fn is_change(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) => false,
+        _ => true,
+    }
+}
+
+/// Whether another file may stand at the path than before.
+fn may_replace(kind: EventKind) -> bool {
+    !matches!(
+        kind,
+        EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_))
+    )
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use notify::event::CreateKind;
+
     use super::*;
 
     #[test]
-    fn places_follow_what_exists() {
+    fn observed_paths_follow_what_exists() {
         let folder = tempfile::tempdir().unwrap();
-        let roles = |path: &Path| -> Vec<_> {
-            let places = Target::new(path).places();
-            places.into_iter().map(|place| place.role).collect()
-        };
-        let path = folder.path().join("a/b");
-        assert_eq!(roles(&path), [Role::Above]);
-        std::fs::create_dir(folder.path().join("a")).unwrap();
-        assert_eq!(roles(&path), [Role::Parent]);
+        let (root, parent) = (folder.path().to_path_buf(), folder.path().join("a"));
+        let path = parent.join("b");
+        let observed = || Target::new(&path).observed_paths();
+        assert_eq!(observed(), [root]);
+        std::fs::create_dir(&parent).unwrap();
+        assert_eq!(observed(), [parent.clone()]);
         std::fs::write(&path, "").unwrap();
-        assert_eq!(roles(&path), [Role::Parent, Role::Itself]);
+        assert_eq!(observed(), [parent.clone(), path.clone()]);
     }
 
     #[test]
-    fn only_the_next_folder_on_the_way_matters() {
-        let target = Target::new(Path::new("/no-such/a/b"));
-        let place = Place {
-            path: "/".into(),
-            role: Role::Above,
-        };
-        let meaning = |name: &str| target.meaning(&place, Some(OsStr::new(name)), false);
-        assert!(meaning("no-such").look_again);
-        assert!(!meaning("a").look_again);
+    fn only_folders_above_the_path_refresh_it() {
+        let target = Target::new(Path::new("/missing/a/b"));
+        let created = EventKind::Create(CreateKind::Folder);
+        let refresh = |path: &str| target.effect(created, Path::new(path)).refresh;
+        assert!(refresh("/missing"));
+        assert!(refresh("/missing/a/b"));
+        assert!(!refresh("/a"));
+        assert!(!refresh("/missing/a/c"));
+    }
+
+    #[test]
+    fn reading_changes_nothing() {
+        let target = Target::new(Path::new("/missing/a"));
+        let opened = EventKind::Access(AccessKind::Open(AccessMode::Any));
+        let effect = target.effect(opened, Path::new("/missing/a"));
+        assert_eq!(effect, Effect::default());
     }
 }

@@ -7,33 +7,33 @@ use std::time::Duration;
 
 use super::*;
 
-struct Heard {
+struct WatchedFile {
     watch: Watch,
-    told: Receiver<Vec<PathBuf>>,
+    reported: Receiver<Vec<PathBuf>>,
 }
 
-impl Heard {
+impl WatchedFile {
     fn at(watcher: &Watcher, path: &Path) -> Self {
-        let (sender, told) = channel();
+        let (sender, reported) = channel();
         let watch = watcher.watch(path, move |paths| {
             sender.send(paths).ok();
         });
         Self {
             watch: watch.unwrap(),
-            told,
+            reported,
         }
     }
 
-    /// Waits until all of these were told; nothing else may be.
+    /// Waits until all of these were reported; nothing else may be.
     #[track_caller]
     fn expect(&self, expected: &[PathBuf]) {
         let mut missing: Vec<_> = expected.to_vec();
         while !missing.is_empty() {
-            let told = self.told.recv_timeout(Duration::from_secs(30));
-            let told = told.unwrap_or_else(|_| panic!("not told of {missing:?}"));
-            assert!(told.is_sorted());
-            for path in told {
-                assert!(expected.contains(&path), "told of {path:?}");
+            let reported = self.reported.recv_timeout(Duration::from_secs(30));
+            let reported = reported.unwrap_or_else(|_| panic!("no report of {missing:?}"));
+            assert!(reported.is_sorted());
+            for path in reported {
+                assert!(expected.contains(&path), "report of {path:?}");
                 missing.retain(|other| *other != path);
             }
         }
@@ -47,12 +47,12 @@ fn a_folder_reports_its_children() {
     fs::create_dir(at.join("deep")).unwrap();
     fs::write(at.join("old"), "").unwrap();
     let watcher = Watcher::new().unwrap();
-    let heard = Heard::at(&watcher, at);
+    let watched = WatchedFile::at(&watcher, at);
     fs::write(at.join("deep/file"), "").unwrap();
     fs::write(at.join("b"), "").unwrap();
     fs::write(at.join("a"), "x").unwrap();
     fs::remove_file(at.join("old")).unwrap();
-    heard.expect(&[at.join("a"), at.join("b"), at.join("old")]);
+    watched.expect(&[at.join("a"), at.join("b"), at.join("old")]);
 }
 
 #[test]
@@ -61,16 +61,16 @@ fn a_file_reports_itself_also_when_it_is_replaced() {
     let path = folder.path().join("file");
     fs::write(&path, "").unwrap();
     let watcher = Watcher::new().unwrap();
-    let heard = Heard::at(&watcher, &path);
+    let watched = WatchedFile::at(&watcher, &path);
     for _ in 0..2 {
         fs::write(folder.path().join("other"), "x").unwrap();
         fs::rename(folder.path().join("other"), &path).unwrap();
-        heard.expect(std::slice::from_ref(&path));
+        watched.expect(std::slice::from_ref(&path));
         fs::write(&path, "more").unwrap();
-        heard.expect(std::slice::from_ref(&path));
+        watched.expect(std::slice::from_ref(&path));
     }
     fs::remove_file(&path).unwrap();
-    heard.expect(std::slice::from_ref(&path));
+    watched.expect(std::slice::from_ref(&path));
 }
 
 #[test]
@@ -78,17 +78,17 @@ fn what_is_missing_reports_itself_when_it_comes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/c");
     let watcher = Watcher::new().unwrap();
-    let heard = Heard::at(&watcher, &path);
+    let watched = WatchedFile::at(&watcher, &path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "").unwrap();
-    heard.expect(std::slice::from_ref(&path));
+    watched.expect(std::slice::from_ref(&path));
     fs::remove_dir_all(folder.path().join("a")).unwrap();
-    heard.expect(std::slice::from_ref(&path));
+    watched.expect(std::slice::from_ref(&path));
     fs::create_dir_all(&path).unwrap();
-    heard.expect(std::slice::from_ref(&path));
+    watched.expect(std::slice::from_ref(&path));
     // By now it is a folder.
     fs::write(path.join("child"), "").unwrap();
-    heard.expect(&[path.join("child")]);
+    watched.expect(&[path.join("child")]);
 }
 
 #[test]
@@ -96,14 +96,14 @@ fn watches_of_one_path_are_independent() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let watcher = Watcher::new().unwrap();
-    let first = Heard::at(&watcher, &path);
-    let second = Heard::at(&watcher, &path);
-    let Heard { watch, told } = first;
+    let first = WatchedFile::at(&watcher, &path);
+    let second = WatchedFile::at(&watcher, &path);
+    let WatchedFile { watch, reported } = first;
     drop(watch);
     fs::write(&path, "").unwrap();
     second.expect(std::slice::from_ref(&path));
     assert_eq!(
-        told.recv_timeout(Duration::ZERO),
+        reported.recv_timeout(Duration::ZERO),
         Err(RecvTimeoutError::Disconnected)
     );
 }
@@ -112,9 +112,9 @@ fn watches_of_one_path_are_independent() {
 fn the_thread_ends_with_the_watcher() {
     let folder = tempfile::tempdir().unwrap();
     let watcher = Watcher::new().unwrap();
-    let heard = Heard::at(&watcher, folder.path());
+    let watched = WatchedFile::at(&watcher, folder.path());
     drop(watcher);
-    let Heard { watch, told } = heard;
+    let WatchedFile { watch, reported } = watched;
     drop(watch);
-    assert!(told.recv_timeout(Duration::from_secs(30)).is_err());
+    assert!(reported.recv_timeout(Duration::from_secs(30)).is_err());
 }

@@ -1,289 +1,299 @@
-//! One thread that hears of all changes, and everybody who wants to know.
+//! The worker thread that owns all watches.
+//!
+//! It owns the system's watcher too: that one's thread only hands events over, so that neither waits
+//! for the other.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::Instant;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
-use rustix::io::Errno;
+use notify::{Error, ErrorKind, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::burst::Burst;
-use crate::target::{Place, Target};
+use crate::batch::Batch;
+use crate::target::Target;
 
-/// One for a program is enough: it keeps a thread, which begins with the first watch.
+/// Events that wait for the worker. When more come, every watched path is reported as changed.
+const EVENTS_LIMIT: usize = 4096;
+
+/// Watches paths. One is enough for a program: it keeps two threads.
 #[derive(Debug)]
 pub struct Watcher {
-    shared: Arc<Shared>,
+    messages: SyncSender<Message>,
 }
 
 /// A path that is watched until this is dropped.
 #[derive(Debug)]
 pub struct Watch {
     id: u64,
-    shared: Arc<Shared>,
+    messages: SyncSender<Message>,
 }
 
-type Tell = Box<dyn FnMut(Vec<PathBuf>) + Send>;
+type Report = Box<dyn FnMut(Vec<PathBuf>) + Send>;
 
-#[derive(Debug)]
-struct Shared {
-    events: OwnedFd,
-    /// Written to when the thread is to look up: there is no watcher any more, or a new watch.
-    wake: OwnedFd,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    watches: HashMap<u64, Watched>,
-    /// Which watches observe what the system knows by a number.
-    observed: HashMap<i32, Vec<(u64, Place)>>,
-    next: u64,
-    is_over: bool,
-}
-
-struct Watched {
-    target: Target,
-    existed: bool,
-    burst: Burst,
-    tell: Arc<Mutex<Tell>>,
-}
-
-impl std::fmt::Debug for Watched {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_tuple("Watched")
-            .field(&self.target)
-            .finish()
-    }
-}
-
-fn interesting() -> WatchFlags {
-    WatchFlags::ATTRIB
-        | WatchFlags::CLOSE_WRITE
-        | WatchFlags::CREATE
-        | WatchFlags::DELETE
-        | WatchFlags::DELETE_SELF
-        | WatchFlags::MODIFY
-        | WatchFlags::MOVE
-        | WatchFlags::MOVE_SELF
+enum Message {
+    Add {
+        target: Target,
+        report: Report,
+        reply: SyncSender<io::Result<u64>>,
+    },
+    Remove(u64),
+    Event(notify::Result<Event>),
+    Stop,
 }
 
 impl Watcher {
-    /// Ready to watch.
+    /// Starts the threads.
     ///
     /// # Errors
-    /// The system has no more watchers, or no thread.
+    /// The system has no more watchers, or no more threads.
     pub fn new() -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            events: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
-            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
-            state: Mutex::default(),
+        let (messages, inbox) = sync_channel(EVENTS_LIMIT);
+        let has_lost = Arc::new(AtomicBool::new(false));
+        let system = notify::recommended_watcher({
+            let (messages, has_lost) = (messages.clone(), Arc::clone(&has_lost));
+            move |event| {
+                if let Err(TrySendError::Full(_)) = messages.try_send(Message::Event(event)) {
+                    has_lost.store(true, Ordering::Relaxed);
+                }
+            }
         });
+        let worker = Worker {
+            system: system.map_err(io_error)?,
+            watches: HashMap::new(),
+            observers: HashMap::new(),
+            next: 0,
+            has_lost,
+        };
         let thread = std::thread::Builder::new().name("file-watch".to_owned());
-        thread.spawn({
-            let shared = Arc::clone(&shared);
-            move || shared.work()
-        })?;
-        Ok(Self { shared })
+        thread.spawn(move || worker.work(&inbox))?;
+        Ok(Self { messages })
     }
 
-    /// Watches a path. `tell` is called on the watcher's thread, with absolute paths if `path` is
-    /// absolute; when the watch is dropped it may be called once more.
+    /// Watches a path. `report` is called on the worker thread, with absolute paths if `path` is
+    /// absolute. It may be called once more while the watch is dropped.
     ///
     /// # Errors
-    /// The system does not let us observe it.
+    /// The system does not allow the path to be observed.
     pub fn watch(
         &self,
         path: &Path,
-        tell: impl FnMut(Vec<PathBuf>) + Send + 'static,
+        report: impl FnMut(Vec<PathBuf>) + Send + 'static,
     ) -> io::Result<Watch> {
-        let mut state = self.shared.lock();
-        let id = state.next;
-        state.next += 1;
-        let target = Target::new(path);
-        let watched = Watched {
-            existed: target.exists(),
-            target,
-            burst: Burst::default(),
-            tell: Arc::new(Mutex::new(Box::new(tell))),
+        let (reply, answer) = sync_channel(1);
+        let message = Message::Add {
+            target: Target::new(path),
+            report: Box::new(report),
+            reply,
         };
-        state.watches.insert(id, watched);
-        let observed = state.observe(id, &self.shared.events);
-        drop(state);
-        let shared = Arc::clone(&self.shared);
-        // If it could not be observed, dropping it clears up.
-        let watch = Watch { id, shared };
-        observed.map(|()| watch)
+        let stopped = || io::Error::other("the file watcher has stopped");
+        self.messages.send(message).map_err(|_| stopped())?;
+        let id = answer.recv().map_err(|_| stopped())??;
+        let messages = self.messages.clone();
+        Ok(Watch { id, messages })
     }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.shared.lock().is_over = true;
-        self.shared.wake();
+        self.messages.send(Message::Stop).ok();
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.forget_places(self.id, &self.shared.events);
-        let removed = state.watches.remove(&self.id);
-        drop(state);
-        drop(removed);
+        self.messages.send(Message::Remove(self.id)).ok();
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+struct Worker {
+    system: RecommendedWatcher,
+    watches: HashMap<u64, WatchedPath>,
+    /// The watches that need a path to be observed.
+    observers: HashMap<PathBuf, Vec<u64>>,
+    next: u64,
+    /// Events were dropped because too many were waiting.
+    has_lost: Arc<AtomicBool>,
+}
 
-    fn wake(&self) {
-        // It fails when it was woken often and has not looked yet: then it will.
-        rustix::io::write(&self.wake, &1_u64.to_ne_bytes()).ok();
-    }
+struct WatchedPath {
+    target: Target,
+    existed: bool,
+    batch: Batch,
+    report: Report,
+}
 
-    fn work(&self) {
-        let mut due = None;
+impl Worker {
+    fn work(mut self, inbox: &Receiver<Message>) {
         loop {
-            self.wait(due);
-            let mut state = self.lock();
-            if state.is_over {
-                return;
+            let due = self.watches.values().filter_map(|watch| watch.batch.due());
+            let message = match due.min() {
+                Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
+                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(Message::Add {
+                    target,
+                    report,
+                    reply,
+                }) => {
+                    reply.send(self.add(target, report)).ok();
+                }
+                Ok(Message::Remove(id)) => {
+                    self.stop_observing(id);
+                    self.watches.remove(&id);
+                }
+                Ok(Message::Event(event)) => self.handle(event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             }
-            state.hear(&self.events);
-            let news = state.news(Instant::now());
-            due = state.next_due();
-            drop(state);
-            for (tell, paths) in news {
-                let mut tell = tell.lock().unwrap_or_else(PoisonError::into_inner);
-                tell(paths);
+            if self.has_lost.swap(false, Ordering::Relaxed) {
+                self.report_everything();
+            }
+            let now = Instant::now();
+            for watch in self.watches.values_mut() {
+                if let Some(paths) = watch.batch.take(now) {
+                    (watch.report)(paths);
+                }
             }
         }
     }
 
-    fn wait(&self, due: Option<Instant>) {
-        let time = due.map(|due| due.saturating_duration_since(Instant::now()));
-        // Rather a little late than too early.
-        let time = time.map(|time| time + std::time::Duration::from_millis(1));
-        let time = time.and_then(|time| Timespec::try_from(time).ok());
-        let mut wanted = [&self.events, &self.wake].map(|fd| PollFd::new(fd, PollFlags::IN));
-        poll(&mut wanted, time.as_ref()).ok();
-        rustix::io::read(&self.wake, &mut [0; 8]).ok();
+    fn add(&mut self, target: Target, report: Report) -> io::Result<u64> {
+        let id = self.next;
+        self.next += 1;
+        let watch = WatchedPath {
+            existed: target.exists(),
+            target,
+            batch: Batch::default(),
+            report,
+        };
+        self.watches.insert(id, watch);
+        match self.observe(id) {
+            Ok(()) => Ok(id),
+            Err(error) => {
+                self.stop_observing(id);
+                self.watches.remove(&id);
+                Err(error)
+            }
+        }
     }
-}
 
-impl State {
-    /// Observes what there is of a path's places.
-    fn observe(&mut self, id: u64, events: &OwnedFd) -> io::Result<()> {
-        let Some(watched) = self.watches.get(&id) else {
+    /// Observes the folders that a watch needs at present.
+    fn observe(&mut self, id: u64) -> io::Result<()> {
+        let Some(watch) = self.watches.get(&id) else {
             return Ok(());
         };
-        for place in watched.target.places() {
-            match inotify::add_watch(events, &place.path, interesting()) {
-                Ok(number) => self.observed.entry(number).or_default().push((id, place)),
-                // It has just gone; whoever is above tells when it comes back.
-                Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(errno) => return Err(errno.into()),
+        for path in watch.target.observed_paths() {
+            if let Some(observers) = self.observers.get_mut(&path) {
+                observers.push(id);
+                continue;
+            }
+            match self.system.watch(&path, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    self.observers.insert(path, vec![id]);
+                }
+                // It was removed just now: the folder above reports when it returns.
+                Err(error) if is_not_found(&error) => {}
+                Err(error) => return Err(io_error(error)),
             }
         }
         Ok(())
     }
 
-    fn forget_places(&mut self, id: u64, events: &OwnedFd) {
-        self.observed.retain(|number, observers| {
-            observers.retain(|(observer, _)| *observer != id);
+    fn stop_observing(&mut self, id: u64) {
+        let system = &mut self.system;
+        self.observers.retain(|path, observers| {
+            observers.retain(|observer| *observer != id);
             if observers.is_empty() {
-                // It fails if what was observed is gone already.
-                inotify::remove_watch(events, *number).ok();
+                // Fails if the path is gone already.
+                system.unwatch(path).ok();
             }
             !observers.is_empty()
         });
     }
 
-    /// Reads what has happened.
-    fn hear(&mut self, events: &OwnedFd) {
-        let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
-        let mut reader = Reader::new(events, &mut buffer);
-        let mut happened = Vec::new();
-        while let Ok(event) = reader.next() {
-            let name = event.file_name().map(|name| name.to_bytes().to_vec());
-            happened.push((event.wd(), event.events(), name));
-        }
-        for (number, flags, name) in happened {
-            if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-                self.suspect_everything();
+    fn handle(&mut self, event: notify::Result<Event>) {
+        match event {
+            Ok(event) if event.need_rescan() => self.report_everything(),
+            Ok(event) => {
+                for path in &event.paths {
+                    self.handle_change(event.kind, path);
+                }
             }
-            self.take(number, flags, name.as_deref(), events);
+            Err(_) => self.report_everything(),
         }
     }
 
-    fn take(&mut self, number: i32, flags: ReadFlags, name: Option<&[u8]>, events: &OwnedFd) {
-        let ends = flags.intersects(
-            ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::IGNORED | ReadFlags::UNMOUNT,
-        );
-        let observers = self.observed.get(&number).cloned().unwrap_or_default();
-        if flags.contains(ReadFlags::IGNORED) {
-            self.observed.remove(&number);
-        }
-        for (id, place) in observers {
-            let Some(watched) = self.watches.get_mut(&id) else {
-                continue;
-            };
-            let name = name.map(OsStr::from_bytes);
-            let meaning = watched.target.meaning(&place, name, ends);
-            if let Some(path) = meaning.changed {
-                watched.burst.add(path, Instant::now());
+    fn handle_change(&mut self, kind: notify::EventKind, path: &Path) {
+        let now = Instant::now();
+        let mut refreshed = Vec::new();
+        for (id, watch) in &mut self.watches {
+            let effect = watch.target.effect(kind, path);
+            if let Some(changed) = effect.changed {
+                watch.batch.add(changed, now);
             }
-            if meaning.look_again {
-                self.look_again(id, events);
+            if effect.refresh {
+                refreshed.push(*id);
             }
         }
+        if refreshed.is_empty() {
+            return;
+        }
+        // The system's watch belongs to the file that stood here before.
+        if let Some(observers) = self.observers.remove(path) {
+            self.system.unwatch(path).ok();
+            refreshed.extend(observers);
+        }
+        refreshed.sort_unstable();
+        refreshed.dedup();
+        for id in refreshed {
+            self.refresh(id);
+        }
     }
 
-    /// Observes the places as they are now. A path that came or went meanwhile has changed.
-    fn look_again(&mut self, id: u64, events: &OwnedFd) {
-        self.forget_places(id, events);
-        // What cannot be observed any more, was observed before: there is nobody to tell.
-        self.observe(id, events).ok();
-        if let Some(watched) = self.watches.get_mut(&id) {
-            let exists = watched.target.exists();
-            if exists != watched.existed {
-                watched.existed = exists;
-                let path = watched.target.path().to_path_buf();
-                watched.burst.add(path, Instant::now());
+    /// Observes the folders as they are now. A path that appeared or disappeared meanwhile has
+    /// changed.
+    fn refresh(&mut self, id: u64) {
+        self.stop_observing(id);
+        // A path that can no longer be observed stays watched: the folders above may still be.
+        self.observe(id).ok();
+        if let Some(watch) = self.watches.get_mut(&id) {
+            let exists = watch.target.exists();
+            if exists != watch.existed {
+                watch.existed = exists;
+                let path = watch.target.path().to_path_buf();
+                watch.batch.add(path, Instant::now());
             }
         }
     }
 
-    /// Too much happened to be told of all of it.
-    fn suspect_everything(&mut self) {
-        for watched in self.watches.values_mut() {
-            let path = watched.target.path().to_path_buf();
-            watched.burst.add(path, Instant::now());
+    /// Events were lost, so that any path may have changed.
+    fn report_everything(&mut self) {
+        for watch in self.watches.values_mut() {
+            let path = watch.target.path().to_path_buf();
+            watch.batch.add(path, Instant::now());
         }
     }
+}
 
-    fn news(&mut self, now: Instant) -> Vec<(Arc<Mutex<Tell>>, Vec<PathBuf>)> {
-        let watches = self.watches.values_mut();
-        let news = watches.filter_map(|watched| {
-            let paths = watched.burst.take(now)?;
-            Some((Arc::clone(&watched.tell), paths))
-        });
-        news.collect()
+fn is_not_found(error: &Error) -> bool {
+    match &error.kind {
+        ErrorKind::PathNotFound => true,
+        ErrorKind::Io(error) => matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        ),
+        _ => false,
     }
+}
 
-    fn next_due(&self) -> Option<Instant> {
-        let watches = self.watches.values();
-        watches.filter_map(|watched| watched.burst.due()).min()
+fn io_error(error: Error) -> io::Error {
+    match error.kind {
+        ErrorKind::Io(error) => error,
+        _ => io::Error::other(error),
     }
 }
