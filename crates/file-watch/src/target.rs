@@ -104,9 +104,9 @@ mod tests {
         let observed = || Target::new(&path).observed_paths();
         assert_eq!(observed(), [root]);
         std::fs::create_dir(&parent).unwrap();
-        assert_eq!(observed(), [parent.clone()]);
+        assert_eq!(observed(), std::slice::from_ref(&parent));
         std::fs::write(&path, "").unwrap();
-        assert_eq!(observed(), [parent.clone(), path.clone()]);
+        assert_eq!(observed(), [parent, path.clone()]);
     }
 
     #[test]
