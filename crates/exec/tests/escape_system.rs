@@ -8,7 +8,9 @@ mod common;
 
 use std::io;
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd as _;
 use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 use std::time::Duration;
 
@@ -26,6 +28,8 @@ const SECRET: &[u8] = b"the secret of the victim";
 #[allow(unsafe_code)]
 mod raw {
     use std::io;
+    use std::os::fd::FromRawFd as _;
+    use std::os::unix::net::UnixDatagram;
 
     fn result(value: libc::c_long) -> io::Result<libc::c_long> {
         if value < 0 {
@@ -40,6 +44,29 @@ mod raw {
         let [a, b, c, d] = arguments;
         // SAFETY: the callers pass no addresses of memory that is ours, but numbers and null.
         result(unsafe { libc::syscall(number, a, b, c, d) })
+    }
+
+    /// A call at a path in the working folder.
+    pub(super) fn at_path(
+        number: libc::c_long,
+        path: &std::ffi::CStr,
+        rest: [usize; 3],
+    ) -> io::Result<libc::c_long> {
+        let [a, b, c] = rest;
+        let here = libc::AT_FDCWD;
+        // SAFETY: the path is a C string that the kernel only reads, the rest are numbers.
+        result(unsafe { libc::syscall(number, here, path.as_ptr(), a, b, c) })
+    }
+
+    /// A pair of local sockets of any kind.
+    pub(super) fn local_pair(kind: i32) -> io::Result<(UnixDatagram, UnixDatagram)> {
+        let mut pair = [0; 2];
+        // SAFETY: there is room for the two descriptors, which are new and ours.
+        unsafe {
+            let made = libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr());
+            result(made.into())?;
+            Ok(pair.map(|socket| UnixDatagram::from_raw_fd(socket)).into())
+        }
     }
 
     /// Reads memory of another process at an address that is valid in this one.
@@ -72,6 +99,9 @@ mod raw {
         result(child).map(drop)
     }
 }
+
+/// Of Landlock: it keeps abstract sockets out of reach.
+const FIRST_LANDLOCK_WITH_SCOPES: u32 = 6;
 
 /// An attack: what it is called, and what it does. It succeeds if it returns `Ok`.
 type Attack = (&'static str, fn(&Target) -> io::Result<()>);
@@ -114,6 +144,16 @@ const NETWORK: &[Attack] = &[
     }),
     ("datagram-of-pair", |target| {
         let (socket, _other) = UnixDatagram::pair()?;
+        socket.send_to(b"x", &target.datagram_path).map(drop)
+    }),
+    // Kinds of which the kernel makes datagram sockets too.
+    ("datagram-of-raw-pair", |target| {
+        let (socket, _other) = raw::local_pair(libc::SOCK_RAW)?;
+        socket.send_to(b"x", &target.datagram_path).map(drop)
+    }),
+    ("datagram-of-raw-pair-with-flags", |target| {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        let (socket, _other) = raw::local_pair(kind)?;
         socket.send_to(b"x", &target.datagram_path).map(drop)
     }),
     ("netlink", |_| {
@@ -217,6 +257,78 @@ const KERNEL: &[Attack] = &[
     }),
 ];
 
+/// Ways to a file that lends the rights of who owns it.
+const LENDING_FILES: &[Attack] = &[
+    ("chmod", |_| {
+        std::fs::write("made", "")?;
+        let mode = std::fs::Permissions::from_mode(0o4755);
+        std::fs::set_permissions("made", mode).ok();
+        lends("made")
+    }),
+    ("chmod-group", |_| {
+        std::fs::write("made", "")?;
+        let mode = std::fs::Permissions::from_mode(0o2755);
+        std::fs::set_permissions("made", mode).ok();
+        lends("made")
+    }),
+    ("chmod-open", |_| {
+        let mode = std::fs::Permissions::from_mode(0o4755);
+        std::fs::File::create("made")?.set_permissions(mode).ok();
+        lends("made")
+    }),
+    ("chmodat", |_| {
+        std::fs::write("made", "")?;
+        raw::at_path(libc::SYS_fchmodat, c"made", [0o6755, 0, 0]).ok();
+        lends("made")
+    }),
+    ("chmodat2", |_| {
+        std::fs::write("made", "")?;
+        raw::at_path(libc::SYS_fchmodat2, c"made", [0o4755, 0, 0]).ok();
+        lends("made")
+    }),
+    ("open-with-mode", |_| {
+        let mut options = std::fs::OpenOptions::new();
+        options
+            .write(true)
+            .create(true)
+            .mode(0o4755)
+            .open("made")
+            .ok();
+        lends("made")
+    }),
+    ("open2-with-mode", |_| {
+        let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+        let mode = rustix::fs::Mode::from_raw_mode(0o4755);
+        let resolve = rustix::fs::ResolveFlags::empty();
+        rustix::fs::openat2(rustix::fs::CWD, "made", flags, mode, resolve).ok();
+        lends("made")
+    }),
+    ("temporary-file-with-mode", |_| {
+        let flags = rustix::fs::OFlags::TMPFILE | rustix::fs::OFlags::WRONLY;
+        let file = rustix::fs::open(".", flags, rustix::fs::Mode::from_raw_mode(0o4755))?;
+        let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let follow = rustix::fs::AtFlags::SYMLINK_FOLLOW;
+        rustix::fs::linkat(rustix::fs::CWD, name, rustix::fs::CWD, "made", follow)?;
+        lends("made")
+    }),
+    ("node-with-mode", |_| {
+        let mode = (libc::S_IFREG | 0o4755) as usize;
+        raw::at_path(libc::SYS_mknodat, c"made", [mode, 0, 0]).ok();
+        lends("made")
+    }),
+    ("device", |_| {
+        let null = (libc::S_IFCHR | 0o666) as usize;
+        raw::at_path(libc::SYS_mknodat, c"made", [null, 0x103, 0]).map(drop)
+    }),
+];
+
+fn lends(path: &str) -> io::Result<()> {
+    if std::fs::metadata(path)?.mode() & 0o6000 == 0 {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(())
+}
+
 /// What is refused by the filter never gets to look at its arguments.
 fn allowed_but_faulty(result: io::Result<libc::c_long>) -> io::Result<()> {
     match result {
@@ -241,7 +353,7 @@ fn attacker() {
         socket_path: variable("SOCKET_PATH"),
         datagram_path: variable("DATAGRAM_PATH"),
     };
-    let mut attacks = NETWORK.iter().chain(PROCESSES).chain(KERNEL);
+    let mut attacks = (NETWORK.iter().chain(PROCESSES)).chain(KERNEL.iter().chain(LENDING_FILES));
     let (_, attack) = attacks.find(|(attack, _)| *attack == name).unwrap();
     let outcome = attack(&target);
     println!("{name:?}: {outcome:?}");
@@ -344,6 +456,7 @@ async fn the_attacks_are_real() {
         "unix",
         "datagram",
         "datagram-of-pair",
+        "datagram-of-raw-pair",
         "netlink",
         "read-memory",
         "open-memory",
@@ -384,9 +497,13 @@ async fn the_network_can_be_allowed() {
         network: Network::Enabled,
     };
     for level in levels() {
-        for name in ["tcp", "udp", "unix", "abstract"] {
+        for name in ["tcp", "udp", "unix"] {
             let code = scene.outcome(name, &policy, level).await;
             assert!(matches!(code, None | Some(0)), "{name} at {level:?}");
+        }
+        if level.landlock >= FIRST_LANDLOCK_WITH_SCOPES {
+            let code = scene.outcome("abstract", &policy, level).await;
+            assert!(matches!(code, None | Some(42)), "abstract at {level:?}");
         }
     }
     scene.all_fail(PROCESSES, &policy).await;
@@ -407,6 +524,41 @@ async fn the_kernel_is_out_of_reach() {
     let scene = Scene::new().await;
     scene.all_fail(KERNEL, &workspace()).await;
     scene.all_fail(KERNEL, &Policy::read_only()).await;
+}
+
+#[tokio::test]
+async fn no_file_lends_the_rights_of_its_owner() {
+    let scene = Scene::new().await;
+    scene.all_fail(LENDING_FILES, &workspace()).await;
+    let project = Project::new();
+    let script = "touch made && chmod 1755 made && chmod u+w,g-s made && mkdir -m 700 folder && \
+                  rm -r made folder";
+    project.allowed(&workspace(), script).await;
+}
+
+/// Starts processes until it cannot, and prints how many there were. All of them end by themselves.
+const STORM: &str = "use strict; my @all;
+    while (@all < 6000) { my $pid = fork(); last unless defined $pid;
+        if (!$pid) { sleep 60; exit } push @all, $pid }
+    print scalar(@all), qq(\n); kill 9, @all;";
+
+#[tokio::test]
+async fn a_storm_of_processes_hits_a_limit() {
+    let project = Project::new();
+    let level = probe();
+    if !codex_sandbox::limits_processes(level) {
+        println!("skipped: nothing here limits processes");
+        return;
+    }
+    let surroundings = Surroundings::of(&project.root);
+    let storm = launch(&["perl", "-e", STORM]);
+    let launch = confine(storm, &workspace(), &surroundings, level).unwrap();
+    let (_, out, error) = texts(finish(launch).await);
+    let started: usize = out
+        .trim()
+        .parse()
+        .unwrap_or_else(|_| panic!("{out}{error}"));
+    assert!((100..5000).contains(&started), "{started} processes");
 }
 
 #[tokio::test]

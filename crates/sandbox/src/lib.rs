@@ -21,7 +21,9 @@ mod wire;
 pub use denial::looks_denied;
 #[cfg(target_os = "linux")]
 pub use linux::{ConfineError, Confinement, Identity, Placeholders, Step};
-pub use plan::{Enforcement, LaunchPlan, Levels, Namespaces, Refusal, plan, probe};
+pub use plan::{
+    Enforcement, LaunchPlan, Levels, Namespaces, Refusal, limits_processes, plan, probe,
+};
 pub use policy::{Grants, Network, Policy, ReadAccess, Surroundings, WorkspaceWrite};
 pub use roots::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 pub use seatbelt::SeatbeltProfile;

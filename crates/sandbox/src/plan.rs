@@ -114,6 +114,18 @@ pub fn probe() -> Levels {
     *LEVELS.get_or_init(probe_now)
 }
 
+/// Whether the number of processes of a command is limited with what `levels` offer.
+#[must_use]
+pub fn limits_processes(levels: Levels) -> bool {
+    #[cfg(target_os = "linux")]
+    return crate::linux::limits_processes(levels);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = levels;
+        false
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn probe_now() -> Levels {
     crate::linux::probe()

@@ -5,6 +5,11 @@
 //! makes or connects a socket; pairs of connected local streams stay, because pipes of many
 //! programs are made of them. Unnamed system call conventions are refused as a whole: a filter
 //! that only knows one of them is no filter.
+//!
+//! No file gets a mode that lends its owner's or group's rights to whoever runs it, and no device is
+//! made (`file_modes`).
+
+mod file_modes;
 
 use std::collections::BTreeMap;
 
@@ -148,6 +153,13 @@ const NAMESPACE_FLAGS: [i32; 7] = [
 /// The low bits of a socket type name the kind, the rest are flags.
 const SOCKET_KIND: u64 = 0xf;
 
+/// The kinds of sockets that a pair may be made of. Every other kind, raw ones too, makes datagram
+/// sockets, which send to whatever address they are given.
+const CONNECTED_KINDS: [u64; 2] = [
+    libc::SOCK_STREAM.cast_unsigned() as u64,
+    libc::SOCK_SEQPACKET.cast_unsigned() as u64,
+];
+
 /// Whether rights, owners, times and attributes of files may be changed at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Metadata {
@@ -185,6 +197,7 @@ fn program(network: Network, metadata: Metadata) -> Result<BpfProgram, Errno> {
         new_namespace.push(rule(0, SeccompCmpOp::MaskedEq(flag), flag)?);
     }
     rules.insert(libc::SYS_clone, new_namespace);
+    rules.extend(file_modes::rules()?);
     if network == Network::Restricted {
         refuse_network(&mut rules)?;
     }
@@ -217,12 +230,10 @@ fn refuse(rules: &mut Rules, calls: &[libc::c_long]) {
 fn refuse_network(rules: &mut Rules) -> Result<(), Errno> {
     refuse(rules, WITHOUT_NETWORK);
     let local = u64::from(libc::AF_UNIX.cast_unsigned());
-    let datagrams = u64::from(libc::SOCK_DGRAM.cast_unsigned());
-    let pairs = vec![
-        rule(0, SeccompCmpOp::Ne, local)?,
-        // A connected datagram socket still sends to whatever address it is given.
-        rule(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), datagrams)?,
-    ];
+    let mut pairs = vec![rule(0, SeccompCmpOp::Ne, local)?];
+    for kind in (0..=SOCKET_KIND).filter(|kind| !CONNECTED_KINDS.contains(kind)) {
+        pairs.push(rule(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), kind)?);
+    }
     rules.insert(libc::SYS_socketpair, pairs);
     rules.insert(libc::SYS_sendto, vec![rule(4, SeccompCmpOp::Ne, 0)?]);
     Ok(())
@@ -230,19 +241,26 @@ fn refuse_network(rules: &mut Rules) -> Result<(), Errno> {
 
 /// Matches if argument number `argument` compares as told.
 fn rule(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, Errno> {
+    all_of(vec![condition(argument, operator, value)?])
+}
+
+/// Matches if all conditions hold.
+fn all_of(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, Errno> {
+    SeccompRule::new(conditions).map_err(|_| Errno::INVAL)
+}
+
+fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, Errno> {
     let length = match operator {
         SeccompCmpOp::Ne if argument == 4 => SeccompCmpArgLen::Qword,
         _ => SeccompCmpArgLen::Dword,
     };
-    SeccompCondition::new(argument, length, operator, value)
-        .and_then(|condition| SeccompRule::new(vec![condition]))
-        .map_err(|_| Errno::INVAL)
+    SeccompCondition::new(argument, length, operator, value).map_err(|_| Errno::INVAL)
 }
 
 /// Instructions before the others, for what has to look as if the kernel did not have it:
 ///
-/// - The newer `clone` takes its flags from memory, where a filter cannot look. Every C library
-///   falls back to the older one.
+/// - The newer `clone` and `openat` take flags and modes from memory, where a filter cannot look.
+///   Programs and libraries fall back to the older ones.
 /// - Processors of the x86-64 kind have a second numbering of the same calls, told by a bit. The
 ///   kernel's number for the architecture is the same, so the rest of the program would not see it.
 fn as_if_missing() -> Vec<sock_filter> {
@@ -251,6 +269,7 @@ fn as_if_missing() -> Vec<sock_filter> {
     #[cfg(not(target_arch = "x86_64"))]
     const FIRST_OF_SECOND_NUMBERING: u32 = u32::MAX;
     const NEWER_CLONE: u32 = libc::SYS_clone3 as u32;
+    const NEWER_OPEN: u32 = libc::SYS_openat2 as u32;
     let instruction = |code: u32, skip_if_true, skip_if_false, k| sock_filter {
         code: code as u16,
         jt: skip_if_true,
@@ -263,15 +282,21 @@ fn as_if_missing() -> Vec<sock_filter> {
         instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         instruction(
             libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K,
-            1,
+            2,
             0,
             FIRST_OF_SECOND_NUMBERING,
         ),
         instruction(
             libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+            1,
+            0,
+            NEWER_CLONE,
+        ),
+        instruction(
+            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
             0,
             1,
-            NEWER_CLONE,
+            NEWER_OPEN,
         ),
         instruction(libc::BPF_RET | libc::BPF_K, 0, 0, missing),
     ]

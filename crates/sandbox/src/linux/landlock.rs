@@ -98,10 +98,9 @@ fn scope(read: &ReadScope, network: Network, version: u32) -> LandlockScope {
     let restricted = network == Network::Restricted;
     let mut scoped = 0;
     if version >= 6 {
-        scoped |= SCOPE_SIGNALS;
-        if restricted {
-            scoped |= SCOPE_ABSTRACT_SOCKETS;
-        }
+        // Services of the machine (containers, the desktop) listen at such sockets, and no file rule
+        // keeps anybody from them: out of reach with the network on as well.
+        scoped |= SCOPE_SIGNALS | SCOPE_ABSTRACT_SOCKETS;
     }
     LandlockScope {
         files,
@@ -163,7 +162,8 @@ mod tests {
     #[test]
     fn an_open_network_is_not_handled() {
         let scope = scope(&ReadScope::Only(vec![]), Network::Enabled, 7);
-        assert_eq!((scope.network, scope.scoped), (0, SCOPE_SIGNALS));
+        let scoped = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS;
+        assert_eq!((scope.network, scope.scoped), (0, scoped));
         assert_eq!(scope.files & READING, READING);
     }
 }

@@ -10,6 +10,8 @@
 //! 4. **System call filter** (`filter`): no sockets where the network is restricted, and none of
 //!    the calls that reach into other processes or the kernel.
 //!
+//! Beside them stands a limit of processes (`processes`).
+//!
 //! The helper is single-threaded and freshly executed, so nothing here needs to be safe between
 //! fork and exec of a threaded program. The order of calls is [`Confinement`]'s documentation.
 
@@ -20,6 +22,7 @@ mod landlock;
 mod namespaces;
 mod placeholders;
 mod probe;
+mod processes;
 mod sys;
 
 use std::path::PathBuf;
@@ -27,6 +30,7 @@ use std::path::PathBuf;
 pub use error::{ConfineError, Step};
 pub use placeholders::Placeholders;
 pub(crate) use probe::probe;
+pub(crate) use processes::limits_processes;
 
 use crate::plan::{Enforcement, Levels, Namespaces};
 use crate::policy::Network;
@@ -78,6 +82,9 @@ impl Confinement {
         namespaces::map_user(identity)?;
         let placeholders = Placeholders::of(&self.rules.protected)?;
         let processes = self.levels.namespaces == Namespaces::MountsAndProcesses;
+        if processes {
+            processes::limit_namespace();
+        }
         namespaces::enter(&self.rules, processes)?;
         Ok(placeholders)
     }
@@ -89,6 +96,9 @@ impl Confinement {
     /// The kernel refuses a step.
     pub fn restrict(&self) -> Result<(), ConfineError> {
         let mounts = self.levels.namespaces != Namespaces::Unavailable;
+        if mounts {
+            processes::limit_user();
+        }
         landlock::restrict(&self.rules, self.network, self.levels.landlock, mounts)?;
         capabilities::drop_all()?;
         let metadata = if mounts {
