@@ -96,6 +96,8 @@ mod soak;
 #[cfg(target_os = "linux")]
 mod stored_threads;
 #[cfg(target_os = "linux")]
+mod thread_settings;
+#[cfg(target_os = "linux")]
 mod threads;
 #[cfg(target_os = "linux")]
 mod trace_record;

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use crate::configuration::Configuration;
 
 /// The client in front of the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientName {
     /// Its name.
     pub name: String,

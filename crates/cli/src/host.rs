@@ -14,8 +14,9 @@ use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
 use codex_external_agent::Homes;
 use codex_login::Accounts;
+use codex_mcp_client::LoginSettings;
 use codex_model_client::{ModelCatalog, ModelStore};
-use codex_protocol::{SandboxPolicy, SessionSource};
+use codex_protocol::{Provider, SandboxPolicy, SessionSource};
 use codex_rollout::Writer;
 use codex_skills::{Library, Rule};
 use codex_thread_store::Store;
@@ -34,6 +35,17 @@ use crate::wiring::{self, Tracing};
 /// An engine, and the models that it knows.
 type Engine = (Arc<ThreadManager>, Arc<ModelCatalog>);
 
+/// How many engines are kept before those that no thread uses are let go.
+const IDLE_ENGINES: usize = 32;
+
+/// All that threads must have in common to run on one engine.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct EngineKey {
+    provider: Provider,
+    client: ClientName,
+    mcp_logins: LoginSettings,
+}
+
 /// Loads configuration and keeps an engine for each provider and client that was asked for.
 #[derive(Debug)]
 pub(crate) struct EngineHost {
@@ -41,7 +53,7 @@ pub(crate) struct EngineHost {
     configuration: Configuration,
     models: Arc<ModelStore>,
     scripted: Option<ScriptedModel>,
-    engines: Mutex<HashMap<String, Engine>>,
+    engines: Mutex<HashMap<EngineKey, Engine>>,
     warnings: Vec<ConfigWarning>,
     tracing: Tracing,
     launcher: Launcher,
@@ -156,11 +168,15 @@ impl EngineHost {
         catalog: &Arc<ModelCatalog>,
     ) -> anyhow::Result<Arc<ThreadManager>> {
         let mut provider = match &self.scripted {
-            Some(model) => wiring::provider(&model.in_place_of(&config.model.provider))?,
-            None => wiring::provider(&config.model.provider)?,
+            Some(model) => wiring::provider(&model.in_place_of(&config.model.provider)),
+            None => wiring::provider(&config.model.provider),
         };
         wiring::require_residency(&mut provider, config);
-        let key = format!("{client:?} {provider:?}");
+        let key = EngineKey {
+            provider,
+            client: client.clone(),
+            mcp_logins: mcp_servers::logins(config),
+        };
         let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((engine, known)) = engines.get(&key)
             && known == catalog
@@ -168,7 +184,7 @@ impl EngineHost {
             return Ok(Arc::clone(engine));
         }
         let identity = wiring::identity(&originator(client), Some(client));
-        let client = self.machine.client(provider, identity);
+        let client = self.machine.client(key.provider.clone(), identity);
         let model = ProviderModel::new(client, Arc::clone(catalog));
         let ports = machine::ports(
             model.telling(Arc::clone(&self.models)),
@@ -177,6 +193,9 @@ impl EngineHost {
             self.machine.connector(self.launcher.clone(), config),
         );
         let engine = Arc::new(self.tracing.engine(ports));
+        if engines.len() >= IDLE_ENGINES {
+            engines.retain(|_, (engine, _)| Arc::strong_count(engine) > 1);
+        }
         engines.insert(key, (Arc::clone(&engine), Arc::clone(catalog)));
         Ok(engine)
     }

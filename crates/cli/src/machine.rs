@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use codex_config::{Config, ModelProvider};
+use codex_config::Config;
 use codex_core::{Ports, ProviderModel, RandomIds, SystemClock, SystemProcesses};
 use codex_exec::Launcher;
 use codex_login::{Accounts, LoginSettings};
 use codex_mcp_client::{Connector, Logins};
 use codex_model_client::{
     ClientIdentity, CredentialSource, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
-    ModelClient, ModelStore, Provider, ProxySettings, Surroundings, SystemClock as ModelClock,
+    ModelClient, ModelStore, ProxySettings, Surroundings, SystemClock as ModelClock,
 };
-use codex_protocol::AuthMode;
+use codex_protocol::{AuthMode, Provider};
 use codex_rollout::Writer;
 
 use crate::environment::variable;
@@ -106,11 +106,7 @@ impl Machine {
     }
 
     /// The models to choose from; `hosted` knows those that the program does not.
-    pub(crate) fn models(
-        &self,
-        config: &Config,
-        hosted: &ModelProvider,
-    ) -> anyhow::Result<ModelStore> {
+    pub(crate) fn models(&self, config: &Config, hosted: &Provider) -> anyhow::Result<ModelStore> {
         let credentials = self.credentials();
         if let Some(list) = &config.model.catalog {
             return Ok(ModelStore::fixed(&list.json, credentials));
@@ -120,7 +116,7 @@ impl Machine {
         Ok(ModelStore::hosted(
             config.home.join("models_cache.json"),
             &version,
-            self.client(provider(hosted)?, identity),
+            self.client(provider(hosted), identity),
             Arc::new(ModelClock),
             credentials,
         ))

@@ -11,9 +11,10 @@ use anyhow::Context;
 use clap::Args;
 use codex_config::{Config, RequestParams};
 use codex_core::{Events, SessionConfig, Started, Thread, ThreadManager, unreadable_submission};
-use codex_model_client::{ModelCatalog, Provider};
+use codex_model_client::ModelCatalog;
 use codex_protocol::{
-    CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, SessionProvider, Submission,
+    CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, Provider, SessionProvider,
+    Submission, WireApi,
 };
 use codex_skills::Library;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
@@ -87,7 +88,7 @@ impl Proto {
             let details = warning.details.as_deref().unwrap_or_default();
             tracing::warn!(details, "{}", warning.summary);
         }
-        let mut provider = wiring::provider(&config.model.provider)?;
+        let mut provider = wiring::provider(&config.model.provider);
         wiring::require_residency(&mut provider, &config);
         let manager =
             tracing.engine(machine.ports(provider, identity(), Arc::clone(&catalog), &config)?);
@@ -174,7 +175,7 @@ impl Proto {
                 session.provider.clone_from(&given.name);
                 older_provider(given)?
             }
-            None => wiring::provider(&self.config.model.provider)?,
+            None => wiring::provider(&self.config.model.provider),
         };
         let manager = self.tracing.engine(self.machine.ports(
             provider,
@@ -233,11 +234,20 @@ fn failure(id: String, error: &anyhow::Error) -> Event {
 }
 
 fn older_provider(given: SessionProvider) -> anyhow::Result<Provider> {
-    let mut provider = serde_json::to_value(given)?;
-    if let Some(fields) = provider.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
-    }
-    serde_json::from_value(provider).context("the provider is not usable")
+    let wire_api = match given.wire_api.as_deref() {
+        None | Some("responses") => WireApi::Responses,
+        Some("chat") => WireApi::Chat,
+        Some(other) => anyhow::bail!("the provider is not usable: nothing here speaks `{other}`"),
+    };
+    Ok(Provider {
+        wire_api,
+        env_key: given.env_key,
+        env_key_instructions: given.env_key_instructions,
+        query_params: given.query_params,
+        http_headers: given.http_headers,
+        env_http_headers: given.env_http_headers,
+        ..Provider::new(given.name, given.base_url)
+    })
 }
 
 enum Line {

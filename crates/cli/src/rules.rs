@@ -118,7 +118,7 @@ mod tests {
     fn requests_go_where_an_administrator_wants_them_handled() {
         for (requirements, expected) in [("", None), ("enforce_residency = 'us'", Some("us"))] {
             let (_machine, config) = config(requirements);
-            let mut provider = wiring::provider(&config.model.provider).unwrap();
+            let mut provider = wiring::provider(&config.model.provider);
             wiring::require_residency(&mut provider, &config);
             let header = provider
                 .http_headers

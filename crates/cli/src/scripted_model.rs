@@ -1,8 +1,8 @@
 //! The model of a scenario, as the engine reaches it.
 
 use anyhow::Context;
-use codex_config::schema::WireApi;
-use codex_config::{ModelProvider, Overrides};
+use codex_config::Overrides;
+use codex_protocol::{Provider, WireApi};
 use codex_scenario::{Scenario, ScenarioServer};
 use serde_json::{Map, Value, json};
 
@@ -29,8 +29,8 @@ impl ScriptedModel {
     }
 
     /// What takes the place of a provider that somebody configured: nothing goes there.
-    pub(crate) fn in_place_of(&self, configured: &ModelProvider) -> ModelProvider {
-        ModelProvider {
+    pub(crate) fn in_place_of(&self, configured: &Provider) -> Provider {
+        Provider {
             base_url: Some(self.server.base_url()),
             wire_api: WireApi::Responses,
             env_key: None,

@@ -6,23 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use codex_app_server::ClientName;
 use codex_config::schema::{CredentialsStore, HistoryPersistence};
-use codex_config::{
-    Config, ConfigWarning, Environment, Feature, LoadRequest, ModelProvider, Overrides,
-};
-use codex_config::{RequestParams, Requirements, Variables, resolve_home};
+use codex_config::{Config, ConfigWarning, Environment, Feature, LoadRequest, Overrides};
+use codex_config::{ProjectDocSettings, RequestParams, Requirements, Variables, resolve_home};
 use codex_core::{
-    AgentSettings, Features, Limits, MessageHistory, Observers, Ports, ProjectDocs, SessionConfig,
-    Snapshots, ThreadManager,
+    AgentSettings, Features, InstructionFiles, Limits, MessageHistory, Observers, Ports,
+    SessionConfig, Snapshots, ThreadManager, WebSearch,
 };
 use codex_login::{LoginSettings, StoreKind};
-use codex_model_client::{ClientIdentity, ModelCatalog, Platform, Provider};
-use codex_protocol::{AskForApproval, SandboxPolicy};
+use codex_model_client::{ClientIdentity, ModelCatalog, Platform};
+use codex_protocol::{AskForApproval, Provider, SandboxPolicy, WebSearchMode};
 use codex_rollout_trace::format::ROOT_VARIABLE;
 use codex_session_trace::Traces;
-use serde_json::json;
 
 use crate::environment::{self, variable};
 use crate::mcp_servers;
@@ -154,35 +150,15 @@ impl Tracing {
     }
 }
 
-/// The provider of a configuration, as the model client wants it.
-pub(crate) fn provider(configured: &ModelProvider) -> anyhow::Result<Provider> {
-    let wire_api = match configured.wire_api {
-        codex_config::schema::WireApi::Responses => "responses",
-        codex_config::schema::WireApi::Chat => "chat",
-    };
-    let provider = json!({
-        "name": configured.name,
-        "base_url": configured.base_url,
-        "wire_api": wire_api,
-        "env_key": configured.env_key,
-        "env_key_instructions": configured.env_key_instructions,
-        "experimental_bearer_token": configured.bearer_token,
-        "query_params": configured.query_params,
-        "http_headers": configured.http_headers,
-        "env_http_headers": configured.env_http_headers,
-        "request_max_retries": configured.request_max_retries,
-        "stream_max_retries": configured.stream_max_retries,
-        "stream_idle_timeout_ms": configured.stream_idle_timeout.as_millis() as u64,
-        "requires_openai_auth": configured.requires_openai_auth,
-    });
-    let mut provider: Provider =
-        serde_json::from_value(provider).context("the provider is not usable")?;
+/// A configured provider, with the header by which the hosted API knows our version.
+pub(crate) fn provider(configured: &Provider) -> Provider {
+    let mut provider = configured.clone();
     if provider.name == HOSTED {
         let headers = &mut provider.http_headers;
         let version = env!("CARGO_PKG_VERSION").to_owned();
         headers.entry("version".to_owned()).or_insert(version);
     }
-    Ok(provider)
+    provider
 }
 
 /// Has requests handled where an administrator wants them to be.
@@ -193,7 +169,7 @@ pub(crate) fn require_residency(provider: &mut Provider, config: &Config) {
     }
 }
 
-/// What a session starts with, and what is wrong with the files that it comes from. `chatgpt` is whether
+/// What a session starts with, and what is wrong with the files that it comes from. Reads files. `chatgpt` is whether
 /// there is a ChatGPT login, which some models need.
 pub(crate) fn session_config(
     config: &Config,
@@ -224,10 +200,18 @@ pub(crate) fn session_config(
     session.developer_instructions = config.instructions.developer.clone();
     session.compact_prompt = config.instructions.compact_prompt.clone();
     session.mcp_servers = mcp_servers::enabled(config);
-    session.project_docs = ProjectDocs {
-        max_bytes: usize::try_from(config.project_docs.max_bytes).unwrap_or(usize::MAX),
-        root_markers: config.project_docs.root_markers.clone(),
-        fallback_names: config.project_docs.fallback_names.clone(),
+    session.instruction_files = Some(Arc::new(ProjectInstructions {
+        home: config.home.clone(),
+        settings: config.project_docs.clone(),
+    }));
+    session.read_instructions();
+    session.web_search = WebSearch {
+        mode: config.policy.web_search,
+        live_with_full_access: config
+            .requirements
+            .check_web_search(WebSearchMode::Live)
+            .is_ok(),
+        options: config.policy.web_search_options.clone(),
     };
     session.message_history = MessageHistory {
         keep: config.storage.history.persistence == HistoryPersistence::SaveAll,
@@ -237,14 +221,30 @@ pub(crate) fn session_config(
     session.agents = agents(config);
     session.environment = Arc::new(command_environment(config));
     session.shell = shell();
-    session.stream_max_retries =
-        u32::try_from(config.model.provider.stream_max_retries).unwrap_or(u32::MAX);
+    session.stream_max_retries = config.model.provider.stream_max_retries;
     session.snapshots = snapshots(config);
     session.show_raw_reasoning = config.show_raw_reasoning;
     session.originator = ORIGINATOR.to_owned();
     let (rules, warnings) = rules(config);
     session.rules = rules;
     (session, warnings)
+}
+
+/// The AGENTS.md files of the home folder and of projects.
+#[derive(Debug)]
+struct ProjectInstructions {
+    home: PathBuf,
+    settings: ProjectDocSettings,
+}
+
+impl InstructionFiles for ProjectInstructions {
+    fn read(&self, cwd: &Path) -> Option<String> {
+        let docs = self.settings.read(&self.home, cwd);
+        if let Some(error) = docs.error {
+            tracing::warn!(cwd = %cwd.display(), %error, "cannot read the project's instructions");
+        }
+        docs.text
+    }
 }
 
 /// The limits of the configuration, as the engine asks for them.

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use codex_protocol::ApprovalsReviewer;
 use codex_protocol::AskForApproval;
 use codex_protocol::Personality;
+use codex_protocol::Provider;
 use codex_protocol::ServiceTier;
 
 pub use agents::AgentRole;
@@ -33,7 +34,6 @@ pub use permissions::FileEntry;
 pub use permissions::FileTarget;
 pub use permissions::NamedPermissions;
 pub use policy::PolicySettings;
-pub use provider::ModelProvider;
 pub use services::AccountSettings;
 pub use services::GhostSnapshotSettings;
 pub use services::MemorySettings;
@@ -66,7 +66,7 @@ pub struct Config {
     /// The model and how it is asked.
     pub model: ModelSettings,
     /// The model providers by id.
-    pub providers: BTreeMap<String, ModelProvider>,
+    pub providers: BTreeMap<String, Provider>,
     /// What the model is told.
     pub instructions: Instructions,
     /// How AGENTS.md files are found.

@@ -137,7 +137,11 @@ fn read_global(home: &Path, files: &mut Vec<PathBuf>) -> Option<String> {
     None
 }
 
+/// Opening a pipe waits for who writes to it, so that only files are opened.
 fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     let mut bytes = Vec::new();
     File::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -50,7 +50,6 @@ pub use permissions::PermissionsFile;
 pub(crate) use profile::PROFILE_KEYS;
 pub use profile::ProfileFile;
 pub use provider::ProviderFile;
-pub use provider::WireApi;
 pub use sandbox::EnvironmentInherit;
 pub use sandbox::SandboxMode;
 pub use sandbox::ShellEnvironmentFile;

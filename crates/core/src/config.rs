@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_exec_policy::Policy;
-use codex_model_client::ToolSpec;
 use codex_protocol::{
     ApprovalsReviewer, AskForApproval, DynamicToolSpec, Personality, ReasoningEffort,
-    ReasoningSummary, SandboxPolicy, ServiceTier, SessionSource, Verbosity,
+    ReasoningSummary, SandboxPolicy, ServiceTier, SessionSource, Verbosity, WebSearchMode,
+    WebSearchToolConfig,
 };
 use codex_rollout::Detail;
 use codex_skills::Library;
 
 use crate::agents::AgentSettings;
 use crate::mcp::{McpApprovals, McpServer};
-use crate::ports::Limits;
+use crate::ports::{InstructionFiles, Limits};
 
 /// What a session starts with.
 #[derive(Clone, Debug)]
@@ -63,10 +63,12 @@ pub struct SessionConfig {
     pub mcp_servers: Vec<McpServer>,
     /// Where leave to call their tools is kept, beyond the thread.
     pub mcp_approvals: Option<Arc<dyn McpApprovals>>,
-    /// The hosted web search tool.
-    pub web_search: Option<ToolSpec>,
-    /// Instructions in files.
-    pub project_docs: ProjectDocs,
+    /// Web searches.
+    pub web_search: WebSearch,
+    /// What files say to the model about the working folder.
+    pub user_instructions: Option<Arc<str>>,
+    /// Those files, for agents that work elsewhere.
+    pub instruction_files: Option<Arc<dyn InstructionFiles>>,
     /// The skills of this machine.
     pub skills: Option<Arc<Library>>,
     /// Whether what people type is kept for recalling it.
@@ -110,6 +112,13 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
+    /// Reads what files say about the working folder. Called where that may take its time.
+    pub fn read_instructions(&mut self) {
+        let files = self.instruction_files.as_ref();
+        let text = files.and_then(|files| files.read(&self.cwd));
+        self.user_instructions = text.map(Arc::from);
+    }
+
     /// Everything at its default.
     #[must_use]
     pub fn new(home: impl Into<PathBuf>, cwd: impl Into<PathBuf>, model: &str) -> Self {
@@ -135,8 +144,9 @@ impl SessionConfig {
             dynamic_tools: Vec::new(),
             mcp_servers: Vec::new(),
             mcp_approvals: None,
-            web_search: None,
-            project_docs: ProjectDocs::default(),
+            web_search: WebSearch::default(),
+            user_instructions: None,
+            instruction_files: None,
             skills: None,
             message_history: MessageHistory::default(),
             features: Features::default(),
@@ -186,23 +196,23 @@ impl Default for MessageHistory {
     }
 }
 
-/// Where instructions in files are looked for, and how much of them is taken.
-#[derive(Clone, Debug)]
-pub struct ProjectDocs {
-    /// Bytes over all files of a project.
-    pub max_bytes: usize,
-    /// What marks the root of a project.
-    pub root_markers: Vec<String>,
-    /// Names besides `AGENTS.md`.
-    pub fallback_names: Vec<String>,
+/// Whether the model may search the web, which its provider does for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebSearch {
+    /// Whether it may, and in what.
+    pub mode: WebSearchMode,
+    /// Whether stored results become live ones for turns with full access to everything else.
+    pub live_with_full_access: bool,
+    /// How searches are narrowed.
+    pub options: Option<WebSearchToolConfig>,
 }
 
-impl Default for ProjectDocs {
+impl Default for WebSearch {
     fn default() -> Self {
         Self {
-            max_bytes: 32 * 1024,
-            root_markers: vec![".git".to_owned()],
-            fallback_names: Vec::new(),
+            mode: WebSearchMode::Disabled,
+            live_with_full_access: false,
+            options: None,
         }
     }
 }

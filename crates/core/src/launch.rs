@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::agents::{AGENTS, Bond, Children};
 use crate::beginning::{Copied, File, initial_messages, write_start};
 use crate::config::SessionConfig;
-use crate::context::{self, read_project_docs};
+use crate::context;
 use crate::conversation::Conversation;
 use crate::events::Emitter;
 use crate::manager::{Ports, StartError, Started};
@@ -196,7 +196,6 @@ impl Threads {
         let instructions = given
             .or_else(own)
             .unwrap_or_else(context::base_instructions);
-        let docs = read_project_docs(&config.home, &config.cwd, &config.project_docs);
         Services {
             model: Arc::clone(&self.ports.model),
             clock: Arc::clone(&self.ports.clock),
@@ -212,7 +211,7 @@ impl Threads {
             spawn_tool: OnceLock::new(),
             bond: bond.rooted(config.agents.as_ref()),
             instructions,
-            user_instructions: docs.map(Arc::from),
+            user_instructions: config.user_instructions.take(),
             developer_instructions: config.developer_instructions.take().map(Arc::from),
             dynamic_tools: std::mem::take(&mut config.dynamic_tools),
             config,

@@ -38,7 +38,7 @@ mod tools;
 mod turn;
 
 pub use agents::{AgentRole, AgentSettings, Roles, Spawned};
-pub use config::{Features, MessageHistory, ProjectDocs, SessionConfig, Snapshots};
+pub use config::{Features, MessageHistory, SessionConfig, Snapshots, WebSearch};
 pub use events::Events;
 pub use history::first_user_text;
 pub use holds::Holds;

@@ -29,7 +29,7 @@ pub use login::StartedLogin;
 pub(crate) use tokens::Tokens;
 
 /// Where logins are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LoginStore {
     /// In the file.
     #[default]
@@ -39,7 +39,7 @@ pub enum LoginStore {
 }
 
 /// What is configured of logins.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LoginSettings {
     /// Where they are kept.
     pub store: LoginStore,

@@ -82,7 +82,10 @@ fn client(server: &ModelServer) -> HttpModelClient {
         clock: Arc::new(SystemClock),
         http: Arc::new(HttpPool::new(HttpSettings::default())),
     };
-    HttpModelClient::new(Provider::new("Bench", server.base_url()), surroundings)
+    HttpModelClient::new(
+        Provider::new("Bench", Some(server.base_url())),
+        surroundings,
+    )
 }
 
 /// Reads whole responses from a server on the same thread, whose cost is in the figures.

@@ -7,9 +7,9 @@ use codex_protocol::ResponseItem;
 
 use crate::catalog::ModelInfo;
 use crate::error::ModelError;
-use crate::provider::Provider;
 use crate::request::ModelRequest;
 use crate::stream::ModelStream;
+use codex_protocol::Provider;
 
 /// A model that can be asked. Dropping a future or a stream cancels what it stands for.
 #[async_trait]

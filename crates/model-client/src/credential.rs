@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use crate::environment::Environment;
 use crate::environment::non_blank;
 use crate::error::ModelError;
-use crate::provider::Provider;
-use crate::secret::Secret;
+use codex_protocol::Provider;
+use codex_protocol::Secret;
 
 /// The login of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Authorization {
                 }),
             };
         }
-        if let Some(token) = &provider.experimental_bearer_token {
+        if let Some(token) = &provider.bearer_token {
             return Ok(Self::Provider(token.clone()));
         }
         if !provider.requires_openai_auth {

@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use crate::error::ModelError;
 use crate::error::UnexpectedStatus;
-use crate::provider::WireApi;
 use crate::rate_limits::text;
 use crate::usage_limit::UsageLimit;
 use crate::usage_limit::UsageLimitBody;
+use codex_protocol::WireApi;
 
 const INVALID_IMAGE: &str = "The image data you provided does not represent a valid image";
 const SHOWN_BODY_BYTES: usize = 1000;

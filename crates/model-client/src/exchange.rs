@@ -21,6 +21,7 @@ use crate::error_reply::request_id;
 use crate::headers::Headers;
 use crate::http::error_text;
 use crate::http_client::HttpModelClient;
+use crate::provider;
 use crate::request::RequestContext;
 use crate::retry::RetryPolicy;
 
@@ -156,14 +157,14 @@ impl HttpModelClient {
         let chatgpt = authorization.is_chatgpt();
         Outgoing {
             call,
-            url: self.provider.url(call.path, chatgpt, call.query),
+            url: provider::url(&self.provider, call.path, chatgpt, call.query),
             headers: headers.into_map(),
         }
     }
 
     async fn send_with_retries(&self, outgoing: &Outgoing<'_>) -> Result<Response, Failure> {
         let policy = match outgoing.call.context.attempt {
-            0 => self.provider.request_retries(),
+            0 => RetryPolicy::new(self.provider.request_max_retries),
             // The layer above repeats already.
             _ => RetryPolicy::new(0),
         };
@@ -191,7 +192,7 @@ impl HttpModelClient {
         if let Some(body) = &outgoing.call.body {
             request = request.body(body.clone());
         }
-        let limit = self.provider.stream_idle_timeout();
+        let limit = self.provider.stream_idle_timeout;
         let response = match tokio::time::timeout(limit, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_builder() => {

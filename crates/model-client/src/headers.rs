@@ -11,11 +11,11 @@ use crate::environment::Environment;
 use crate::environment::non_blank;
 use crate::event::ModelEvent;
 use crate::identity::ClientIdentity;
-use crate::provider::Provider;
 use crate::rate_limits;
 use crate::rate_limits::text;
 use crate::request::RequestContext;
 use crate::stream::Events;
+use codex_protocol::Provider;
 
 const TURN_STATE: &str = "x-codex-turn-state";
 

@@ -33,8 +33,6 @@ use crate::headers::reply_events;
 use crate::headers::server_model;
 use crate::http::HttpPool;
 use crate::identity::ClientIdentity;
-use crate::provider::Provider;
-use crate::provider::WireApi;
 use crate::rate_limits::text;
 use crate::request::ModelRequest;
 use crate::request::RequestContext;
@@ -43,6 +41,8 @@ use crate::responses::ResponsesDecoder;
 use crate::stream::EventReader;
 use crate::stream::ModelStream;
 use crate::watch::Watch;
+use codex_protocol::Provider;
+use codex_protocol::WireApi;
 
 const MODELS_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest reply that is not a stream.
@@ -139,7 +139,7 @@ impl HttpModelClient {
     ) -> ModelStream {
         let first = reply_events(response.headers(), context);
         let request_id = request_id(response.headers());
-        let idle_timeout = self.provider.stream_idle_timeout();
+        let idle_timeout = self.provider.stream_idle_timeout;
         let reader = EventReader::new(response.into(), decoder, first, idle_timeout);
         let stream = match &context.observer {
             None => ModelStream::new(reader),

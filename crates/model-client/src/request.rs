@@ -17,8 +17,8 @@ use crate::encoded::Encoded;
 use crate::error::ModelError;
 use crate::event::Completion;
 use crate::prompt::Prompt;
-use crate::provider::Provider;
 use crate::tool_spec::ToolSpec;
+use codex_protocol::Provider;
 
 /// One request to a model.
 #[derive(Clone, Debug, Default)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use codex_model_client::ModelClient;
 use codex_model_client::ModelError;
 use codex_model_client::Provider;
+use codex_model_client::RetryPolicy;
 use codex_model_client::WireApi;
 use codex_protocol::CodexErrorInfo;
 use codex_test_support::Gate;
@@ -188,7 +189,7 @@ async fn the_server_says_how_long_to_wait() {
     let setup = Setup::new([late(503, "120")]).await;
     let error = setup.error().await;
     assert_eq!(setup.clock.slept(), [], "too long to wait in silence");
-    let retries = setup.provider.stream_retries();
+    let retries = RetryPolicy::new(setup.provider.stream_max_retries);
     let wait = retries.next(&error, 1, &*setup.clock);
     assert_eq!(wait, Some(Duration::from_secs(120)));
 }
@@ -198,9 +199,9 @@ async fn nobody_there_is_retryable() {
     let mut setup = Setup::new([]).await;
     // A port that was free a moment ago.
     let server = ModelServer::start([]).await.unwrap();
-    setup.provider = Provider::new("Gone", server.base_url());
+    setup.provider = Provider::new("Gone", Some(server.base_url()));
     drop(server);
-    setup.provider.request_max_retries = Some(1);
+    setup.provider.request_max_retries = 1;
     let error = setup.error().await;
     let text = error.to_string();
     assert!(
@@ -214,7 +215,7 @@ async fn nobody_there_is_retryable() {
 #[tokio::test]
 async fn an_address_that_is_none_is_not_tried() {
     let mut setup = Setup::new([]).await;
-    setup.provider = Provider::new("Odd", "http://[");
+    setup.provider = Provider::new("Odd", Some("http://[".to_owned()));
     let error = setup.error().await;
     assert!(matches!(error, ModelError::Unsendable(_)), "{error:?}");
     assert_eq!(setup.clock.slept(), []);
@@ -252,7 +253,7 @@ async fn a_stalled_stream_is_cut_at_the_idle_timeout() {
         .body(": still here\n\n")
         .stall();
     let mut setup = Setup::new([reply]).await;
-    setup.provider.stream_idle_timeout_ms = Some(60_000);
+    setup.provider.stream_idle_timeout = Duration::from_secs(60);
     let (events, error) = setup.ask(&request()).await;
     assert_eq!(text(&events), "he");
     let error = error.unwrap();
@@ -266,7 +267,7 @@ async fn a_stalled_stream_is_cut_at_the_idle_timeout() {
 async fn a_server_that_says_nothing_is_given_up() {
     let mut setup = Setup::new([]).await;
     setup.server.always(HttpReply::silence());
-    setup.provider.request_max_retries = Some(1);
+    setup.provider.request_max_retries = 1;
     let error = setup.error().await;
     assert!(matches!(error, ModelError::TimedOut { .. }), "{error:?}");
     assert_eq!(setup.server.requests().len(), 2);

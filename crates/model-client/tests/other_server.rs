@@ -65,7 +65,7 @@ async fn serve_one(stream: Vec<u8>) -> (SocketAddr, oneshot::Receiver<Received>)
 #[tokio::test]
 async fn a_request_is_well_formed_and_its_stream_is_read() {
     let (address, received) = serve_one(sse::frames(&sse::text("hello")).into()).await;
-    let mut provider = Provider::new("Test", format!("http://{address}/v1"));
+    let mut provider = Provider::new("Test", Some(format!("http://{address}/v1")));
     provider.env_key = Some("TEST_KEY".to_owned());
     provider.query_params = BTreeMap::from([("api-version".to_owned(), "7".to_owned())]);
     provider.http_headers = BTreeMap::from([("x-team".to_owned(), "tools".to_owned())]);

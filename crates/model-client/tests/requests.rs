@@ -139,7 +139,7 @@ async fn the_providers_own_key_comes_first() {
     let key = Credential::ApiKey(Secret::from("session"));
     setup.surroundings.credentials = Arc::new(FixedCredential(Some(key)));
     setup.provider.requires_openai_auth = true;
-    setup.provider.experimental_bearer_token = Some(Secret::from("configured"));
+    setup.provider.bearer_token = Some(Secret::from("configured"));
     setup.ask(&request()).await;
     setup.provider.env_key = Some("TEST_KEY".to_owned());
     setup.ask(&request()).await;

@@ -98,7 +98,7 @@ fn ports(model: &ModelServer) -> Ports {
         clock: Arc::new(ModelClock),
         http: Arc::new(HttpPool::new(HttpSettings::default())),
     };
-    let provider = Provider::new("Bench", model.base_url());
+    let provider = Provider::new("Bench", Some(model.base_url()));
     let client = HttpModelClient::new(provider, surroundings);
     let catalog = Arc::new(ModelCatalog::bundled());
     Ports {

@@ -55,7 +55,7 @@ impl ScriptedModel {
     /// A model with these replies.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self {
-            provider: Provider::new("Scripted", "http://scripted.invalid"),
+            provider: Provider::new("Scripted", Some("http://scripted.invalid".to_owned())),
             replies: Mutex::new(replies.into_iter().collect()),
             compactions: Mutex::default(),
             models: Mutex::default(),

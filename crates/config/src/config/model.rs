@@ -5,6 +5,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use codex_protocol::Personality;
+use codex_protocol::Provider;
 use codex_protocol::ReasoningEffort;
 use codex_protocol::ReasoningSummary;
 use codex_protocol::ServiceTier;
@@ -12,7 +13,6 @@ use codex_protocol::Verbosity;
 use serde_json::Value as Json;
 
 use crate::config::LoadRequest;
-use crate::config::ModelProvider;
 use crate::config::instructions::read_referenced;
 use crate::error::ConfigError;
 use crate::features::Feature;
@@ -32,7 +32,7 @@ pub struct ModelSettings {
     /// Id of the provider.
     pub provider_id: String,
     /// The provider.
-    pub provider: ModelProvider,
+    pub provider: Provider,
     /// How hard it thinks.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// How hard it thinks in plan mode.
@@ -69,7 +69,7 @@ pub struct ModelCatalog {
 pub(super) fn resolve(
     file: &ConfigFile,
     request: LoadRequest<'_>,
-    providers: &BTreeMap<String, ModelProvider>,
+    providers: &BTreeMap<String, Provider>,
     features: FeatureSet,
 ) -> Result<ModelSettings, ConfigError> {
     let params = request.params;

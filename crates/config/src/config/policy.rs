@@ -18,7 +18,6 @@ use crate::config::permissions::named_permissions;
 use crate::error::ConfigError;
 use crate::features::Feature;
 use crate::features::FeatureSet;
-use crate::requirements::Requirements;
 use crate::requirements::Violation;
 use crate::schema::ConfigFile;
 use crate::schema::SandboxMode;
@@ -53,29 +52,11 @@ pub struct PolicySettings {
     pub background_terminal_max_timeout: Duration,
     /// How commands are confined on Windows.
     pub windows: WindowsFile,
-    /// Whether the model may search the web, before `web_search_with`.
+    /// Whether the model may search the web. Where limits allow it, stored results become live ones
+    /// for turns with full access to everything else.
     pub web_search: WebSearchMode,
     /// How web searches are narrowed.
     pub web_search_options: Option<WebSearchToolConfig>,
-}
-
-impl PolicySettings {
-    /// Whether the model may search the web under a sandbox policy: with full access to everything
-    /// else, stored results become live ones, as far as limits allow.
-    pub fn web_search_with(
-        &self,
-        sandbox: &SandboxPolicy,
-        requirements: &Requirements,
-    ) -> WebSearchMode {
-        let live = self.web_search == WebSearchMode::Cached
-            && *sandbox == SandboxPolicy::DangerFullAccess
-            && requirements.check_web_search(WebSearchMode::Live).is_ok();
-        if live {
-            WebSearchMode::Live
-        } else {
-            self.web_search
-        }
-    }
 }
 
 /// A value with whether somebody asked for it.

@@ -3,101 +3,46 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use codex_protocol::Provider;
+use codex_protocol::Secret;
+
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::schema::ConfigFile;
 use crate::schema::ProviderFile;
-use crate::schema::WireApi;
 use crate::warning::ConfigWarning;
 
-const REQUEST_MAX_RETRIES: u64 = 4;
-const STREAM_MAX_RETRIES: u64 = 5;
 const RETRIES_LIMIT: u64 = 100;
-const STREAM_IDLE_TIMEOUT_MS: u64 = 300_000;
-const WEBSOCKET_CONNECT_TIMEOUT_MS: u64 = 15_000;
 
-/// A server that models are reached by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelProvider {
-    /// Its name for people.
-    pub name: String,
-    /// Where its endpoints are, without a slash at the end. Absent: what goes with the login.
-    pub base_url: Option<String>,
-    /// What it speaks.
-    pub wire_api: WireApi,
-    /// The variable with the key for it.
-    pub env_key: Option<String>,
-    /// How to get that key.
-    pub env_key_instructions: Option<String>,
-    /// A key for it, in the settings themselves.
-    pub bearer_token: Option<String>,
-    /// Parameters added to every address.
-    pub query_params: BTreeMap<String, String>,
-    /// Headers of every request.
-    pub http_headers: BTreeMap<String, String>,
-    /// Headers whose values are in variables.
-    pub env_http_headers: BTreeMap<String, String>,
-    /// How often a request is tried again.
-    pub request_max_retries: u64,
-    /// How often a broken stream is tried again.
-    pub stream_max_retries: u64,
-    /// How long a stream may be silent.
-    pub stream_idle_timeout: Duration,
-    /// How long opening a websocket may take.
-    pub websocket_connect_timeout: Duration,
-    /// Whether it goes with a login.
-    pub requires_openai_auth: bool,
-    /// Whether it can be reached over a websocket.
-    pub supports_websockets: bool,
-}
-
-impl From<&ProviderFile> for ModelProvider {
-    fn from(file: &ProviderFile) -> Self {
-        let retries = |value: Option<u64>, default| value.unwrap_or(default).min(RETRIES_LIMIT);
-        let millis = |value: Option<u64>, default| Duration::from_millis(value.unwrap_or(default));
-        let idle = millis(file.stream_idle_timeout_ms, STREAM_IDLE_TIMEOUT_MS);
-        Self {
-            name: file.name.clone(),
-            base_url: file.base_url.as_deref().and_then(base_url),
-            wire_api: file.wire_api,
-            env_key: file.env_key.clone(),
-            env_key_instructions: file.env_key_instructions.clone(),
-            bearer_token: file.experimental_bearer_token.clone(),
-            query_params: file.query_params.clone().unwrap_or_default(),
-            http_headers: file.http_headers.clone().unwrap_or_default(),
-            env_http_headers: file.env_http_headers.clone().unwrap_or_default(),
-            request_max_retries: retries(file.request_max_retries, REQUEST_MAX_RETRIES),
-            stream_max_retries: retries(file.stream_max_retries, STREAM_MAX_RETRIES),
-            stream_idle_timeout: idle,
-            websocket_connect_timeout: millis(
-                file.websocket_connect_timeout_ms,
-                WEBSOCKET_CONNECT_TIMEOUT_MS,
-            ),
-            requires_openai_auth: file.requires_openai_auth,
-            supports_websockets: file.supports_websockets,
-        }
-    }
-}
-
-impl ModelProvider {
-    fn built_in(name: &str, url: Option<String>) -> Self {
-        Self {
-            name: name.to_owned(),
-            base_url: url,
-            wire_api: WireApi::Responses,
-            env_key: None,
-            env_key_instructions: None,
-            bearer_token: None,
-            query_params: BTreeMap::new(),
-            http_headers: BTreeMap::new(),
-            env_http_headers: BTreeMap::new(),
-            request_max_retries: REQUEST_MAX_RETRIES,
-            stream_max_retries: STREAM_MAX_RETRIES,
-            stream_idle_timeout: Duration::from_millis(STREAM_IDLE_TIMEOUT_MS),
-            websocket_connect_timeout: Duration::from_millis(WEBSOCKET_CONNECT_TIMEOUT_MS),
-            requires_openai_auth: false,
-            supports_websockets: false,
-        }
+/// A provider of the settings, within limits.
+fn configured(file: &ProviderFile) -> Provider {
+    let default = Provider::new(&file.name, None);
+    let retries = |value: Option<u64>, default| {
+        let value = value.map(|value| value.min(RETRIES_LIMIT));
+        value
+            .and_then(|value| u32::try_from(value).ok())
+            .unwrap_or(default)
+    };
+    let millis = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
+    Provider {
+        base_url: file.base_url.as_deref().and_then(base_url),
+        wire_api: file.wire_api,
+        env_key: file.env_key.clone(),
+        env_key_instructions: file.env_key_instructions.clone(),
+        bearer_token: file.experimental_bearer_token.clone().map(Secret::from),
+        query_params: file.query_params.clone().unwrap_or_default(),
+        http_headers: file.http_headers.clone().unwrap_or_default(),
+        env_http_headers: file.env_http_headers.clone().unwrap_or_default(),
+        request_max_retries: retries(file.request_max_retries, default.request_max_retries),
+        stream_max_retries: retries(file.stream_max_retries, default.stream_max_retries),
+        stream_idle_timeout: millis(file.stream_idle_timeout_ms, default.stream_idle_timeout),
+        websocket_connect_timeout: millis(
+            file.websocket_connect_timeout_ms,
+            default.websocket_connect_timeout,
+        ),
+        requires_openai_auth: file.requires_openai_auth,
+        supports_websockets: file.supports_websockets,
+        name: default.name,
     }
 }
 
@@ -112,7 +57,7 @@ pub(super) fn providers(
     file: &ConfigFile,
     env: &Environment,
     warnings: &mut Vec<ConfigWarning>,
-) -> Result<BTreeMap<String, ModelProvider>, ConfigError> {
+) -> Result<BTreeMap<String, Provider>, ConfigError> {
     let mut providers = BTreeMap::from([
         ("openai".to_owned(), openai(file, env, warnings)),
         ("ollama".to_owned(), local(env, 11434)),
@@ -131,16 +76,12 @@ pub(super) fn providers(
             reserved.join(", "),
         )));
     }
-    let configured = file.model_providers.iter();
-    providers.extend(configured.map(|(id, provider)| (id.clone(), provider.into())));
+    let own = file.model_providers.iter();
+    providers.extend(own.map(|(id, provider)| (id.clone(), configured(provider))));
     Ok(providers)
 }
 
-fn openai(
-    file: &ConfigFile,
-    env: &Environment,
-    warnings: &mut Vec<ConfigWarning>,
-) -> ModelProvider {
+fn openai(file: &ConfigFile, env: &Environment, warnings: &mut Vec<ConfigWarning>) -> Provider {
     let configured = file.openai_base_url.as_deref().and_then(base_url);
     let from_variable = env.variables.openai_base_url.as_deref().and_then(base_url);
     if configured.is_none() && from_variable.is_some() {
@@ -149,18 +90,18 @@ fn openai(
         ));
     }
     let header = |name: &str, variable: &str| (name.to_owned(), variable.to_owned());
-    ModelProvider {
+    Provider {
         env_http_headers: BTreeMap::from([
             header("OpenAI-Organization", "OPENAI_ORGANIZATION"),
             header("OpenAI-Project", "OPENAI_PROJECT"),
         ]),
         requires_openai_auth: true,
         supports_websockets: true,
-        ..ModelProvider::built_in("OpenAI", configured.or(from_variable))
+        ..Provider::new("OpenAI", configured.or(from_variable))
     }
 }
 
-fn local(env: &Environment, default_port: u16) -> ModelProvider {
+fn local(env: &Environment, default_port: u16) -> Provider {
     let port = env
         .variables
         .oss_port
@@ -169,14 +110,16 @@ fn local(env: &Environment, default_port: u16) -> ModelProvider {
     let port: u16 = port.unwrap_or(default_port);
     let url = env.variables.oss_base_url.as_deref().and_then(base_url);
     let url = url.unwrap_or_else(|| format!("http://localhost:{port}/v1"));
-    ModelProvider::built_in("gpt-oss", Some(url))
+    Provider::new("gpt-oss", Some(url))
 }
 
 #[cfg(test)]
 mod tests {
+    use codex_protocol::WireApi;
+
     use super::*;
 
-    fn all(text: &str, env: &Environment) -> (BTreeMap<String, ModelProvider>, usize) {
+    fn all(text: &str, env: &Environment) -> (BTreeMap<String, Provider>, usize) {
         let mut warnings = Vec::new();
         let file = toml::from_str(text).unwrap();
         let providers = providers(&file, env, &mut warnings).unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use codex_protocol::WireApi;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -41,15 +42,4 @@ pub struct ProviderFile {
     /// Whether it can be reached over a websocket.
     #[serde(default)]
     pub supports_websockets: bool,
-}
-
-/// The protocol that a provider speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WireApi {
-    /// The Responses API.
-    #[default]
-    Responses,
-    /// Chat Completions.
-    Chat,
 }

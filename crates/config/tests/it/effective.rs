@@ -220,29 +220,6 @@ fn named_permissions_or_a_mode() {
 }
 
 #[test]
-fn full_access_makes_web_search_live() {
-    let search = |text: &str, limits: &str| {
-        let world = World::new(&[
-            ("home/config.toml", text),
-            ("etc/requirements.toml", limits),
-        ]);
-        let config = world.config();
-        config
-            .policy
-            .web_search_with(&SandboxPolicy::DangerFullAccess, &config.requirements)
-    };
-    assert_eq!(search("", ""), WebSearchMode::Live);
-    assert_eq!(
-        search("web_search = 'disabled'", ""),
-        WebSearchMode::Disabled
-    );
-    assert_eq!(
-        search("", "allowed_web_search_modes = ['cached']"),
-        WebSearchMode::Cached
-    );
-}
-
-#[test]
 fn features_gate_other_settings() {
     let tier = |text: &str| World::user(text).config().model.service_tier;
     assert_eq!(tier("service_tier = 'fast'"), Some(ServiceTier::Fast));

@@ -7,25 +7,26 @@
 mod environment;
 mod image_file;
 mod permissions;
-mod project_docs;
 mod skills;
 pub(crate) mod summary;
 mod user_input;
 
 use std::sync::{Arc, LazyLock};
 
-use codex_protocol::{ContentItem, ModeKind, ResponseItem, TurnContext};
+use codex_protocol::{CollaborationMode, ContentItem, ModeKind, ResponseItem, TurnContext};
 
 use crate::turn::TurnSettings;
 
 pub(crate) use image_file::{ImageProblem, data_url};
-pub(crate) use project_docs::read_project_docs;
 pub(crate) use user_input::message_of;
 
 /// Our instructions for every model that brings none.
 const BASE_INSTRUCTIONS: &str = include_str!("../../prompts/base.md");
 /// Instructions of the plan mode, where the client gives none.
 const PLAN_INSTRUCTIONS: &str = include_str!("../../prompts/plan_mode.md");
+
+/// Instructions of the default mode, for a model that was in another one.
+const DEFAULT_INSTRUCTIONS: &str = include_str!("../../prompts/default_mode.md");
 
 /// Our instructions, shared by all threads.
 pub(crate) fn base_instructions() -> Arc<str> {
@@ -68,7 +69,9 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     sections.extend(model_switch(turn, previous_model));
     sections.push(permissions::text(turn));
     sections.extend(turn.developer_instructions.as_deref().map(str::to_owned));
-    sections.extend(collaboration_mode(turn));
+    if !is_plain(&turn.mode) {
+        sections.extend(collaboration_mode(turn));
+    }
     sections.extend(personality(turn));
     sections.extend(skills::text(turn));
     let mut user = Vec::new();
@@ -92,7 +95,9 @@ pub(crate) fn updates(
     if told.approval_policy != turn.approval_policy || told.sandbox_policy != turn.sandbox_policy {
         sections.push(permissions::text(turn));
     }
-    if told.collaboration_mode.as_ref() != Some(&turn.mode) {
+    let told_mode = told.collaboration_mode.as_ref();
+    let was_plain = told_mode.is_none_or(is_plain);
+    if told_mode != Some(&turn.mode) && !(was_plain && is_plain(&turn.mode)) {
         sections.extend(collaboration_mode(turn));
     }
     if told.personality != turn.personality && told.model == turn.model.slug {
@@ -146,12 +151,17 @@ fn model_switch(turn: &TurnSettings, previous: Option<&str>) -> Option<String> {
     ))
 }
 
+/// Whether a mode is the default one with our own instructions, which only say that no other one holds.
+fn is_plain(mode: &CollaborationMode) -> bool {
+    mode.mode == ModeKind::Default && mode.settings.developer_instructions.is_none()
+}
+
 fn collaboration_mode(turn: &TurnSettings) -> Option<String> {
     let given = turn.mode.settings.developer_instructions.as_deref();
     let text = match (given, turn.mode.mode) {
         (Some(given), _) => given,
         (None, ModeKind::Plan) => PLAN_INSTRUCTIONS.trim_end(),
-        (None, ModeKind::Default) => return None,
+        (None, ModeKind::Default) => DEFAULT_INSTRUCTIONS.trim_end(),
     };
     (!text.is_empty()).then(|| format!("<collaboration_mode>{text}</collaboration_mode>"))
 }

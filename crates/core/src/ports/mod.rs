@@ -5,6 +5,7 @@
 
 mod clock;
 mod ids;
+mod instruction_files;
 mod limits;
 mod model;
 mod observer;
@@ -13,6 +14,7 @@ mod provider_model;
 
 pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
+pub use instruction_files::InstructionFiles;
 pub use limits::Limits;
 pub use model::{
     Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,

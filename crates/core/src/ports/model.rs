@@ -233,6 +233,8 @@ pub struct ModelInfo {
     pub default_verbosity: Option<Verbosity>,
     /// Whether it can see.
     pub images: bool,
+    /// Whether a web search may bring it images.
+    pub searches_images: bool,
 }
 
 impl ModelInfo {
@@ -260,6 +262,7 @@ impl ModelInfo {
             default_summary: ReasoningSummary::Auto,
             default_verbosity: None,
             images: true,
+            searches_images: false,
         }
     }
 

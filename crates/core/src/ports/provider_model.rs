@@ -223,6 +223,7 @@ fn info_of(found: client::ResolvedModel) -> ModelInfo {
         default_summary: info.default_reasoning_summary,
         default_verbosity: info.default_verbosity.filter(|_| info.support_verbosity),
         images: info.takes_images(),
+        searches_images: info.web_search_tool_type == client::WebSearchToolType::TextAndImage,
         slug: info.slug,
     }
 }

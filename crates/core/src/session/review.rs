@@ -9,6 +9,7 @@ use codex_protocol::{
 use super::settings::{ToolCache, default_mode};
 use super::task::TaskKind;
 use super::{ForTurn, Services, Session};
+use crate::config::WebSearch;
 use crate::review::{RUBRIC, Reviewer, run};
 use crate::tools::Terminals;
 
@@ -49,7 +50,7 @@ impl Services {
     fn for_reviewer(&self) -> Self {
         let mut config = self.config.clone();
         config.source = SessionSource::SubAgent(SubAgentSource::Review);
-        config.web_search = None;
+        config.web_search = WebSearch::default();
         config.agents = None;
         config.features.request_permissions = false;
         config.features.exec_permissions = false;

@@ -97,7 +97,8 @@ impl ThreadSettings {
         tools: &mut ToolCache,
     ) -> TurnSettings {
         let config = &services.config;
-        let model = tools.model(&self.mode.settings.model, services);
+        let name = &self.mode.settings.model;
+        let (model, tools) = tools.get(name, &self.sandbox_policy, services);
         let zone = services.clock.zone();
         let now = services.clock.now().to_zoned(zone.clone());
         TurnSettings {
@@ -120,7 +121,7 @@ impl ThreadSettings {
             instructions: Arc::clone(&services.instructions),
             user_instructions: services.user_instructions.clone(),
             developer_instructions: services.developer_instructions.clone(),
-            tools: TurnTools::new(tools.tools(services)),
+            tools: TurnTools::new(tools),
             turn_state: TurnState::default(),
             skills: OnceLock::new(),
         }
@@ -144,32 +145,41 @@ pub(super) fn default_mode(
 
 /// The model of the last turn with its tools, which the next turn mostly needs again.
 #[derive(Debug, Default)]
-pub(crate) struct ToolCache {
-    made: Option<(Arc<ModelInfo>, Arc<ToolSet>)>,
+pub(crate) struct ToolCache(Option<CachedTools>);
+
+#[derive(Debug)]
+struct CachedTools {
+    model: Arc<ModelInfo>,
+    policy: SandboxPolicy,
+    tools: Arc<ToolSet>,
 }
 
 impl ToolCache {
-    fn model(&mut self, name: &str, services: &Services) -> Arc<ModelInfo> {
-        if let Some((model, _)) = &self.made
-            && model.slug == name
+    fn get(
+        &mut self,
+        model: &str,
+        policy: &SandboxPolicy,
+        services: &Services,
+    ) -> (Arc<ModelInfo>, Arc<ToolSet>) {
+        if let Some(CachedTools {
+            model: known,
+            policy: made_for,
+            tools,
+        }) = &self.0
+            && known.slug == model
+            && made_for == policy
         {
-            return Arc::clone(model);
+            return (Arc::clone(known), Arc::clone(tools));
         }
-        let model = with_overrides(services.model.info(name), &services.config);
-        let mcp = McpTools::default();
-        let tools = ToolSet::new(services, &mcp, &model);
-        self.made = Some((Arc::clone(&model), Arc::new(tools)));
-        model
-    }
-
-    fn tools(&self, services: &Services) -> Arc<ToolSet> {
-        match &self.made {
-            Some((_, tools)) => Arc::clone(tools),
-            None => {
-                let model = ModelInfo::guess("");
-                Arc::new(ToolSet::new(services, &McpTools::default(), &model))
-            }
-        }
+        let model = with_overrides(services.model.info(model), &services.config);
+        let tools = ToolSet::new(services, &McpTools::default(), &model, policy);
+        let tools = Arc::new(tools);
+        self.0 = Some(CachedTools {
+            model: Arc::clone(&model),
+            policy: policy.clone(),
+            tools: Arc::clone(&tools),
+        });
+        (model, tools)
     }
 }
 

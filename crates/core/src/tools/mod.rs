@@ -18,6 +18,7 @@ mod unified_exec;
 mod update_plan;
 mod user_shell;
 mod view_image;
+mod web_search;
 
 use std::fmt::Debug;
 use std::sync::Arc;

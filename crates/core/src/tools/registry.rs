@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use codex_model_client::{Encoded, ToolSpec};
+use codex_protocol::SandboxPolicy;
 
 use super::Tool;
 use super::agents::{CloseAgentTool, ResumeAgentTool, SendInputTool, WaitAgentTool};
@@ -19,6 +20,7 @@ use super::shell_command::ShellCommandTool;
 use super::unified_exec::{ExecCommandTool, WriteStdinTool};
 use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
+use super::web_search::web_search;
 use crate::agents::is_agent;
 use crate::config::SessionConfig;
 use crate::mcp::Offered;
@@ -49,7 +51,12 @@ struct Handler {
 
 impl ToolSet {
     /// The tools for a model.
-    pub(crate) fn new(services: &Services, mcp: &McpTools, model: &ModelInfo) -> Self {
+    pub(crate) fn new(
+        services: &Services,
+        mcp: &McpTools,
+        model: &ModelInfo,
+        policy: &SandboxPolicy,
+    ) -> Self {
         let config = &services.config;
         let mut builder = Builder::default();
         builder.shell(config, model);
@@ -64,7 +71,9 @@ impl ToolSet {
         }
         builder.offer(UpdatePlanTool);
         if !is_agent(config) {
-            builder.offer(RequestUserInputTool);
+            builder.offer(RequestUserInputTool {
+                in_default_mode: config.features.default_mode_questions,
+            });
         }
         if config.features.request_permissions {
             builder.offer(RequestPermissionsTool);
@@ -77,7 +86,8 @@ impl ToolSet {
             }
             PatchTool::None => {}
         }
-        builder.specs.extend(config.web_search.clone());
+        let search = web_search(&config.web_search, model, policy);
+        builder.specs.extend(search);
         builder.offer(ViewImageTool);
         if let Some(spawn) = services.spawn_tool() {
             builder.offer(spawn);

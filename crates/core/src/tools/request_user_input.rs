@@ -13,7 +13,10 @@ use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::session::{Answer, Question, QuestionKey};
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestUserInputTool;
+pub(crate) struct RequestUserInputTool {
+    /// Whether it works outside of plan mode too.
+    pub(crate) in_default_mode: bool,
+}
 
 #[derive(Deserialize)]
 struct Arguments {
@@ -59,9 +62,15 @@ impl Tool for RequestUserInputTool {
             "required": ["id", "header", "question", "options"],
             "additionalProperties": false,
         });
+        let modes = match self.in_default_mode {
+            true => "Works in Default and Plan mode.",
+            false => "Works in Plan mode only.",
+        };
         function(
             "request_user_input",
-            "Asks the user up to three short questions and waits for the answers. Only in plan mode.",
+            &format!(
+                "Asks the user up to three short questions and waits for the answers. {modes}"
+            ),
             json!({ "questions": { "type": "array", "items": question } }),
             &["questions"],
         )

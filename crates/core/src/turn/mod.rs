@@ -281,7 +281,7 @@ impl Turn<'_> {
             has_servers: true,
             tools,
         };
-        let all = ToolSet::new(services, &mcp, &settings.model);
+        let all = ToolSet::new(services, &mcp, &settings.model, &settings.sandbox_policy);
         settings.tools.complete(Arc::new(all));
         Ok(())
     }

@@ -244,9 +244,9 @@ mod tests {
     use crate::client::ModelList;
     use crate::credential::FixedCredential;
     use crate::error::ModelError;
-    use crate::provider::Provider;
     use crate::request::ModelRequest;
     use crate::stream::ModelStream;
+    use codex_protocol::Provider;
 
     /// Counts how often it is asked.
     #[derive(Debug)]
@@ -318,7 +318,7 @@ mod tests {
         let api = Arc::new(Api {
             asked: Mutex::default(),
             broken,
-            provider: Provider::new("Test", "http://localhost"),
+            provider: Provider::new("Test", Some("http://localhost".to_owned())),
         });
         let noon = "2026-03-01T12:00:00Z[UTC]".parse().unwrap();
         let clock = Arc::new(Hands(Mutex::new(noon)));

@@ -3,6 +3,7 @@
 //! The conversation is most of it and has its JSON at hand. So what stands before and after it is written as two
 //! objects, which are joined around it.
 
+use codex_protocol::Provider;
 use codex_protocol::ServiceTier;
 use codex_protocol::Verbosity;
 use serde::Serialize;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::encoded::Encoded;
 use crate::prompt::PromptItem;
-use crate::provider::Provider;
+use crate::provider::is_azure;
 use crate::request::ModelRequest;
 use crate::request::Reasoning;
 use crate::tool_spec::ToolSpec;
@@ -78,7 +79,7 @@ pub(crate) fn stream_body(
     request: &ModelRequest,
     provider: &Provider,
 ) -> Result<Vec<u8>, serde_json::Error> {
-    let azure = provider.is_azure();
+    let azure = is_azure(provider);
     let include: &[&str] = match request.reasoning {
         Some(_) => &["reasoning.encrypted_content"],
         None => &[],
@@ -117,7 +118,7 @@ pub(crate) fn compact_body(
         reasoning: request.reasoning,
         text: text(request),
     };
-    join(&head, request, provider.is_azure(), &tail)
+    join(&head, request, is_azure(provider), &tail)
 }
 
 /// One object of the members of `head`, the conversation as `input`, and the members of `tail`.
@@ -242,7 +243,7 @@ mod tests {
         let expected = format!(
             r#"{{"model":"m","instructions":"do","input":[{HI}}}],"tools":[],"tool_choice":"auto","parallel_tool_calls":false,"reasoning":null,"store":false,"stream":true,"include":[],"prompt_cache_key":"t"}}"#
         );
-        check(&plain(), &Provider::new("x", "http://x"), &expected);
+        check(&plain(), &Provider::new("x", None), &expected);
     }
 
     #[test]
@@ -250,12 +251,12 @@ mod tests {
         let expected = format!(
             r#"{{"model":"m","instructions":"do","input":[{HI}}}],"tools":[{{"type":"local_shell"}}],"tool_choice":"auto","parallel_tool_calls":true,"reasoning":{{"effort":"high","summary":"auto"}},"store":false,"stream":true,"include":["reasoning.encrypted_content"],"service_tier":"priority","prompt_cache_key":"t","text":{{"verbosity":"low","format":{{"type":"json_schema","strict":true,"schema":{{"type":"object"}},"name":"codex_output_schema"}}}}}}"#
         );
-        check(&full(), &Provider::new("x", "http://x"), &expected);
+        check(&full(), &Provider::new("x", None), &expected);
     }
 
     #[test]
     fn azure_stores_and_gets_item_ids_back() {
-        let body = stream_body(&plain(), &Provider::new("Azure", "http://x")).unwrap();
+        let body = stream_body(&plain(), &Provider::new("Azure", None)).unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["store"], true);
         assert_eq!(body["input"][0]["id"], "msg_1");
@@ -279,7 +280,7 @@ mod tests {
 
     #[test]
     fn compaction_has_a_body_of_its_own() {
-        let provider = Provider::new("x", "http://x");
+        let provider = Provider::new("x", None);
         let body = text_of(compact_body(&plain(), &provider).unwrap());
         let expected = format!(
             r#"{{"model":"m","input":[{HI}}}],"instructions":"do","tools":[],"parallel_tool_calls":false}}"#

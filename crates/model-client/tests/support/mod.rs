@@ -36,7 +36,7 @@ impl Setup {
         let server = ModelServer::start(replies).await.unwrap();
         let clock = Arc::new(ScriptedClock::default());
         Self {
-            provider: Provider::new("Test", server.base_url()),
+            provider: Provider::new("Test", Some(server.base_url())),
             surroundings: surroundings(Arc::clone(&clock)),
             server,
             clock,

@@ -85,15 +85,18 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<Known, ToolFailure
         .ok()
         .flatten()
         .ok_or_else(|| not_found(id))?;
-    let failed = |reason| ToolFailure::Model(format!("collab tool failed: {reason}"));
+    let failed = |reason: String| ToolFailure::Model(format!("collab tool failed: {reason}"));
     let stored = read_stored(path).await.map_err(failed)?;
     if !is_own(context, &stored) {
         return Err(not_found(id));
     }
-    let agent = StoredAgent {
-        config: config_of_agent(&context.services, &context.settings),
-        stored,
-    };
+    let mut config = config_of_agent(&context.services, &context.settings);
+    let preparing = tokio::task::spawn_blocking(move || {
+        config.read_instructions();
+        config
+    });
+    let config = preparing.await.map_err(|error| failed(error.to_string()))?;
+    let agent = StoredAgent { config, stored };
     let loaded = ask(context, |reply| AgentMail::Resume(Box::new(agent), reply)).await?;
     loaded.map_err(failed)
 }

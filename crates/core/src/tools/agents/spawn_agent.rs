@@ -147,20 +147,16 @@ async fn spawn(
     let role = find_role(&settings, name.unwrap_or(DEFAULT_ROLE)).ok_or_else(|| {
         ToolFailure::Model(format!("unknown agent_type '{}'", name.unwrap_or_default()))
     })?;
-    if let Some(outside) = settings.roles.clone() {
-        let role = role.name.clone();
-        let applying = tokio::task::spawn_blocking(move || {
-            let applied = outside.apply(&role, &mut config);
-            applied.map(|()| config)
-        });
-        config = match applying.await {
-            Ok(Ok(config)) => config,
-            _ => {
-                let refusal = "agent type is currently not available";
-                return Err(ToolFailure::Model(refusal.to_owned()));
-            }
-        };
-    }
+    let (outside, role_name) = (settings.roles.clone(), role.name.clone());
+    let preparing = tokio::task::spawn_blocking(move || {
+        config.read_instructions();
+        let applied = outside.map_or(Ok(()), |outside| outside.apply(&role_name, &mut config));
+        applied.map(|()| config)
+    });
+    let Ok(Ok(mut config)) = preparing.await else {
+        let refusal = "agent type is currently not available";
+        return Err(ToolFailure::Model(refusal.to_owned()));
+    };
     take_policies(&mut config, &context.settings);
     let shown = Shown {
         model: config.model.clone(),

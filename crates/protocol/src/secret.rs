@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 /// A key or token. Printing it for debugging shows that there is one, not which.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 

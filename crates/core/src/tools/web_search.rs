@@ -1,0 +1,69 @@
+//! Web search, which the provider carries out: what the model is told of it.
+
+use codex_model_client::{ToolSpec, WebSearchFilters};
+use codex_protocol::{SandboxPolicy, WebSearchMode};
+
+use crate::config::WebSearch;
+use crate::ports::ModelInfo;
+
+/// The tool for turns with this policy; none if the model may not search.
+pub(crate) fn web_search(
+    search: &WebSearch,
+    model: &ModelInfo,
+    policy: &SandboxPolicy,
+) -> Option<ToolSpec> {
+    let is_live = match search.mode {
+        WebSearchMode::Disabled => return None,
+        WebSearchMode::Live => true,
+        WebSearchMode::Cached => {
+            search.live_with_full_access && *policy == SandboxPolicy::DangerFullAccess
+        }
+    };
+    let options = search.options.clone();
+    let (size, domains, location) = options.map_or((None, None, None), |options| {
+        (
+            options.context_size,
+            options.allowed_domains,
+            options.location,
+        )
+    });
+    Some(ToolSpec::WebSearch {
+        external_web_access: Some(is_live),
+        filters: domains.map(|domains| WebSearchFilters {
+            allowed_domains: Some(domains),
+        }),
+        user_location: location,
+        search_context_size: size,
+        search_content_types: model
+            .searches_images
+            .then(|| vec!["text".to_owned(), "image".to_owned()]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_access_makes_stored_results_live_where_limits_allow_it() {
+        let live = |mode, live_with_full_access| {
+            let search = WebSearch {
+                mode,
+                live_with_full_access,
+                options: None,
+            };
+            let model = ModelInfo::guess("m");
+            match web_search(&search, &model, &SandboxPolicy::DangerFullAccess)? {
+                ToolSpec::WebSearch {
+                    external_web_access,
+                    ..
+                } => external_web_access,
+                _ => None,
+            }
+        };
+        assert_eq!(live(WebSearchMode::Cached, true), Some(true));
+        assert_eq!(live(WebSearchMode::Cached, false), Some(false));
+        assert_eq!(live(WebSearchMode::Live, false), Some(true));
+        assert_eq!(live(WebSearchMode::Disabled, true), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! What a thread is set to: which settings a turn runs with, what clients are told of them, and what
+//! an administrator forbids.
+
+use std::fs;
+use std::process::Command;
+
+use codex_test_support::{AppServer, ModelServer, ReceivedRequest};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::scripted_home::scripted_home;
+use crate::threads::said;
+
+/// A model that answers a dozen times.
+async fn model() -> ModelServer {
+    let replies = (0..12).map(|number| said(&format!("message-{number}"), "done"));
+    ModelServer::start(replies).await.unwrap()
+}
+
+async fn server_of(program: &str, home: &TempDir) -> AppServer {
+    let mut server = AppServer::start(program, home.path()).unwrap();
+    let params = json!({
+        "clientInfo": { "name": "tests", "version": "1" },
+        "capabilities": { "experimentalApi": true },
+    });
+    server.call("initialize", params).await.unwrap();
+    server
+}
+
+async fn server(home: &TempDir) -> AppServer {
+    server_of(env!("CARGO_BIN_EXE_codex"), home).await
+}
+
+async fn start_thread(server: &mut AppServer, params: Value) -> Value {
+    let reply = server.call("thread/start", params).await.unwrap();
+    assert!(reply["error"].is_null(), "{reply}");
+    reply["result"].clone()
+}
+
+/// Runs a turn with these params besides and answers its end.
+async fn turn(server: &mut AppServer, thread: &Value, mut params: Value) -> Value {
+    params["threadId"] = thread["thread"]["id"].clone();
+    params["input"] = json!([{ "type": "text", "text": "go" }]);
+    let reply = server.call("turn/start", params).await.unwrap();
+    assert!(reply["error"].is_null(), "{reply}");
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    ended["params"]["turn"].clone()
+}
+
+fn last_request(model: &ModelServer) -> Value {
+    model.requests().last().map(ReceivedRequest::json).unwrap()
+}
+
+#[tokio::test]
+async fn threads_send_the_token_that_each_was_given() {
+    let model = model().await;
+    let home = scripted_home(&model, "");
+    let mut server = server(&home).await;
+    for token in ["first", "second"] {
+        let config = json!({ "model_providers.scripted.experimental_bearer_token": token });
+        let thread = start_thread(&mut server, json!({ "config": config })).await;
+        turn(&mut server, &thread, json!({})).await;
+        let request = model.requests().pop().unwrap();
+        let sent = request.header("authorization").map(str::to_owned);
+        assert_eq!(sent, Some(format!("Bearer {token}")));
+    }
+    server.finish().await.unwrap();
+}
+
+fn searches(model: &ModelServer) -> Vec<Value> {
+    let tools = last_request(model)["tools"].clone();
+    let tools = tools.as_array().unwrap().iter();
+    let searches = tools.filter(|tool| tool["type"] == "web_search");
+    searches.cloned().collect()
+}
+
+#[tokio::test]
+async fn web_search_is_offered_as_it_is_configured() {
+    let with = |live: bool| vec![json!({ "type": "web_search", "external_web_access": live })];
+    let narrowed = vec![json!({
+        "type": "web_search", "external_web_access": true, "search_context_size": "low",
+        "filters": { "allowed_domains": ["a.example"] },
+        "user_location": { "type": "approximate", "country": "DE" },
+    })];
+    let options = json!({ "web_search": "live", "tools.web_search": {
+        "context_size": "low", "allowed_domains": ["a.example"], "location": { "country": "DE" },
+    } });
+    let model = model().await;
+    let home = scripted_home(&model, "");
+    let mut server = server(&home).await;
+    for (config, expected) in [
+        (json!({ "sandbox_mode": "read-only" }), with(false)),
+        (
+            json!({ "web_search": "cached", "sandbox_mode": "read-only" }),
+            with(false),
+        ),
+        (
+            json!({ "web_search": "live", "sandbox_mode": "read-only" }),
+            with(true),
+        ),
+        (json!({ "web_search": "disabled" }), vec![]),
+        // With full access to everything else, stored results become live ones.
+        (json!({}), with(true)),
+        (options, narrowed),
+    ] {
+        let thread = start_thread(&mut server, json!({ "config": config })).await;
+        turn(&mut server, &thread, json!({})).await;
+        assert_eq!(searches(&model), expected, "{config}");
+    }
+    // The policy of the turn decides, not that of the start.
+    let config = json!({ "sandbox_mode": "read-only" });
+    let thread = start_thread(&mut server, json!({ "config": config })).await;
+    let full = json!({ "sandboxPolicy": { "type": "dangerFullAccess" } });
+    turn(&mut server, &thread, full).await;
+    assert_eq!(searches(&model), with(true));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_pipe_in_place_of_instructions_holds_nobody_up() {
+    let model = model().await;
+    let home = scripted_home(&model, "");
+    for pipe in ["AGENTS.md", "work/AGENTS.md"] {
+        let pipe = home.path().join(pipe);
+        fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+        let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+    }
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server, json!({ "cwd": "work" })).await;
+    let ended = turn(&mut server, &thread, json!({})).await;
+    assert_eq!(ended["status"], "completed");
+    server.finish().await.unwrap();
+}
+
+fn collaboration(mode: &str, instructions: Option<&str>) -> Value {
+    json!({ "collaborationMode": { "mode": mode, "settings": {
+        "model": "scripted", "reasoning_effort": null, "developer_instructions": instructions,
+    } } })
+}
+
+/// The texts about modes that the model has seen, oldest first.
+fn modes_told(model: &ModelServer) -> Vec<String> {
+    let input = last_request(model)["input"].clone();
+    let messages = input.as_array().unwrap().iter();
+    let parts = messages.filter_map(|message| message["content"].as_array());
+    let texts = parts.flatten().filter_map(|part| part["text"].as_str());
+    let modes = texts.filter(|text| text.starts_with("<collaboration_mode>"));
+    modes.map(str::to_owned).collect()
+}
+
+fn question_tool(model: &ModelServer) -> String {
+    let tools = last_request(model)["tools"].clone();
+    let tools = tools.as_array().unwrap().clone();
+    let found = tools
+        .into_iter()
+        .find(|tool| tool["name"] == "request_user_input");
+    found.unwrap()["description"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn the_model_is_told_when_plan_mode_is_over() {
+    let model = model().await;
+    let home = scripted_home(&model, "");
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server, json!({})).await;
+    turn(&mut server, &thread, json!({})).await;
+    assert_eq!(modes_told(&model).len(), 0);
+    turn(&mut server, &thread, collaboration("plan", None)).await;
+    assert_eq!(modes_told(&model).len(), 1);
+    turn(&mut server, &thread, collaboration("default", None)).await;
+    let told = modes_told(&model);
+    assert_eq!(told.len(), 2);
+    assert!(told[1].contains("Default mode"), "{}", told[1]);
+    // An empty text says nothing.
+    turn(&mut server, &thread, collaboration("default", Some(""))).await;
+    assert_eq!(modes_told(&model).len(), 2);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_tool_for_questions_says_in_which_modes_it_works() {
+    let model = model().await;
+    for (settings, expected) in [
+        ("", false),
+        ("[features]\ndefault_mode_request_user_input = true", true),
+    ] {
+        let home = scripted_home(&model, settings);
+        let mut server = server(&home).await;
+        let thread = start_thread(&mut server, json!({})).await;
+        turn(&mut server, &thread, json!({})).await;
+        let description = question_tool(&model);
+        assert_eq!(description.contains("Default"), expected, "{description}");
+        server.finish().await.unwrap();
+    }
+}
