@@ -1,9 +1,9 @@
 //! From a line to its handler.
 //!
 //! Every request gets exactly one reply, on every path: what cannot be dispatched is refused here, and
-//! a handler is given a [`Responder`] that replies when it is dropped. A slow request delays no other
-//! one: each runs in a task of its own, except that requests of one connection about the same thread,
-//! process or search wait for each other.
+//! what a handler fails to reply to is replied to by its [`Responder`](crate::connection::Responder) when that is
+//! dropped. Each request runs in a task of its own, so that a slow one delays no other, in the order that
+//! its row of the [table](crate::handlers) names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use codex_app_server_protocol::{ClientRequest, ReadError};
 use codex_protocol::Experimental;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::connection::{Connection, Responder};
+use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::handlers;
+use crate::handlers::{self, Call, Order, Queue};
 use crate::questions::Answer;
 use crate::server::Server;
 use crate::transport::Incoming;
@@ -23,13 +23,13 @@ use crate::transport::Incoming;
 /// How many requests of a connection may be under way.
 const IN_FLIGHT: usize = 256;
 
-/// Reads what one client says.
+/// Reads the messages of one client.
 #[derive(Debug)]
 pub(crate) struct Router {
     server: Arc<Server>,
     connection: Arc<Connection>,
     permits: Arc<Semaphore>,
-    lanes: Lanes,
+    queues: Queues,
 }
 
 impl Router {
@@ -38,7 +38,7 @@ impl Router {
             server,
             connection,
             permits: Arc::new(Semaphore::new(IN_FLIGHT)),
-            lanes: Lanes::default(),
+            queues: Queues::default(),
         }
     }
 
@@ -54,7 +54,7 @@ impl Router {
             return;
         }
         match serde_json::from_slice::<Message<'_>>(&line) {
-            Ok(Message::Request(request)) => self.request(request),
+            Ok(Message::Request(request)) => self.request(request).await,
             Ok(Message::Notification(notification)) => {
                 tracing::debug!(method = %notification.method, "the client tells something");
             }
@@ -98,10 +98,10 @@ impl Router {
         }
     }
 
-    fn request(&mut self, request: rpc::Request<'_>) {
+    async fn request(&mut self, request: rpc::Request<'_>) {
         let id = request.id.clone();
         match self.admit(request) {
-            Ok(Admitted { request, permit }) => self.dispatch(id, request, permit),
+            Ok(Admitted { request, permit }) => self.dispatch(id, request, permit).await,
             Err(failure) => self.connection.refuse(Some(id), failure),
         }
     }
@@ -130,33 +130,30 @@ impl Router {
         Ok(Admitted { request, permit })
     }
 
-    fn dispatch(&mut self, id: RequestId, request: ClientRequest, permit: OwnedSemaphorePermit) {
-        let server = Arc::clone(&self.server);
-        let connection = Arc::clone(&self.connection);
-        if let ClientRequest::Initialize(params) = request {
-            // At once: what follows on the connection depends on it.
-            return handlers::initialize(&server, params, Responder::new(connection, id));
-        }
-        // Likewise: what follows may type into the one, or end the other.
-        let request = match request {
-            ClientRequest::CommandExec(params) => {
-                let reply = Responder::new(connection, id);
-                return handlers::start_command(server, params, reply, permit);
-            }
-            ClientRequest::FuzzyFileSearch(params) => {
-                let reply = Responder::new(connection, id);
-                return handlers::start_search(&server, params, reply, permit);
-            }
-            other => other,
+    async fn dispatch(
+        &mut self,
+        id: RequestId,
+        request: ClientRequest,
+        permit: OwnedSemaphorePermit,
+    ) {
+        let order = handlers::order_of(&request);
+        let call = Call {
+            server: Arc::clone(&self.server),
+            connection: Arc::clone(&self.connection),
         };
-        let turn = handlers::subject_of(&request).map(|subject| self.lanes.enter(subject));
+        let mut handling = handlers::handle(request, call, id);
+        let place = match order {
+            Order::AtOnce if futures::poll!(&mut handling).is_ready() => return,
+            Order::AtOnce | Order::Concurrent => None,
+            Order::Queued(queue) => Some(self.queues.enter(queue)),
+        };
         tokio::spawn(async move {
             let _permit = permit;
-            let _place = match turn {
-                Some(turn) => Some(turn.await_own().await),
+            let _place = match place {
+                Some(place) => Some(place.await_turn().await),
                 None => None,
             };
-            handlers::handle(server, request, connection, id).await;
+            handling.await;
         });
     }
 }
@@ -166,11 +163,11 @@ struct Admitted {
     permit: OwnedSemaphorePermit,
 }
 
-/// The order of requests about the same subject.
+/// The queues of one connection: the end of the last request of each.
 #[derive(Debug, Default)]
-struct Lanes(HashMap<String, oneshot::Receiver<()>>);
+struct Queues(HashMap<Queue, oneshot::Receiver<()>>);
 
-/// A place in a lane.
+/// A place in a queue.
 #[derive(Debug)]
 struct Place {
     before: Option<oneshot::Receiver<()>>,
@@ -178,18 +175,18 @@ struct Place {
     done: oneshot::Sender<()>,
 }
 
-impl Lanes {
-    fn enter(&mut self, subject: &str) -> Place {
+impl Queues {
+    fn enter(&mut self, queue: Queue) -> Place {
         self.0
             .retain(|_, last| matches!(last.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
         let (done, next) = oneshot::channel();
-        let before = self.0.insert(subject.to_owned(), next);
+        let before = self.0.insert(queue, next);
         Place { before, done }
     }
 }
 
 impl Place {
-    async fn await_own(self) -> oneshot::Sender<()> {
+    async fn await_turn(self) -> oneshot::Sender<()> {
         if let Some(before) = self.before {
             let _ = before.await;
         }

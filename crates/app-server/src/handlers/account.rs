@@ -12,16 +12,16 @@ use codex_protocol::{AuthMode, PlanType};
 use uuid::Uuid;
 
 use super::blocking;
-use crate::connection::Responder;
+use super::call::{Call, Reply};
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::projection::wire_limits;
 use crate::server::Server;
 
 pub(super) async fn read(
-    server: &Server,
+    Call { server, .. }: Call,
     params: v2::GetAccountParams,
-    reply: Responder<method::GetAccount>,
-) {
+) -> Result<v2::GetAccountResponse, Failure> {
     let accounts = server.host().accounts();
     if params.refresh_token
         && let Err(error) = accounts.renew().await
@@ -29,7 +29,7 @@ pub(super) async fn read(
         // Who is logged in does not depend on it.
         tracing::warn!(%error, "tokens were not renewed");
     }
-    let requires_openai_auth = requires_login(server);
+    let requires_openai_auth = requires_login(&server);
     let login = requires_openai_auth.then(|| accounts.login()).flatten();
     let account = login.map(|login| match login.mode() {
         AuthMode::Apikey => v2::Account::ApiKey,
@@ -38,23 +38,21 @@ pub(super) async fn read(
             plan_type: login.plan().unwrap_or(PlanType::Unknown),
         },
     });
-    reply.accept(&v2::GetAccountResponse {
+    Ok(v2::GetAccountResponse {
         account,
         requires_openai_auth,
-    });
+    })
 }
 
 pub(super) async fn log_in(
-    server: Arc<Server>,
+    Call { server, connection }: Call,
     params: v2::LoginAccountParams,
-    reply: Responder<method::LoginAccount>,
-) {
-    match params {
+) -> Result<Reply<method::LoginAccount>, Failure> {
+    let accounts = Arc::clone(server.host().accounts());
+    let response = match params {
         v2::LoginAccountParams::ApiKey { api_key } => {
-            let accounts = Arc::clone(server.host().accounts());
-            let saved = move || accounts.log_in_with_api_key(&api_key).map_err(failure);
-            let saved = blocking(saved).await;
-            finish(&server, saved, v2::LoginAccountResponse::ApiKey, reply);
+            blocking(move || accounts.log_in_with_api_key(&api_key).map_err(failure)).await?;
+            v2::LoginAccountResponse::ApiKey
         }
         v2::LoginAccountParams::ChatgptAuthTokens {
             access_token,
@@ -66,95 +64,78 @@ pub(super) async fn log_in(
                 account_id: chatgpt_account_id,
                 plan: chatgpt_plan_type,
             };
-            let taken = server.host().accounts().log_in_with_tokens(&tokens);
-            let response = v2::LoginAccountResponse::ChatgptAuthTokens;
-            finish(&server, taken.map_err(failure), response, reply);
+            accounts.log_in_with_tokens(&tokens).map_err(failure)?;
+            v2::LoginAccountResponse::ChatgptAuthTokens
         }
-        v2::LoginAccountParams::Chatgpt => log_in_with_browser(server, reply).await,
-    }
-}
-
-/// The end of a login that needs no browser.
-fn finish(
-    server: &Server,
-    outcome: Result<(), Failure>,
-    response: v2::LoginAccountResponse,
-    reply: Responder<method::LoginAccount>,
-) {
-    match outcome {
-        Ok(()) => {
-            reply.accept(&response);
-            tell_completed(server, None, &Ok(()));
-            tell_updated(server);
-        }
-        Err(failure) => reply.refuse(failure),
-    }
+        v2::LoginAccountParams::Chatgpt => return log_in_with_browser(server, &connection).await,
+    };
+    Ok(Reply::then(response, move || {
+        notify_completed(&server, None, &Ok(()));
+        notify_updated(&server);
+    }))
 }
 
 /// Starts a login whose end comes as a notification.
-async fn log_in_with_browser(server: Arc<Server>, reply: Responder<method::LoginAccount>) {
-    let client = reply.connection().client();
+async fn log_in_with_browser(
+    server: Arc<Server>,
+    connection: &Connection,
+) -> Result<Reply<method::LoginAccount>, Failure> {
+    let client = connection.client();
     let originator = client.map(|client| client.name.clone()).unwrap_or_default();
     let accounts = server.host().accounts();
-    let started = match accounts.log_in_with_browser(&originator).await {
-        Ok(started) => started,
-        Err(error) => return reply.refuse(failure(error)),
-    };
-    reply.accept(&v2::LoginAccountResponse::Chatgpt {
+    let started = accounts.log_in_with_browser(&originator).await;
+    let started = started.map_err(failure)?;
+    let response = v2::LoginAccountResponse::Chatgpt {
         login_id: started.id.clone(),
         auth_url: started.auth_url,
-    });
-    tokio::spawn(async move {
+    };
+    let completed = async move {
         let lost = || Err("Login server error: Login was not completed".to_owned());
         let outcome = started.outcome.await.unwrap_or_else(|_| lost());
-        tell_completed(&server, Some(started.id), &outcome);
+        notify_completed(&server, Some(started.id), &outcome);
         if outcome.is_ok() {
-            tell_updated(&server);
+            notify_updated(&server);
         }
-    });
+    };
+    Ok(Reply::then(response, || drop(tokio::spawn(completed))))
 }
 
-pub(super) fn cancel(
-    server: &Server,
+pub(super) async fn cancel(
+    Call { server, .. }: Call,
     params: v2::CancelLoginAccountParams,
-    reply: Responder<method::CancelLoginAccount>,
-) {
+) -> Result<v2::CancelLoginAccountResponse, Failure> {
     let id = params.login_id;
     let Ok(parsed) = Uuid::parse_str(&id) else {
-        return reply.refuse(Failure::invalid(format!("invalid login id: {id}")));
+        return Err(Failure::invalid(format!("invalid login id: {id}")));
     };
     let status = match server.host().accounts().cancel_login(&parsed.to_string()) {
         true => v2::CancelLoginAccountStatus::Canceled,
         false => v2::CancelLoginAccountStatus::NotFound,
     };
-    reply.accept(&v2::CancelLoginAccountResponse { status });
+    Ok(v2::CancelLoginAccountResponse { status })
 }
 
 pub(super) async fn log_out(
-    server: Arc<Server>,
-    _params: NoParams,
-    reply: Responder<method::LogoutAccount>,
-) {
+    Call { server, .. }: Call,
+    _: NoParams,
+) -> Result<Reply<method::LogoutAccount>, Failure> {
     let accounts = Arc::clone(server.host().accounts());
     let logged_out = blocking({
         let accounts = Arc::clone(&accounts);
         move || accounts.log_out().map_err(failure)
     });
-    match logged_out.await {
-        Ok(logged_out) => {
-            reply.accept(&v2::LogoutAccountResponse {});
-            tell_updated(&server);
-            accounts.revoke(logged_out).await;
-        }
-        Err(failure) => reply.refuse(failure),
-    }
+    let logged_out = logged_out.await?;
+    Ok(Reply::by(|reply| async move {
+        reply.accept(&v2::LogoutAccountResponse {});
+        notify_updated(&server);
+        accounts.revoke(logged_out).await;
+    }))
 }
 
 pub(super) async fn read_rate_limits(
-    server: &Server,
-    _params: NoParams,
-    reply: Responder<method::GetAccountRateLimits>,
-) {
+    Call { server, .. }: Call,
+    _: NoParams,
+) -> Result<v2::GetAccountRateLimitsResponse, Failure> {
     let limits = server.host().accounts().rate_limits().await;
     let limits = limits.map_err(|error| match error {
         RateLimitsError::NotLoggedIn | RateLimitsError::NotChatGpt => {
@@ -162,7 +143,7 @@ pub(super) async fn read_rate_limits(
         }
         RateLimitsError::Failed(_) => Failure::internal(error.to_string()),
     });
-    reply.reply(limits.map(|limits| {
+    limits.map(|limits| {
         let families = limits.families.iter().map(wire_limits);
         let families: Vec<_> = families.collect();
         let is_main = |family: &&v2::RateLimitSnapshot| family.limit_id.as_deref() == Some("codex");
@@ -176,16 +157,15 @@ pub(super) async fn read_rate_limits(
                     .collect(),
             ),
         }
-    }));
+    })
 }
 
 /// The older form of `read`.
 pub(super) async fn auth_status(
-    server: &Server,
+    Call { server, .. }: Call,
     params: v2::GetAuthStatusParams,
-    reply: Responder<method::GetAuthStatus>,
-) {
-    let requires_login = requires_login(server);
+) -> Result<v2::GetAuthStatusResponse, Failure> {
+    let requires_login = requires_login(&server);
     let accounts = server.host().accounts();
     let login = if !requires_login {
         None
@@ -202,11 +182,11 @@ pub(super) async fn auth_status(
         .as_ref()
         .filter(|login| wanted && accounts.refusal(login).is_none())
         .map(|login| login.token().reveal().to_owned());
-    reply.accept(&v2::GetAuthStatusResponse {
+    Ok(v2::GetAuthStatusResponse {
         auth_method: login.map(|login| login.mode()),
         auth_token: token,
         requires_openai_auth: Some(requires_login),
-    });
+    })
 }
 
 /// Whether the provider that the server started with needs a login.
@@ -222,7 +202,7 @@ fn failure(error: LoginError) -> Failure {
     }
 }
 
-fn tell_completed(server: &Server, login_id: Option<String>, outcome: &Result<(), String>) {
+fn notify_completed(server: &Server, login_id: Option<String>, outcome: &Result<(), String>) {
     let notification = v2::AccountLoginCompletedNotification {
         login_id,
         success: outcome.is_ok(),
@@ -231,7 +211,7 @@ fn tell_completed(server: &Server, login_id: Option<String>, outcome: &Result<()
     server.broadcast(&ServerNotification::AccountLoginCompleted(notification));
 }
 
-fn tell_updated(server: &Server) {
+fn notify_updated(server: &Server) {
     let login = server.host().accounts().login();
     let notification = v2::AccountUpdatedNotification {
         auth_mode: login.as_ref().map(codex_login::Login::mode),

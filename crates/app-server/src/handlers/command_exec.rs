@@ -15,8 +15,9 @@ use codex_core::{StandaloneCommand, StandaloneError};
 use codex_exec::{Captured, Ending, Finished, Keep, Limits, SpawnError, Streams, TerminalSize};
 use codex_protocol::SandboxPolicy;
 
+use super::call::{Call, Reply};
 use super::fs::absolute;
-use crate::connection::{Connection, Responder};
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::projection::engine_sandbox;
 use crate::run_output::RunOutput;
@@ -32,53 +33,39 @@ const LINGER: Duration = Duration::from_secs(2);
 const TIMED_OUT: i32 = 124;
 const TERMINATED: i32 = -1;
 
-/// Begins a run. Its name is taken at once, so that what follows on the connection finds it.
-pub(crate) fn start(
-    server: Arc<Server>,
+/// Runs a command. Its name is taken before the first wait, so that the requests that follow find it.
+pub(super) async fn start(
+    Call { server, connection }: Call,
     params: CommandExecParams,
-    reply: Responder<method::CommandExec>,
-    permit: impl Send + 'static,
-) {
-    let request = match Request::read(params, reply.connection()) {
-        Ok(request) => request,
-        Err(failure) => return reply.refuse(failure),
-    };
-    tokio::spawn(async move {
-        let _permit = permit;
-        let connection = Arc::clone(reply.connection());
-        // Drops the place before it is replied: then the name is free again.
-        let outcome = request.carry_out(&server, connection).await;
-        reply.reply(outcome);
-    });
+) -> Result<CommandExecResponse, Failure> {
+    // Drops the name before the reply: then it is free again.
+    Request::read(params, &connection)?
+        .carry_out(&server, connection)
+        .await
 }
 
 pub(super) async fn write(
+    Call { connection, .. }: Call,
     params: CommandExecWriteParams,
-    reply: Responder<method::CommandExecWrite>,
-) {
-    let refuse = |reply: Responder<method::CommandExecWrite>, failure| reply.refuse(failure);
-    let bytes = match typed(&params) {
-        Ok(bytes) => bytes,
-        Err(failure) => return refuse(reply, failure),
-    };
-    let run = match find(reply.connection(), &params.process_id) {
-        Ok(run) => run,
-        Err(failure) => return refuse(reply, failure),
-    };
+) -> Result<Reply<method::CommandExecWrite>, Failure> {
+    let bytes = typed(&params)?;
+    let run = find(&connection, &params.process_id)?;
     if !run.takes_input {
         let message = "stdin streaming is not enabled for this command/exec";
-        return refuse(reply, Failure::invalid(message));
+        return Err(Failure::invalid(message));
     }
-    match run.keyboard().await {
-        Err(Ended) => reply.refuse(ended(&params.process_id)),
-        Ok(keyboard) if !keyboard.is_open() => {
-            reply.refuse(Failure::invalid("stdin is already closed"));
+    Ok(Reply::by(move |reply| async move {
+        match run.keyboard().await {
+            Err(Ended) => reply.refuse(ended(&params.process_id)),
+            Ok(keyboard) if !keyboard.is_open() => {
+                reply.refuse(Failure::invalid("stdin is already closed"));
+            }
+            Ok(keyboard) => {
+                reply.accept(&CommandExecWriteResponse {});
+                keyboard.write(&bytes, params.close_stdin).await;
+            }
         }
-        Ok(keyboard) => {
-            reply.accept(&CommandExecWriteResponse {});
-            keyboard.write(&bytes, params.close_stdin).await;
-        }
-    }
+    }))
 }
 
 fn typed(params: &CommandExecWriteParams) -> Result<Vec<u8>, Failure> {
@@ -95,39 +82,29 @@ fn typed(params: &CommandExecWriteParams) -> Result<Vec<u8>, Failure> {
 }
 
 pub(super) async fn resize(
+    Call { connection, .. }: Call,
     params: CommandExecResizeParams,
-    reply: Responder<method::CommandExecResize>,
-) {
-    let outcome = try_resize(&params, reply.connection()).await;
-    reply.reply(outcome.map(|()| CommandExecResizeResponse {}));
-}
-
-async fn try_resize(
-    params: &CommandExecResizeParams,
-    connection: &Connection,
-) -> Result<(), Failure> {
+) -> Result<CommandExecResizeResponse, Failure> {
     let size = terminal_size(&params.size)?;
-    let run = find(connection, &params.process_id)?;
+    let run = find(&connection, &params.process_id)?;
     let terminal = run.terminal().await;
     let terminal = terminal.map_err(|Ended| ended(&params.process_id))?;
     let resized = match terminal {
         Some(terminal) => terminal.resize(size).map_err(|error| error.to_string()),
         None => Err("process is not attached to a PTY".to_owned()),
     };
-    resized.map_err(|why| Failure::invalid(format!("failed to resize PTY: {why}")))
+    resized.map_err(|why| Failure::invalid(format!("failed to resize PTY: {why}")))?;
+    Ok(CommandExecResizeResponse {})
 }
 
-pub(super) fn terminate(
+pub(super) async fn terminate(
+    Call { connection, .. }: Call,
     params: CommandExecTerminateParams,
-    reply: Responder<method::CommandExecTerminate>,
-) {
-    match find(reply.connection(), &params.process_id) {
-        Ok(run) => {
-            reply.accept(&CommandExecTerminateResponse {});
-            run.stop();
-        }
-        Err(failure) => reply.refuse(failure),
-    }
+) -> Result<Reply<method::CommandExecTerminate>, Failure> {
+    let run = find(&connection, &params.process_id)?;
+    Ok(Reply::then(CommandExecTerminateResponse {}, move || {
+        run.stop()
+    }))
 }
 
 fn find(connection: &Connection, id: &str) -> Result<Arc<Run>, Failure> {

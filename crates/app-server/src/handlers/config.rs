@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::{NoParams, v2};
 use codex_config::{
     ConfigEdit, ConfigView, EditError, EditErrorKind, EditOutcome, LayerMetadata, LayerSource,
@@ -14,54 +13,49 @@ use codex_protocol::AbsolutePathBuf;
 use serde_json::json;
 
 use super::blocking;
-use crate::connection::Responder;
+use super::call::Call;
 use crate::failure::Failure;
 use crate::projection::wire_requirements;
 use crate::server::Server;
 
 pub(super) async fn read(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::ConfigReadParams,
-    reply: Responder<method::ConfigRead>,
-) {
+) -> Result<v2::ConfigReadResponse, Failure> {
     let read = move || {
         let cwd = params.cwd.as_deref().map(Path::new);
         let view = server.host().configuration().view(cwd);
         wire_view(view.map_err(failed)?, params.include_layers)
     };
-    reply.reply(blocking(read).await);
+    blocking(read).await
 }
 
 pub(super) async fn write_value(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::ConfigValueWriteParams,
-    reply: Responder<method::ConfigValueWrite>,
-) {
+) -> Result<v2::ConfigWriteResponse, Failure> {
     let edit = v2::ConfigEdit {
         key_path: params.key_path,
         value: params.value,
         merge_strategy: params.merge_strategy,
     };
     let edits = vec![edit];
-    reply.reply(write(server, edits, params.file_path, params.expected_version).await);
+    write(server, edits, params.file_path, params.expected_version).await
 }
 
 /// Several edits at once. Loaded threads read their skills anew for each turn; the rest of their
 /// settings stays, whether or not they are asked to read it again.
 pub(super) async fn write_batch(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::ConfigBatchWriteParams,
-    reply: Responder<method::ConfigBatchWrite>,
-) {
-    reply.reply(
-        write(
-            server,
-            params.edits,
-            params.file_path,
-            params.expected_version,
-        )
-        .await,
-    );
+) -> Result<v2::ConfigWriteResponse, Failure> {
+    write(
+        server,
+        params.edits,
+        params.file_path,
+        params.expected_version,
+    )
+    .await
 }
 
 async fn write(
@@ -84,10 +78,9 @@ async fn write(
 }
 
 pub(super) async fn read_requirements(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     _params: NoParams,
-    reply: Responder<method::ConfigRequirementsRead>,
-) {
+) -> Result<v2::ConfigRequirementsReadResponse, Failure> {
     let read = move || {
         let requirements = server.host().configuration().requirements();
         let requirements = requirements.map_err(|error| {
@@ -96,7 +89,7 @@ pub(super) async fn read_requirements(
         let requirements = (!requirements.is_empty()).then(|| wire_requirements(requirements));
         Ok(v2::ConfigRequirementsReadResponse { requirements })
     };
-    reply.reply(blocking(read).await);
+    blocking(read).await
 }
 
 fn failed(error: impl ToString) -> Failure {

@@ -2,16 +2,13 @@
 //! truthfully all the same is; the rest is refused.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
-use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2;
 use codex_protocol::{AbsolutePathBuf, AuthMode};
 
+use super::call::Call;
 use super::fs::absolute;
 use super::{blocking, loaded_thread};
-use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::server::Server;
 
@@ -20,24 +17,26 @@ const MARKETPLACE: &str = ".agents/plugins/marketplace.json";
 const NO_PLUGINS: &str = "plugins are not supported by this version";
 
 /// Without a ChatGPT login there are no apps, whatever the version.
-pub(super) fn apps(server: &Server, reply: Responder<method::AppsList>) {
+pub(super) async fn apps(
+    Call { server, .. }: Call,
+    _: v2::AppsListParams,
+) -> Result<v2::AppsListResponse, Failure> {
     let login = server.host().accounts().login();
     let has_apps = login.is_some_and(|login| login.mode() != AuthMode::Apikey);
-    reply.reply(match has_apps {
+    match has_apps {
         true => Err(unsupported("app/list")),
         false => Ok(v2::AppsListResponse {
             data: Vec::new(),
             next_cursor: None,
         }),
-    });
+    }
 }
 
 /// Every marketplace that there is counts as one that cannot be used.
 pub(super) async fn plugins(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::PluginListParams,
-    reply: Responder<method::PluginList>,
-) {
+) -> Result<v2::PluginListResponse, Failure> {
     let list = move || {
         Ok(v2::PluginListResponse {
             marketplaces: Vec::new(),
@@ -46,22 +45,21 @@ pub(super) async fn plugins(
             featured_plugin_ids: Vec::new(),
         })
     };
-    reply.reply(blocking(list).await);
+    blocking(list).await
 }
 
 /// None is installed that could be used.
 pub(super) async fn installed(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::PluginInstalledParams,
-    reply: Responder<method::PluginInstalled>,
-) {
+) -> Result<v2::PluginInstalledResponse, Failure> {
     let list = move || {
         Ok(v2::PluginInstalledResponse {
             marketplaces: Vec::new(),
             marketplace_load_errors: marketplaces(&server, params.cwds.as_deref())?,
         })
     };
-    reply.reply(blocking(list).await);
+    blocking(list).await
 }
 
 /// The marketplaces of the user and of these folders.
@@ -97,15 +95,12 @@ fn unusable(file: &Path) -> v2::MarketplaceLoadErrorInfo {
     }
 }
 
-pub(super) fn read_plugin(params: &v2::PluginReadParams, reply: Responder<method::PluginRead>) {
-    reply.refuse(no_marketplace(&params.marketplace_path));
+pub(super) async fn read_plugin(_: Call, params: v2::PluginReadParams) -> Failure {
+    no_marketplace(&params.marketplace_path)
 }
 
-pub(super) fn install_plugin(
-    params: &v2::PluginInstallParams,
-    reply: Responder<method::PluginInstall>,
-) {
-    reply.refuse(no_marketplace(&params.marketplace_path));
+pub(super) async fn install_plugin(_: Call, params: v2::PluginInstallParams) -> Failure {
+    no_marketplace(&params.marketplace_path)
 }
 
 /// Why nothing can be had from a marketplace.
@@ -121,19 +116,16 @@ fn no_marketplace(path: &AbsolutePathBuf) -> Failure {
 }
 
 /// What is not installed is gone; what another program installed stays.
-pub(super) fn uninstall_plugin(
-    server: &Server,
-    params: &v2::PluginUninstallParams,
-    reply: Responder<method::PluginUninstall>,
-) {
+pub(super) async fn uninstall_plugin(
+    Call { server, .. }: Call,
+    params: v2::PluginUninstallParams,
+) -> Result<v2::PluginUninstallResponse, Failure> {
     let homes = server.host().homes();
-    let outcome = installed_at(&homes.ours, &params.plugin_id).and_then(|folder| {
-        match folder.exists() || params.force_remote_sync {
-            true => Err(Failure::internal(NO_PLUGINS)),
-            false => Ok(v2::PluginUninstallResponse {}),
-        }
-    });
-    reply.reply(outcome);
+    let folder = installed_at(&homes.ours, &params.plugin_id)?;
+    match folder.exists() || params.force_remote_sync {
+        true => Err(Failure::internal(NO_PLUGINS)),
+        false => Ok(v2::PluginUninstallResponse {}),
+    }
 }
 
 /// Where a plugin of this id would be installed.
@@ -152,15 +144,36 @@ fn installed_at(home: &Path, id: &str) -> Result<PathBuf, Failure> {
     Ok(home.join("plugins/cache").join(marketplace).join(plugin))
 }
 
-/// Every request about a realtime conversation: no thread has one.
-pub(super) fn realtime(server: &Server, thread: &str, connection: &Connection, id: RequestId) {
-    let failure = match loaded_thread(server, thread) {
+pub(super) async fn start_realtime(call: Call, params: v2::ThreadRealtimeStartParams) -> Failure {
+    no_realtime(&call, &params.thread_id)
+}
+
+pub(super) async fn append_realtime_audio(
+    call: Call,
+    params: v2::ThreadRealtimeAppendAudioParams,
+) -> Failure {
+    no_realtime(&call, &params.thread_id)
+}
+
+pub(super) async fn append_realtime_text(
+    call: Call,
+    params: v2::ThreadRealtimeAppendTextParams,
+) -> Failure {
+    no_realtime(&call, &params.thread_id)
+}
+
+pub(super) async fn stop_realtime(call: Call, params: v2::ThreadRealtimeStopParams) -> Failure {
+    no_realtime(&call, &params.thread_id)
+}
+
+/// No thread has a realtime conversation.
+fn no_realtime(call: &Call, thread: &str) -> Failure {
+    match loaded_thread(&call.server, thread) {
         Ok(_) => Failure::invalid(format!(
             "thread {thread} does not support realtime conversation"
         )),
         Err(failure) => failure,
-    };
-    connection.refuse(Some(id), failure);
+    }
 }
 
 fn unsupported(method: &str) -> Failure {

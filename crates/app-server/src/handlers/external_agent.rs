@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ExternalAgentConfigDetectParams, ExternalAgentConfigDetectResponse,
     ExternalAgentConfigImportParams, ExternalAgentConfigImportResponse,
@@ -11,15 +10,13 @@ use codex_app_server_protocol::v2::{
 use codex_external_agent::{Item, Kind, TakeOverError};
 
 use super::blocking;
-use crate::connection::Responder;
+use super::call::Call;
 use crate::failure::Failure;
-use crate::server::Server;
 
 pub(super) async fn detect(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ExternalAgentConfigDetectParams,
-    reply: Responder<method::ExternalAgentConfigDetect>,
-) {
+) -> Result<ExternalAgentConfigDetectResponse, Failure> {
     let homes = server.host().homes();
     let detected = blocking(move || {
         let folders = params.cwds.unwrap_or_default();
@@ -30,14 +27,13 @@ pub(super) async fn detect(
             items: items.collect(),
         })
     });
-    reply.reply(detected.await);
+    detected.await
 }
 
 pub(super) async fn import(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ExternalAgentConfigImportParams,
-    reply: Responder<method::ExternalAgentConfigImport>,
-) {
+) -> Result<ExternalAgentConfigImportResponse, Failure> {
     let homes = server.host().homes();
     let imported = blocking(move || {
         for item in params.migration_items {
@@ -55,7 +51,7 @@ pub(super) async fn import(
             import_id: Some(uuid::Uuid::now_v7().to_string()),
         })
     });
-    reply.reply(imported.await);
+    imported.await
 }
 
 fn wire_item(item: Item) -> ExternalAgentConfigMigrationItem {

@@ -1,25 +1,22 @@
 //! Feature switches, the presets of collaboration modes, for clients that offer them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2;
 use codex_config::{Config, Feature, FeatureSet, Stage};
 use codex_protocol::{ModeKind, ReasoningEffort};
 
 use super::blocking;
+use super::call::Call;
 use super::paging::page;
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
 
 /// All switches, in the order of their registry, retired ones included.
 pub(super) async fn list(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::ExperimentalFeatureListParams,
-    reply: Responder<method::ExperimentalFeatureList>,
-) {
+) -> Result<v2::ExperimentalFeatureListResponse, Failure> {
     let list = move || {
         let features = reloaded(&server)?.features;
         let all = Feature::ALL.iter();
@@ -30,15 +27,14 @@ pub(super) async fn list(
         let (data, next_cursor) = page(all, cursor, params.limit, "feature flags")?;
         Ok(v2::ExperimentalFeatureListResponse { data, next_cursor })
     };
-    reply.reply(blocking(list).await);
+    blocking(list).await
 }
 
 /// Switches features for the life of the process; one bad key refuses them all.
 pub(super) async fn switch(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::ExperimentalFeatureEnablementSetParams,
-    reply: Responder<method::ExperimentalFeatureEnablementSet>,
-) {
+) -> Result<v2::ExperimentalFeatureEnablementSetResponse, Failure> {
     let switch = move || {
         let enablement = params.enablement;
         let mut features = BTreeMap::new();
@@ -57,26 +53,26 @@ pub(super) async fn switch(
         }
         Ok(v2::ExperimentalFeatureEnablementSetResponse { enablement })
     };
-    reply.reply(blocking(switch).await);
+    blocking(switch).await
 }
 
 /// The presets: plan mode thinks a fair amount, the usual mode leaves everything as it is.
-pub(super) fn collaboration_modes(
+pub(super) async fn collaboration_modes(
+    _: Call,
     _params: v2::CollaborationModeListParams,
-    reply: Responder<method::CollaborationModeList>,
-) {
+) -> Result<v2::CollaborationModeListResponse, Failure> {
     let preset = |name: &str, mode, reasoning_effort| v2::CollaborationModeMask {
         name: name.to_owned(),
         mode: Some(mode),
         model: None,
         reasoning_effort,
     };
-    reply.accept(&v2::CollaborationModeListResponse {
+    Ok(v2::CollaborationModeListResponse {
         data: vec![
             preset("Plan", ModeKind::Plan, Some(ReasoningEffort::Medium)),
             preset("Default", ModeKind::Default, None),
         ],
-    });
+    })
 }
 
 fn reloaded(server: &Server) -> Result<Config, Failure> {

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{FeedbackUploadParams, FeedbackUploadResponse};
 use codex_feedback::{Attachment, Report, store};
 use uuid::Uuid;
 
+use super::call::Call;
 use super::{blocking, thread_id};
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
 
@@ -17,15 +16,7 @@ use crate::server::Server;
 const DELIVERY: Duration = Duration::from_secs(10);
 
 pub(super) async fn upload(
-    server: &Server,
-    params: FeedbackUploadParams,
-    reply: Responder<method::FeedbackUpload>,
-) {
-    reply.reply(try_upload(server, params).await);
-}
-
-async fn try_upload(
-    server: &Server,
+    Call { server, .. }: Call,
     params: FeedbackUploadParams,
 ) -> Result<FeedbackUploadResponse, Failure> {
     let settings = server.host().feedback().map_err(Failure::internal)?;
@@ -37,7 +28,7 @@ async fn try_upload(
         Some(id) => thread_id(id)?.0,
         None => format!("no-active-thread-{}", Uuid::new_v4()),
     };
-    let attachments = attachments(server, &params).await;
+    let attachments = attachments(&server, &params).await;
     let report = Report {
         tags: params.tags.unwrap_or_default(),
         ..Report::new(&params.classification, &id, params.reason)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     FsCopyParams, FsCopyResponse, FsCreateDirectoryParams, FsCreateDirectoryResponse,
@@ -17,7 +18,7 @@ use codex_file_system::{self as files, FileError};
 use codex_protocol::AbsolutePathBuf;
 
 use super::blocking;
-use crate::connection::Responder;
+use super::call::{Call, Reply};
 use crate::failure::Failure;
 use crate::gap::{Gap, Template};
 
@@ -28,35 +29,45 @@ const READ_LIMIT: u64 = 512 * 1024 * 1024;
 const READ_SIZE: usize = 3 * 64 * 1024;
 const SMALLEST_READ: usize = 3 * 1024;
 
-pub(super) async fn read_file(params: FsReadFileParams, reply: Responder<method::FsReadFile>) {
-    let draft = reply.draft(&FsReadFileResponse {
-        data_base64: String::new(),
-    });
-    let read = blocking(move || {
-        let path = absolute(&params.path)?;
-        let template = Template::new(&draft, Gap::Text("dataBase64"));
-        let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
-        let mut file = files::open(&path, READ_LIMIT).map_err(failure)?;
-        // One more than it has shows at once that this was all.
-        let expected = usize::try_from(file.length()).unwrap_or(0);
-        let mut line = template.begin_base64(expected);
-        let size = (expected + 1).clamp(SMALLEST_READ, READ_SIZE);
-        let mut buffer = vec![0; size.next_multiple_of(3)];
-        loop {
-            let filled = file.fill(&mut buffer).map_err(failure)?;
-            line.push_base64(&buffer[..filled]);
-            if filled < buffer.len() {
-                return Ok(line.finish());
-            }
+pub(super) async fn read_file(
+    _: Call,
+    params: FsReadFileParams,
+) -> Result<Reply<method::FsReadFile>, Failure> {
+    Ok(Reply::by(|reply| async move {
+        let draft = reply.draft(&FsReadFileResponse {
+            data_base64: String::new(),
+        });
+        match blocking(move || read_into(&draft, &params.path)).await {
+            Ok(line) => reply.accept_line(line),
+            Err(failure) => reply.refuse(failure),
         }
-    });
-    match read.await {
-        Ok(line) => reply.accept_line(line),
-        Err(failure) => reply.refuse(failure),
+    }))
+}
+
+/// The reply with the contents of the file in the place of the empty text.
+fn read_into(draft: &Bytes, path: &AbsolutePathBuf) -> Result<Bytes, Failure> {
+    let path = absolute(path)?;
+    let template = Template::new(draft, Gap::Text("dataBase64"));
+    let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
+    let mut file = files::open(&path, READ_LIMIT).map_err(failure)?;
+    // One more than it has shows at once that this was all.
+    let expected = usize::try_from(file.length()).unwrap_or(0);
+    let mut line = template.begin_base64(expected);
+    let size = (expected + 1).clamp(SMALLEST_READ, READ_SIZE);
+    let mut buffer = vec![0; size.next_multiple_of(3)];
+    loop {
+        let filled = file.fill(&mut buffer).map_err(failure)?;
+        line.push_base64(&buffer[..filled]);
+        if filled < buffer.len() {
+            return Ok(line.finish());
+        }
     }
 }
 
-pub(super) async fn write_file(params: FsWriteFileParams, reply: Responder<method::FsWriteFile>) {
+pub(super) async fn write_file(
+    _: Call,
+    params: FsWriteFileParams,
+) -> Result<FsWriteFileResponse, Failure> {
     let written = blocking(move || {
         let path = absolute(&params.path)?;
         let bytes = STANDARD.decode(params.data_base64).map_err(|error| {
@@ -66,25 +77,25 @@ pub(super) async fn write_file(params: FsWriteFileParams, reply: Responder<metho
         files::write(&path, &bytes).map_err(failure)?;
         Ok(FsWriteFileResponse {})
     });
-    reply.reply(written.await);
+    written.await
 }
 
 pub(super) async fn create_directory(
+    _: Call,
     params: FsCreateDirectoryParams,
-    reply: Responder<method::FsCreateDirectory>,
-) {
+) -> Result<FsCreateDirectoryResponse, Failure> {
     let made = blocking(move || {
         let recursive = params.recursive.unwrap_or(true);
         files::create_folder(&absolute(&params.path)?, recursive).map_err(failure)?;
         Ok(FsCreateDirectoryResponse {})
     });
-    reply.reply(made.await);
+    made.await
 }
 
 pub(super) async fn get_metadata(
+    _: Call,
     params: FsGetMetadataParams,
-    reply: Responder<method::FsGetMetadata>,
-) {
+) -> Result<FsGetMetadataResponse, Failure> {
     let found = blocking(move || {
         let found = files::metadata(&absolute(&params.path)?).map_err(failure)?;
         Ok(FsGetMetadataResponse {
@@ -95,13 +106,13 @@ pub(super) async fn get_metadata(
             modified_at_ms: found.modified_ms,
         })
     });
-    reply.reply(found.await);
+    found.await
 }
 
 pub(super) async fn read_directory(
+    _: Call,
     params: FsReadDirectoryParams,
-    reply: Responder<method::FsReadDirectory>,
-) {
+) -> Result<FsReadDirectoryResponse, Failure> {
     let listed = blocking(move || {
         let entries = files::list(&absolute(&params.path)?).map_err(failure)?;
         let entries = entries.into_iter().map(|entry| FsReadDirectoryEntry {
@@ -113,27 +124,27 @@ pub(super) async fn read_directory(
             entries: entries.collect(),
         })
     });
-    reply.reply(listed.await);
+    listed.await
 }
 
-pub(super) async fn remove(params: FsRemoveParams, reply: Responder<method::FsRemove>) {
+pub(super) async fn remove(_: Call, params: FsRemoveParams) -> Result<FsRemoveResponse, Failure> {
     let removed = blocking(move || {
         let path = absolute(&params.path)?;
         let recursive = params.recursive.unwrap_or(true);
         files::remove(&path, recursive, params.force.unwrap_or(true)).map_err(failure)?;
         Ok(FsRemoveResponse {})
     });
-    reply.reply(removed.await);
+    removed.await
 }
 
-pub(super) async fn copy(params: FsCopyParams, reply: Responder<method::FsCopy>) {
+pub(super) async fn copy(_: Call, params: FsCopyParams) -> Result<FsCopyResponse, Failure> {
     let copied = blocking(move || {
         let source = absolute(&params.source_path)?;
         let destination = absolute(&params.destination_path)?;
         files::copy(&source, &destination, params.recursive).map_err(failure)?;
         Ok(FsCopyResponse {})
     });
-    reply.reply(copied.await);
+    copied.await
 }
 
 /// The path that a client means. It is to be absolute, and says so as if it could not be read.

@@ -10,24 +10,22 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::AbsolutePathBuf;
 use uuid::Uuid;
 
+use super::call::{Call, Reply};
 use super::fs::absolute;
-use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::server::Server;
 use crate::voice::Voice;
 use crate::watches::NamedWatch;
 
-pub(super) fn watch(server: &Server, params: FsWatchParams, reply: Responder<method::FsWatch>) {
-    let path = match absolute(&params.path) {
-        Ok(path) => path,
-        Err(failure) => return reply.refuse(failure),
-    };
-    let connection = Arc::clone(reply.connection());
+pub(super) async fn watch(
+    Call { server, connection }: Call,
+    params: FsWatchParams,
+) -> Result<Reply<method::FsWatch>, Failure> {
+    let path = absolute(&params.path)?;
     let id = params
         .watch_id
         .unwrap_or_else(|| Uuid::now_v7().to_string());
     if connection.watches().has(&id) {
-        return reply.refuse(Failure::invalid(format!("watchId already exists: {id}")));
+        return Err(Failure::invalid(format!("watchId already exists: {id}")));
     }
     let voice = Voice::new(&connection);
     let tell = {
@@ -42,29 +40,27 @@ pub(super) fn watch(server: &Server, params: FsWatchParams, reply: Responder<met
     };
     let watcher = server.watcher();
     let watch = watcher.and_then(|watcher| watcher.watch(&path, tell));
-    match watch {
-        Ok(watch) => {
-            // What has changed meanwhile is told no sooner than the burst that it belongs to ends.
-            reply.accept(&FsWatchResponse {
-                watch_id: id.clone(),
-                path: AbsolutePathBuf(path.display().to_string()),
-            });
-            connection.watches().add(
-                id,
-                NamedWatch {
-                    _watch: watch,
-                    voice,
-                },
-            );
-        }
-        Err(error) => {
-            let message = format!("failed to watch {}: {error}", path.display());
-            reply.refuse(Failure::internal(message));
-        }
-    }
+    let watch = watch.map_err(|error| {
+        Failure::internal(format!("failed to watch {}: {error}", path.display()))
+    })?;
+    let response = FsWatchResponse {
+        watch_id: id.clone(),
+        path: AbsolutePathBuf(path.display().to_string()),
+    };
+    let watch = NamedWatch {
+        _watch: watch,
+        voice,
+    };
+    // What has changed meanwhile is told no sooner than the burst that it belongs to ends.
+    Ok(Reply::then(response, move || {
+        connection.watches().add(id, watch)
+    }))
 }
 
-pub(super) fn unwatch(params: FsUnwatchParams, reply: Responder<method::FsUnwatch>) {
-    reply.connection().watches().remove(&params.watch_id);
-    reply.accept(&FsUnwatchResponse {});
+pub(super) async fn unwatch(
+    Call { connection, .. }: Call,
+    params: FsUnwatchParams,
+) -> Result<FsUnwatchResponse, Failure> {
+    connection.watches().remove(&params.watch_id);
+    Ok(FsUnwatchResponse {})
 }

@@ -14,7 +14,8 @@ use codex_app_server_protocol::v2::{
 };
 use codex_file_search::{Event, Match, Roots, Session};
 
-use crate::connection::Responder;
+use super::blocking;
+use super::call::{Call, Reply};
 use crate::failure::Failure;
 use crate::searches::NamedSession;
 use crate::server::Server;
@@ -23,41 +24,35 @@ use crate::voice::Voice;
 /// More matches are not told.
 const MATCHES_LIMIT: usize = 50;
 
-/// Begins a single search. At once: the order of the requests says which one ends which.
-pub(crate) fn search(
-    server: &Server,
+/// A single search. It ends the one before it with the same token.
+pub(super) async fn search(
+    Call { server, connection }: Call,
     params: FuzzyFileSearchParams,
-    reply: Responder<method::FuzzyFileSearch>,
-    permit: impl Send + 'static,
-) {
-    let connection = Arc::clone(reply.connection());
+) -> Result<FuzzyFileSearchResponse, Failure> {
     let token = params.cancellation_token;
     let cancelled = connection.searches().begin(token.as_deref());
-    let roots = roots(server, params.roots);
-    tokio::task::spawn_blocking(move || {
-        let _permit = permit;
+    let roots = roots(&server, params.roots);
+    blocking(move || {
         let found = codex_file_search::search(&roots, &params.query, MATCHES_LIMIT, &cancelled);
         connection.searches().end(token.as_deref(), &cancelled);
         let files = found.into_iter().map(result).collect();
-        reply.accept(&FuzzyFileSearchResponse { files });
-    });
+        Ok(FuzzyFileSearchResponse { files })
+    })
+    .await
 }
 
-pub(super) fn start_session(
-    server: &Server,
+pub(super) async fn start_session(
+    Call { server, connection }: Call,
     params: FuzzyFileSearchSessionStartParams,
-    reply: Responder<method::FuzzyFileSearchSessionStart>,
-) {
+) -> Result<Reply<method::FuzzyFileSearchSessionStart>, Failure> {
     if params.session_id.is_empty() {
-        return reply.refuse(Failure::invalid("sessionId must not be empty"));
+        return Err(Failure::invalid("sessionId must not be empty"));
     }
     let not_started =
         |why: &str| Failure::internal(format!("failed to start fuzzy file search session: {why}"));
     if params.roots.is_empty() {
-        let failure = not_started("at least one search directory is required");
-        return reply.refuse(failure);
+        return Err(not_started("at least one search directory is required"));
     }
-    let connection = Arc::clone(reply.connection());
     // What the one before has to say is not taken for the new one's.
     connection.searches().remove(&params.session_id);
     let voice = Voice::new(&connection);
@@ -65,36 +60,40 @@ pub(super) fn start_session(
         let (voice, id) = (Arc::clone(&voice), params.session_id.clone());
         move |event| voice.say(&notification(&id, event))
     };
-    match Session::start(roots(server, params.roots), MATCHES_LIMIT, tell) {
-        Ok(session) => {
-            reply.accept(&FuzzyFileSearchSessionStartResponse {});
-            let session = NamedSession { session, voice };
+    let session = Session::start(roots(&server, params.roots), MATCHES_LIMIT, tell)
+        .map_err(|error| not_started(&error.to_string()))?;
+    let session = NamedSession { session, voice };
+    Ok(Reply::then(
+        FuzzyFileSearchSessionStartResponse {},
+        move || {
             connection.searches().add(params.session_id, session);
-        }
-        Err(error) => reply.refuse(not_started(&error.to_string())),
-    }
+        },
+    ))
 }
 
-pub(super) fn update_session(
+pub(super) async fn update_session(
+    Call { connection, .. }: Call,
     params: FuzzyFileSearchSessionUpdateParams,
-    reply: Responder<method::FuzzyFileSearchSessionUpdate>,
-) {
+) -> Result<Reply<method::FuzzyFileSearchSessionUpdate>, Failure> {
     let id = params.session_id;
-    let connection = Arc::clone(reply.connection());
     if !connection.searches().has(&id) {
         let message = format!("fuzzy file search session not found: {id}");
-        return reply.refuse(Failure::invalid(message));
+        return Err(Failure::invalid(message));
     }
-    reply.accept(&FuzzyFileSearchSessionUpdateResponse {});
-    connection.searches().query(&id, params.query);
+    Ok(Reply::then(
+        FuzzyFileSearchSessionUpdateResponse {},
+        move || {
+            connection.searches().query(&id, params.query);
+        },
+    ))
 }
 
-pub(super) fn stop_session(
+pub(super) async fn stop_session(
+    Call { connection, .. }: Call,
     params: FuzzyFileSearchSessionStopParams,
-    reply: Responder<method::FuzzyFileSearchSessionStop>,
-) {
-    reply.connection().searches().remove(&params.session_id);
-    reply.accept(&FuzzyFileSearchSessionStopResponse {});
+) -> Result<FuzzyFileSearchSessionStopResponse, Failure> {
+    connection.searches().remove(&params.session_id);
+    Ok(FuzzyFileSearchSessionStopResponse {})
 }
 
 fn roots(server: &Server, folders: Vec<String>) -> Roots {

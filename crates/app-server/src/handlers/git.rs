@@ -2,23 +2,20 @@
 
 use std::path::Path;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{GitDiffToRemoteParams, GitDiffToRemoteResponse, GitSha};
 
-use crate::connection::Responder;
+use super::call::Call;
 use crate::failure::Failure;
 
 pub(super) async fn diff_to_remote(
+    Call { connection, .. }: Call,
     params: GitDiffToRemoteParams,
-    reply: Responder<method::GitDiffToRemote>,
-) {
-    let connection = std::sync::Arc::clone(reply.connection());
+) -> Result<GitDiffToRemoteResponse, Failure> {
     let found = tokio::select! {
         found = codex_git::diff_to_remote(Path::new(&params.cwd)) => found,
-        // There is nobody left to tell.
-        () = connection.outbox().closed() => return,
+        () = connection.outbox().closed() => return Err(Failure::internal("the client is gone")),
     };
-    reply.reply(match found {
+    match found {
         Ok(found) => Ok(GitDiffToRemoteResponse {
             sha: GitSha(found.commit),
             diff: found.diff,
@@ -29,5 +26,5 @@ pub(super) async fn diff_to_remote(
             let message = format!("failed to compute git diff to remote for cwd: {cwd:?}");
             Err(Failure::invalid(message))
         }
-    });
+    }
 }

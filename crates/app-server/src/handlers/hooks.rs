@@ -1,23 +1,20 @@
 //! `hooks/list`: which files ask for hooks. None are run.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{HooksListEntry, HooksListParams, HooksListResponse};
 
 use super::blocking;
-use crate::connection::Responder;
-use crate::server::Server;
+use super::call::Call;
+use crate::failure::Failure;
 
 /// Where other programs look for hooks, in the home folder and in the `.codex` folder of a project.
 const HOOKS: &str = "hooks.json";
 
 pub(super) async fn list(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: HooksListParams,
-    reply: Responder<method::HooksList>,
-) {
+) -> Result<HooksListResponse, Failure> {
     let list = move || {
         let home = server.host().homes().ours;
         let own = || std::env::current_dir().unwrap_or_default();
@@ -35,7 +32,7 @@ pub(super) async fn list(
             data: cwds.into_iter().map(entry).collect(),
         })
     };
-    reply.reply(blocking(list).await);
+    blocking(list).await
 }
 
 fn unused_hooks(home: &Path, cwd: &Path) -> Vec<String> {

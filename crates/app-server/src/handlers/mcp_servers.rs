@@ -13,9 +13,9 @@ use codex_mcp_client::{
 };
 use futures::future::join_all;
 
+use super::call::{Call, Reply};
 use super::paging::page;
 use super::{blocking, loaded_thread};
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::host::McpSettings;
 use crate::server::Server;
@@ -25,30 +25,26 @@ const LOGIN_SECONDS: i64 = 300;
 
 /// Asks servers over connections of its own, which end with the reply.
 pub(super) async fn list(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::ListMcpServerStatusParams,
-    reply: Responder<method::ListMcpServerStatus>,
-) {
-    let listed = async {
-        let settings = configured_for(&server, params.thread_id.as_deref()).await?;
-        let enabled = settings.enabled.into_iter();
-        let enabled = enabled.map(|configured| (configured.server, true));
-        let disabled = settings.disabled.into_iter().map(|server| (server, false));
-        let mut all: Vec<_> = enabled.chain(disabled).collect();
-        if let Some(name) = &params.server_name {
-            all.retain(|(server, _)| server.name == *name);
-        }
-        all.sort_by(|(left, _), (right, _)| left.name.cmp(&right.name));
-        let cursor = params.cursor.as_deref();
-        let (shown, next_cursor) = page(all, cursor, params.limit, "MCP servers")?;
-        let detail = params.detail.unwrap_or(v2::McpServerStatusDetail::Full);
-        let asked = shown
-            .into_iter()
-            .map(|(server, is_enabled)| status(&settings.connector, server, is_enabled, detail));
-        let data = join_all(asked).await;
-        Ok(v2::ListMcpServerStatusResponse { data, next_cursor })
-    };
-    reply.reply(listed.await);
+) -> Result<v2::ListMcpServerStatusResponse, Failure> {
+    let settings = configured_for(&server, params.thread_id.as_deref()).await?;
+    let enabled = settings.enabled.into_iter();
+    let enabled = enabled.map(|configured| (configured.server, true));
+    let disabled = settings.disabled.into_iter().map(|server| (server, false));
+    let mut all: Vec<_> = enabled.chain(disabled).collect();
+    if let Some(name) = &params.server_name {
+        all.retain(|(server, _)| server.name == *name);
+    }
+    all.sort_by(|(left, _), (right, _)| left.name.cmp(&right.name));
+    let cursor = params.cursor.as_deref();
+    let (shown, next_cursor) = page(all, cursor, params.limit, "MCP servers")?;
+    let detail = params.detail.unwrap_or(v2::McpServerStatusDetail::Full);
+    let asked = shown
+        .into_iter()
+        .map(|(server, is_enabled)| status(&settings.connector, server, is_enabled, detail));
+    let data = join_all(asked).await;
+    Ok(v2::ListMcpServerStatusResponse { data, next_cursor })
 }
 
 async fn status(
@@ -97,36 +93,27 @@ async fn status(
 
 /// Every loaded thread takes the servers over when its next turn starts.
 pub(super) async fn reload(
-    server: Arc<Server>,
-    _params: NoParams,
-    reply: Responder<method::McpServerRefresh>,
-) {
-    match configured(&server).await {
-        Ok(settings) => {
-            for thread in server.threads() {
-                thread.set_mcp_servers(settings.enabled.clone()).await;
-            }
-            reply.accept(&v2::McpServerRefreshResponse {});
-        }
-        Err(failure) => reply.refuse(failure),
+    Call { server, .. }: Call,
+    _: NoParams,
+) -> Result<v2::McpServerRefreshResponse, Failure> {
+    let settings = configured(&server).await?;
+    for thread in server.threads() {
+        thread.set_mcp_servers(settings.enabled.clone()).await;
     }
+    Ok(v2::McpServerRefreshResponse {})
 }
 
 /// Begins a login, whose end comes as a notification to everybody.
 pub(super) async fn log_in(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::McpServerOauthLoginParams,
-    reply: Responder<method::McpServerOauthLogin>,
-) {
+) -> Result<Reply<method::McpServerOauthLogin>, Failure> {
     let (name, thread_id) = (params.name.clone(), params.thread_id.clone());
-    let started = match begin(&server, params).await {
-        Ok(started) => started,
-        Err(failure) => return reply.refuse(failure),
-    };
-    reply.accept(&v2::McpServerOauthLoginResponse {
+    let started = begin(&server, params).await?;
+    let response = v2::McpServerOauthLoginResponse {
         authorization_url: started.authorization_url,
-    });
-    tokio::spawn(async move {
+    };
+    let completed = async move {
         let lost = || Err(LoginError::Failed("the login was given up".to_owned()));
         let outcome = started.outcome.await.unwrap_or_else(|_| lost());
         let completed = v2::McpServerOauthLoginCompletedNotification {
@@ -136,7 +123,8 @@ pub(super) async fn log_in(
             thread_id,
         };
         server.broadcast(&ServerNotification::McpServerOauthLoginCompleted(completed));
-    });
+    };
+    Ok(Reply::then(response, || drop(tokio::spawn(completed))))
 }
 
 async fn begin(

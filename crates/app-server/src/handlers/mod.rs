@@ -1,12 +1,10 @@
-//! The handlers, a file a family.
-//!
-//! A handler owns the [`Responder`](crate::connection::Responder) of its request and uses it once. It runs in a task of its own; if
-//! it panics, the request is still replied to.
+//! The handlers, a file a family. Which one answers a method, and when it runs, is told in [`table`]; what a
+//! handler looks like, in [`call`].
 
 mod account;
+mod call;
 mod command_exec;
 mod config;
-mod dispatch;
 mod extensions;
 mod external_agent;
 mod features;
@@ -26,6 +24,7 @@ mod review;
 mod settings;
 mod skills;
 pub(crate) mod stored;
+mod table;
 mod thread_archive;
 mod thread_control;
 mod thread_items;
@@ -39,7 +38,6 @@ mod windows;
 
 use std::path::{Path, PathBuf};
 
-use codex_app_server_protocol::ClientRequest;
 use codex_protocol::ThreadId;
 use codex_rollout::LoadError;
 
@@ -47,51 +45,10 @@ use crate::failure::Failure;
 use crate::server::Server;
 use crate::thread::{History, ThreadHandle, read_history};
 
-pub(crate) use command_exec::start as start_command;
-pub(crate) use dispatch::handle;
-pub(crate) use fuzzy_search::search as start_search;
-pub(crate) use handshake::initialize;
+pub(crate) use call::{Call, Order, Queue};
 pub(crate) use permissions::built_in_sandbox;
+pub(crate) use table::{handle, order_of};
 pub(crate) use thread_turns::first_page;
-
-/// What a request is about, if it is one whose requests are carried out in their order: a thread, the
-/// input of a process, a search, a watch.
-pub(crate) fn subject_of(request: &ClientRequest) -> Option<&str> {
-    Some(match request {
-        ClientRequest::CommandExecWrite(params) => &params.process_id,
-        ClientRequest::FuzzyFileSearchSessionStart(params) => &params.session_id,
-        ClientRequest::FuzzyFileSearchSessionUpdate(params) => &params.session_id,
-        ClientRequest::FuzzyFileSearchSessionStop(params) => &params.session_id,
-        ClientRequest::FsWatch(params) => return params.watch_id.as_deref(),
-        ClientRequest::FsUnwatch(params) => &params.watch_id,
-        ClientRequest::ThreadResume(params) => &params.thread_id,
-        ClientRequest::ThreadFork(params) => &params.thread_id,
-        ClientRequest::ThreadRead(params) => &params.thread_id,
-        ClientRequest::ThreadArchive(params) => &params.thread_id,
-        ClientRequest::ThreadUnarchive(params) => &params.thread_id,
-        ClientRequest::ThreadDelete(params) => &params.thread_id,
-        ClientRequest::ThreadSetName(params) => &params.thread_id,
-        ClientRequest::ThreadMetadataUpdate(params) => &params.thread_id,
-        ClientRequest::ThreadTurnsList(params) => &params.thread_id,
-        ClientRequest::ThreadItemsList(params) => &params.thread_id,
-        ClientRequest::ThreadSettingsUpdate(params) => &params.thread_id,
-        ClientRequest::ThreadInjectItems(params) => &params.thread_id,
-        ClientRequest::ThreadBackgroundTerminalsList(params) => &params.thread_id,
-        ClientRequest::ThreadBackgroundTerminalsTerminate(params) => &params.thread_id,
-        ClientRequest::ThreadUnsubscribe(params) => &params.thread_id,
-        ClientRequest::ThreadRollback(params) => &params.thread_id,
-        ClientRequest::ThreadCompactStart(params) => &params.thread_id,
-        ClientRequest::ThreadShellCommand(params) => &params.thread_id,
-        ClientRequest::ThreadBackgroundTerminalsClean(params) => &params.thread_id,
-        ClientRequest::ThreadIncrementElicitation(params) => &params.thread_id,
-        ClientRequest::ThreadDecrementElicitation(params) => &params.thread_id,
-        ClientRequest::TurnStart(params) => &params.thread_id,
-        ClientRequest::TurnSteer(params) => &params.thread_id,
-        ClientRequest::TurnInterrupt(params) => &params.thread_id,
-        ClientRequest::ReviewStart(params) => &params.thread_id,
-        _ => return None,
-    })
-}
 
 /// The id of a thread, as a client wrote it.
 fn thread_id(text: &str) -> Result<ThreadId, Failure> {

@@ -1,24 +1,19 @@
 //! The models that a user can choose from.
 
-use std::sync::Arc;
-
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2;
 use codex_model_client::{AvailableModels, ModelInfo, ModelUpgrade, ReasoningLevel, Visibility};
 use codex_protocol::ReasoningEffort;
 
+use super::call::Call;
 use super::paging::page;
-use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::server::Server;
 
 pub(super) async fn list(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: v2::ModelListParams,
-    reply: Responder<method::ModelList>,
-) {
+) -> Result<v2::ModelListResponse, Failure> {
     let models = server.host().models().available().await;
-    reply.reply(list_of(&models, &params));
+    list_of(&models, &params)
 }
 
 fn list_of(

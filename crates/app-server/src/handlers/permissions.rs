@@ -1,8 +1,5 @@
 //! `permissionProfile/list`, and what permissions that are given by name come to.
 
-use std::sync::Arc;
-
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     PermissionProfileListParams, PermissionProfileListResponse, PermissionProfileSummary,
     SandboxPolicy,
@@ -11,11 +8,10 @@ use codex_config::schema::SandboxMode;
 use serde_json::json;
 
 use super::blocking;
+use super::call::Call;
 use super::paging::page;
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::projection::engine_sandbox;
-use crate::server::Server;
 
 /// The sandbox of permissions that a turn is given: those that are built in, without anything that
 /// the configuration adds to them.
@@ -35,10 +31,9 @@ pub(crate) fn built_in_sandbox(name: &str) -> Result<codex_protocol::SandboxPoli
 }
 
 pub(super) async fn list(
-    server: Arc<Server>,
+    Call { server, .. }: Call,
     params: PermissionProfileListParams,
-    reply: Responder<method::PermissionProfileList>,
-) {
+) -> Result<PermissionProfileListResponse, Failure> {
     let list = move || {
         let requirements = server.host().configuration().requirements();
         let requirements = requirements.map_err(|error| Failure::internal(error.to_string()))?;
@@ -51,5 +46,5 @@ pub(super) async fn list(
         let (data, next_cursor) = page(all.into(), cursor, params.limit, "permissions")?;
         Ok(PermissionProfileListResponse { data, next_cursor })
     };
-    reply.reply(blocking(list).await);
+    blocking(list).await
 }

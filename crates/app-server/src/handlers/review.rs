@@ -1,40 +1,28 @@
 //! `review/start`, in the thread itself or in a copy of it.
 
-use std::sync::Arc;
-
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{ReviewDelivery, ReviewStartParams, ReviewTarget};
 use codex_protocol as v1;
 
+use super::call::{Call, Reply};
 use super::{loaded_thread, thread_open};
-use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::server::Server;
 
 pub(super) async fn start(
-    server: Arc<Server>,
+    Call { server, connection }: Call,
     params: ReviewStartParams,
-    reply: Responder<method::ReviewStart>,
-) {
-    let target = match engine_target(params.target) {
-        Ok(target) => target,
-        Err(failure) => return reply.refuse(failure),
-    };
-    let parent = match loaded_thread(&server, &params.thread_id) {
-        Ok(thread) => thread,
-        Err(failure) => return reply.refuse(failure),
-    };
+) -> Result<Reply<method::ReviewStart>, Failure> {
+    let target = engine_target(params.target)?;
+    let parent = loaded_thread(&server, &params.thread_id)?;
     let thread = match params.delivery.unwrap_or(ReviewDelivery::Inline) {
         ReviewDelivery::Inline => parent,
         ReviewDelivery::Detached => {
-            let connection = reply.connection();
-            match thread_open::copy_for_review(&server, &params.thread_id, connection).await {
-                Ok(copy) => copy,
-                Err(failure) => return reply.refuse(failure),
-            }
+            thread_open::copy_for_review(&server, &params.thread_id, &connection).await?
         }
     };
-    thread.review(target, reply).await;
+    Ok(Reply::by(|reply| async move {
+        thread.review(target, reply).await;
+    }))
 }
 
 /// The target as the engine knows it. What it needs must not be blank.

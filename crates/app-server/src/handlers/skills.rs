@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     SkillDependencies, SkillErrorInfo, SkillInterface, SkillMetadata, SkillScope,
     SkillToolDependency, SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry,
@@ -14,19 +13,14 @@ use codex_protocol as v1;
 use codex_skills::{Rule, Selector, Skills};
 
 use super::blocking;
-use crate::connection::Responder;
+use super::call::Call;
 use crate::failure::Failure;
-use crate::server::Server;
 
 pub(super) async fn list(
-    server: &Server,
+    Call { server, .. }: Call,
     params: SkillsListParams,
-    reply: Responder<method::SkillsList>,
-) {
-    let further = match further_roots(&params) {
-        Ok(further) => further,
-        Err(failure) => return reply.refuse(failure),
-    };
+) -> Result<SkillsListResponse, Failure> {
+    let further = further_roots(&params)?;
     let host = Arc::clone(server.host());
     let listed = blocking(move || {
         let library = host.skills();
@@ -47,7 +41,7 @@ pub(super) async fn list(
             data: cwds.into_iter().map(entry).collect(),
         })
     });
-    reply.reply(listed.await);
+    listed.await
 }
 
 /// The further roots of each folder.
@@ -70,10 +64,9 @@ fn further_roots(params: &SkillsListParams) -> Result<HashMap<String, Vec<PathBu
 }
 
 pub(super) async fn config_write(
-    server: &Server,
+    Call { server, .. }: Call,
     params: SkillsConfigWriteParams,
-    reply: Responder<method::SkillsConfigWrite>,
-) {
+) -> Result<SkillsConfigWriteResponse, Failure> {
     let name = params.name.filter(|name| !name.trim().is_empty());
     let selector = match (params.path, name) {
         (Some(path), None) if Path::new(&path.0).is_absolute() => {
@@ -81,12 +74,12 @@ pub(super) async fn config_write(
         }
         (Some(path), None) => {
             let message = format!("the path of a skill must be absolute: {}", path.0);
-            return reply.refuse(Failure::invalid(message));
+            return Err(Failure::invalid(message));
         }
         (None, Some(name)) => Selector::Name(name.trim().to_owned()),
         _ => {
             let message = "skills/config/write requires exactly one of path or name";
-            return reply.refuse(Failure::over_limit(message));
+            return Err(Failure::over_limit(message));
         }
     };
     let enabled = params.enabled;
@@ -96,9 +89,9 @@ pub(super) async fn config_write(
         host.skills().forget();
         written.map_err(Failure::internal)
     });
-    reply.reply(written.await.map(|()| SkillsConfigWriteResponse {
+    written.await.map(|()| SkillsConfigWriteResponse {
         effective_enabled: enabled,
-    }));
+    })
 }
 
 fn entry(cwd: String, skills: &Skills) -> SkillsListEntry {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadArchiveParams, ThreadArchiveResponse, ThreadArchivedNotification, ThreadDeleteParams,
@@ -16,24 +16,23 @@ use codex_protocol::ThreadId;
 use codex_rollout::{Lock, LockError, Locks, MoveError};
 use codex_thread_store::ThreadRecord;
 
+use super::call::{Call, Reply};
 use super::stored::{self, record, status_of};
 use super::{blocking, thread_id};
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
 
 pub(super) async fn archive(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadArchiveParams,
-    reply: Responder<method::ThreadArchive>,
-) {
-    let outcome = try_archive(server, &params.thread_id).await;
-    let done = outcome.as_ref().ok().map(ToString::to_string);
-    reply.reply(outcome.map(|_| ThreadArchiveResponse {}));
-    if let Some(thread_id) = done {
-        let archived = ThreadArchivedNotification { thread_id };
-        server.broadcast(&Told::ThreadArchived(archived));
-    }
+) -> Result<Reply<method::ThreadArchive>, Failure> {
+    let id = try_archive(&server, &params.thread_id).await?;
+    Ok(Reply::then(ThreadArchiveResponse {}, move || {
+        let thread_id = id.to_string();
+        server.broadcast(&ServerNotification::ThreadArchived(
+            ThreadArchivedNotification { thread_id },
+        ));
+    }))
 }
 
 async fn try_archive(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
@@ -53,18 +52,15 @@ async fn try_archive(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure
 }
 
 pub(super) async fn unarchive(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadUnarchiveParams,
-    reply: Responder<method::ThreadUnarchive>,
-) {
-    let outcome = try_unarchive(server, &params.thread_id).await;
-    let done = outcome.as_ref().ok();
-    let done = done.map(|response| response.thread.id.clone());
-    reply.reply(outcome);
-    if let Some(thread_id) = done {
+) -> Result<Reply<method::ThreadUnarchive>, Failure> {
+    let response = try_unarchive(&server, &params.thread_id).await?;
+    let thread_id = response.thread.id.clone();
+    Ok(Reply::then(response, move || {
         let unarchived = ThreadUnarchivedNotification { thread_id };
-        server.broadcast(&Told::ThreadUnarchived(unarchived));
-    }
+        server.broadcast(&ServerNotification::ThreadUnarchived(unarchived));
+    }))
 }
 
 async fn try_unarchive(server: &Arc<Server>, id: &str) -> Result<ThreadUnarchiveResponse, Failure> {
@@ -88,17 +84,16 @@ async fn try_unarchive(server: &Arc<Server>, id: &str) -> Result<ThreadUnarchive
 }
 
 pub(super) async fn delete(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadDeleteParams,
-    reply: Responder<method::ThreadDelete>,
-) {
-    let outcome = try_delete(server, &params.thread_id).await;
-    let done = outcome.as_ref().ok().map(ToString::to_string);
-    reply.reply(outcome.map(|_| ThreadDeleteResponse {}));
-    if let Some(thread_id) = done {
-        let deleted = ThreadDeletedNotification { thread_id };
-        server.broadcast(&Told::ThreadDeleted(deleted));
-    }
+) -> Result<Reply<method::ThreadDelete>, Failure> {
+    let id = try_delete(&server, &params.thread_id).await?;
+    Ok(Reply::then(ThreadDeleteResponse {}, move || {
+        let thread_id = id.to_string();
+        server.broadcast(&ServerNotification::ThreadDeleted(
+            ThreadDeletedNotification { thread_id },
+        ));
+    }))
 }
 
 async fn try_delete(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {

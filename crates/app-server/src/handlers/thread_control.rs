@@ -15,69 +15,62 @@ use codex_app_server_protocol::v2::{
 use codex_core::{BackgroundTerminal, Holds};
 use codex_protocol::Op;
 
+use super::call::{Call, Reply};
 use super::paging::page;
 use super::{engine, loaded_thread, thread_id};
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
 
 pub(super) async fn unsubscribe(
-    server: &Server,
+    Call { server, connection }: Call,
     params: ThreadUnsubscribeParams,
-    reply: Responder<method::ThreadUnsubscribe>,
-) {
-    let status = match thread_id(&params.thread_id) {
-        Err(failure) => return reply.refuse(failure),
-        Ok(id) => match server.thread(id.as_str()) {
-            Some(thread) => thread.leave(reply.connection().id()).await,
-            None => ThreadUnsubscribeStatus::NotLoaded,
-        },
+) -> Result<ThreadUnsubscribeResponse, Failure> {
+    let id = thread_id(&params.thread_id)?;
+    let status = match server.thread(id.as_str()) {
+        Some(thread) => thread.leave(connection.id()).await,
+        None => ThreadUnsubscribeStatus::NotLoaded,
     };
-    reply.accept(&ThreadUnsubscribeResponse { status });
+    Ok(ThreadUnsubscribeResponse { status })
 }
 
 pub(super) async fn roll_back(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadRollbackParams,
-    reply: Responder<method::ThreadRollback>,
-) {
+) -> Result<Reply<method::ThreadRollback>, Failure> {
     if params.num_turns == 0 {
-        return reply.refuse(Failure::invalid("numTurns must be >= 1"));
+        return Err(Failure::invalid("numTurns must be >= 1"));
     }
-    match loaded_thread(server, &params.thread_id) {
-        Ok(thread) => thread.roll_back(params.num_turns, reply).await,
-        Err(failure) => reply.refuse(failure),
-    }
+    let thread = loaded_thread(&server, &params.thread_id)?;
+    Ok(Reply::by(move |reply| async move {
+        thread.roll_back(params.num_turns, reply).await;
+    }))
 }
 
 pub(super) async fn update_settings(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadSettingsUpdateParams,
-    reply: Responder<method::ThreadSettingsUpdate>,
-) {
-    match loaded_thread(server, &params.thread_id) {
-        Ok(thread) => thread.update_settings(params, reply).await,
-        Err(failure) => reply.refuse(failure),
-    }
+) -> Result<Reply<method::ThreadSettingsUpdate>, Failure> {
+    let thread = loaded_thread(&server, &params.thread_id)?;
+    Ok(Reply::by(|reply| async move {
+        thread.update_settings(params, reply).await;
+    }))
 }
 
 pub(super) async fn compact(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadCompactStartParams,
-    reply: Responder<method::ThreadCompactStart>,
-) {
-    let outcome = submit(server, &params.thread_id, Op::Compact).await;
-    reply.reply(outcome.map(|()| ThreadCompactStartResponse {}));
+) -> Result<ThreadCompactStartResponse, Failure> {
+    let outcome = submit(&server, &params.thread_id, Op::Compact).await;
+    outcome.map(|()| ThreadCompactStartResponse {})
 }
 
 pub(super) async fn shell_command(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadShellCommandParams,
-    reply: Responder<method::ThreadShellCommand>,
-) {
+) -> Result<ThreadShellCommandResponse, Failure> {
     let command = params.command.trim().to_owned();
     if command.is_empty() {
-        return reply.refuse(Failure::invalid("command must not be empty"));
+        return Err(Failure::invalid("command must not be empty"));
     }
     let timeout_ms = match params.timeout_ms.map(u64::try_from).transpose() {
         Ok(timeout_ms) => timeout_ms,
@@ -85,33 +78,31 @@ pub(super) async fn shell_command(
             let given = params.timeout_ms.unwrap_or_default();
             let message =
                 format!("thread/shellCommand timeoutMs must be non-negative, got {given}");
-            return reply.refuse(Failure::over_limit(message));
+            return Err(Failure::over_limit(message));
         }
     };
     let op = Op::RunUserShellCommand {
         command,
         timeout_ms,
     };
-    let outcome = submit(server, &params.thread_id, op).await;
-    reply.reply(outcome.map(|()| ThreadShellCommandResponse {}));
+    let outcome = submit(&server, &params.thread_id, op).await;
+    outcome.map(|()| ThreadShellCommandResponse {})
 }
 
 pub(super) async fn clean_terminals(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadBackgroundTerminalsCleanParams,
-    reply: Responder<method::ThreadBackgroundTerminalsClean>,
-) {
-    let outcome = submit(server, &params.thread_id, Op::CleanBackgroundTerminals).await;
-    reply.reply(outcome.map(|()| ThreadBackgroundTerminalsCleanResponse {}));
+) -> Result<ThreadBackgroundTerminalsCleanResponse, Failure> {
+    let outcome = submit(&server, &params.thread_id, Op::CleanBackgroundTerminals).await;
+    outcome.map(|()| ThreadBackgroundTerminalsCleanResponse {})
 }
 
 pub(super) async fn list_terminals(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadBackgroundTerminalsListParams,
-    reply: Responder<method::ThreadBackgroundTerminalsList>,
-) {
+) -> Result<ThreadBackgroundTerminalsListResponse, Failure> {
     let list = async {
-        let engine = engine(server, &params.thread_id).await?;
+        let engine = engine(&server, &params.thread_id).await?;
         let running = engine.background_terminals().await.map_err(closed)?;
         let (page, next_cursor) =
             page(running, params.cursor.as_deref(), params.limit, "terminals")?;
@@ -126,16 +117,15 @@ pub(super) async fn list_terminals(
             next_cursor,
         })
     };
-    reply.reply(list.await);
+    list.await
 }
 
 pub(super) async fn stop_terminal(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadBackgroundTerminalsTerminateParams,
-    reply: Responder<method::ThreadBackgroundTerminalsTerminate>,
-) {
+) -> Result<ThreadBackgroundTerminalsTerminateResponse, Failure> {
     let stop = async {
-        let engine = engine(server, &params.thread_id).await?;
+        let engine = engine(&server, &params.thread_id).await?;
         // What is no number names no terminal.
         let terminated = match params.process_id.parse() {
             Ok(id) => engine.stop_terminal(id).await.map_err(closed)?,
@@ -143,7 +133,7 @@ pub(super) async fn stop_terminal(
         };
         Ok(ThreadBackgroundTerminalsTerminateResponse { terminated })
     };
-    reply.reply(stop.await);
+    stop.await
 }
 
 fn closed(error: codex_core::Closed) -> Failure {
@@ -151,30 +141,28 @@ fn closed(error: codex_core::Closed) -> Failure {
 }
 
 pub(super) async fn add_hold(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadIncrementElicitationParams,
-    reply: Responder<method::ThreadIncrementElicitation>,
-) {
-    let holds = holds(server, &params.thread_id).await;
-    reply.reply(holds.map(|holds| ThreadIncrementElicitationResponse {
+) -> Result<ThreadIncrementElicitationResponse, Failure> {
+    let holds = holds(&server, &params.thread_id).await;
+    holds.map(|holds| ThreadIncrementElicitationResponse {
         count: holds.add(),
         paused: true,
-    }));
+    })
 }
 
 pub(super) async fn take_hold_back(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadDecrementElicitationParams,
-    reply: Responder<method::ThreadDecrementElicitation>,
-) {
-    let taken = holds(server, &params.thread_id).await.and_then(|holds| {
+) -> Result<ThreadDecrementElicitationResponse, Failure> {
+    let taken = holds(&server, &params.thread_id).await.and_then(|holds| {
         let none = || Failure::invalid("out-of-band elicitation count is already zero");
         holds.take_back().ok_or_else(none)
     });
-    reply.reply(taken.map(|count| ThreadDecrementElicitationResponse {
+    taken.map(|count| ThreadDecrementElicitationResponse {
         count,
         paused: count > 0,
-    }));
+    })
 }
 
 async fn holds(server: &Server, thread: &str) -> Result<Holds, Failure> {

@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     SortDirection, ThreadInjectItemsParams, ThreadInjectItemsResponse, ThreadItemEntry,
     ThreadItemsListParams, ThreadItemsListResponse, Turn,
@@ -12,9 +11,9 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::ResponseItem;
 use serde::{Deserialize, Serialize};
 
+use super::call::Call;
 use super::thread_read::turns_of;
 use super::{blocking, engine};
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
 
@@ -30,19 +29,11 @@ struct Place {
 }
 
 pub(super) async fn list(
-    server: &Arc<Server>,
-    params: ThreadItemsListParams,
-    reply: Responder<method::ThreadItemsList>,
-) {
-    reply.reply(page(server, params).await);
-}
-
-async fn page(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadItemsListParams,
 ) -> Result<ThreadItemsListResponse, Failure> {
-    let (path, running) = turns_of(server, &params.thread_id).await?;
-    let server = Arc::clone(server);
+    let (path, running) = turns_of(&server, &params.thread_id).await?;
+    let server = Arc::clone(&server);
     blocking(move || page_of_file(&server, path, running, &params)).await
 }
 
@@ -163,18 +154,10 @@ impl Gathered {
 }
 
 pub(super) async fn inject(
-    server: &Server,
-    params: ThreadInjectItemsParams,
-    reply: Responder<method::ThreadInjectItems>,
-) {
-    reply.reply(put_in(server, params).await);
-}
-
-async fn put_in(
-    server: &Server,
+    Call { server, .. }: Call,
     params: ThreadInjectItemsParams,
 ) -> Result<ThreadInjectItemsResponse, Failure> {
-    let engine = engine(server, &params.thread_id).await?;
+    let engine = engine(&server, &params.thread_id).await?;
     if params.items.is_empty() {
         return Err(Failure::invalid("items must not be empty"));
     }

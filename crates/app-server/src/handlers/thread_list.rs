@@ -1,18 +1,14 @@
 //! `thread/list`: pages of stored threads, from the index.
 
-use std::sync::Arc;
-
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     SortDirection, ThreadListParams, ThreadListResponse, ThreadSortKey, ThreadSourceKind,
 };
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
 use codex_thread_store::{Cursor, Descent, Kinds, Query, SortKey};
 
+use super::call::Call;
 use super::stored::{self, default_provider, status_of};
-use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::server::Server;
 
 /// Threads on a page, unless the client says otherwise.
 const PAGE: u32 = 25;
@@ -20,15 +16,7 @@ const PAGE: u32 = 25;
 const LARGEST_PAGE: u32 = 100;
 
 pub(super) async fn list(
-    server: &Arc<Server>,
-    params: ThreadListParams,
-    reply: Responder<method::ThreadList>,
-) {
-    reply.reply(page(server, params).await);
-}
-
-async fn page(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadListParams,
 ) -> Result<ThreadListResponse, Failure> {
     if is_empty(&params)? {
@@ -38,13 +26,13 @@ async fn page(
             backwards_cursor: None,
         });
     }
-    let provider = default_provider(server).await?;
+    let provider = default_provider(&server).await?;
     let query = query(params, &provider)?;
     let page = server.host().store().list(query).await;
     let page = page.map_err(|error| Failure::internal(error.to_string()))?;
     let mut data = Vec::with_capacity(page.threads.len());
     for record in page.threads {
-        let status = status_of(server, &record.id).await;
+        let status = status_of(&server, &record.id).await;
         data.push(stored::thread(record, status, &provider));
     }
     Ok(ThreadListResponse {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ConversationGitInfo, ConversationSummary, GetConversationSummaryParams,
@@ -19,23 +19,20 @@ use codex_rollout::{LineKind, Locks};
 use codex_thread_store::{ThreadRecord, said};
 use jiff::Timestamp;
 
+use super::call::{Call, Reply};
 use super::stored::{self, default_provider, record, status_of};
 use super::{blocking, thread_id};
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
 
 pub(super) async fn set_name(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadSetNameParams,
-    reply: Responder<method::ThreadSetName>,
-) {
-    let outcome = try_set_name(server, &params).await;
-    let done = outcome.as_ref().ok().cloned();
-    reply.reply(outcome.map(|_| ThreadSetNameResponse {}));
-    if let Some(updated) = done {
-        server.broadcast(&Told::ThreadNameUpdated(updated));
-    }
+) -> Result<Reply<method::ThreadSetName>, Failure> {
+    let updated = try_set_name(&server, &params).await?;
+    Ok(Reply::then(ThreadSetNameResponse {}, move || {
+        server.broadcast(&ServerNotification::ThreadNameUpdated(updated));
+    }))
 }
 
 async fn try_set_name(
@@ -82,12 +79,11 @@ async fn try_set_name(
 }
 
 pub(super) async fn update(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadMetadataUpdateParams,
-    reply: Responder<method::ThreadMetadataUpdate>,
-) {
-    let outcome = try_update(server, params).await;
-    reply.reply(outcome.map(|thread| ThreadMetadataUpdateResponse { thread }));
+) -> Result<ThreadMetadataUpdateResponse, Failure> {
+    let outcome = try_update(&server, params).await;
+    outcome.map(|thread| ThreadMetadataUpdateResponse { thread })
 }
 
 async fn try_update(
@@ -225,12 +221,11 @@ fn not_found(id: &ThreadId) -> Failure {
 }
 
 pub(super) async fn summarise(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: GetConversationSummaryParams,
-    reply: Responder<method::GetConversationSummary>,
-) {
-    let outcome = summary(server, params).await;
-    reply.reply(outcome.map(|summary| GetConversationSummaryResponse { summary }));
+) -> Result<GetConversationSummaryResponse, Failure> {
+    let outcome = summary(&server, params).await;
+    outcome.map(|summary| GetConversationSummaryResponse { summary })
 }
 
 async fn summary(

@@ -13,11 +13,12 @@ use codex_core::{StartError, Started, Stored};
 use codex_protocol::{EventMsg, ResponseItem};
 use codex_rollout::Detail;
 
+use super::call::{Call, Reply};
 use super::fork_cut::Cut;
 use super::stored::add_said;
 use super::thread_turns::first_page;
 use super::{blocking, settings, thread_id, unreadable};
-use crate::connection::{Connection, Responder};
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::{Prepared, ThreadSettings};
 use crate::projection::{Turns, wire_deprecation, wire_warning};
@@ -25,28 +26,20 @@ use crate::server::Server;
 use crate::thread::{Actor, Facts, History, Shown, ThreadHandle, read_to_load, stored_thread};
 
 pub(super) async fn start(
-    server: Arc<Server>,
+    Call { server, connection }: Call,
     params: ThreadStartParams,
-    reply: Responder<method::ThreadStart>,
-) {
-    let settings = match settings::of_start(&params, reply.connection()) {
-        Ok(settings) => settings,
-        Err(failure) => return reply.refuse(failure),
-    };
+) -> Result<Reply<method::ThreadStart>, Failure> {
+    let settings = settings::of_start(&params, &connection)?;
     let (source, permissions) = (params.thread_source.clone(), params.permissions.clone());
-    match open_new(&server, params, settings).await {
-        Ok((mut actor, mut facts)) => {
-            (facts.thread_source, facts.permissions) = (source, permissions);
-            actor.facts = facts.clone();
-            let connection = Arc::clone(reply.connection());
-            let thread = facts.thread(ThreadStatus::Idle);
-            reply.accept(&facts.started(thread.clone()));
-            let started = ThreadStartedNotification { thread };
-            server.broadcast(&ServerNotification::ThreadStarted(started));
-            actor.launch(&connection);
-        }
-        Err(failure) => reply.refuse(failure),
-    }
+    let (mut actor, mut facts) = open_new(&server, params, settings).await?;
+    (facts.thread_source, facts.permissions) = (source, permissions);
+    actor.facts = facts.clone();
+    let thread = facts.thread(ThreadStatus::Idle);
+    Ok(Reply::then(facts.started(thread.clone()), move || {
+        let started = ThreadStartedNotification { thread };
+        server.broadcast(&ServerNotification::ThreadStarted(started));
+        actor.launch(&connection);
+    }))
 }
 
 async fn open_new(
@@ -67,79 +60,63 @@ async fn open_new(
 }
 
 pub(super) async fn resume(
-    server: Arc<Server>,
+    Call { server, connection }: Call,
     params: ThreadResumeParams,
-    reply: Responder<method::ThreadResume>,
-) {
+) -> Result<Reply<method::ThreadResume>, Failure> {
     if params.path.is_none()
         && let Some(thread) = server.thread(&params.thread_id)
     {
-        return thread.join(params, reply).await;
+        return Ok(join(thread, params));
     }
-    let settings = match settings::of_resume(&params, reply.connection()) {
-        Ok(settings) => settings,
-        Err(failure) => return reply.refuse(failure),
-    };
+    let settings = settings::of_resume(&params, &connection)?;
     if let Some(history) = params.history {
-        return resume_history(server, settings, history, reply).await;
+        return resume_history(server, connection, settings, history).await;
     }
-    let permissions = params.permissions.clone();
-    let (path, shown) = (params.path.as_deref(), Shown::of(params.exclude_turns));
-    let source = source(&server, &params.thread_id, path, &settings, shown, None).await;
-    let opened = match source {
-        Ok(source) => match server.thread(source.history.meta.id.as_str()) {
-            // It was named by its file, and it is loaded.
-            Some(thread) => return thread.join(params, reply).await,
-            None => {
-                let settings = settings::with_stored(settings, &params, &source.history);
-                let asked = params.initial_turns_page;
-                match first_page(&server, source.path.clone(), None, asked).await {
-                    Ok(page) => open_stored(&server, settings, source)
-                        .await
-                        .map(|opened| (opened, page)),
-                    Err(failure) => Err(failure),
-                }
-            }
-        },
-        Err(failure) => Err(failure),
-    };
-    match opened {
-        Ok(((mut actor, mut facts, path, loaded), page)) => {
-            facts.permissions.clone_from(&permissions);
-            actor.facts.permissions = permissions;
-            let connection = Arc::clone(reply.connection());
-            let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
-            add_said(&server, &mut thread).await;
-            tell_idle(&server, &thread.id);
-            let mut resumed = facts.resumed(thread);
-            resumed.initial_turns_page = page;
-            reply.accept_with(&resumed, &turns);
-            actor.launch(&connection);
-        }
-        Err(failure) => reply.refuse(failure),
+    let path = params.path.as_deref();
+    let shown = Shown::of(params.exclude_turns);
+    let source = source(&server, &params.thread_id, path, &settings, shown, None).await?;
+    if let Some(thread) = server.thread(source.history.meta.id.as_str()) {
+        // It was named by its file, and it is loaded.
+        return Ok(join(thread, params));
     }
+    let settings = settings::with_stored(settings, &params, &source.history);
+    let asked = params.initial_turns_page;
+    let page = first_page(&server, source.path.clone(), None, asked).await?;
+    let (mut actor, mut facts, path, loaded) = open_stored(&server, settings, source).await?;
+    facts.permissions.clone_from(&params.permissions);
+    actor.facts.permissions = params.permissions;
+    let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
+    add_said(&server, &mut thread).await;
+    tell_idle(&server, &thread.id);
+    let mut resumed = facts.resumed(thread);
+    resumed.initial_turns_page = page;
+    Ok(Reply::by(|reply| async move {
+        reply.accept_with(&resumed, &turns);
+        actor.launch(&connection);
+    }))
+}
+
+/// The thread is loaded already.
+fn join(thread: ThreadHandle, params: ThreadResumeParams) -> Reply<method::ThreadResume> {
+    Reply::by(|reply| async move { thread.join(params, reply).await })
 }
 
 /// Opens a new thread with what a client says the conversation was.
 async fn resume_history(
     server: Arc<Server>,
+    connection: Arc<Connection>,
     settings: ThreadSettings,
     history: Vec<ResponseItem>,
-    reply: Responder<method::ThreadResume>,
-) {
+) -> Result<Reply<method::ThreadResume>, Failure> {
     if history.is_empty() {
-        return reply.refuse(Failure::invalid("history must not be empty"));
+        return Err(Failure::invalid("history must not be empty"));
     }
-    match open_history(&server, settings, history).await {
-        Ok((actor, facts)) => {
-            let connection = Arc::clone(reply.connection());
-            let thread = facts.thread(ThreadStatus::Idle);
-            tell_idle(&server, &thread.id);
-            reply.accept(&facts.resumed(thread));
-            actor.launch(&connection);
-        }
-        Err(failure) => reply.refuse(failure),
-    }
+    let (actor, facts) = open_history(&server, settings, history).await?;
+    let thread = facts.thread(ThreadStatus::Idle);
+    tell_idle(&server, &thread.id);
+    Ok(Reply::then(facts.resumed(thread), move || {
+        actor.launch(&connection)
+    }))
 }
 
 async fn open_history(
@@ -188,37 +165,30 @@ async fn open_stored(
 }
 
 pub(super) async fn fork(
-    server: Arc<Server>,
+    Call { server, connection }: Call,
     params: ThreadForkParams,
-    reply: Responder<method::ThreadFork>,
-) {
+) -> Result<Reply<method::ThreadFork>, Failure> {
     let permissions = params.permissions.clone();
-    let forked = match settings::of_fork(&params, reply.connection()) {
-        Ok(settings) => fork_stored(&server, params, settings).await,
-        Err(failure) => Err(failure),
-    };
-    match forked {
-        Ok((mut actor, mut facts, mut thread, turns)) => {
-            facts.permissions.clone_from(&permissions);
-            actor.facts.permissions = permissions;
-            let connection = Arc::clone(reply.connection());
-            let own = facts.thread(ThreadStatus::Idle);
-            (thread.id, thread.path) = (own.id, own.path);
-            (thread.session_id, thread.forked_from_id) = (own.session_id, own.forked_from_id);
-            thread.model = own.model;
-            (thread.created_at, thread.updated_at) = (own.created_at, own.updated_at);
-            (thread.recency_at, thread.environments) = (own.recency_at, own.environments);
-            thread.can_accept_direct_input = own.can_accept_direct_input;
-            (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
-            (thread.model_provider, thread.source) = (own.model_provider, own.source);
-            (thread.cli_version, thread.name) = (own.cli_version, None);
-            reply.accept_with(&facts.forked(thread.clone()), &turns);
-            let started = ThreadStartedNotification { thread };
-            server.broadcast_with(&ServerNotification::ThreadStarted(started), &turns);
-            actor.launch(&connection);
-        }
-        Err(failure) => reply.refuse(failure),
-    }
+    let settings = settings::of_fork(&params, &connection)?;
+    let (mut actor, mut facts, mut thread, turns) = fork_stored(&server, params, settings).await?;
+    facts.permissions.clone_from(&permissions);
+    actor.facts.permissions = permissions;
+    let own = facts.thread(ThreadStatus::Idle);
+    (thread.id, thread.path) = (own.id, own.path);
+    (thread.session_id, thread.forked_from_id) = (own.session_id, own.forked_from_id);
+    thread.model = own.model;
+    (thread.created_at, thread.updated_at) = (own.created_at, own.updated_at);
+    (thread.recency_at, thread.environments) = (own.recency_at, own.environments);
+    thread.can_accept_direct_input = own.can_accept_direct_input;
+    (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
+    (thread.model_provider, thread.source) = (own.model_provider, own.source);
+    (thread.cli_version, thread.name) = (own.cli_version, None);
+    Ok(Reply::by(move |reply| async move {
+        reply.accept_with(&facts.forked(thread.clone()), &turns);
+        let started = ThreadStartedNotification { thread };
+        server.broadcast_with(&ServerNotification::ThreadStarted(started), &turns);
+        actor.launch(&connection);
+    }))
 }
 
 async fn fork_stored(

@@ -11,23 +11,25 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::ThreadId;
 use codex_thread_store::ThreadRecord;
 
+use super::call::{Call, Reply};
 use super::{load, stored, thread_id};
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::projection::Turns;
 use crate::server::Server;
 use crate::thread::Snapshot;
 
 pub(super) async fn read(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadReadParams,
-    reply: Responder<method::ThreadRead>,
-) {
-    match thread(server, &params).await {
-        Ok((thread, None)) => reply.accept(&ThreadReadResponse { thread }),
-        Ok((thread, Some(turns))) => reply.accept_with(&ThreadReadResponse { thread }, &turns),
-        Err(failure) => reply.refuse(failure),
-    }
+) -> Result<Reply<method::ThreadRead>, Failure> {
+    let (thread, turns) = thread(&server, &params).await?;
+    let response = ThreadReadResponse { thread };
+    Ok(Reply::by(|reply| async move {
+        match turns {
+            None => reply.accept(&response),
+            Some(turns) => reply.accept_with(&response, &turns),
+        }
+    }))
 }
 
 /// A thread that has a file, and what it is doing if it is loaded.
@@ -57,18 +59,14 @@ pub(super) async fn turns_of(
 
 /// No thread has a goal: there is no way to give it one.
 pub(super) async fn goal(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadGoalGetParams,
-    reply: Responder<method::ThreadGoalGet>,
-) {
-    let read = async {
-        let id = thread_id(&params.thread_id)?;
-        match stored_or_live(server, &id).await? {
-            (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),
-            _ => Ok(ThreadGoalGetResponse { goal: None }),
-        }
-    };
-    reply.reply(read.await);
+) -> Result<ThreadGoalGetResponse, Failure> {
+    let id = thread_id(&params.thread_id)?;
+    match stored_or_live(&server, &id).await? {
+        (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),
+        _ => Ok(ThreadGoalGetResponse { goal: None }),
+    }
 }
 
 /// Why a thread that has no file has no turns to show.
@@ -114,12 +112,11 @@ async fn thread(
     }
 }
 
-pub(super) fn loaded_list(
-    server: &Server,
+pub(super) async fn loaded_list(
+    Call { server, .. }: Call,
     params: ThreadLoadedListParams,
-    reply: Responder<method::ThreadLoadedList>,
-) {
-    reply.reply(page(server.thread_ids(), params));
+) -> Result<ThreadLoadedListResponse, Failure> {
+    page(server.thread_ids(), params)
 }
 
 fn page(

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     SortDirection, ThreadItem, ThreadResumeInitialTurnsPageParams, ThreadTurnsListParams,
     ThreadTurnsListResponse, TimedItem, Turn, TurnItemsView,
@@ -12,8 +11,8 @@ use codex_app_server_protocol::v2::{
 use serde::{Deserialize, Serialize};
 
 use super::blocking;
+use super::call::Call;
 use super::thread_read::turns_of;
-use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::server::Server;
 
@@ -33,19 +32,11 @@ struct Cursor {
 }
 
 pub(super) async fn list(
-    server: &Arc<Server>,
-    params: ThreadTurnsListParams,
-    reply: Responder<method::ThreadTurnsList>,
-) {
-    reply.reply(page(server, params).await);
-}
-
-async fn page(
-    server: &Arc<Server>,
+    Call { server, .. }: Call,
     params: ThreadTurnsListParams,
 ) -> Result<ThreadTurnsListResponse, Failure> {
-    let (path, running) = turns_of(server, &params.thread_id).await?;
-    page_of_file(server, path, running, params).await
+    let (path, running) = turns_of(&server, &params.thread_id).await?;
+    page_of_file(&server, path, running, params).await
 }
 
 /// The first page of a thread that is resumed, if it is asked for.

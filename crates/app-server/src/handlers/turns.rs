@@ -6,56 +6,48 @@ use codex_app_server_protocol::v2::{
 };
 use serde_json::json;
 
+use super::call::{Call, Reply};
 use super::loaded_thread;
-use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::server::Server;
 
 /// How many characters a person may say at once.
 const TEXT_LIMIT: usize = 1 << 20;
 
 pub(super) async fn start(
-    server: &Server,
+    Call { server, .. }: Call,
     params: TurnStartParams,
-    reply: Responder<method::TurnStart>,
-) {
-    let thread = check_size(&params.input)
-        .and_then(|()| loaded_thread(server, &params.thread_id))
-        .and_then(|thread| check_not_empty(&params.input).map(|()| thread));
-    match thread {
-        Ok(thread) => thread.start_turn(params, reply).await,
-        Err(failure) => reply.refuse(failure),
-    }
+) -> Result<Reply<method::TurnStart>, Failure> {
+    check_size(&params.input)?;
+    let thread = loaded_thread(&server, &params.thread_id)?;
+    check_not_empty(&params.input)?;
+    Ok(Reply::by(|reply| async move {
+        thread.start_turn(params, reply).await;
+    }))
 }
 
 pub(super) async fn steer(
-    server: &Server,
+    Call { server, .. }: Call,
     params: TurnSteerParams,
-    reply: Responder<method::TurnSteer>,
-) {
-    let thread = loaded_thread(server, &params.thread_id).and_then(|thread| {
-        if params.expected_turn_id.is_empty() {
-            return Err(Failure::invalid("expectedTurnId must not be empty"));
-        }
-        check_size(&params.input)?;
-        check_not_empty(&params.input)?;
-        Ok(thread)
-    });
-    match thread {
-        Ok(thread) => thread.steer(params, reply).await,
-        Err(failure) => reply.refuse(failure),
+) -> Result<Reply<method::TurnSteer>, Failure> {
+    let thread = loaded_thread(&server, &params.thread_id)?;
+    if params.expected_turn_id.is_empty() {
+        return Err(Failure::invalid("expectedTurnId must not be empty"));
     }
+    check_size(&params.input)?;
+    check_not_empty(&params.input)?;
+    Ok(Reply::by(|reply| async move {
+        thread.steer(params, reply).await;
+    }))
 }
 
 pub(super) async fn interrupt(
-    server: &Server,
+    Call { server, .. }: Call,
     params: TurnInterruptParams,
-    reply: Responder<method::TurnInterrupt>,
-) {
-    match loaded_thread(server, &params.thread_id) {
-        Ok(thread) => thread.interrupt(params, reply).await,
-        Err(failure) => reply.refuse(failure),
-    }
+) -> Result<Reply<method::TurnInterrupt>, Failure> {
+    let thread = loaded_thread(&server, &params.thread_id)?;
+    Ok(Reply::by(|reply| async move {
+        thread.interrupt(params, reply).await;
+    }))
 }
 
 fn check_not_empty(input: &[UserInput]) -> Result<(), Failure> {

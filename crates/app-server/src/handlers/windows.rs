@@ -7,16 +7,15 @@ use codex_app_server_protocol::v2::{
     WindowsSandboxSetupStartParams, WindowsSandboxSetupStartResponse,
 };
 
+use super::call::{Call, Reply};
 use super::fs::absolute;
-use crate::connection::Responder;
+use crate::failure::Failure;
 
-pub(super) fn start_setup(
+pub(super) async fn start_setup(
+    Call { connection, .. }: Call,
     params: WindowsSandboxSetupStartParams,
-    reply: Responder<method::WindowsSandboxSetupStart>,
-) {
-    if let Some(Err(failure)) = params.cwd.as_ref().map(absolute) {
-        return reply.refuse(failure);
-    }
+) -> Result<Reply<method::WindowsSandboxSetupStart>, Failure> {
+    params.cwd.as_ref().map(absolute).transpose()?;
     let kind = match params.mode {
         WindowsSandboxSetupMode::Elevated => "elevated",
         WindowsSandboxSetupMode::Unelevated => "legacy",
@@ -26,13 +25,13 @@ pub(super) fn start_setup(
     } else {
         "is only supported on Windows"
     };
-    let connection = std::sync::Arc::clone(reply.connection());
-    reply.accept(&WindowsSandboxSetupStartResponse { started: true });
-    connection.notify(&ServerNotification::WindowsSandboxSetupCompleted(
-        WindowsSandboxSetupCompletedNotification {
-            mode: params.mode,
-            success: false,
-            error: Some(format!("{kind} Windows sandbox setup {why}")),
-        },
-    ));
+    let completed = WindowsSandboxSetupCompletedNotification {
+        mode: params.mode,
+        success: false,
+        error: Some(format!("{kind} Windows sandbox setup {why}")),
+    };
+    let response = WindowsSandboxSetupStartResponse { started: true };
+    Ok(Reply::then(response, move || {
+        connection.notify(&ServerNotification::WindowsSandboxSetupCompleted(completed));
+    }))
 }
