@@ -55,3 +55,23 @@ fn a_copy_is_the_same_run_until_its_text_goes() {
     );
     assert_eq!(diff("/no/such/bundle").status.code(), Some(2));
 }
+
+#[test]
+fn every_command_tells_of_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, cut] = ["whole", "cut"].map(|name| unpack(&folder.path().join(name)));
+    let log = fs::read_to_string(cut.join("trace.jsonl")).unwrap();
+    fs::write(cut.join("trace.jsonl"), format!("{log}{{\"torn")).unwrap();
+    let [whole, cut] = [&whole, &cut].map(|path| path.to_str().unwrap());
+    for arguments in [
+        &["trace-view", cut][..],
+        &["trace-export", cut, "--format", "perfetto"],
+        &["trace-diff", whole, cut],
+        &["trace-diff", cut, whole],
+    ] {
+        let output = codex(&[&["debug"], arguments].concat());
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("damage: line "), "{arguments:?}: {said}");
+    }
+}

@@ -44,7 +44,8 @@ class Neutral:
     def json(self, value, key=None):
         if isinstance(value, dict):
             short = {"instructions": "...", "tools": []} if "input" in value and "model" in value else {}
-            return {self.text(k): short[k] if k in short else self.json(v, k) for k, v in value.items()}
+            # Checksums would be those of what is made neutral here.
+            return {self.text(k): short[k] if k in short else self.json(v, k) for k, v in value.items() if k != "xxh3"}
         if isinstance(value, list):
             return [self.json(v) for v in value]
         if isinstance(value, str):

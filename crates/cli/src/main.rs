@@ -27,6 +27,7 @@ mod skills;
 mod terminal;
 mod trace_diff;
 mod trace_export;
+mod trace_problems;
 mod trace_redact;
 mod trace_reduce;
 mod trace_view;

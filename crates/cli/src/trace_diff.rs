@@ -7,13 +7,16 @@ use clap::Args;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::diff_traces;
 
+use crate::trace_problems::{DAMAGED, report_damage};
+
 /// The exit status of two runs that parted.
 const DIFFERENT: u8 = 1;
 /// The exit status when there is nothing to say, because a bundle cannot be read.
 const TROUBLE: u8 = 2;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Exit status: 0 the same, 1 different, 2 a bundle cannot be read.")]
+#[command(after_help = "\
+Exit status: 0 the same, 1 different, 2 a bundle cannot be read, 3 the same as far as damaged bundles show.")]
 pub(crate) struct Arguments {
     /// The folder of the one bundle.
     a: PathBuf,
@@ -35,8 +38,14 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         }
         return ExitCode::from(TROUBLE);
     };
+    report_damage(&left.problems, Some("A"));
+    report_damage(&right.problems, Some("B"));
+    let is_damaged = left.problems.is_damaged() || right.problems.is_damaged();
     let Some(parting) = diff_traces(&left.trace, &right.trace) else {
-        return ExitCode::SUCCESS;
+        return match is_damaged {
+            true => ExitCode::from(DAMAGED),
+            false => ExitCode::SUCCESS,
+        };
     };
     #[allow(clippy::print_stdout)] // What the command answers.
     {

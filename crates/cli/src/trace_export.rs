@@ -8,6 +8,7 @@ use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{write_otlp, write_perfetto};
 
 use crate::output::write_output;
+use crate::trace_problems::{DAMAGED, report_damage};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Format {
@@ -30,7 +31,7 @@ impl Format {
 #[command(after_help = "\
 Examples:\n  codex debug trace-export BUNDLE --format perfetto     to open at ui.perfetto.dev\n  \
 codex debug trace-export BUNDLE --format otlp-json    to send to a collector\n\n\
-Exit status: 0 written, 1 not.")]
+Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
 pub(crate) struct Arguments {
     /// The folder of the bundle.
     bundle: PathBuf,
@@ -54,7 +55,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Format::Perfetto => write_perfetto(&reduction, out),
         Format::OtlpJson => write_otlp(&reduction, out),
     })?;
+    report_damage(&reduction.problems, None);
+    let is_damaged = reduction.problems.is_damaged();
     // The process ends here; taking the graph apart piece by piece would only cost time.
     std::mem::forget(reduction);
-    Ok(ExitCode::SUCCESS)
+    Ok(match is_damaged {
+        true => ExitCode::from(DAMAGED),
+        false => ExitCode::SUCCESS,
+    })
 }

@@ -5,15 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use codex_rollout_trace::Problem;
-use codex_rollout_trace::Severity;
 use codex_rollout_trace::Strictness;
 use codex_rollout_trace::replay_bundle_with;
 use codex_rollout_trace::state_path;
 use codex_rollout_trace::write_state;
 
-/// The exit status of a bundle that was reduced although it is damaged.
-const DAMAGED: u8 = 3;
+use crate::trace_problems::{DAMAGED, report_all};
 
 #[derive(Debug, Args)]
 #[command(
@@ -37,7 +34,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Strictness::Lenient
     };
     let reduction = replay_bundle_with(&arguments.bundle, strictness)?;
-    reduction.problems.listed().iter().for_each(report);
+    report_all(&reduction.problems, None);
     let output = arguments
         .output
         .unwrap_or_else(|| state_path(&arguments.bundle));
@@ -55,16 +52,4 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
-}
-
-#[allow(clippy::print_stderr)] // For people, beside what the command answers.
-fn report(problem: &Problem) {
-    let severity = match problem.fault.severity() {
-        Severity::Notice => "notice",
-        Severity::Damage => "damage",
-    };
-    match problem.line {
-        Some(line) => eprintln!("{severity}: line {line}: {}", problem.fault),
-        None => eprintln!("{severity}: {}", problem.fault),
-    }
 }

@@ -8,6 +8,7 @@ use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Budget, write_view};
 
 use crate::output::write_output;
+use crate::trace_problems::{DAMAGED, report_damage};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -15,7 +16,7 @@ A bundle is a folder `trace-...` below the one that CODEX_ROLLOUT_TRACE_ROOT nam
 ran. The path of the page is printed; open it in a browser.\n\n\
 Example:\n  CODEX_ROLLOUT_TRACE_ROOT=traces codex exec \"Say hello.\"\n  \
 codex debug trace-view traces/trace-*\n\n\
-Exit status: 0 written, 1 not.")]
+Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
 pub(crate) struct Arguments {
     /// The folder of the bundle.
     bundle: PathBuf,
@@ -31,7 +32,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     write_output(&output, |out| {
         write_view(&reduction, &bundle, Budget::default(), out)
     })?;
+    report_damage(&reduction.problems, None);
+    let is_damaged = reduction.problems.is_damaged();
     // The process ends here; taking the graph apart piece by piece would only cost time.
     std::mem::forget(reduction);
-    Ok(ExitCode::SUCCESS)
+    Ok(match is_damaged {
+        true => ExitCode::from(DAMAGED),
+        false => ExitCode::SUCCESS,
+    })
 }

@@ -217,7 +217,10 @@ impl Steps<'_> {
         for (number, item) in (1..).zip(&call.response_item_ids) {
             self.item(end, &format!("response item {number}"), item);
         }
-        let status = json!(call.execution.status).to_string();
+        let mut status = json!(call.execution.status).to_string();
+        if let Some(error) = &call.error {
+            status = format!("{status}: {error}");
+        }
         self.add(end, "response end".to_owned(), &status);
         for tool in &call.tool_call_ids_started_by_response {
             if let Some(tool) = self.trace.tool_calls.get(tool) {

@@ -36,6 +36,9 @@ pub fn write_otlp(reduction: &Reduction, out: &mut impl Write) -> io::Result<()>
     let schema = format!("https://opentelemetry.io/schemas/{SEMANTIC_CONVENTIONS}");
     let mut resource = Attributes::default();
     resource.text("service.name", "codex");
+    if reduction.problems.is_damaged() {
+        resource.boolean("codex.trace.damaged", true);
+    }
     let mut scope = Attributes::default();
     scope.text("codex.semantic_conventions.version", SEMANTIC_CONVENTIONS);
     let indices = 0..timeline.spans.len();
@@ -109,6 +112,10 @@ impl<'t> Exporter<'t> {
         if code == STATUS_ERROR {
             attributes.value("error.type", json!(span.window.status));
         }
+        let mut status = json!({ "code": code });
+        if let (STATUS_ERROR, Some(error)) = (code, span.error()) {
+            status["message"] = json!(error);
+        }
         json!({
             "traceId": self.trace_id,
             "spanId": span_id(self.trace, span),
@@ -119,7 +126,7 @@ impl<'t> Exporter<'t> {
             "endTimeUnixNano": nanos(self.timeline.end_of(span)),
             "attributes": attributes.0,
             "links": self.links[at],
-            "status": { "code": code },
+            "status": status,
         })
     }
 
@@ -212,6 +219,11 @@ impl Attributes {
     fn number(&mut self, key: &str, number: impl ToString) {
         self.0
             .push(json!({ "key": key, "value": { "intValue": number.to_string() } }));
+    }
+
+    fn boolean(&mut self, key: &str, value: bool) {
+        self.0
+            .push(json!({ "key": key, "value": { "boolValue": value } }));
     }
 
     /// A word of the model's own, such as a status.

@@ -18,11 +18,14 @@ pub fn write_perfetto(reduction: &Reduction, out: &mut impl Write) -> io::Result
     let timeline = Timeline::new(trace);
     let tracks = Tracks::new(&timeline);
     out.write_all(b"{\"displayTimeUnit\":\"ms\",\"otherData\":")?;
-    let about = json!({
+    let mut about = json!({
         "trace_id": trace.trace_id,
         "rollout_id": trace.rollout_id,
         "started_at_unix_ms": timeline.start_ms,
     });
+    if reduction.problems.is_damaged() {
+        about["damaged"] = json!(true);
+    }
     serde_json::to_writer(&mut *out, &about)?;
     out.write_all(b",\"traceEvents\":[")?;
     let slices = timeline.spans.iter();
@@ -154,6 +157,9 @@ fn arguments(span: &Span<'_>) -> Value {
     };
     if let (Value::Object(arguments), Value::Object(more)) = (&mut arguments, more) {
         arguments.extend(more);
+        if let Some(error) = span.error() {
+            arguments.insert("error".to_owned(), json!(error));
+        }
         for (label, id) in span.payloads() {
             arguments.insert(format!("{label}_payload"), json!(id));
         }

@@ -137,6 +137,15 @@ impl Span<'_> {
         )
     }
 
+    /// The error text of what failed, as it was recorded.
+    pub(crate) fn error(&self) -> Option<&str> {
+        match self.subject {
+            Subject::Inference(call) => call.error.as_deref(),
+            Subject::Compaction(call) => call.error.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The evidence, each piece with what it is to the span.
     pub(crate) fn payloads(&self) -> Vec<(&'static str, &PayloadId)> {
         match self.subject {

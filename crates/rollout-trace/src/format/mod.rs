@@ -10,12 +10,15 @@
 //!
 //! These are the types of schema version 1 and nothing else: no reading, no writing, no meaning.
 
+mod checksum;
 mod event;
 mod payload;
 mod status;
 
 use serde::{Deserialize, Serialize};
 
+pub use checksum::Checksum;
+pub(crate) use checksum::{line_agrees, seal_line};
 pub use event::{Event, LogLine, Requester, Summary, ToolKind};
 pub use payload::{PayloadKind, PayloadRef};
 pub use status::{CellStatus, ExecutionStatus, RolloutStatus};

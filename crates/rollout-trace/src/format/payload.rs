@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PAYLOADS_DIR;
+use super::{Checksum, PAYLOADS_DIR};
 use crate::ids::PayloadId;
 
 /// Where a piece of evidence lies, and what it is.
@@ -13,6 +13,9 @@ pub struct PayloadRef {
     pub kind: PayloadKind,
     /// Relative to the bundle.
     pub path: String,
+    /// The checksum of the file, in references of a log that has them; `state.json` has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xxh3: Option<Checksum>,
 }
 
 impl PayloadRef {
@@ -22,6 +25,15 @@ impl PayloadRef {
             raw_payload_id: format!("raw_payload:{number}").into(),
             kind,
             path: format!("{PAYLOADS_DIR}/{number}.json"),
+            xxh3: None,
+        }
+    }
+
+    /// The reference as `state.json` has it.
+    pub(crate) fn without_checksum(&self) -> Self {
+        Self {
+            xxh3: None,
+            ..self.clone()
         }
     }
 }

@@ -21,6 +21,9 @@ pub struct InferenceCall {
     pub provider_name: String,
     pub response_id: Option<ResponseId>,
     pub upstream_request_id: Option<String>,
+    /// Why it failed or was cancelled. The state file has no place for it.
+    #[serde(skip)]
+    pub error: Option<String>,
     /// The whole prompt, also where the request named only what was new.
     pub request_item_ids: Vec<ItemId>,
     pub response_item_ids: Vec<ItemId>,
@@ -185,4 +188,7 @@ pub struct CompactionRequest {
     pub provider_name: String,
     pub raw_request_payload_id: PayloadId,
     pub raw_response_payload_id: Option<PayloadId>,
+    /// Why it failed. The state file has no place for it.
+    #[serde(skip)]
+    pub error: Option<String>,
 }

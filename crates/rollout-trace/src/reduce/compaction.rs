@@ -24,14 +24,22 @@ impl Reducer {
                 let payload = Some(response_payload.raw_payload_id);
                 let status = ExecutionStatus::Completed;
                 self.compaction_request_ended(compaction_id, compaction_request_id, status, payload)
+                    .map(|_| ())
             }
             Event::CompactionRequestFailed {
                 compaction_id,
                 compaction_request_id,
-                ..
+                error,
             } => {
                 let status = ExecutionStatus::Failed;
-                self.compaction_request_ended(compaction_id, compaction_request_id, status, None)
+                let request = self.compaction_request_ended(
+                    compaction_id,
+                    compaction_request_id,
+                    status,
+                    None,
+                )?;
+                request.error = Some(error);
+                Ok(())
             }
             Event::CompactionInstalled {
                 compaction_id,
@@ -71,6 +79,7 @@ impl Reducer {
             provider_name,
             raw_request_payload_id: request_payload.raw_payload_id,
             raw_response_payload_id: None,
+            error: None,
         };
         self.trace.compaction_requests.insert(request, attempt);
         Ok(())
@@ -82,7 +91,7 @@ impl Reducer {
         id: CompactionRequestId,
         status: ExecutionStatus,
         payload: Option<PayloadId>,
-    ) -> Result<(), Fault> {
+    ) -> Result<&mut CompactionRequest, Fault> {
         let Some(request) = self.trace.compaction_requests.get_mut(&id) else {
             return Err(Fault::UnknownCompactionRequest(id));
         };
@@ -95,7 +104,7 @@ impl Reducer {
         }
         self.now.close(&mut request.execution, status);
         request.raw_response_payload_id = payload;
-        Ok(())
+        Ok(request)
     }
 
     fn compaction_installed(

@@ -29,6 +29,8 @@ pub enum Fault {
         "the event was written with schema version {found}; this program reads {SCHEMA_VERSION}"
     )]
     NewerLine { found: u32 },
+    #[error("trace event line {line} is not as it was written: its checksum differs")]
+    LineChecksum { line: u64 },
     #[error("raw trace event has no reducer implementation")]
     NoMeaning,
     #[error("events {from} to {to} are missing")]
@@ -51,6 +53,8 @@ pub enum Fault {
     ParsePayload { id: PayloadId, reason: String },
     #[error("payload {id} has the path {path}, which leads out of the bundle")]
     PayloadPath { id: PayloadId, path: String },
+    #[error("payload {0} is not as it was written: its checksum differs")]
+    PayloadChecksum(PayloadId),
     #[error("payload {id} is larger than {limit} bytes")]
     LargePayload { id: PayloadId, limit: u64 },
 
@@ -225,17 +229,30 @@ pub enum Fault {
     EdgeConflict(EdgeId),
 }
 
+/// What is wrong with an item that has nothing in it.
+pub(super) const NO_CONTENT: &str = "had no content";
+
 impl Fault {
     /// Whether the bundle is at fault, or only what it recorded: a session that was killed, a model that called badly.
+    ///
+    /// Repeated lines are found by their numbers. So what is said twice under a number of its own was done twice.
     pub fn severity(&self) -> Severity {
         match self {
             Self::OpenEnd
             | Self::OpenRollout
             | Self::OpenThread(_)
             | Self::UnknownItem { .. }
+            | Self::UnknownRole { .. }
+            | Self::Item {
+                item: "reasoning",
+                wrong: NO_CONTENT,
+                ..
+            }
             | Self::ReusedCall(_)
             | Self::DuplicateTool(_)
             | Self::DuplicateToolOfCall(_)
+            | Self::DuplicateCorrelation(_)
+            | Self::SecondOperation(_)
             | Self::TerminalThread { .. }
             | Self::PendingConflict(_)
             | Self::EdgeConflict(_)
@@ -297,7 +314,13 @@ impl Problems {
         }
     }
 
-    /// The problems in the order in which they were found, at most 10,000.
+    /// Puts the problems into the order of the log; those about the log as a whole come last.
+    pub(super) fn sort(&mut self) {
+        self.listed
+            .sort_by_key(|problem| problem.line.unwrap_or(u64::MAX));
+    }
+
+    /// The problems in the order of the log, at most 10,000.
     pub fn listed(&self) -> &[Problem] {
         &self.listed
     }

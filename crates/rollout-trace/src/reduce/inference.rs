@@ -56,6 +56,7 @@ struct Ending {
     response_id: Option<ResponseId>,
     upstream_request_id: Option<String>,
     payload: Option<PayloadRef>,
+    error: Option<String>,
 }
 
 impl Reducer {
@@ -72,13 +73,15 @@ impl Reducer {
                 response_id,
                 upstream_request_id,
                 payload: Some(response_payload),
+                error: None,
             },
             Event::InferenceFailed {
                 inference_call_id,
                 upstream_request_id,
                 partial_response_payload,
-                ..
+                error,
             } => Ending {
+                error: Some(error),
                 call: inference_call_id,
                 status: ExecutionStatus::Failed,
                 response_id: None,
@@ -89,8 +92,9 @@ impl Reducer {
                 inference_call_id,
                 upstream_request_id,
                 partial_response_payload,
-                ..
+                reason,
             } => Ending {
+                error: Some(reason),
                 call: inference_call_id,
                 status: ExecutionStatus::Cancelled,
                 response_id: None,
@@ -138,6 +142,7 @@ impl Reducer {
             provider_name,
             response_id: None,
             upstream_request_id: None,
+            error: None,
             request_item_ids,
             response_item_ids: Vec::new(),
             tool_call_ids_started_by_response: Vec::new(),
@@ -309,6 +314,9 @@ impl Reducer {
         let old = std::mem::replace(&mut call.response_id, ending.response_id.clone());
         self.responses
             .rename(thread, &ending.call, old, ending.response_id);
+        if ending.error.is_some() {
+            call.error = ending.error;
+        }
         if ending.upstream_request_id.is_some() {
             call.upstream_request_id = ending.upstream_request_id;
         }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::format::{LOG_FILE, LogLine, SCHEMA_VERSION};
+use crate::format::{LOG_FILE, LogLine, SCHEMA_VERSION, line_agrees};
 
 use super::ReplayError;
 use super::fault::Fault;
@@ -26,6 +26,8 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
     };
     let mut number = 0;
     let mut closed = true;
+    // The recorder gives every line a checksum or none.
+    let (mut has_checksums, mut without_checksum) = (false, None);
     loop {
         let end = match lines.next() {
             Ok(end) => end,
@@ -53,12 +55,22 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
                 let found = line.schema_version;
                 reducer.unreadable_line(number, Fault::NewerLine { found })?;
             }
-            Ok(line) => reducer.replay(number, line)?,
+            Ok(line) => {
+                match line_agrees(&lines.line) {
+                    Some(true) => has_checksums = true,
+                    Some(false) => reducer.remark_at(number, Fault::LineChecksum { line: number }),
+                    None => without_checksum = without_checksum.or(Some(number)),
+                }
+                reducer.replay(number, line)?;
+            }
             Err(source) => {
                 let line = number;
                 reducer.unreadable_line(number, Fault::Line { line, source })?;
             }
         }
+    }
+    if let (true, Some(line)) = (has_checksums, without_checksum) {
+        reducer.remark_at(line, Fault::LineChecksum { line });
     }
     if !closed {
         reducer.remark(Fault::OpenEnd);

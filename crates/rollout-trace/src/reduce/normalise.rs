@@ -6,7 +6,7 @@ use crate::ids::{CallId, PayloadId};
 use crate::json::{Json, Scanner, compact};
 use crate::model::{AgentMessage, Body, Channel, ItemKind, Part, Role};
 
-use super::fault::Fault;
+use super::fault::{Fault, NO_CONTENT};
 
 /// A JSON summary holds this many bytes.
 const SUMMARY_BYTES: usize = 240;
@@ -185,7 +185,7 @@ impl Reader<'_, '_> {
             Some(_) => return Err(wrong("had non-string encrypted_content")),
         }
         if parts.is_empty() {
-            return Err(wrong("had no content"));
+            return Err(wrong(NO_CONTENT));
         }
         Ok(Normalised::new(
             Role::Assistant,

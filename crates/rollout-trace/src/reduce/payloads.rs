@@ -1,12 +1,16 @@
 //! Reading payload files, one at a time into one buffer.
+//!
+//! Files that the reduction does not need are looked at by a thread of its own, so that one that is cut or missing is
+//! noticed and costs the reduction no time.
 
-use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
-use crate::format::{PAYLOADS_DIR, PayloadRef};
+use crate::format::PayloadRef;
+use crate::json::Scanner;
 
 use super::fault::Fault;
 
@@ -16,12 +20,13 @@ const MAX_PAYLOAD: u64 = 1 << 30;
 /// A buffer larger than this is not kept for the next payload.
 const KEPT_BUFFER: usize = 64 << 20;
 
+/// This many files may wait to be checked.
+const WAITING: usize = 4096;
+
 /// The payload files of one bundle.
 pub(super) struct PayloadFiles {
     bundle: PathBuf,
     buffer: Vec<u8>,
-    /// The files in the payload folder when the replay began. One listing is cheaper than a look for each.
-    listed: HashSet<OsString>,
 }
 
 impl PayloadFiles {
@@ -29,7 +34,6 @@ impl PayloadFiles {
         Self {
             bundle: bundle.to_owned(),
             buffer: Vec::new(),
-            listed: list(&bundle.join(PAYLOADS_DIR)).unwrap_or_default(),
         }
     }
 
@@ -57,18 +61,22 @@ impl PayloadFiles {
         }
     }
 
-    /// Checks that a payload is there, for one that is not read.
-    pub(super) fn check(&self, payload: &PayloadRef) -> Result<(), Fault> {
-        let name = payload.path.strip_prefix(PAYLOADS_DIR);
-        let name = name.and_then(|name| name.strip_prefix('/'));
-        if name.is_some_and(|name| self.listed.contains(OsStr::new(name))) {
-            return Ok(());
-        }
-        match fs::metadata(self.path(payload)?) {
-            Ok(found) if found.is_file() => Ok(()),
-            Ok(_) => Err(open_fault(payload, io::ErrorKind::InvalidInput.into())),
-            Err(source) => Err(open_fault(payload, source)),
-        }
+    /// Whether a payload that nothing else reads is there and whole.
+    fn check(&mut self, payload: &PayloadRef) -> Result<(), Fault> {
+        let bytes = self.take(payload)?;
+        let checked = match payload.xxh3 {
+            Some(checksum) => match checksum.agrees_with(&bytes) {
+                true => Ok(()),
+                false => Err(Fault::PayloadChecksum(payload.raw_payload_id.clone())),
+            },
+            None => {
+                let mut scanner = Scanner::new(&bytes);
+                let scanned = scanner.skip().and_then(|()| scanner.end());
+                scanned.map_err(|error| Fault::unreadable(payload, error))
+            }
+        };
+        self.recycle(bytes);
+        checked
     }
 
     fn path(&self, payload: &PayloadRef) -> Result<PathBuf, Fault> {
@@ -93,20 +101,45 @@ fn fill(path: &Path, buffer: &mut Vec<u8>) -> io::Result<u64> {
     Ok(read as u64)
 }
 
-fn list(folder: &Path) -> io::Result<HashSet<OsString>> {
-    let mut files = HashSet::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_file() {
-            files.insert(entry.file_name());
-        }
-    }
-    Ok(files)
-}
-
 fn open_fault(payload: &PayloadRef, source: io::Error) -> Fault {
     Fault::OpenPayload {
         id: payload.raw_payload_id.clone(),
         source,
     }
+}
+
+/// The thread that checks files.
+pub(super) struct PayloadChecks {
+    files: SyncSender<(u64, PayloadRef)>,
+    thread: JoinHandle<Vec<(u64, Fault)>>,
+}
+
+impl PayloadChecks {
+    pub(super) fn start(bundle: &Path) -> io::Result<Self> {
+        let (files, waiting) = sync_channel(WAITING);
+        let own = PayloadFiles::new(bundle);
+        let thread = thread::Builder::new()
+            .name("payload-checks".into())
+            .spawn(move || check_all(own, &waiting))?;
+        Ok(Self { files, thread })
+    }
+
+    /// Has a file checked that a line of the log refers to.
+    pub(super) fn add(&self, line: u64, payload: &PayloadRef) {
+        // The thread takes what comes until this handle is gone.
+        let _ = self.files.send((line, payload.clone()));
+    }
+
+    /// What was wrong, each with the line that refers to the file.
+    pub(super) fn finish(self) -> Vec<(u64, Fault)> {
+        drop(self.files);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn check_all(mut files: PayloadFiles, waiting: &Receiver<(u64, PayloadRef)>) -> Vec<(u64, Fault)> {
+    let checked = waiting.iter();
+    checked
+        .filter_map(|(line, payload)| Some((line, files.check(&payload).err()?)))
+        .collect()
 }

@@ -15,7 +15,7 @@ use super::conversation::{Conversation, ThreadNumber};
 use super::edges::Edges;
 use super::fault::{Fault, Problems};
 use super::inference::Responses;
-use super::payloads::PayloadFiles;
+use super::payloads::{PayloadChecks, PayloadFiles};
 use super::tools::Tools;
 use super::{Reduction, ReplayError, Strictness};
 
@@ -79,6 +79,8 @@ pub(super) struct Reducer {
     pub(super) edges: Edges,
     strictness: Strictness,
     payloads: PayloadFiles,
+    /// Checks what is not read; none in strict replay, and where there is no thread for it.
+    checks: Option<PayloadChecks>,
     problems: Problems,
     line: u64,
     /// The highest seq so far.
@@ -98,6 +100,10 @@ impl Reducer {
             cells: Cells::default(),
             edges: Edges::default(),
             strictness,
+            checks: match strictness {
+                Strictness::Strict => None,
+                Strictness::Lenient => PayloadChecks::start(bundle).ok(),
+            },
             payloads: PayloadFiles::new(bundle),
             problems: Problems::default(),
             line: 0,
@@ -115,7 +121,8 @@ impl Reducer {
         };
         for payload in line.payload.payloads() {
             let id = payload.raw_payload_id.clone();
-            self.trace.raw_payloads.insert(id, payload.clone());
+            let payload = payload.without_checksum();
+            self.trace.raw_payloads.insert(id, payload);
         }
         let context = Context {
             thread: line.thread_id,
@@ -160,11 +167,21 @@ impl Reducer {
         self.strictness == Strictness::Strict
     }
 
+    /// Lists what is wrong with a line before it is replayed.
+    pub(super) fn remark_at(&mut self, line: u64, fault: Fault) {
+        self.problems.add(Some(line), fault);
+    }
+
     fn failed(&self, fault: Fault) -> ReplayError {
         ReplayError::Fault {
             line: Some(self.line),
             fault,
         }
+    }
+
+    /// Whether the event at hand follows those before it, and is not one of them repeated.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.now.seq == self.last_seq
     }
 
     /// Events are replayed as they stand; numbers that are missing or go back are only listed.
@@ -190,6 +207,11 @@ impl Reducer {
         read: impl FnOnce(&mut Self, &[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let bytes = self.payloads.take(payload)?;
+        if let Some(checksum) = payload.xxh3
+            && !checksum.agrees_with(&bytes)
+        {
+            self.remark(Fault::PayloadChecksum(payload.raw_payload_id.clone()));
+        }
         let result = read(self, &bytes);
         self.payloads.recycle(bytes);
         result
@@ -207,12 +229,10 @@ impl Reducer {
         })
     }
 
-    /// Lists a payload file that is not there and that nothing else would miss.
+    /// Has a payload file checked that nothing else would miss.
     pub(super) fn expect_file(&mut self, payload: &PayloadRef) {
-        if !self.is_strict()
-            && let Err(fault) = self.payloads.check(payload)
-        {
-            self.remark(fault);
+        if let Some(checks) = &self.checks {
+            checks.add(self.line, payload);
         }
     }
 
@@ -290,6 +310,11 @@ impl Reducer {
         self.settle_spawn_edges()
             .map_err(|fault| self.failed(fault))?;
         self.remark_open_ends();
+        let checked = self.checks.take().map(PayloadChecks::finish);
+        for (line, fault) in checked.into_iter().flatten() {
+            self.problems.add(Some(line), fault);
+        }
+        self.problems.sort();
         let graph = self.conversation.into_graph();
         let mut trace = self.trace;
         trace.conversation_items = graph.items;

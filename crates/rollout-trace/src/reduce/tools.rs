@@ -1,5 +1,7 @@
 //! Tool calls: dispatch, runtime, and what the model saw of them.
 
+use std::collections::HashMap;
+
 use crate::format::{Event, ExecutionStatus, PayloadRef, Requester, Summary, ToolKind};
 use crate::ids::{CallId, ItemId, McpCallId, OperationId, ThreadId, ToolCallId, TurnId};
 use crate::json::{Json, Scanner};
@@ -12,10 +14,23 @@ use super::fault::Fault;
 use super::reducer::{Context, Reducer};
 use super::terminals::OperationStart;
 
-/// Counts what has no id of its own.
+/// What the reducer knows of tools beside the calls.
 #[derive(Default)]
 pub(super) struct Tools {
+    /// Counts the operations, which have no id of their own.
     pub(super) operations: u32,
+    /// The latest call under an id that was used again, and how many there are.
+    reused: HashMap<ToolCallId, (ToolCallId, u32)>,
+}
+
+impl Tools {
+    /// The call that an id stands for now.
+    fn latest(&self, id: ToolCallId) -> ToolCallId {
+        match self.reused.get(&id) {
+            Some((latest, _)) => latest.clone(),
+            None => id,
+        }
+    }
 }
 
 /// What an invocation payload asks of the reducer, beside being there.
@@ -30,21 +45,21 @@ impl Reducer {
             Event::McpToolCallCorrelationAssigned {
                 tool_call_id,
                 mcp_call_id,
-            } => self.correlate(tool_call_id, mcp_call_id),
+            } => self.correlate(self.tools.latest(tool_call_id), mcp_call_id),
             Event::ToolCallRuntimeStarted {
                 tool_call_id,
                 runtime_payload,
-            } => self.runtime_started(tool_call_id, runtime_payload),
+            } => self.runtime_started(self.tools.latest(tool_call_id), runtime_payload),
             Event::ToolCallRuntimeEnded {
                 tool_call_id,
                 status,
                 runtime_payload,
-            } => self.runtime_ended(tool_call_id, status, runtime_payload),
+            } => self.runtime_ended(self.tools.latest(tool_call_id), status, runtime_payload),
             Event::ToolCallEnded {
                 tool_call_id,
                 status,
                 result_payload,
-            } => self.tool_ended(tool_call_id, status, result_payload),
+            } => self.tool_ended(self.tools.latest(tool_call_id), status, result_payload),
             started => self.tool_started(context, started),
         }
     }
@@ -62,9 +77,7 @@ impl Reducer {
         else {
             return Ok(());
         };
-        if self.trace.tool_calls.contains_key(&tool) {
-            return Err(Fault::DuplicateTool(tool));
-        }
+        let tool = self.unused_tool_id(tool)?;
         let (thread_id, turn) = self.tool_context(context)?;
         let call_number = self.claim_call(&tool, call.as_ref())?;
         let requester = self.requester(&thread_id, requester)?;
@@ -105,6 +118,26 @@ impl Reducer {
         }
         self.sync_observation(&tool);
         Ok(())
+    }
+
+    /// The id for a new call. A model may use one twice; then the second call is kept under an id of its own.
+    fn unused_tool_id(&mut self, id: ToolCallId) -> Result<ToolCallId, Fault> {
+        if !self.trace.tool_calls.contains_key(&id) {
+            return Ok(id);
+        }
+        if !self.is_in_order() {
+            return Err(Fault::DuplicateTool(id));
+        }
+        self.tolerate(Fault::DuplicateTool(id.clone()))?;
+        let (_, uses) = self
+            .tools
+            .reused
+            .get(&id)
+            .cloned()
+            .unwrap_or((id.clone(), 1));
+        let own = ToolCallId::from(format!("{id}#{}", uses + 1));
+        self.tools.reused.insert(id, (own.clone(), uses + 1));
+        Ok(own)
     }
 
     /// The thread of a tool call, and its turn if the line names one.

@@ -108,6 +108,7 @@ fn write_call(call: &InferenceCall, prompts: &mut Prompts, out: &mut impl Write)
         provider_name,
         response_id,
         upstream_request_id,
+        error: _,
         request_item_ids,
         response_item_ids,
         tool_call_ids_started_by_response,

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::Serialize;
 
 use super::bundle::BundleFiles;
-use crate::format::{PayloadKind, PayloadRef};
+use crate::format::{Checksum, PayloadKind, PayloadRef};
 
 /// A buffer larger than this is not kept for the next payload.
 const KEPT_BUFFER: usize = 1 << 20;
@@ -77,9 +77,10 @@ impl<'w> Payloads<'w> {
             return PayloadRef::numbered(0, kind);
         };
         writer.last += 1;
-        let reference = PayloadRef::numbered(writer.last, kind);
-        if let Err(error) = writer.write(files, &reference, render) {
-            self.failed = Some(error);
+        let mut reference = PayloadRef::numbered(writer.last, kind);
+        match writer.write(files, &reference, render) {
+            Ok(()) => reference.xxh3 = Some(Checksum::of(&writer.text)),
+            Err(error) => self.failed = Some(error),
         }
         reference
     }

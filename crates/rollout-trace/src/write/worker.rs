@@ -7,7 +7,7 @@ use std::thread;
 
 use serde::Serialize;
 
-use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind};
+use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, seal_line};
 
 use super::bundle::{AppendError, BundleFiles};
 use super::payload::{PayloadWriter, Payloads};
@@ -55,6 +55,7 @@ impl Lines {
             self.text.truncate(start);
             return Err(error.into());
         }
+        seal_line(&mut self.text, start);
         self.text.push(b'\n');
         Ok(())
     }

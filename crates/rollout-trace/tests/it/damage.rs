@@ -2,9 +2,11 @@
 
 use std::fs::{self, OpenOptions};
 
+use crate::session::{Session, bundle_in, message};
 use crate::support::Bundle;
-use codex_rollout_trace::{Fault, Strictness};
+use codex_rollout_trace::{Fault, Strictness, replay_bundle};
 use proptest::prelude::*;
+use serde_json::json;
 
 const BUNDLES: [&str; 7] = [
     "engine_short",
@@ -86,6 +88,58 @@ fn every_payload_is_missed() {
             fs::write(&payload, content).unwrap();
         }
     }
+}
+
+/// Also of payloads that the reduction does not read.
+#[test]
+fn every_payload_cut_in_half_is_seen() {
+    for name in BUNDLES {
+        let bundle = Bundle::unpack(name);
+        let log = fs::read_to_string(bundle.log()).unwrap();
+        for payload in bundle.payloads() {
+            let own_name = payload.file_name().unwrap().to_str().unwrap();
+            if !log.contains(&format!("payloads/{own_name}\"")) {
+                continue;
+            }
+            let content = fs::read(&payload).unwrap();
+            fs::write(&payload, &content[..content.len() / 2]).unwrap();
+            let reduction = bundle.check_lenient();
+            assert!(reduction.problems.is_damaged(), "{name}: {payload:?}");
+            fs::write(&payload, content).unwrap();
+        }
+    }
+}
+
+/// What this program records has checksums: a bit that flips is seen where the state stays possible too.
+#[test]
+fn every_flipped_bit_of_a_recorded_bundle_is_seen() {
+    let root = tempfile::tempdir().unwrap();
+    let session = Session::start(root.path());
+    session.start_turn();
+    session.request("i1", json!({"input": [message("user", "hi")]}));
+    session.respond("i1", json!([message("assistant", "yo")]));
+    session.end();
+    let bundle = bundle_in(root.path());
+    let payloads = fs::read_dir(bundle.join("payloads")).unwrap();
+    let mut files: Vec<_> = payloads.map(|file| file.unwrap().path()).collect();
+    files.push(bundle.join("trace.jsonl"));
+    for file in files {
+        let content = fs::read(&file).unwrap();
+        for at in (0..content.len()).step_by(7) {
+            let mut flipped = content.clone();
+            flipped[at] ^= 1 << (at % 7);
+            fs::write(&file, flipped).unwrap();
+            let reduction = replay_bundle(&bundle).unwrap();
+            let is_own_checksum = content[..at].ends_with(b"\"xxh3\":\"");
+            assert!(
+                reduction.problems.is_damaged() || is_own_checksum,
+                "{}: byte {at}",
+                file.display()
+            );
+        }
+        fs::write(&file, content).unwrap();
+    }
+    assert!(!replay_bundle(&bundle).unwrap().problems.is_damaged());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind};
 use codex_rollout_trace::{Fault, Reduction, Strictness, replay_bundle, replay_bundle_with};
 use serde_json::json;
 
@@ -87,6 +88,44 @@ fn a_reused_call_id_makes_another_item() {
     });
     assert_eq!(reduction.trace.conversation_items.len(), 2);
     assert_eq!(reduction.problems.total(), 1);
+}
+
+#[test]
+fn a_call_id_that_is_dispatched_twice_makes_two_calls() {
+    let begin = json!({"command": ["true"], "cwd": "/"});
+    let reduction = check(|session| {
+        for _ in 0..2 {
+            session.start_tool("c1", "exec_command", "{}", "");
+            let begin = begin.clone();
+            session.record(move |payloads| Event::ToolCallRuntimeStarted {
+                tool_call_id: "c1".into(),
+                runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, &begin),
+            });
+            session.record(|_| Event::ToolCallEnded {
+                tool_call_id: "c1".into(),
+                status: ExecutionStatus::Completed,
+                result_payload: None,
+            });
+        }
+    });
+    let calls: Vec<_> = reduction.trace.tool_calls.values().collect();
+    assert_eq!(calls.len(), 2);
+    for call in calls {
+        assert_eq!(call.execution.status, ExecutionStatus::Completed);
+        assert!(call.terminal_operation_id.is_some());
+    }
+}
+
+#[test]
+fn an_empty_reasoning_and_an_unknown_role_are_no_damage() {
+    let reduction = check(|session| {
+        session.request(
+            "i1",
+            json!({"input": [message("narrator", "once upon a time")]}),
+        );
+        session.respond("i1", json!([{"type": "reasoning", "summary": []}]));
+    });
+    assert_eq!(reduction.problems.total(), 2);
 }
 
 #[test]

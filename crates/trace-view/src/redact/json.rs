@@ -9,23 +9,25 @@ const MAX_NESTING: usize = 4;
 /// What a string is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key<'k> {
-    /// It is a key.
-    Itself,
-    /// It is a value, or in a list of values, under this key; there is none at the top.
-    Of(&'k str),
+    /// It is a key, in an object that is reached by these keys.
+    Itself { outer: &'k [String] },
+    /// It is a value, or in a list of values, under this key; there is none at the top. The outer keys lead to it, from
+    /// the top, those of JSON that a string holds too.
+    Of { key: &'k str, outer: &'k [String] },
 }
 
 type Map<'m> = &'m mut dyn FnMut(Key<'_>, &str) -> String;
 
 /// Replaces every string, keys too, by what `map` makes of it.
 pub(super) fn map_strings(json: &str, map: Map<'_>) -> String {
-    walk(json, "", map, 0)
+    walk(json, &[String::new()], map, 0)
 }
 
-fn walk(json: &str, outer: &str, map: Map<'_>, nesting: usize) -> String {
+fn walk(json: &str, outer: &[String], map: Map<'_>, nesting: usize) -> String {
     let mut out = String::with_capacity(json.len());
     // The key in each object or list that is open.
-    let mut keys = vec![outer.to_owned()];
+    let mut keys = outer.to_vec();
+    let depth = keys.len();
     let mut rest = json;
     while let Some(at) = rest.find(['"', '{', '}', '[', ']']) {
         out.push_str(&rest[..at]);
@@ -35,7 +37,7 @@ fn walk(json: &str, outer: &str, map: Map<'_>, nesting: usize) -> String {
             rest = &rest[at + 1..];
             match found {
                 b'{' | b'[' => keys.push(keys.last().cloned().unwrap_or_default()),
-                _ if keys.len() > 1 => drop(keys.pop()),
+                _ if keys.len() > depth => drop(keys.pop()),
                 _ => {}
             }
             continue;
@@ -45,27 +47,30 @@ fn walk(json: &str, outer: &str, map: Map<'_>, nesting: usize) -> String {
         let is_key = rest.trim_start().starts_with(':');
         let string = decode(literal);
         if is_key {
-            out.push_str(&encode(&map(Key::Itself, &string)));
+            let outer = keys.split_last().map_or(&[][..], |(_, outer)| outer);
+            out.push_str(&encode(&map(Key::Itself { outer }, &string)));
             if let Some(key) = keys.last_mut() {
                 *key = string;
             }
         } else {
-            let key = keys.last().map_or("", String::as_str);
-            out.push_str(&encode(&value(&string, key, map, nesting)));
+            out.push_str(&encode(&value(&string, &keys, map, nesting)));
         }
     }
     out.push_str(rest);
     out
 }
 
-fn value(string: &str, key: &str, map: Map<'_>, nesting: usize) -> String {
+fn value(string: &str, keys: &[String], map: Map<'_>, nesting: usize) -> String {
     let holds_json = nesting < MAX_NESTING
         && string.trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde::de::IgnoredAny>(string).is_ok();
     if holds_json {
-        walk(string, key, map, nesting + 1)
+        walk(string, keys, map, nesting + 1)
     } else {
-        map(Key::Of(key), string)
+        let (key, outer) = keys
+            .split_last()
+            .map_or(("", &[][..]), |(key, outer)| (key.as_str(), outer));
+        map(Key::Of { key, outer }, string)
     }
 }
 
@@ -98,8 +103,8 @@ mod tests {
 
     fn shown(json: &str) -> String {
         map_strings(json, &mut |key, string| match key {
-            Key::Itself => string.to_owned(),
-            Key::Of(key) => format!("{key}={string}"),
+            Key::Itself { .. } => string.to_owned(),
+            Key::Of { key, .. } => format!("{key}={string}"),
         })
     }
 

@@ -5,14 +5,20 @@
 //! reduces to a graph of the same shape. Only the manifest, the log and the payload files are copied.
 
 mod json;
+mod people;
+mod random;
+mod rules;
 mod secrets;
 mod text;
 
+use std::borrow::Cow;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use codex_rollout_trace::{ReplayError, read_manifest};
+use regex::Regex;
 use thiserror::Error;
 
 use secrets::Secrets;
@@ -78,6 +84,15 @@ pub fn redact_bundle(
         })
         .map_err(|source| RedactError::File { path, source })?;
     }
+    for file in &files {
+        let path = bundle.join(file);
+        let whole = fs::read(&path).map_err(|source| RedactError::File { path, source })?;
+        json::map_strings(&String::from_utf8_lossy(&whole), &mut |key, string| {
+            secrets.learn(key, string);
+            String::new()
+        });
+    }
+    secrets.learned();
     let mut redactor = Redactor {
         secrets,
         markers: (text == Text::Mark).then(Markers::default),
@@ -106,7 +121,8 @@ impl Redactor {
         let is_log = to.ends_with(LOG);
         if is_log {
             each_line(from, |line| {
-                out.write_all(self.redact(line, text::Place::Log).as_bytes())
+                let line = without_checksums(line);
+                out.write_all(self.redact(&line, text::Place::Log).as_bytes())
             })
         } else {
             let place = match to.ends_with(MANIFEST) {
@@ -128,12 +144,29 @@ impl Redactor {
         json::map_strings(json, &mut |key, string| {
             let clean = secrets.clean(key, string);
             match (markers.as_mut(), key) {
-                (Some(markers), json::Key::Of(key)) if place.is_text(key, string) => {
+                (Some(markers), json::Key::Of { key, outer })
+                    if place.is_text(key, outer, string) =>
+                {
                     markers.mark(&clean)
+                }
+                (Some(markers), json::Key::Itself { outer })
+                    if place.is_text_key(string, outer) =>
+                {
+                    markers.mark_key(&clean)
                 }
                 _ => clean,
             }
         })
+    }
+}
+
+/// A line of the log without the checksums of itself and its payloads, which are those of other files than the copy's.
+fn without_checksums(line: &str) -> Cow<'_, str> {
+    static CHECKSUMS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#","xxh3":"[0-9a-f]{16}""#).ok());
+    match &*CHECKSUMS {
+        Some(checksums) => checksums.replace_all(line, ""),
+        None => line.into(),
     }
 }
 

@@ -244,10 +244,11 @@ impl<'t> Builder<'t> {
             Subject::Inference(call) => json!({
                 "model": call.model, "provider": call.provider_name, "response": call.response_id,
                 "upstream_request": call.upstream_request_id, "usage": call.usage,
+                "error": call.error,
             }),
             Subject::Compaction(call) => json!({
                 "model": call.model, "provider": call.provider_name,
-                "compaction": call.compaction_id,
+                "compaction": call.compaction_id, "error": call.error,
             }),
             Subject::Cell(cell) => json!({ "status": cell.runtime_status }),
             Subject::Tool(call) => json!({

@@ -102,3 +102,25 @@ fn opentelemetry_spans_hold_together() {
         assert_eq!(roots.count(), 1, "{name}");
     }
 }
+
+#[test]
+fn why_an_inference_failed_and_that_a_bundle_is_damaged_is_exported() {
+    let bundle = Bundle::unpack("engine_mixed");
+    let error = "stream closed before response.completed";
+    assert!(perfetto(&bundle).contains(error));
+    let text = otlp(&bundle);
+    let failed = spans(&text);
+    let failed = failed.iter().find(|span| {
+        span["status"]["message"]
+            .as_str()
+            .is_some_and(|text| text.contains(error))
+    });
+    assert_eq!(failed.unwrap()["status"]["code"], 2);
+    assert!(!text.contains("codex.trace.damaged"));
+
+    let payload = bundle.path().join("payloads/3.json");
+    let half = std::fs::read(&payload).unwrap();
+    std::fs::write(&payload, &half[..half.len() / 2]).unwrap();
+    assert!(otlp(&bundle).contains("codex.trace.damaged"));
+    assert!(perfetto(&bundle).contains("\"damaged\":true"));
+}

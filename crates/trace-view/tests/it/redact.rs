@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use codex_rollout_trace::model::RolloutTrace;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Person, RedactError, Redaction, Text, redact_bundle};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::support::{Bundle, NAMES, files};
@@ -84,6 +85,100 @@ fn planted_secrets_are_gone_and_the_copy_reduces() {
     assert!(copy.done.secrets >= 7, "{:?}", copy.done);
     let reduction = replay_bundle(copy.path()).unwrap();
     assert_eq!(shape(&reduction.trace), shape(&bundle.reduce().trace));
+}
+
+/// A kind, a text and the secret in it; the text has JSON's escapes.
+fn planted_kinds() -> Vec<[String; 3]> {
+    let kinds = include_str!("planted_secrets.tsv").lines();
+    kinds
+        .map(|line| {
+            let mut fields = line.split('\t').map(|field| field.replace("\\n", "\n"));
+            std::array::from_fn(|_| fields.next().unwrap())
+        })
+        .collect()
+}
+
+/// Each kind where it is planted in a command, and once more on its own in what the command put out.
+#[test]
+fn every_kind_of_secret_is_gone_wherever_it_stands() {
+    let bundle = Bundle::unpack("one_turn");
+    let kinds = planted_kinds();
+    for (number, [_, text, _]) in kinds.iter().enumerate() {
+        let arguments = json!({ "cmd": text }).to_string();
+        let payload =
+            json!({ "payload": { "type": "function", "arguments": arguments }, "n": number });
+        let path = bundle
+            .path()
+            .join(format!("payloads/{}.json", 100 + number));
+        fs::write(path, payload.to_string()).unwrap();
+    }
+    let copy = Copy::of(&bundle, Text::Keep);
+    let left: Vec<&String> = kinds
+        .iter()
+        .filter(|[_, _, secret]| copy.holds(secret.trim_end_matches(['=', '/'])))
+        .map(|[kind, _, _]| kind)
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_secret_that_is_known_from_one_place_is_gone_from_all() {
+    let bundle = Bundle::unpack("one_turn");
+    let secret = "q8zr1lx0pw7t5m2k";
+    for (name, payload) in [
+        (
+            "98",
+            json!({ "cmd": format!("docker login -u ci -p {secret} registry.example.com") }),
+        ),
+        (
+            "99",
+            json!({ "output": format!("logged in with {secret}, thanks") }),
+        ),
+    ] {
+        let path = bundle.path().join(format!("payloads/{name}.json"));
+        fs::write(path, payload.to_string()).unwrap();
+    }
+    let log = bundle.path().join("trace.jsonl");
+    let preview = json!({ "input_preview": format!("{{\"cmd\": \"echo {}...", &secret[..9]) });
+    let more = format!("{}{preview}\n", fs::read_to_string(&log).unwrap());
+    fs::write(&log, more).unwrap();
+    let copy = Copy::of(&bundle, Text::Keep);
+    assert!(!copy.holds(&secret[..9]));
+    assert_eq!(copy.done.secrets, 2);
+}
+
+/// Where no text is to be seen, previews of arguments and names of files that are keys are not either.
+#[test]
+fn without_text_arguments_and_file_names_go_too() {
+    let bundle = Bundle::unpack("one_turn");
+    let arguments = json!({ "cmd": "cat merger", "name": "acme-merger", "n": 3 }).to_string();
+    let payload = json!({
+        "changes": { "plans/merger.md": { "type": "add" }, "Merger": { "type": "delete" } },
+        "payload": { "type": "function", "arguments": arguments },
+        "invocation": { "server": "s", "tool": "t", "arguments": { "kind": "merger" } },
+    });
+    fs::write(bundle.path().join("payloads/99.json"), payload.to_string()).unwrap();
+    let log = bundle.path().join("trace.jsonl");
+    let summary = json!({
+        "type": "generic", "label": "exec_command", "input_preview": arguments, "output_preview": null,
+    });
+    let event = json!({
+        "schema_version": 1, "seq": 99, "wall_time_unix_ms": 1, "rollout_id": "r", "thread_id": "t",
+        "codex_turn_id": "u", "payload": {
+            "type": "tool_call_started", "tool_call_id": "c", "model_visible_call_id": null,
+            "code_mode_runtime_tool_id": null, "requester": { "type": "model" },
+            "kind": { "type": "exec_command" }, "summary": summary, "invocation_payload": null,
+        },
+    });
+    let more = format!("{}{event}\n", fs::read_to_string(&log).unwrap());
+    fs::write(&log, more).unwrap();
+    let copy = Copy::of(&bundle, Text::Mark);
+    for word in ["merger", "Merger"] {
+        assert!(!copy.holds(word), "{word}");
+    }
+    for word in ["exec_command", "generic", "\"type\":\"add\""] {
+        assert!(copy.holds(word), "{word}");
+    }
 }
 
 #[test]

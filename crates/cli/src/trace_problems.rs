@@ -1,0 +1,35 @@
+//! Saying what is wrong with a bundle, for the commands that look at one.
+
+use codex_rollout_trace::{Problem, Problems, Severity};
+
+/// The exit status of a command that did its work although the bundle is damaged.
+pub(crate) const DAMAGED: u8 = 3;
+
+/// Writes every problem to stderr, each line after `name` where there are several bundles.
+pub(crate) fn report_all(problems: &Problems, name: Option<&str>) {
+    for problem in problems.listed() {
+        report(problem, name);
+    }
+}
+
+/// Writes the damage to stderr, without what is only out of the ordinary.
+pub(crate) fn report_damage(problems: &Problems, name: Option<&str>) {
+    for problem in problems.listed() {
+        if problem.fault.severity() == Severity::Damage {
+            report(problem, name);
+        }
+    }
+}
+
+#[allow(clippy::print_stderr)] // For people, beside what the command answers.
+fn report(problem: &Problem, name: Option<&str>) {
+    let severity = match problem.fault.severity() {
+        Severity::Notice => "notice",
+        Severity::Damage => "damage",
+    };
+    let name = name.map_or_else(String::new, |name| format!("{name}: "));
+    match problem.line {
+        Some(line) => eprintln!("{name}{severity}: line {line}: {}", problem.fault),
+        None => eprintln!("{name}{severity}: {}", problem.fault),
+    }
+}
