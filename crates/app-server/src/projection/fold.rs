@@ -1,116 +1,141 @@
-//! The fold: events in, turns and items out, and on the way the notifications that tell of them.
+//! The fold: a state machine that takes events and makes turns and items of them.
 //!
-//! Live and stored events go through the same code. What differs is what they hold: a live turn says
-//! its items itself and repeats them in the older events, a stored one has only those, so that its
-//! messages get numbers for ids. The fold promises that every item and every turn that it says has
-//! begun is said to have ended, once; at the latest when the turn ends.
+//! Live and stored events go through the same code. They differ in what they hold: a live turn has events
+//! for its items and repeats them in older events, a stored one has only the older ones, so that its
+//! messages get numbers for ids. The fold promises that every item and every turn that starts is completed
+//! once, at the latest when the turn ends.
+//!
+//! What happens to turns and items is told to a [`Consumer`]: [`Notifications`] for clients, [`PackTurns`] for
+//! readers of whole threads, [`ByteRanges`] for paging, `()` where only the turns count that come out.
 
-use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
 use codex_protocol::{EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem};
 
 use super::item;
 use super::turn_error::turn_error;
+use super::turn_item;
 
+mod byte_ranges;
 mod concessions;
+mod consumer;
+mod event_notification;
 mod items;
-mod live;
-mod moment;
+mod notifications;
 mod review;
-mod stretch;
 #[cfg(test)]
 mod tests;
-mod told;
+mod turn_end;
 mod turns;
 
-pub(crate) use moment::Moment;
-use stretch::{Mark, Origin};
-pub(crate) use stretch::{Part, Stretch, lines_of_others, parts};
+pub(crate) use byte_ranges::{ByteRanges, Part, TurnRange, lines_of_others, parts};
+use consumer::Consumer;
+pub(crate) use notifications::Notifications;
+use turn_end::TurnEnd;
 use turns::FoldedTurn;
-pub(crate) use turns::Turns;
+pub(crate) use turns::{PackTurns, Turns};
 
-/// Who hears the fold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listener {
-    /// Clients: notifications are made, and turns are forgotten when they have ended.
-    Clients,
-    /// Nobody: only the turns count, and all of them are kept.
-    Nobody,
-}
-
-/// Turns in the making.
+/// The turns of a thread, as far as its events were taken.
 #[derive(Debug)]
-pub(crate) struct Fold {
-    thread: String,
-    listener: Listener,
+pub(crate) struct Fold<C> {
+    consumer: C,
     turns: Vec<FoldedTurn>,
-    numbered: usize,
-    /// Reasoning is being told, piece by piece, by older events.
-    is_thinking: bool,
-    /// When what is taken now happened, in milliseconds.
-    now: Option<i64>,
-    told: Vec<Told>,
-    /// The beginning of a review whose turn has not begun yet, and where it was told.
-    entered: Option<(ThreadItem, Origin)>,
-    /// Where the line begins that is taken now.
-    mark: Mark,
-    /// How many turns of a stored thread had no beginning that names them.
-    unnamed: u64,
-    /// Turns are wanted as JSON, of which they take less room.
-    packs: bool,
+    counters: Counters,
+    /// The beginning of a stored review whose turn has not begun yet.
+    entered: Option<ThreadItem>,
 }
 
-impl Fold {
-    pub(crate) fn new(thread: String, listener: Listener) -> Self {
+/// What the fold counts from the first line of a thread on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    /// How many items have a number for an id.
+    items: usize,
+    /// How many turns of a stored thread had no beginning that names them.
+    unnamed_turns: u64,
+    /// Whether older events are still adding to the last item, which is reasoning.
+    in_reasoning: bool,
+}
+
+/// Where an event comes from.
+#[derive(Clone, Copy, Debug)]
+struct Context<'a> {
+    /// The submission of a live event, which is the id of its turn; none for a stored one.
+    submission: Option<&'a str>,
+    /// When it happened, in Unix milliseconds.
+    now: Option<i64>,
+}
+
+impl Context<'_> {
+    fn is_live(&self) -> bool {
+        self.submission.is_some()
+    }
+}
+
+impl Fold<Notifications> {
+    /// The fold of a thread that is loaded. Turns are forgotten when they have ended.
+    pub(crate) fn live(thread: String) -> Self {
+        Self::new(Notifications::new(thread))
+    }
+
+    /// Takes a live event, and answers what clients are told of it.
+    pub(crate) fn apply(
+        &mut self,
+        id: &str,
+        now: i64,
+        event: &EventMsg,
+    ) -> Vec<ServerNotification> {
+        let context = Context {
+            submission: Some(id),
+            now: Some(now),
+        };
+        self.take(context, event);
+        self.turns
+            .retain(|turn| turn.is_open || !turn.running.is_empty());
+        self.consumer.take()
+    }
+}
+
+impl<C: Consumer> Fold<C> {
+    pub(crate) fn new(consumer: C) -> Self {
         Self {
-            thread,
-            listener,
+            consumer,
             turns: Vec::new(),
-            numbered: 0,
-            is_thinking: false,
-            now: None,
-            told: Vec::new(),
+            counters: Counters::default(),
             entered: None,
-            mark: Mark::default(),
-            unnamed: 0,
-            packs: false,
         }
     }
 
-    /// The turns of a thread that is shown as a whole: they wait as JSON until it is.
-    pub(crate) fn of_whole_thread() -> Self {
-        Self {
-            packs: true,
-            ..Self::new(String::new(), Listener::Nobody)
-        }
-    }
-
-    /// Takes a line of a stored thread that was written at `moment`.
-    pub(crate) fn apply_stored(&mut self, moment: Moment<'_>, line: &RolloutItem) {
-        self.now = moment.milliseconds();
+    /// Takes a line of a stored thread that was written at `now`.
+    pub(crate) fn apply_stored(&mut self, now: Option<i64>, line: &RolloutItem) {
+        let context = Context {
+            submission: None,
+            now,
+        };
         match line {
-            RolloutItem::EventMsg(event) => self.take(None, moment, event),
-            RolloutItem::Compacted(_) => self.open_turn().has_compaction = true,
+            RolloutItem::EventMsg(event) => self.take(context, event),
+            RolloutItem::Compacted(_) => self.open_turn(context).has_compaction = true,
             RolloutItem::ResponseItem(ResponseItem::Reasoning { content, .. }) => {
-                self.end_thought(content.as_deref().unwrap_or_default());
+                self.end_reasoning(context, content.as_deref().unwrap_or_default());
             }
             _ => {}
         }
+    }
+
+    /// What follows makes another turn, and everything up to there was counted.
+    pub(crate) fn go_to(&mut self, counters: Counters) {
+        self.leave();
+        self.counters = counters;
+    }
+
+    /// What follows stands in no turn that was taken.
+    pub(crate) fn leave(&mut self) {
+        self.close_open_turn();
     }
 
     /// The turns of a stored thread, all of it taken. One that was cut off is still in progress.
     pub(crate) fn into_turns(mut self) -> Turns {
         self.close_open_turn();
         Turns::new(self.turns)
-    }
-
-    /// Takes a live event; answers what clients are told of it.
-    pub(crate) fn apply(&mut self, id: &str, now: i64, event: &EventMsg) -> Vec<Told> {
-        self.now = Some(now);
-        self.take(Some(id), Moment::Milliseconds(now), event);
-        self.turns
-            .retain(|turn| turn.is_open || !turn.running.is_empty());
-        std::mem::take(&mut self.told)
     }
 
     /// The turn that runs, with only those of its items that have not ended: the others are stored.
@@ -122,46 +147,55 @@ impl Fold {
         })
     }
 
-    fn take(&mut self, id: Option<&str>, moment: Moment<'_>, event: &EventMsg) {
+    /// Whether an item with an id of its own may end in this turn without any other item being affected:
+    /// lines that name no turn belong to it, and no reasoning goes on that the item would break off.
+    pub(crate) fn can_pass_over_item_of(&self, id: &str) -> bool {
+        let last = self.turns.last();
+        let is_here = last.is_some_and(|turn| turn.is_open && turn.is_explicit && turn.id == id);
+        is_here && !self.counters.in_reasoning
+    }
+
+    fn take(&mut self, context: Context<'_>, event: &EventMsg) {
+        let id = context.submission;
         match event {
             EventMsg::TurnStarted(started) => {
-                self.start_turn(&started.turn_id, moment, started.started_at);
+                self.start_turn(context, &started.turn_id, started.started_at);
             }
             EventMsg::TurnComplete(complete) => {
-                let end = moment.end(complete.completed_at, complete.duration_ms);
-                self.end_turn(Some(&complete.turn_id), TurnStatus::Completed, end);
+                let end = TurnEnd::new(context.now, complete.completed_at, complete.duration_ms);
+                self.end_turn(context, Some(&complete.turn_id), TurnStatus::Completed, end);
             }
             EventMsg::TurnAborted(aborted) => {
-                let end = moment.end(aborted.completed_at, aborted.duration_ms);
+                let end = TurnEnd::new(context.now, aborted.completed_at, aborted.duration_ms);
                 let status = TurnStatus::Interrupted;
-                self.end_turn(aborted.turn_id.as_deref(), status, end);
+                self.end_turn(context, aborted.turn_id.as_deref(), status, end);
             }
             EventMsg::Error(error) => self.fail(id, error),
             EventMsg::ThreadRolledBack(back) => self.roll_back(back.num_turns),
-            EventMsg::EnteredReviewMode(request) => self.enter_review(id, request),
-            EventMsg::ExitedReviewMode(exited) => self.exit_review(id, exited),
+            EventMsg::EnteredReviewMode(request) => self.enter_review(context, request),
+            EventMsg::ExitedReviewMode(exited) => self.exit_review(context, exited),
             EventMsg::ItemStarted(started) if self.is_of_reviewer(&started.item) => {
-                self.tell_reviewer_speaks(started);
+                self.start_reviewer_item(context, started);
             }
             EventMsg::ItemCompleted(completed) if self.is_of_reviewer(&completed.item) => {}
             EventMsg::ItemStarted(started) => {
                 if let Some(turn) = self.turn_mut(&started.turn_id) {
                     turn.says_items = true;
                 }
-                if let Some(item) = item::core_item(&started.item) {
-                    self.start(&started.turn_id, item);
+                if let Some(item) = turn_item::wire_item(&started.item) {
+                    self.start(context, &started.turn_id, item);
                 }
             }
             EventMsg::ItemCompleted(completed) => {
-                if let Some(item) = item::core_item(&completed.item) {
+                if let Some(item) = turn_item::wire_item(&completed.item) {
                     let hidden = matches!(completed.item, TurnItem::HookPrompt(_));
                     if !hidden {
-                        self.complete(Some(&completed.turn_id), item);
+                        self.complete(context, Some(&completed.turn_id), item);
                     }
                 }
             }
             EventMsg::ExecCommandBegin(begin) => {
-                self.start(&begin.turn_id, item::command_begun(begin));
+                self.start(context, &begin.turn_id, item::command_begun(begin));
             }
             EventMsg::ExecApprovalRequest(request) if request.approval_id.is_none() => {
                 self.asked_about(&request.turn_id, &request.call_id);
@@ -170,41 +204,42 @@ impl Fold {
                 let item = item::command_ended(end);
                 match end.status {
                     codex_protocol::ExecCommandStatus::Declined
-                        if self.never_began(&end.turn_id, &end.call_id) =>
+                        if self.never_began(context, &end.turn_id, &end.call_id) =>
                     {
-                        self.complete_unbegun(&end.turn_id, item);
+                        self.complete_unbegun(context, &end.turn_id, item);
                     }
                     codex_protocol::ExecCommandStatus::Declined
                         if !end.aggregated_output.is_empty() =>
                     {
-                        self.complete_declined(&end.turn_id, item);
+                        self.complete_declined(context, &end.turn_id, item);
                     }
-                    _ => self.complete(Some(&end.turn_id), item),
+                    _ => self.complete(context, Some(&end.turn_id), item),
                 }
             }
             EventMsg::ApplyPatchApprovalRequest(request) => {
                 let status = codex_app_server_protocol::v2::PatchApplyStatus::InProgress;
                 let item = item::patch(&request.call_id, &request.changes, status);
-                self.start(&request.turn_id, item);
+                self.start(context, &request.turn_id, item);
                 self.asked_about(&request.turn_id, &request.call_id);
             }
             EventMsg::PatchApplyBegin(begin) => {
                 let status = codex_app_server_protocol::v2::PatchApplyStatus::InProgress;
                 let item = item::patch(&begin.call_id, &begin.changes, status);
-                self.start(&begin.turn_id, item);
+                self.start(context, &begin.turn_id, item);
             }
-            EventMsg::PatchApplyEnd(end) => self.end_patch(end),
+            EventMsg::PatchApplyEnd(end) => self.end_patch(context, end),
             EventMsg::DynamicToolCallRequest(request) => {
-                self.start(&request.turn_id, item::dynamic_call(request));
+                self.start(context, &request.turn_id, item::dynamic_call(request));
             }
             EventMsg::DynamicToolCallResponse(answer) => {
-                self.complete(Some(&answer.turn_id), item::dynamic_answer(answer));
+                self.complete(context, Some(&answer.turn_id), item::dynamic_answer(answer));
             }
             EventMsg::McpToolCallBegin(begin) => {
-                self.start(id.unwrap_or_default(), item::mcp_call(begin));
+                self.start(context, id.unwrap_or_default(), item::mcp_call(begin));
             }
-            EventMsg::McpToolCallEnd(end) => self.complete(id, item::mcp_ended(end)),
+            EventMsg::McpToolCallEnd(end) => self.complete(context, id, item::mcp_ended(end)),
             EventMsg::ViewImageToolCall(view) => self.complete(
+                context,
                 id,
                 ThreadItem::ImageView {
                     id: view.call_id.clone(),
@@ -212,19 +247,18 @@ impl Fold {
                 },
             ),
             _ => {
-                self.take_call_for_agents(id, event);
-                self.take_older(event);
-                if self.listener == Listener::Clients {
-                    self.tell_of(id.unwrap_or_default(), event);
-                }
+                self.take_call_for_agents(context, event);
+                self.take_older(context, event);
+                let turn = id.unwrap_or_default();
+                self.consumer.other_event(&self.turns, turn, event);
             }
         }
     }
 
     /// The older events: all that is stored of messages.
-    fn take_older(&mut self, event: &EventMsg) {
+    fn take_older(&mut self, context: Context<'_>, event: &EventMsg) {
         // A stored turn never says its items itself, and there may be very many.
-        if self.listener == Listener::Clients && self.says_items() {
+        if context.is_live() && self.says_items() {
             return;
         }
         match event {
@@ -243,11 +277,12 @@ impl Fold {
                     client_id: message.client_id.clone(),
                     content: item::told_input(message),
                 };
-                self.complete(None, said);
+                self.complete(context, None, said);
             }
             EventMsg::AgentMessage(message) if !message.message.is_empty() => {
                 let id = self.number();
                 self.complete(
+                    context,
                     None,
                     ThreadItem::AgentMessage {
                         id,
@@ -257,19 +292,25 @@ impl Fold {
                     },
                 );
             }
-            EventMsg::AgentReasoning(reasoning) => self.think(&reasoning.text, Thought::Summary),
-            EventMsg::AgentReasoningRawContent(raw) => self.think(&raw.text, Thought::Raw),
+            EventMsg::AgentReasoning(reasoning) => {
+                self.reason(context, &reasoning.text, ReasoningPart::Summary)
+            }
+            EventMsg::AgentReasoningRawContent(raw) => {
+                self.reason(context, &raw.text, ReasoningPart::Raw)
+            }
             EventMsg::ContextCompacted => {
                 let id = self.number();
-                self.complete(None, ThreadItem::ContextCompaction { id });
+                self.complete(context, None, ThreadItem::ContextCompaction { id });
             }
             EventMsg::WebSearchEnd(end) => {
                 self.complete(
+                    context,
                     None,
                     item::web_search(&end.call_id, &end.query, &end.action),
                 );
             }
             EventMsg::ImageGenerationEnd(end) => self.complete(
+                context,
                 None,
                 ThreadItem::ImageGeneration {
                     id: end.call_id.clone(),
@@ -289,11 +330,11 @@ impl Fold {
     }
 
     /// The item that events told piece by piece is whole. `content` is what they may have left out.
-    fn end_thought(&mut self, content: &[ReasoningItemContent]) {
-        if !std::mem::take(&mut self.is_thinking) {
+    fn end_reasoning(&mut self, context: Context<'_>, content: &[ReasoningItemContent]) {
+        if !std::mem::take(&mut self.counters.in_reasoning) {
             return;
         }
-        let last = self.open_turn().completed.last_mut();
+        let last = self.open_turn(context).completed.last_mut();
         if let Some(ThreadItem::Reasoning { content: told, .. }) = last.map(|last| &mut last.item)
             && told.is_empty()
         {
@@ -301,26 +342,27 @@ impl Fold {
         }
     }
 
-    fn think(&mut self, text: &str, thought: Thought) {
-        let goes_on = std::mem::replace(&mut self.is_thinking, true);
-        let last = self.open_turn().completed.last_mut();
+    fn reason(&mut self, context: Context<'_>, text: &str, part: ReasoningPart) {
+        let goes_on = std::mem::replace(&mut self.counters.in_reasoning, true);
+        let last = self.open_turn(context).completed.last_mut();
         if let Some(ThreadItem::Reasoning {
             summary, content, ..
         }) = last.filter(|_| goes_on).map(|last| &mut last.item)
         {
-            match thought {
-                Thought::Summary => summary.push(text.to_owned()),
-                Thought::Raw => content.push(text.to_owned()),
+            match part {
+                ReasoningPart::Summary => summary.push(text.to_owned()),
+                ReasoningPart::Raw => content.push(text.to_owned()),
             }
             return;
         }
         let id = self.number();
         let (mut summary, mut content) = (Vec::new(), Vec::new());
-        match thought {
-            Thought::Summary => summary.push(text.to_owned()),
-            Thought::Raw => content.push(text.to_owned()),
+        match part {
+            ReasoningPart::Summary => summary.push(text.to_owned()),
+            ReasoningPart::Raw => content.push(text.to_owned()),
         }
         self.complete(
+            context,
             None,
             ThreadItem::Reasoning {
                 id,
@@ -331,8 +373,8 @@ impl Fold {
     }
 
     fn number(&mut self) -> String {
-        self.numbered += 1;
-        format!("item-{}", self.numbered)
+        self.counters.items += 1;
+        format!("item-{}", self.counters.items)
     }
 
     fn turn_mut(&mut self, id: &str) -> Option<&mut FoldedTurn> {
@@ -340,36 +382,44 @@ impl Fold {
     }
 
     /// The open turn; one without a beginning is opened if there is none.
-    fn open_turn(&mut self) -> &mut FoldedTurn {
-        let position = self.open_position();
+    fn open_turn(&mut self, context: Context<'_>) -> &mut FoldedTurn {
+        let position = self.open_position(context);
         &mut self.turns[position]
     }
 
-    fn open_position(&mut self) -> usize {
+    fn open_position(&mut self, context: Context<'_>) -> usize {
         if !self.turns.last().is_some_and(|turn| turn.is_open) {
-            self.end_stretch();
-            let id = self.id_of_unnamed();
-            let (entered, origin) = match self.entered.take() {
-                Some((item, origin)) => (Some(item), origin),
-                None => (None, self.origin_here()),
-            };
-            let mut turn = FoldedTurn::new(id, false, origin);
+            let mut turn = FoldedTurn::new(self.id_of_unnamed(context), false);
+            let entered = self.entered.take();
             turn.completed
-                .extend(entered.map(|item| self.at_once(item)));
-            self.turns.push(turn);
+                .extend(entered.map(|item| context.at_once(item)));
+            self.add_turn(turn);
         }
         self.turns.len() - 1
     }
 
+    fn add_turn(&mut self, turn: FoldedTurn) {
+        self.leave_turn();
+        self.turns.push(turn);
+        self.consumer.turn_added();
+    }
+
+    /// The last turn ends here at the latest, because something else begins.
+    fn leave_turn(&mut self) {
+        if let Some(turn) = self.turns.last_mut() {
+            self.consumer.turn_left(turn);
+        }
+    }
+
     /// An id for a turn that nobody gave one. That of a stored turn is the same each time it is read.
-    fn id_of_unnamed(&mut self) -> String {
-        if self.has_listener() {
+    fn id_of_unnamed(&mut self, context: Context<'_>) -> String {
+        if context.is_live() {
             return uuid::Uuid::now_v7().to_string();
         }
-        let now = self.now.unwrap_or_default();
-        self.unnamed += 1;
+        let now = context.now.unwrap_or_default();
+        self.counters.unnamed_turns += 1;
         let mut counted = [0; 10];
-        counted[2..].copy_from_slice(&self.unnamed.to_be_bytes());
+        counted[2..].copy_from_slice(&self.counters.unnamed_turns.to_be_bytes());
         let id = uuid::Builder::from_unix_timestamp_millis(now.unsigned_abs(), &counted);
         id.into_uuid().to_string()
     }
@@ -381,22 +431,28 @@ impl Fold {
         turn.is_open = false;
         if !turn.is_explicit && turn.completed.is_empty() && !turn.has_compaction {
             self.turns.pop();
+            self.consumer.turns_cut(self.turns.len());
         }
     }
 
-    fn start_turn(&mut self, id: &str, moment: Moment<'_>, started_at: Option<i64>) {
-        if self.listener == Listener::Nobody {
+    fn start_turn(&mut self, context: Context<'_>, id: &str, started_at: Option<i64>) {
+        if !context.is_live() {
             self.close_open_turn();
         }
-        let mut turn = self.review_of(id);
-        turn.begun = moment.milliseconds();
+        let mut turn = self.review_of(context, id);
+        turn.begun = context.now;
         turn.started_at = started_at.or(turn.begun.map(|begun| begun / 1000));
-        self.tell_turn_started(&turn);
-        self.end_stretch();
-        self.turns.push(turn);
+        self.consumer.turn_started(&turn);
+        self.add_turn(turn);
     }
 
-    fn end_turn(&mut self, id: Option<&str>, status: TurnStatus, end: moment::End) {
+    fn end_turn(
+        &mut self,
+        context: Context<'_>,
+        id: Option<&str>,
+        status: TurnStatus,
+        end: TurnEnd,
+    ) {
         let position = match id.filter(|id| !id.is_empty()) {
             Some(id) => self.position_of(id),
             None => self.turns.iter().rposition(|turn| turn.is_open),
@@ -404,16 +460,16 @@ impl Fold {
         let Some(position) = position else {
             return;
         };
-        self.said_of(position);
+        self.consumer.turn_changed(position);
         if self.turns[position].status == TurnStatus::Interrupted {
             return;
         }
-        self.break_off_items(position, status);
-        self.let_go_of_held(position, status);
+        self.break_off_items(context, position, status);
+        self.release_held_items(context, position, status);
         let turn = &mut self.turns[position];
         turn.is_open = false;
         turn.completed_at = end.completed_at;
-        turn.duration_ms = end.duration_ms.or_else(|| end.since(turn.begun));
+        turn.duration_ms = end.duration_since(turn.begun);
         turn.status = match (status, &turn.error) {
             (TurnStatus::Completed, Some(_)) => TurnStatus::Failed,
             (TurnStatus::Interrupted, _) => {
@@ -422,18 +478,18 @@ impl Fold {
             }
             _ => status,
         };
-        self.tell_turn_completed(position);
+        self.consumer.turn_completed(&self.turns[position]);
     }
 
     /// Ends what is running in a turn that ends, terminals in the background excepted.
-    fn break_off_items(&mut self, position: usize, status: TurnStatus) {
+    fn break_off_items(&mut self, context: Context<'_>, position: usize, status: TurnStatus) {
         let turn = &mut self.turns[position];
         let (outliving, left): (Vec<_>, Vec<_>) = std::mem::take(&mut turn.running)
             .into_iter()
             .partition(|item| item::outlives_turn(item));
         turn.running = outliving;
         for left in left.into_iter().filter(|item| concessions::needs_end(item)) {
-            let completed_at_ms = self.now;
+            let completed_at_ms = context.now;
             let turn = &mut self.turns[position];
             let item = match turn.concessions.waits_for_people(&left) {
                 true => item::declined(left.item),
@@ -446,7 +502,7 @@ impl Fold {
                 ..left
             });
             if is_told {
-                self.tell_last_completed(position);
+                self.notify_last_completed(context, position);
             }
         }
     }
@@ -465,22 +521,23 @@ impl Fold {
         if let Some(turn) = failed {
             turn.error = Some(error.clone());
         }
-        self.tell_error(id.unwrap_or_default(), error, false);
+        self.consumer.error(id.unwrap_or_default(), &error);
     }
 
     fn roll_back(&mut self, turns: u32) {
         self.close_open_turn();
-        self.end_stretch();
+        self.leave_turn();
         self.entered = None;
         let dropped = usize::try_from(turns).unwrap_or(usize::MAX);
-        self.turns
-            .truncate(self.turns.len().saturating_sub(dropped));
-        self.numbered = self.turns.iter().map(FoldedTurn::numbered).sum();
+        let left = self.turns.len().saturating_sub(dropped);
+        self.turns.truncate(left);
+        self.consumer.turns_cut(left);
+        self.counters.items = self.turns.iter().map(FoldedTurn::numbered).sum();
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Thought {
+enum ReasoningPart {
     Summary,
     Raw,
 }

@@ -6,13 +6,12 @@ use std::time::Duration;
 use codex_app_server_protocol::v2::{
     ByteRange, CollabAgentToolCallStatus, CommandAction, CommandExecutionSource,
     CommandExecutionStatus, DynamicToolCallOutputContentItem, DynamicToolCallStatus,
-    FileUpdateChange, HookPromptFragment, McpToolCallError, McpToolCallResult, McpToolCallStatus,
-    MemoryCitation, MemoryCitationEntry, PatchApplyStatus, PatchChangeKind, TextElement,
-    ThreadItem, UserInput, WebSearchAction,
+    FileUpdateChange, McpToolCallError, McpToolCallResult, McpToolCallStatus, MemoryCitation,
+    MemoryCitationEntry, PatchApplyStatus, PatchChangeKind, TextElement, ThreadItem, UserInput,
+    WebSearchAction,
 };
 use codex_protocol as v1;
 
-use super::newer_item::newer_item;
 use super::shell_words;
 
 pub(crate) fn engine_input(input: UserInput) -> v1::UserInput {
@@ -52,7 +51,7 @@ fn wire_element(element: &v1::TextElement) -> TextElement {
     }
 }
 
-fn wire_input(input: &v1::UserInput) -> Option<UserInput> {
+pub(super) fn wire_input(input: &v1::UserInput) -> Option<UserInput> {
     Some(match input.clone() {
         v1::UserInput::Text {
             text,
@@ -91,49 +90,6 @@ pub(crate) fn preview_of_message(message: &v1::UserMessageEvent) -> Option<&str>
     codex_thread_store::preview_of(&message.message, images)
 }
 
-/// An item that the engine knows as one.
-pub(super) fn core_item(item: &v1::TurnItem) -> Option<ThreadItem> {
-    Some(match item {
-        v1::TurnItem::UserMessage(item) => ThreadItem::UserMessage {
-            id: item.id.clone(),
-            client_id: item.client_id.clone(),
-            content: item.content.iter().filter_map(wire_input).collect(),
-        },
-        v1::TurnItem::HookPrompt(item) => ThreadItem::HookPrompt {
-            id: item.id.clone(),
-            fragments: item.fragments.iter().map(fragment).collect(),
-        },
-        v1::TurnItem::AgentMessage(item) => ThreadItem::AgentMessage {
-            id: item.id.clone(),
-            text: item.content.iter().map(text_of).collect::<String>().into(),
-            phase: item.phase,
-            memory_citation: item.memory_citation.as_ref().map(citation),
-        },
-        v1::TurnItem::Plan(item) => ThreadItem::Plan {
-            id: item.id.clone(),
-            text: item.text.clone(),
-        },
-        v1::TurnItem::Reasoning(item) => ThreadItem::Reasoning {
-            id: item.id.clone(),
-            summary: item.summary_text.clone(),
-            content: item.raw_content.clone(),
-        },
-        v1::TurnItem::WebSearch(item) => web_search(&item.id, &item.query, &item.action),
-        v1::TurnItem::ImageGeneration(item) => ThreadItem::ImageGeneration {
-            id: item.id.clone(),
-            status: item.status.clone(),
-            revised_prompt: item.revised_prompt.clone(),
-            result: item.result.clone(),
-            saved_path: item.saved_path.clone(),
-        },
-        v1::TurnItem::ContextCompaction(item) => ThreadItem::ContextCompaction {
-            id: item.id.clone(),
-        },
-        v1::TurnItem::Unknown(item) => return newer_item(item),
-        _ => return None,
-    })
-}
-
 pub(super) fn command_status(status: v1::ExecCommandStatus) -> CommandExecutionStatus {
     match status {
         v1::ExecCommandStatus::Completed => CommandExecutionStatus::Completed,
@@ -146,17 +102,6 @@ pub(super) fn reasoning_text(part: &v1::ReasoningItemContent) -> String {
     let (v1::ReasoningItemContent::ReasoningText { text }
     | v1::ReasoningItemContent::Text { text }) = part;
     text.clone()
-}
-
-fn fragment(fragment: &v1::HookPromptFragment) -> HookPromptFragment {
-    HookPromptFragment {
-        text: fragment.text.clone(),
-        hook_run_id: fragment.hook_run_id.clone(),
-    }
-}
-
-fn text_of(v1::AgentMessageContent::Text { text }: &v1::AgentMessageContent) -> &str {
-    text
 }
 
 pub(super) fn citation(citation: &v1::MemoryCitation) -> MemoryCitation {

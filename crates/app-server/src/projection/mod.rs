@@ -13,9 +13,12 @@ mod question;
 mod requirements;
 mod shell_words;
 mod turn_error;
+mod turn_item;
 mod warning;
 
-pub(crate) use fold::{Fold, Listener, Moment, Part, Stretch, Turns, lines_of_others, parts};
+pub(crate) use fold::{
+    ByteRanges, Fold, Notifications, PackTurns, Part, TurnRange, Turns, lines_of_others, parts,
+};
 pub(crate) use item::{engine_input, preview_of_message};
 pub(crate) use limits::wire_limits;
 pub(crate) use policy::{

@@ -20,7 +20,7 @@ use super::questions::Pending;
 use super::status::Activity;
 use super::{Command, Facts, Subscribers, ThreadHandle};
 use crate::connection::{Connection, Responder, encode};
-use crate::projection::{self, Fold, Listener, preview_of_message};
+use crate::projection::{self, Fold, Notifications, preview_of_message};
 use crate::server::Server;
 
 /// A loaded thread.
@@ -31,7 +31,7 @@ pub(crate) struct Actor {
     pub(super) thread: codex_core::Thread,
     pub(super) handle: ThreadHandle,
     pub(crate) facts: Facts,
-    pub(super) fold: Fold,
+    pub(super) fold: Fold<Notifications>,
     pub(super) additional_context: AdditionalContext,
     pub(super) subscribers: Subscribers,
     /// What its first subscriber is told of its settings.
@@ -73,7 +73,7 @@ impl Actor {
             thread,
             handle,
             facts,
-            fold: Fold::new(id, Listener::Clients),
+            fold: Fold::live(id),
             additional_context: AdditionalContext::default(),
             subscribers: Subscribers::new(),
             deprecations: Vec::new(),

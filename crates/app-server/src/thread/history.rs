@@ -12,7 +12,7 @@ use codex_rollout::{LoadError, ScannedLine, scan};
 use codex_thread_store::preview_of;
 use serde::Deserialize;
 
-use crate::projection::{Fold, Moment, Turns, preview_of_message};
+use crate::projection::{Fold, PackTurns, Turns, preview_of_message};
 
 /// A stored thread.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub(crate) fn read_to_load(
 #[derive(Debug)]
 struct Reader {
     shown: Shown,
-    fold: Fold,
+    fold: Fold<PackTurns>,
     meta: Option<SessionMeta>,
     preview: Option<String>,
     /// The newest settings of a turn, not read yet.
@@ -84,7 +84,7 @@ impl Reader {
     fn new(shown: Shown) -> Self {
         Self {
             shown,
-            fold: Fold::of_whole_thread(),
+            fold: Fold::new(PackTurns),
             meta: None,
             preview: None,
             settings: Vec::new(),
@@ -118,7 +118,7 @@ impl Reader {
                     self.preview = preview(&item);
                 }
                 if self.shown == Shown::WithTurns {
-                    self.fold.apply_stored(Moment::Text(&line.timestamp), &item);
+                    self.fold.apply_stored(milliseconds(&line.timestamp), &item);
                 }
             }
         }
@@ -168,6 +168,12 @@ fn preview(item: &RolloutItem) -> Option<String> {
         },
         _ => None,
     }
+}
+
+/// The time at which a line was written, in Unix milliseconds.
+pub(super) fn milliseconds(timestamp: &str) -> Option<i64> {
+    let time: jiff::Timestamp = timestamp.parse().ok()?;
+    Some(time.as_millisecond())
 }
 
 /// Whether lines of a kind make turns or items. The others are many. What only begins is no item yet.

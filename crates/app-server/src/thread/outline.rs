@@ -16,8 +16,8 @@ use std::time::SystemTime;
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
 use codex_rollout::{ScannedLine, scan_stretch};
 
-use super::history::makes_turns;
-use crate::projection::{Fold, Listener, Moment, Part, Stretch, Turns, lines_of_others, parts};
+use super::history::{makes_turns, milliseconds};
+use crate::projection::{ByteRanges, Fold, Part, TurnRange, Turns, lines_of_others, parts};
 
 /// How many outlines are kept.
 const KEPT: usize = 8;
@@ -30,34 +30,36 @@ pub(crate) struct Outline {
     file: PathBuf,
     /// How long the file was.
     length: u64,
-    stretches: Vec<Stretch>,
+    ranges: Vec<TurnRange>,
 }
 
 impl Outline {
     /// Goes through an open file.
     fn read(path: &Path, file: &File, length: u64) -> io::Result<Self> {
-        let mut fold = Fold::new(String::new(), Listener::Nobody);
+        let mut fold = Fold::new(ByteRanges::default());
         scan_stretch(file, 0..length, |line| {
-            if !is_plain_end(&fold, line) {
-                take(&mut fold, line, bare);
+            if !is_plain_end(&fold, line)
+                && let Some((now, item)) = read(line)
+            {
+                fold.apply_stored_at(line.offset(), now, &bare(item));
             }
             ControlFlow::Continue(())
         })?;
         Ok(Self {
             file: path.to_owned(),
             length,
-            stretches: fold.into_stretches(),
+            ranges: fold.into_ranges(),
         })
     }
 
     /// The ids of the turns, in their order.
     pub(crate) fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.stretches.iter().map(|stretch| stretch.turn.as_str())
+        self.ranges.iter().map(|range| range.turn.as_str())
     }
 
     /// Where in the file a turn begins, if there is one at this position.
     pub(crate) fn beginning_of(&self, position: usize) -> Option<u64> {
-        self.stretches.get(position).map(Stretch::begin)
+        self.ranges.get(position).map(TurnRange::begin)
     }
 
     /// Some of the turns. Only their lines are read.
@@ -66,12 +68,12 @@ impl Outline {
     /// The file cannot be read.
     pub(crate) fn turns(&self, wanted: Range<usize>) -> io::Result<Turns> {
         let file = File::open(&self.file)?;
-        let foreign = lines_of_others(&self.stretches, wanted.clone());
-        let mut fold = Fold::new(String::new(), Listener::Nobody);
-        for part in parts(&self.stretches, wanted) {
+        let foreign = lines_of_others(&self.ranges, wanted.clone());
+        let mut fold = Fold::new(());
+        for part in parts(&self.ranges, wanted) {
             let lines = match part {
-                Part::Turn(stretch, begin, end) => {
-                    fold.go_to(stretch);
+                Part::Turn(range, begin, end) => {
+                    fold.go_to(range.counters());
                     begin..end.unwrap_or(self.length)
                 }
                 Part::Line(begin) => {
@@ -80,8 +82,10 @@ impl Outline {
                 }
             };
             scan_stretch(&file, lines, |line| {
-                if !foreign.contains(&line.offset()) {
-                    take(&mut fold, line, |item| item);
+                if !foreign.contains(&line.offset())
+                    && let Some((now, item)) = read(line)
+                {
+                    fold.apply_stored(now, &item);
                 }
                 match part {
                     Part::Turn(..) => ControlFlow::Continue(()),
@@ -93,14 +97,14 @@ impl Outline {
     }
 }
 
-fn take(fold: &mut Fold, line: ScannedLine<'_>, as_wanted: fn(RolloutItem) -> RolloutItem) {
-    let counts = line
-        .kind()
-        .is_some_and(|(kind, payload)| makes_turns(&kind, payload.as_deref()));
-    if counts && let Some(read) = line.read() {
-        let item = as_wanted(read.item);
-        fold.apply_stored_at(line.offset(), Moment::Text(&read.timestamp), &item);
+/// A line that counts, and when it was written.
+fn read(line: ScannedLine<'_>) -> Option<(Option<i64>, RolloutItem)> {
+    let (kind, payload) = line.kind()?;
+    if !makes_turns(&kind, payload.as_deref()) {
+        return None;
     }
+    let line = line.read()?;
+    Some((milliseconds(&line.timestamp), line.item))
 }
 
 /// A line without its bulk: all that matters is whether a message says something.
@@ -127,7 +131,7 @@ fn bare(mut item: RolloutItem) -> RolloutItem {
 /// Whether a line is the end of a command or patch in the turn that it stands in, by its first bytes.
 /// Such items have ids of their own, and their turn is there without them. (Should two of them in one turn
 /// have the same id, with a thought between, the numbers of later thoughts may be one too high.)
-fn is_plain_end(fold: &Fold, line: ScannedLine<'_>) -> bool {
+fn is_plain_end(fold: &Fold<ByteRanges>, line: ScannedLine<'_>) -> bool {
     let kind = line.start().and_then(|start| start.payload_type);
     let is_end = matches!(kind, Some("exec_command_end" | "patch_apply_end"));
     is_end && turn_of(line).is_some_and(|turn| fold.can_pass_over_item_of(turn))

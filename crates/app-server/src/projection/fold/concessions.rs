@@ -16,7 +16,8 @@ use std::collections::HashSet;
 
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, TurnStatus};
 
-use super::{Fold, Listener, item};
+use super::consumer::Consumer;
+use super::{Context, Fold, item};
 
 /// What one turn needs to know for them.
 #[derive(Debug, Default)]
@@ -70,7 +71,7 @@ fn takes_time(item: &ThreadItem) -> bool {
     )
 }
 
-impl Fold {
+impl<C: Consumer> Fold<C> {
     /// A client wants this turn to stop.
     pub(crate) fn stopping(&mut self, turn_id: &str) {
         if let Some(turn) = self.turn_mut(turn_id) {
@@ -96,57 +97,75 @@ impl Fold {
     }
 
     /// Whether clients were never told that the item began.
-    pub(super) fn never_began(&mut self, turn_id: &str, item_id: &str) -> bool {
-        let hears = self.listener == Listener::Clients;
+    pub(super) fn never_began(
+        &mut self,
+        context: Context<'_>,
+        turn_id: &str,
+        item_id: &str,
+    ) -> bool {
         let turn = self.turn_mut(turn_id);
-        hears && turn.is_some_and(|turn| !turn.ids.contains(item_id))
+        context.is_live() && turn.is_some_and(|turn| !turn.ids.contains(item_id))
     }
 
     /// Ends an item that people did not let begin.
-    pub(super) fn complete_unbegun(&mut self, turn_id: &str, item: ThreadItem) {
-        let ended = self.at_once(item);
+    pub(super) fn complete_unbegun(
+        &mut self,
+        context: Context<'_>,
+        turn_id: &str,
+        item: ThreadItem,
+    ) {
+        let ended = context.at_once(item);
         if let Some(turn) = self.turn_mut(turn_id) {
             turn.ids.insert(item::id_of(&ended).to_owned());
             turn.completed.push(ended.clone());
             let item = item::bare(ended.item);
-            self.tell_item_completed(turn_id, TimedItem { item, ..ended });
+            let ended = TimedItem { item, ..ended };
+            self.consumer.item_completed(turn_id, &ended, context.now);
         }
     }
 
     /// Ends an item that was declined, with what the model was told.
-    pub(super) fn complete_declined(&mut self, turn_id: &str, item: ThreadItem) {
+    pub(super) fn complete_declined(
+        &mut self,
+        context: Context<'_>,
+        turn_id: &str,
+        item: ThreadItem,
+    ) {
         let id = item::id_of(&item).to_owned();
         let Some(turn) = self.turn_mut(turn_id) else {
             return;
         };
         if !turn.concessions.asked.remove(&id) {
-            return self.complete(Some(turn_id), item);
+            return self.complete(context, Some(turn_id), item);
         }
         let first = item::bare(item.clone());
         let first = match turn.concessions.refused_with_error.remove(&id) {
             true => item::broken_off(first),
             false => first,
         };
-        self.complete(Some(turn_id), first);
-        let Some(turn) = self.turn_mut(turn_id) else {
+        self.complete(context, Some(turn_id), first);
+        let Some(turn) = self.turns.iter_mut().rev().find(|turn| turn.id == turn_id) else {
             return;
         };
         let is_it = |other: &&mut TimedItem| item::id_of(other) == id;
         if let Some(ended) = turn.completed.iter_mut().rev().find(is_it) {
             ended.item = item;
-            let ended = ended.clone();
-            self.tell_item_completed(turn_id, ended);
+            self.consumer.item_completed(turn_id, ended, context.now);
         }
     }
 
-    /// The turn ends: tells the ends that were kept back, unless it stands for them.
-    pub(super) fn let_go_of_held(&mut self, position: usize, status: TurnStatus) {
+    /// The turn ends: the ends that were kept back are told, unless the end of the turn stands for them.
+    pub(super) fn release_held_items(
+        &mut self,
+        context: Context<'_>,
+        position: usize,
+        status: TurnStatus,
+    ) {
         let turn = &mut self.turns[position];
-        let turn_id = turn.id.clone();
         turn.concessions.cut.clear();
         for item in std::mem::take(&mut turn.concessions.held) {
             if !ends_with_turn(&item, status) {
-                self.tell_item_completed(&turn_id, item);
+                self.consumer.item_completed(&turn.id, &item, context.now);
             }
         }
     }

@@ -8,8 +8,9 @@ use codex_app_server_protocol::v2::ThreadItem;
 use codex_core::{review_hint, review_text};
 use codex_protocol::{ExitedReviewModeEvent, ItemEvent, ReviewRequest, TurnItem};
 
-use super::{Fold, FoldedTurn, Listener};
-use crate::projection::item;
+use super::consumer::Consumer;
+use super::{Context, Fold, FoldedTurn};
+use crate::projection::turn_item;
 
 /// What a turn has to do with reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,75 +23,68 @@ pub(super) enum Review {
     Over,
 }
 
-impl Fold {
-    pub(super) fn enter_review(&mut self, id: Option<&str>, request: &ReviewRequest) {
+impl<C: Consumer> Fold<C> {
+    pub(super) fn enter_review(&mut self, context: Context<'_>, request: &ReviewRequest) {
         let review = review_hint(request);
-        let Some(id) = id.filter(|_| self.listener == Listener::Clients) else {
+        let Some(id) = context.submission else {
             self.close_open_turn();
-            self.end_stretch();
+            self.leave_turn();
             let id = self.number();
-            let item = ThreadItem::EnteredReviewMode { id, review };
-            self.entered = Some((item, self.origin_here()));
+            self.entered = Some(ThreadItem::EnteredReviewMode { id, review });
+            self.consumer.review_announced();
             return;
         };
-        let mut turn = FoldedTurn::new(id.to_owned(), true, self.origin_here());
+        let mut turn = FoldedTurn::new(id.to_owned(), true);
         turn.review = Review::Runs;
         self.turns.push(turn);
-        let item_id = id.to_owned();
-        self.tell_at_once(
-            id,
-            ThreadItem::EnteredReviewMode {
-                id: item_id,
-                review,
-            },
-        );
+        let item = ThreadItem::EnteredReviewMode {
+            id: id.to_owned(),
+            review,
+        };
+        self.add_at_once(context, id, item);
     }
 
     /// The turn of that id, which begins now: that of the review that was entered, or a new one.
-    pub(super) fn review_of(&mut self, id: &str) -> FoldedTurn {
-        if let Some((entered, origin)) = self.entered.take() {
-            let mut turn = FoldedTurn::new(id.to_owned(), true, origin);
+    pub(super) fn review_of(&mut self, context: Context<'_>, id: &str) -> FoldedTurn {
+        if let Some(entered) = self.entered.take() {
+            let mut turn = FoldedTurn::new(id.to_owned(), true);
             turn.review = Review::Runs;
-            turn.completed.push(self.at_once(entered));
+            turn.completed.push(context.at_once(entered));
             return turn;
         }
         let is_it = |turn: &FoldedTurn| turn.review == Review::Runs && turn.id == id;
         // Among the turns of a stored thread, which may be very many, none waits for its beginning.
-        let entered = match self.listener {
-            Listener::Clients => self.turns.iter().position(is_it),
-            Listener::Nobody => None,
+        let entered = match context.is_live() {
+            true => self.turns.iter().position(is_it),
+            false => None,
         };
         match entered {
             Some(position) => self.turns.remove(position),
-            None => FoldedTurn::new(id.to_owned(), true, self.origin_here()),
+            None => FoldedTurn::new(id.to_owned(), true),
         }
     }
 
-    pub(super) fn exit_review(&mut self, id: Option<&str>, exited: &ExitedReviewModeEvent) {
+    pub(super) fn exit_review(&mut self, context: Context<'_>, exited: &ExitedReviewModeEvent) {
         let review = review_text(exited.review_output.as_ref());
-        let stored = self.listener == Listener::Nobody;
-        let turn_id = match id {
-            Some(id) if !stored => id.to_owned(),
-            _ => self.open_turn().id.clone(),
-        };
-        let id = match stored {
-            true => self.number(),
-            false => turn_id.clone(),
+        let (turn_id, id) = match context.submission {
+            Some(id) => (id.to_owned(), id.to_owned()),
+            None => (self.open_turn(context).id.clone(), self.number()),
         };
         if let Some(turn) = self.turn_mut(&turn_id) {
             turn.review = Review::Over;
-            self.tell_at_once(&turn_id, ThreadItem::ExitedReviewMode { id, review });
+            let item = ThreadItem::ExitedReviewMode { id, review };
+            self.add_at_once(context, &turn_id, item);
         }
     }
 
     /// An item that begins and ends in one moment, and that shares its id with another.
-    fn tell_at_once(&mut self, turn_id: &str, item: ThreadItem) {
-        let (begun, ended) = (self.begun(item.clone()), self.at_once(item));
-        self.tell_item_started(turn_id, begun);
+    fn add_at_once(&mut self, context: Context<'_>, turn_id: &str, item: ThreadItem) {
+        self.consumer.item_started(turn_id, &item, context.now);
+        let ended = context.at_once(item);
+        self.consumer.item_completed(turn_id, &ended, context.now);
         if let Some(turn) = self.turn_mut(turn_id) {
-            turn.completed.push(ended.clone());
+            turn.completed.push(ended);
         }
-        self.tell_item_completed(turn_id, ended);
     }
 
     /// Whether an item is something that a reviewer says while it works.
@@ -99,10 +93,11 @@ impl Fold {
         matches!(item, TurnItem::AgentMessage(_)) && self.turns.last().is_some_and(reviewing)
     }
 
-    pub(super) fn tell_reviewer_speaks(&mut self, started: &ItemEvent) {
-        if let Some(item) = item::core_item(&started.item) {
-            let begun = self.begun(item);
-            self.tell_item_started(&started.turn_id, begun);
+    /// Of what the reviewer says, clients see only that it begins.
+    pub(super) fn start_reviewer_item(&mut self, context: Context<'_>, started: &ItemEvent) {
+        if let Some(item) = turn_item::wire_item(&started.item) {
+            let turn = &started.turn_id;
+            self.consumer.item_started(turn, &item, context.now);
         }
     }
 
@@ -117,7 +112,7 @@ impl Fold {
 
 #[cfg(test)]
 mod tests {
-    use codex_app_server_protocol::ServerNotification as Told;
+    use codex_app_server_protocol::ServerNotification;
     use codex_app_server_protocol::v2::TimedItem;
     use codex_protocol::{
         AgentMessageItem, EventMsg, ReviewOutput, ReviewTarget, RolloutItem, ThreadId,
@@ -125,7 +120,6 @@ mod tests {
     };
 
     use super::*;
-    use crate::projection::Moment;
 
     fn events() -> Vec<EventMsg> {
         let turn_id = "review".to_owned();
@@ -185,18 +179,18 @@ mod tests {
 
     #[test]
     fn a_review_is_told_as_clients_know_it_and_reads_back_so() {
-        let mut fold = Fold::new("thread".to_owned(), Listener::Clients);
-        let told: Vec<Told> = events()
+        let mut fold = Fold::live("thread".to_owned());
+        let told: Vec<ServerNotification> = events()
             .iter()
             .flat_map(|event| fold.apply("review", 0, event))
             .collect();
-        let names: Vec<&str> = told.iter().map(Told::method).collect();
+        let names: Vec<&str> = told.iter().map(ServerNotification::method).collect();
         let item = ["item/started", "item/completed"];
         assert_eq!(names[..2], item);
         assert_eq!(names[2..4], ["turn/started", "item/started"]);
         assert_eq!(names[4..6], item);
         assert_eq!(names[6..], ["turn/completed"]);
-        let Some(Told::TurnCompleted(ended)) = told.last() else {
+        let Some(ServerNotification::TurnCompleted(ended)) = told.last() else {
             panic!("{told:?}")
         };
         assert_eq!(ended.turn.id, "review");
@@ -204,10 +198,10 @@ mod tests {
         assert_eq!(reviews(&ended.turn.items), expected);
         assert_eq!(ended.turn.items.len(), 2);
 
-        let mut stored = Fold::new("thread".to_owned(), Listener::Nobody);
+        let mut stored = Fold::new(());
         for event in events() {
             let line = RolloutItem::EventMsg(event);
-            stored.apply_stored(Moment::Milliseconds(0), &line);
+            stored.apply_stored(Some(0), &line);
         }
         let turns = stored.into_turns().into_vec();
         assert_eq!(turns.len(), 1);

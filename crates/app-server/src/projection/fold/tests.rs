@@ -95,9 +95,9 @@ fn ending() -> impl Strategy<Value = Ending> {
 
 /// A conversation as it is streamed and as it is stored.
 struct Conversation {
-    fold: Fold,
+    fold: Fold<Notifications>,
     turns: Vec<Turn>,
-    told: Vec<Told>,
+    told: Vec<ServerNotification>,
     lines: Vec<String>,
     clock: i64,
     calls: usize,
@@ -106,7 +106,7 @@ struct Conversation {
 impl Conversation {
     fn new() -> Self {
         Self {
-            fold: Fold::new("thread".to_owned(), Listener::Clients),
+            fold: Fold::live("thread".to_owned()),
             turns: Vec::new(),
             told: Vec::new(),
             lines: Vec::new(),
@@ -118,7 +118,7 @@ impl Conversation {
     fn hear(&mut self, turn: &str, event: EventMsg) {
         self.clock += 7;
         for told in self.fold.apply(turn, self.clock, &event) {
-            if let Told::TurnCompleted(completed) = &told {
+            if let ServerNotification::TurnCompleted(completed) = &told {
                 self.turns.push(completed.turn.clone());
             }
             self.told.push(told);
@@ -363,10 +363,11 @@ impl Conversation {
     }
 
     fn stored(&self) -> Vec<Turn> {
-        let mut fold = Fold::new(String::new(), Listener::Nobody);
+        let mut fold = Fold::new(());
         for line in &self.lines {
             let line = RolloutLine::read(line).unwrap();
-            fold.apply_stored(Moment::Text(&line.timestamp), &line.item);
+            let written: jiff::Timestamp = line.timestamp.parse().unwrap();
+            fold.apply_stored(Some(written.as_millisecond()), &line.item);
         }
         fold.into_turns().into_vec()
     }
@@ -398,17 +399,17 @@ fn shape(turn: &Turn) -> Value {
 }
 
 /// How often each item was said to have started and to have ended.
-fn ends(told: &[Told]) -> std::collections::BTreeMap<String, (u32, u32, bool)> {
+fn ends(told: &[ServerNotification]) -> std::collections::BTreeMap<String, (u32, u32, bool)> {
     let mut all = std::collections::BTreeMap::new();
     for told in told {
         match told {
-            Told::ItemStarted(started) => {
+            ServerNotification::ItemStarted(started) => {
                 let entry: &mut (u32, u32, bool) = all
                     .entry(item::id_of(&started.item).to_owned())
                     .or_default();
                 entry.0 += 1;
             }
-            Told::ItemCompleted(completed) => {
+            ServerNotification::ItemCompleted(completed) => {
                 let entry = all
                     .entry(item::id_of(&completed.item).to_owned())
                     .or_default();

@@ -9,15 +9,15 @@ use bytes::{BufMut, Bytes, BytesMut};
 use codex_app_server_protocol::v2::{TimedItem, Turn, TurnError, TurnItemsView, TurnStatus};
 
 use super::concessions::Concessions;
+use super::consumer::Consumer;
 use super::review::Review;
-use super::stretch::Origin;
 use crate::gap::{Gap, Template};
 use crate::message::Message;
 use crate::projection::item;
 
 /// A turn in the making.
 #[derive(Debug)]
-pub(super) struct FoldedTurn {
+pub(crate) struct FoldedTurn {
     pub(super) id: String,
     pub(super) status: TurnStatus,
     pub(super) error: Option<TurnError>,
@@ -39,7 +39,6 @@ pub(super) struct FoldedTurn {
     pub(super) duration_ms: Option<i64>,
     pub(super) concessions: Concessions,
     pub(super) review: Review,
-    pub(super) origin: Origin,
 }
 
 /// Items as JSON.
@@ -51,9 +50,8 @@ struct Packed {
 }
 
 impl FoldedTurn {
-    pub(super) fn new(id: String, is_explicit: bool, origin: Origin) -> Self {
+    pub(super) fn new(id: String, is_explicit: bool) -> Self {
         Self {
-            origin,
             id,
             status: match is_explicit {
                 true => TurnStatus::InProgress,
@@ -145,6 +143,18 @@ impl FoldedTurn {
     }
 }
 
+/// Packs each turn when the next one begins: for readers who show a whole thread.
+#[derive(Debug)]
+pub(crate) struct PackTurns;
+
+impl Consumer for PackTurns {
+    fn turn_left(&mut self, turn: &mut FoldedTurn) {
+        if !turn.is_open {
+            turn.pack();
+        }
+    }
+}
+
 /// The turns of a stored thread, all of it taken.
 #[derive(Debug)]
 pub(crate) struct Turns(Vec<FoldedTurn>);
@@ -177,7 +187,7 @@ impl Turns {
                 error: running.error,
                 completed: running.items,
                 started_at: running.started_at,
-                ..FoldedTurn::new(running.id, true, Origin::default())
+                ..FoldedTurn::new(running.id, true)
             }),
         }
         self

@@ -1,35 +1,39 @@
-//! What clients are told of events that tell it all by themselves.
+//! The notifications of events that need no state of the fold.
 
-use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
-/// What an event of a thread tells. `id` is the turn of those that name none.
-pub(super) fn told_by(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
+/// The notification of an event. `id` is the turn of those that name none.
+pub(super) fn notification_of(
+    thread: &str,
+    id: &str,
+    event: &EventMsg,
+) -> Option<ServerNotification> {
     delta(thread, id, event).or_else(|| state(thread, id, event))
 }
 
 /// More of an item that is streamed.
-fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
+fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification> {
     let thread_id = || thread.to_owned();
     Some(match event {
         EventMsg::AgentMessageContentDelta(delta) => {
-            Told::AgentMessageDelta(AgentMessageDeltaNotification {
+            ServerNotification::AgentMessageDelta(AgentMessageDeltaNotification {
                 thread_id: thread_id(),
                 turn_id: delta.turn_id.clone(),
                 item_id: delta.item_id.clone(),
                 delta: delta.delta.clone(),
             })
         }
-        EventMsg::PlanDelta(delta) => Told::PlanDelta(PlanDeltaNotification {
+        EventMsg::PlanDelta(delta) => ServerNotification::PlanDelta(PlanDeltaNotification {
             thread_id: thread_id(),
             turn_id: delta.turn_id.clone(),
             item_id: delta.item_id.clone(),
             delta: delta.delta.clone(),
         }),
         EventMsg::ReasoningContentDelta(delta) => {
-            Told::ReasoningSummaryTextDelta(ReasoningSummaryTextDeltaNotification {
+            ServerNotification::ReasoningSummaryTextDelta(ReasoningSummaryTextDeltaNotification {
                 thread_id: thread_id(),
                 turn_id: delta.turn_id.clone(),
                 item_id: delta.item_id.clone(),
@@ -38,7 +42,7 @@ fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
             })
         }
         EventMsg::ReasoningRawContentDelta(delta) => {
-            Told::ReasoningTextDelta(ReasoningTextDeltaNotification {
+            ServerNotification::ReasoningTextDelta(ReasoningTextDeltaNotification {
                 thread_id: thread_id(),
                 turn_id: delta.turn_id.clone(),
                 item_id: delta.item_id.clone(),
@@ -47,7 +51,7 @@ fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
             })
         }
         EventMsg::AgentReasoningSectionBreak(section) => {
-            Told::ReasoningSummaryPartAdded(ReasoningSummaryPartAddedNotification {
+            ServerNotification::ReasoningSummaryPartAdded(ReasoningSummaryPartAddedNotification {
                 thread_id: thread_id(),
                 turn_id: id.to_owned(),
                 item_id: section.item_id.clone(),
@@ -59,33 +63,41 @@ fn delta(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
 }
 
 /// How a turn, or what belongs to it, stands now.
-fn state(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
+fn state(thread: &str, id: &str, event: &EventMsg) -> Option<ServerNotification> {
     let (thread_id, turn_id) = (|| thread.to_owned(), || id.to_owned());
     Some(match event {
-        EventMsg::ModelReroute(reroute) => Told::ModelRerouted(ModelReroutedNotification {
-            thread_id: thread_id(),
-            turn_id: turn_id(),
-            from_model: reroute.from_model.clone(),
-            to_model: reroute.to_model.clone(),
-            reason: match reroute.reason {
-                v1::ModelRerouteReason::HighRiskCyberActivity => {
-                    ModelRerouteReason::HighRiskCyberActivity
-                }
-                _ => return None,
-            },
-        }),
-        EventMsg::PlanUpdate(update) => Told::TurnPlanUpdated(plan(thread_id(), turn_id(), update)),
-        EventMsg::TurnDiff(diff) => Told::TurnDiffUpdated(TurnDiffUpdatedNotification {
-            thread_id: thread_id(),
-            turn_id: turn_id(),
-            diff: diff.unified_diff.clone(),
-        }),
-        EventMsg::ContextCompacted => Told::ContextCompacted(ContextCompactedNotification {
-            thread_id: thread_id(),
-            turn_id: turn_id(),
-        }),
+        EventMsg::ModelReroute(reroute) => {
+            ServerNotification::ModelRerouted(ModelReroutedNotification {
+                thread_id: thread_id(),
+                turn_id: turn_id(),
+                from_model: reroute.from_model.clone(),
+                to_model: reroute.to_model.clone(),
+                reason: match reroute.reason {
+                    v1::ModelRerouteReason::HighRiskCyberActivity => {
+                        ModelRerouteReason::HighRiskCyberActivity
+                    }
+                    _ => return None,
+                },
+            })
+        }
+        EventMsg::PlanUpdate(update) => {
+            ServerNotification::TurnPlanUpdated(plan(thread_id(), turn_id(), update))
+        }
+        EventMsg::TurnDiff(diff) => {
+            ServerNotification::TurnDiffUpdated(TurnDiffUpdatedNotification {
+                thread_id: thread_id(),
+                turn_id: turn_id(),
+                diff: diff.unified_diff.clone(),
+            })
+        }
+        EventMsg::ContextCompacted => {
+            ServerNotification::ContextCompacted(ContextCompactedNotification {
+                thread_id: thread_id(),
+                turn_id: turn_id(),
+            })
+        }
         EventMsg::RawResponseItem(raw) => {
-            Told::RawResponseItemCompleted(RawResponseItemCompletedNotification {
+            ServerNotification::RawResponseItemCompleted(RawResponseItemCompletedNotification {
                 thread_id: thread_id(),
                 turn_id: turn_id(),
                 item: raw.item.clone(),
@@ -93,7 +105,7 @@ fn state(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
         }
         EventMsg::McpStartupUpdate(update) => startup(thread_id(), update),
         EventMsg::DeprecationNotice(notice) => {
-            Told::DeprecationNotice(DeprecationNoticeNotification {
+            ServerNotification::DeprecationNotice(DeprecationNoticeNotification {
                 summary: notice.summary.clone(),
                 details: notice.details.clone(),
             })
@@ -102,7 +114,7 @@ fn state(thread: &str, id: &str, event: &EventMsg) -> Option<Told> {
     })
 }
 
-fn startup(thread_id: String, update: &v1::McpStartupUpdateEvent) -> Told {
+fn startup(thread_id: String, update: &v1::McpStartupUpdateEvent) -> ServerNotification {
     let (status, error) = match &update.status {
         v1::McpStartupStatus::Starting => (McpServerStartupState::Starting, None),
         v1::McpStartupStatus::Ready => (McpServerStartupState::Ready, None),
@@ -111,7 +123,7 @@ fn startup(thread_id: String, update: &v1::McpStartupUpdateEvent) -> Told {
             (McpServerStartupState::Failed, Some(error.clone()))
         }
     };
-    Told::McpServerStatusUpdated(McpServerStatusUpdatedNotification {
+    ServerNotification::McpServerStatusUpdated(McpServerStatusUpdatedNotification {
         name: update.server.clone(),
         status,
         error,

@@ -1,0 +1,225 @@
+//! The notifications that clients get of a live thread.
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::*;
+use codex_protocol as v1;
+use codex_protocol::EventMsg;
+
+use super::FoldedTurn;
+use super::consumer::Consumer;
+use super::event_notification::notification_of;
+use super::review::Review;
+use crate::projection::item::id_of;
+use crate::projection::limits::wire_limits;
+use crate::projection::turn_error::turn_error;
+
+/// Turns changes into notifications.
+#[derive(Debug)]
+pub(crate) struct Notifications {
+    thread: String,
+    pending: Vec<ServerNotification>,
+}
+
+impl Notifications {
+    pub(super) fn new(thread: String) -> Self {
+        Self {
+            thread,
+            pending: Vec::new(),
+        }
+    }
+
+    /// The notifications that were made since the last call.
+    pub(super) fn take(&mut self) -> Vec<ServerNotification> {
+        std::mem::take(&mut self.pending)
+    }
+
+    fn push(&mut self, notification: ServerNotification) {
+        self.pending.push(notification);
+    }
+}
+
+impl Consumer for Notifications {
+    fn turn_started(&mut self, turn: &FoldedTurn) {
+        let mut turn_shown = turn.with_items(Vec::new(), TurnItemsView::NotLoaded);
+        if turn.review == Review::Runs {
+            turn_shown.id = uuid::Uuid::now_v7().to_string();
+        }
+        self.push(ServerNotification::TurnStarted(TurnStartedNotification {
+            thread_id: self.thread.clone(),
+            turn: turn_shown,
+        }));
+    }
+
+    fn turn_completed(&mut self, turn: &FoldedTurn) {
+        self.push(ServerNotification::TurnCompleted(
+            TurnCompletedNotification {
+                thread_id: self.thread.clone(),
+                turn: turn.to_turn(),
+            },
+        ));
+    }
+
+    fn item_started(&mut self, turn: &str, item: &ThreadItem, now: Option<i64>) {
+        self.push(ServerNotification::ItemStarted(ItemStartedNotification {
+            item: TimedItem {
+                item: item.clone(),
+                started_at_ms: now,
+                completed_at_ms: None,
+            },
+            thread_id: self.thread.clone(),
+            turn_id: turn.to_owned(),
+            started_at_ms: now,
+        }));
+    }
+
+    fn item_completed(&mut self, turn: &str, item: &TimedItem, now: Option<i64>) {
+        self.push(ServerNotification::ItemCompleted(
+            ItemCompletedNotification {
+                item: item.clone(),
+                thread_id: self.thread.clone(),
+                turn_id: turn.to_owned(),
+                completed_at_ms: now,
+            },
+        ));
+    }
+
+    fn patch_output(&mut self, turn: &str, item: &str, output: &str) {
+        self.push(ServerNotification::FileChangeOutputDelta(
+            FileChangeOutputDeltaNotification {
+                thread_id: self.thread.clone(),
+                turn_id: turn.to_owned(),
+                item_id: item.to_owned(),
+                delta: output.to_owned(),
+            },
+        ));
+    }
+
+    fn error(&mut self, turn: &str, error: &TurnError) {
+        self.push_error(turn, error.clone(), false);
+    }
+
+    fn other_event(&mut self, turns: &[FoldedTurn], turn: &str, event: &EventMsg) {
+        match event {
+            EventMsg::ExecCommandOutputDelta(delta) => self.push_output(turns, turn, delta),
+            EventMsg::TerminalInteraction(interaction) => {
+                self.push_interaction(turns, turn, interaction);
+            }
+            EventMsg::StreamError(error) => {
+                let info = error.codex_error_info.as_ref();
+                let details = error.additional_details.as_deref();
+                self.push_error(turn, turn_error(&error.message, info, details), true);
+            }
+            EventMsg::TokenCount(count) => self.push_usage(turn, count),
+            EventMsg::Warning(warning) => self.push_warning(turns, turn, &warning.message),
+            _ => self
+                .pending
+                .extend(notification_of(&self.thread, turn, event)),
+        }
+    }
+}
+
+impl Notifications {
+    fn push_error(&mut self, turn: &str, error: TurnError, will_retry: bool) {
+        self.push(ServerNotification::Error(ErrorNotification {
+            error,
+            will_retry,
+            thread_id: self.thread.clone(),
+            turn_id: turn.to_owned(),
+        }));
+    }
+
+    /// A warning of the engine, except those that come with every turn or compaction.
+    fn push_warning(&mut self, turns: &[FoldedTurn], id: &str, message: &str) {
+        let turn = turns.iter().rev().find(|turn| turn.id == id);
+        let is_usual = match turn {
+            // Before each turn: that nothing is known of its model.
+            None => !id.is_empty(),
+            // After each compaction: that long threads are less accurate.
+            Some(turn) => turn
+                .completed
+                .last()
+                .is_some_and(|last| matches!(last.item, ThreadItem::ContextCompaction { .. })),
+        };
+        if !is_usual {
+            let thread_id = Some(self.thread.clone());
+            let message = message.to_owned();
+            self.push(ServerNotification::Warning(WarningNotification {
+                message,
+                thread_id,
+            }));
+        }
+    }
+
+    fn push_interaction(
+        &mut self,
+        turns: &[FoldedTurn],
+        turn_id: &str,
+        interaction: &v1::TerminalInteractionEvent,
+    ) {
+        self.push(ServerNotification::TerminalInteraction(
+            TerminalInteractionNotification {
+                thread_id: self.thread.clone(),
+                turn_id: turn_of(turns, &interaction.call_id, turn_id),
+                item_id: interaction.call_id.clone(),
+                process_id: interaction.process_id.clone(),
+                stdin: interaction.stdin.clone(),
+            },
+        ));
+    }
+
+    fn push_usage(&mut self, turn_id: &str, count: &v1::TokenCountEvent) {
+        if let Some(info) = &count.info {
+            self.push(ServerNotification::ThreadTokenUsageUpdated(
+                ThreadTokenUsageUpdatedNotification {
+                    thread_id: self.thread.clone(),
+                    turn_id: turn_id.to_owned(),
+                    token_usage: usage(info),
+                },
+            ));
+        }
+        if let Some(limits) = &count.rate_limits {
+            let rate_limits = wire_limits(limits);
+            self.push(ServerNotification::AccountRateLimitsUpdated(
+                AccountRateLimitsUpdatedNotification { rate_limits },
+            ));
+        }
+    }
+
+    fn push_output(
+        &mut self,
+        turns: &[FoldedTurn],
+        turn_id: &str,
+        output: &v1::ExecCommandOutputDeltaEvent,
+    ) {
+        self.push(ServerNotification::CommandExecutionOutputDelta(
+            CommandExecutionOutputDeltaNotification {
+                thread_id: self.thread.clone(),
+                turn_id: turn_of(turns, &output.call_id, turn_id),
+                item_id: output.call_id.clone(),
+                delta: String::from_utf8_lossy(&output.chunk.0).into_owned(),
+            },
+        ));
+    }
+}
+
+/// The turn in which an item that still runs began, or else the one that the event is of.
+fn turn_of(turns: &[FoldedTurn], item_id: &str, event: &str) -> String {
+    let is_it = |item: &TimedItem| id_of(item) == item_id;
+    let turn = turns.iter().find(|turn| turn.running.iter().any(is_it));
+    turn.map_or(event, |turn| &turn.id).to_owned()
+}
+
+fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
+    let breakdown = |usage: &v1::TokenUsage| TokenUsageBreakdown {
+        total_tokens: usage.total_tokens,
+        input_tokens: usage.input_tokens,
+        cached_input_tokens: usage.cached_input_tokens,
+        output_tokens: usage.output_tokens,
+        reasoning_output_tokens: usage.reasoning_output_tokens,
+    };
+    ThreadTokenUsage {
+        total: breakdown(&info.total_token_usage),
+        last: breakdown(&info.last_token_usage),
+        model_context_window: info.model_context_window,
+    }
+}
