@@ -1,30 +1,34 @@
-//! What something that goes on beside requests says to its client, until it is told to be quiet.
+//! Sends notifications for background work (searches, watches). After `close` nothing more is sent.
 
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use codex_app_server_protocol::ServerNotification;
 
-use crate::connection::Connection;
+/// Takes notifications for one client.
+pub(crate) trait NotificationSink: Debug + Send + Sync {
+    fn notify(&self, notification: &ServerNotification);
+}
 
-/// A voice. It keeps no connection alive.
+/// Holds a weak reference, so it does not keep the connection open.
 #[derive(Debug)]
-pub(crate) struct Voice(Mutex<Option<Weak<Connection>>>);
+pub(crate) struct BackgroundNotifier(Mutex<Option<Weak<dyn NotificationSink>>>);
 
-impl Voice {
-    pub(crate) fn new(connection: &Arc<Connection>) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Some(Arc::downgrade(connection)))))
+impl BackgroundNotifier {
+    pub(crate) fn new<S: NotificationSink + 'static>(sink: &Arc<S>) -> Arc<Self> {
+        let sink: Weak<S> = Arc::downgrade(sink);
+        Arc::new(Self(Mutex::new(Some(sink))))
     }
 
-    pub(crate) fn say(&self, notification: &ServerNotification) {
-        // Held while it speaks: once it is silenced, nothing is on its way any more.
-        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = connection.as_ref().and_then(Weak::upgrade) {
-            connection.notify(notification);
+    pub(crate) fn send(&self, notification: &ServerNotification) {
+        // Locked while it sends: once `close` returns, nothing is on its way any more.
+        let sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sink) = sink.as_ref().and_then(Weak::upgrade) {
+            sink.notify(notification);
         }
     }
 
-    /// Nothing is said any more.
-    pub(crate) fn silence(&self) {
+    pub(crate) fn close(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -9,6 +9,7 @@ use codex_app_server_protocol::v2::InitializeParams;
 use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
 use serde::Serialize;
 
+use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 use crate::message::Message;
 use crate::outbox::{Limits, Outbox};
@@ -24,7 +25,7 @@ pub(crate) type ConnectionId = u64;
 #[derive(Debug)]
 pub(crate) struct Connection {
     id: ConnectionId,
-    outbox: Outbox,
+    outbox: Arc<Outbox>,
     client: OnceLock<Client>,
     runs: Arc<Runs>,
     searches: Searches,
@@ -44,7 +45,7 @@ impl Connection {
     pub(crate) fn new(id: ConnectionId, limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             id,
-            outbox: Outbox::new(limits),
+            outbox: Arc::new(Outbox::new(limits)),
             client: OnceLock::new(),
             runs: Arc::default(),
             searches: Searches::default(),
@@ -56,7 +57,7 @@ impl Connection {
         self.id
     }
 
-    pub(crate) fn outbox(&self) -> &Outbox {
+    pub(crate) fn outbox(&self) -> &Arc<Outbox> {
         &self.outbox
     }
 
@@ -109,12 +110,6 @@ impl Connection {
             .is_some_and(|client| !client.unwanted.contains(method))
     }
 
-    pub(crate) fn notify(&self, notification: &ServerNotification) {
-        if self.wants(notification.method()) {
-            self.tell(encode(notification));
-        }
-    }
-
     /// Tells the client something that is written already, and that it [wants](Self::wants).
     pub(crate) fn tell(&self, line: impl Into<Message>) {
         self.outbox.tell(line);
@@ -142,6 +137,14 @@ impl Connection {
     pub(crate) fn refuse(&self, id: Option<RequestId>, failure: Failure) {
         let error = failure.into_object();
         self.outbox.push(encode(&ErrorResponse { id, error }));
+    }
+}
+
+impl NotificationSink for Connection {
+    fn notify(&self, notification: &ServerNotification) {
+        if self.wants(notification.method()) {
+            self.tell(encode(notification));
+        }
     }
 }
 

@@ -4,10 +4,16 @@
 //! It owns the wire: one reply per request, one end per turn and item. It runs nothing itself; every
 //! effect is asked of the engine.
 //!
-//! Code map: `transport` (bytes to messages), `router` (messages to requests), `handlers` (a file a
-//! family), `thread` (the actor behind each loaded thread), `projection` (events to items and turns),
-//! `connection` and `outbox` (the way back), `configuration` (the settings of the server itself), `host` (what the program around provides).
+//! Code map. Three parts that do not know what stands above them: `transport` (bytes to messages, and the other
+//! way from an `outbox`; it knows no thread and no method), `projection` (pure: events to items, turns and
+//! notifications), and what acts: `thread` (the actor behind each loaded thread) and `handlers` (a file for each
+//! family of methods, and the table that names the handler of each). They meet in `router` (messages to
+//! requests), `connection` and `clients` (who is connected), `server` (what all connections share) and `serve`.
+//! `configuration` holds the settings of the server itself, `host` what the program around it provides.
 
+mod background_notifier;
+mod client_tokens;
+mod clients;
 mod configuration;
 mod connection;
 mod failure;
@@ -15,25 +21,25 @@ mod gap;
 mod handlers;
 mod host;
 mod message;
+mod open_requests;
 mod outbox;
 mod projection;
-mod questions;
 mod router;
 mod run_output;
 mod runs;
 mod searches;
+mod serve;
 mod server;
 mod thread;
 mod transport;
-mod voice;
 mod watches;
 
 pub use configuration::Configuration;
 pub use host::{
     ClientName, FeedbackSettings, Host, Identity, McpSettings, Prepared, Sending, ThreadSettings,
 };
+pub use serve::{serve_in_memory, serve_stdio};
 pub use server::Server;
 pub use transport::{
     Auth, AuthError, InMemory, Listen, Listener, MESSAGE_LIMIT, Secret, SignedTokens,
-    serve_in_memory, serve_stdio,
 };

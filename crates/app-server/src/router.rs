@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::handlers::{self, Call, Order, Queue};
-use crate::questions::Answer;
+use crate::open_requests::Answer;
 use crate::server::Server;
 use crate::transport::Incoming;
 
@@ -89,7 +89,7 @@ impl Router {
         let RequestId::Integer(number) = *id else {
             return tracing::warn!(%id, "an answer to a question that was never asked");
         };
-        let Err(answer) = self.server.own_questions().answer(number, answer) else {
+        let Err(answer) = self.server.own_requests().answer(number, answer) else {
             return;
         };
         match self.server.close_question(number) {

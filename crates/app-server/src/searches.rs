@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_file_search::Session;
 
-use crate::voice::Voice;
+use crate::background_notifier::BackgroundNotifier;
 
 /// The searches of one connection.
 #[derive(Debug, Default)]
@@ -19,16 +19,16 @@ struct Table {
     tokens: HashMap<String, Arc<AtomicBool>>,
 }
 
-/// A session, and what it says its matches with. Dropping it ends both.
+/// A session, and what sends its matches. Dropping it ends both.
 #[derive(Debug)]
 pub(crate) struct NamedSession {
     pub(crate) session: Session,
-    pub(crate) voice: Arc<Voice>,
+    pub(crate) notifier: Arc<BackgroundNotifier>,
 }
 
 impl Drop for NamedSession {
     fn drop(&mut self) {
-        self.voice.silence();
+        self.notifier.close();
     }
 }
 

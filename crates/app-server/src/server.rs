@@ -1,8 +1,8 @@
 //! What all connections share: the clients, the loaded threads, the questions that are open.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_app_server_protocol::ServerNotification;
@@ -10,24 +10,24 @@ use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
 use codex_file_watch::Watcher;
 use tokio::sync::Notify;
 
+use crate::client_tokens::ClientTokens;
+use crate::clients::Clients;
 use crate::connection::{Connection, ConnectionId, encode};
 use crate::host::Host;
 use crate::message::Message;
+use crate::open_requests::OpenRequests;
 use crate::outbox::Limits;
 use crate::projection::Turns;
-use crate::questions::{ClientTokens, OpenQuestions};
 use crate::thread::{Outlines, ThreadHandle};
 
 /// The server, apart from its transports.
 #[derive(Debug)]
 pub struct Server {
     host: Arc<dyn Host>,
-    clients: Mutex<BTreeMap<ConnectionId, Arc<Connection>>>,
+    clients: Arc<Clients>,
     threads: Mutex<HashMap<String, ThreadHandle>>,
     questions: Mutex<HashMap<i64, ThreadHandle>>,
-    own_questions: OpenQuestions,
-    next_question: AtomicI64,
-    next_connection: AtomicU64,
+    own_requests: Arc<OpenRequests>,
     watcher: Mutex<Option<Arc<Watcher>>>,
     /// Somebody was told something of all threads, their status for instance.
     told: Notify,
@@ -41,12 +41,10 @@ impl Server {
     pub fn new(host: Arc<dyn Host>) -> Arc<Self> {
         let server = Arc::new(Self {
             host,
-            own_questions: OpenQuestions::default(),
-            clients: Mutex::default(),
+            own_requests: Arc::default(),
+            clients: Arc::default(),
             threads: Mutex::default(),
             questions: Mutex::default(),
-            next_question: AtomicI64::new(0),
-            next_connection: AtomicU64::new(0),
             watcher: Mutex::default(),
             told: Notify::new(),
             outlines: Outlines::default(),
@@ -59,7 +57,10 @@ impl Server {
                 server.broadcast(&ServerNotification::SkillsChanged(changed));
             }
         });
-        let keeper = ClientTokens(Arc::downgrade(&server));
+        let keeper = ClientTokens {
+            clients: Arc::clone(&server.clients),
+            requests: Arc::clone(&server.own_requests),
+        };
         server.host.accounts().set_keeper(Arc::new(keeper));
         server
     }
@@ -85,18 +86,16 @@ impl Server {
     }
 
     pub(crate) fn connect(&self, limits: Limits) -> Arc<Connection> {
-        let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
-        let connection = Connection::new(id, limits);
-        lock(&self.clients).insert(id, Arc::clone(&connection));
-        connection
+        self.clients.connect(limits)
     }
 
     /// A client is gone: its threads go on without it, and unload when nobody else is there.
-    pub(crate) async fn disconnect(&self, connection: &Connection) {
-        connection.close();
-        lock(&self.clients).remove(&connection.id());
+    pub(crate) async fn disconnect(&self, id: ConnectionId) {
+        if let Some(connection) = self.clients.remove(id) {
+            connection.close();
+        }
         for thread in self.threads() {
-            thread.leave(connection.id()).await;
+            thread.leave(id).await;
         }
     }
 
@@ -112,13 +111,7 @@ impl Server {
     }
 
     fn broadcast_line(&self, method: &str, line: impl FnOnce() -> Message) {
-        let clients = lock(&self.clients);
-        let wants = |client: &&Arc<Connection>| client.wants(method);
-        let clients: Vec<_> = clients.values().filter(wants).cloned().collect();
-        if !clients.is_empty() {
-            let line = line();
-            clients.iter().for_each(|client| client.tell(line.clone()));
-        }
+        self.clients.broadcast(method, line);
         self.told.notify_waiters();
     }
 
@@ -144,26 +137,14 @@ impl Server {
         lock(&self.threads).remove(id);
     }
 
-    /// The clients that are past their handshake.
-    pub(crate) fn ready_clients(&self) -> Vec<Arc<Connection>> {
-        let clients = lock(&self.clients);
-        let ready = clients.values().filter(|client| client.client().is_some());
-        ready.cloned().collect()
-    }
-
-    /// The questions of the server itself, which belong to no thread.
-    pub(crate) fn own_questions(&self) -> &OpenQuestions {
-        &self.own_questions
-    }
-
-    /// A number for a question.
-    pub(crate) fn next_question(&self) -> i64 {
-        self.next_question.fetch_add(1, Ordering::Relaxed)
+    /// The requests of the server itself, which belong to no thread.
+    pub(crate) fn own_requests(&self) -> &OpenRequests {
+        &self.own_requests
     }
 
     /// A number for a question, the same for all who are asked.
     pub(crate) fn open_question(&self, thread: ThreadHandle) -> i64 {
-        let id = self.next_question();
+        let id = self.own_requests.next_id();
         lock(&self.questions).insert(id, thread);
         id
     }
@@ -200,9 +181,7 @@ impl Server {
 
     /// Nothing more is said to any client.
     pub(crate) fn close_connections(&self) {
-        for client in lock(&self.clients).values() {
-            client.outbox().close();
-        }
+        self.clients.close();
     }
 
     /// Whether all threads end because the server does, which is no news of any of them.

@@ -5,22 +5,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use codex_file_watch::Watch;
 
-use crate::voice::Voice;
+use crate::background_notifier::BackgroundNotifier;
 
 /// The watches of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Watches(Mutex<HashMap<String, NamedWatch>>);
 
-/// A watch, and what it says its changes with. Dropping it ends both.
+/// A watch, and what sends its changes. Dropping it ends both.
 #[derive(Debug)]
 pub(crate) struct NamedWatch {
     pub(crate) _watch: Watch,
-    pub(crate) voice: Arc<Voice>,
+    pub(crate) notifier: Arc<BackgroundNotifier>,
 }
 
 impl Drop for NamedWatch {
     fn drop(&mut self) {
-        self.voice.silence();
+        self.notifier.close();
     }
 }
 

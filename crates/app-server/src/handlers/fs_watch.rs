@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use super::call::{Call, Reply};
 use super::fs::absolute;
+use crate::background_notifier::BackgroundNotifier;
 use crate::failure::Failure;
-use crate::voice::Voice;
 use crate::watches::NamedWatch;
 
 pub(super) async fn watch(
@@ -27,12 +27,12 @@ pub(super) async fn watch(
     if connection.watches().has(&id) {
         return Err(Failure::invalid(format!("watchId already exists: {id}")));
     }
-    let voice = Voice::new(&connection);
+    let notifier = BackgroundNotifier::new(&connection);
     let tell = {
-        let (voice, id) = (Arc::clone(&voice), id.clone());
+        let (notifier, id) = (Arc::clone(&notifier), id.clone());
         move |paths: Vec<std::path::PathBuf>| {
             let text = |path: &std::path::PathBuf| AbsolutePathBuf(path.display().to_string());
-            voice.say(&ServerNotification::FsChanged(FsChangedNotification {
+            notifier.send(&ServerNotification::FsChanged(FsChangedNotification {
                 watch_id: id.clone(),
                 changed_paths: paths.iter().map(text).collect(),
             }));
@@ -49,7 +49,7 @@ pub(super) async fn watch(
     };
     let watch = NamedWatch {
         _watch: watch,
-        voice,
+        notifier,
     };
     // What has changed meanwhile is told no sooner than the burst that it belongs to ends.
     Ok(Reply::then(response, move || {

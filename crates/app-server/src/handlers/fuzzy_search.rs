@@ -16,10 +16,10 @@ use codex_file_search::{Event, Match, Roots, Session};
 
 use super::blocking;
 use super::call::{Call, Reply};
+use crate::background_notifier::BackgroundNotifier;
 use crate::failure::Failure;
 use crate::searches::NamedSession;
 use crate::server::Server;
-use crate::voice::Voice;
 
 /// More matches are not told.
 const MATCHES_LIMIT: usize = 50;
@@ -55,14 +55,14 @@ pub(super) async fn start_session(
     }
     // What the one before has to say is not taken for the new one's.
     connection.searches().remove(&params.session_id);
-    let voice = Voice::new(&connection);
+    let notifier = BackgroundNotifier::new(&connection);
     let tell = {
-        let (voice, id) = (Arc::clone(&voice), params.session_id.clone());
-        move |event| voice.say(&notification(&id, event))
+        let (notifier, id) = (Arc::clone(&notifier), params.session_id.clone());
+        move |event| notifier.send(&notification(&id, event))
     };
     let session = Session::start(roots(&server, params.roots), MATCHES_LIMIT, tell)
         .map_err(|error| not_started(&error.to_string()))?;
-    let session = NamedSession { session, voice };
+    let session = NamedSession { session, notifier };
     Ok(Reply::then(
         FuzzyFileSearchSessionStartResponse {},
         move || {

@@ -9,6 +9,7 @@ use codex_app_server_protocol::v2::{
 use codex_protocol::AbsolutePathBuf;
 
 use super::call::{Call, Reply};
+use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 use crate::host::ClientName;
 use crate::projection::wire_warning;

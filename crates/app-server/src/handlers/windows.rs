@@ -9,6 +9,7 @@ use codex_app_server_protocol::v2::{
 
 use super::call::{Call, Reply};
 use super::fs::absolute;
+use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 
 pub(super) async fn start_setup(

@@ -11,7 +11,7 @@ pub(super) fn wire_item(item: &v1::TurnItem) -> Option<ThreadItem> {
     Some(match item {
         v1::TurnItem::UserMessage(from) => ThreadItem::UserMessage {
             id: from.id.clone(),
-            client_id: item.client_id.clone(),
+            client_id: from.client_id.clone(),
             content: from.content.iter().filter_map(item::wire_input).collect(),
         },
         v1::TurnItem::HookPrompt(from) => ThreadItem::HookPrompt {

@@ -1,8 +1,33 @@
 //! Websocket frames (RFC 6455): the header of one from a client, and one for a client.
 
+use std::io;
+
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::websocket::Broken;
+/// Why nothing more is read from a client.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    #[error("the connection is gone: {0}")]
+    Io(#[from] io::Error),
+    #[error("the client closed the connection")]
+    Closed,
+    #[error("what came is no websocket frame that a client may send")]
+    Protocol,
+    #[error("a text message is no UTF-8")]
+    Encoding,
+}
+
+impl Broken {
+    /// What the client is told.
+    pub(super) fn close_code(&self) -> Option<u16> {
+        match self {
+            Self::Io(_) => None,
+            Self::Closed => Some(1000),
+            Self::Protocol => Some(1002),
+            Self::Encoding => Some(1007),
+        }
+    }
+}
 
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

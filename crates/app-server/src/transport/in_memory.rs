@@ -7,10 +7,8 @@ use tokio::io::{BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
 
 use super::lines::Lines;
-use super::{LAST_WORDS, MESSAGE_LIMIT, end_threads};
+use super::{Client, LAST_WORDS, MESSAGE_LIMIT, Service, Session, end_work};
 use crate::outbox::Limits;
-use crate::router::Router;
-use crate::server::Server;
 
 /// Bytes on the way in each direction.
 const CAPACITY: usize = 256 * 1024;
@@ -28,10 +26,10 @@ pub struct InMemory {
 
 /// Serves one client in this process.
 #[must_use]
-pub fn serve_in_memory(server: Arc<Server>) -> InMemory {
+pub(crate) fn serve_in_memory(service: Arc<impl Service>) -> InMemory {
     let (ours, theirs) = tokio::io::duplex(CAPACITY);
     let (output, input) = tokio::io::split(theirs);
-    let served = tokio::spawn(serve(server, ours));
+    let served = tokio::spawn(serve(service, ours));
     InMemory {
         input,
         output,
@@ -39,24 +37,24 @@ pub fn serve_in_memory(server: Arc<Server>) -> InMemory {
     }
 }
 
-async fn serve(server: Arc<Server>, stream: DuplexStream) -> io::Result<()> {
+async fn serve(service: Arc<impl Service>, stream: DuplexStream) -> io::Result<()> {
     let (input, mut output) = tokio::io::split(stream);
-    let connection = server.connect(Limits::ONLY_CLIENT);
-    let writer = tokio::spawn({
-        let connection = Arc::clone(&connection);
-        async move { connection.outbox().write_to(&mut output).await }
-    });
+    let Client {
+        id,
+        mut session,
+        outbox,
+    } = Arc::clone(&service).connect(Limits::ONLY_CLIENT);
+    let writer = tokio::spawn(async move { outbox.write_to(&mut output).await });
     let mut lines = Lines::new(BufReader::new(input), MESSAGE_LIMIT);
-    let mut router = Router::new(Arc::clone(&server), Arc::clone(&connection));
     let outcome = loop {
         match lines.next_of_stream().await {
-            Ok(Some(line)) => router.take(line).await,
+            Ok(Some(line)) => session.take(line).await,
             Ok(None) => break Ok(()),
             Err(error) => break Err(error),
         }
     };
-    end_threads(&server).await;
-    server.disconnect(&connection).await;
+    end_work(&*service).await;
+    service.disconnect(id).await;
     let _ = tokio::time::timeout(LAST_WORDS, writer).await;
     outcome
 }

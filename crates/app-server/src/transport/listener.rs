@@ -20,10 +20,8 @@ use super::signals::Signals;
 #[cfg(unix)]
 use super::unix_socket::SocketFile;
 use super::websocket::{self, Control, Reader};
-use super::{LAST_WORDS, end_threads, http};
+use super::{Client, LAST_WORDS, Service, Session, end_work, http};
 use crate::outbox::Limits;
-use crate::router::Router;
-use crate::server::Server;
 
 /// How many clients are served at once; more are hung up on.
 const CLIENTS: usize = 1024;
@@ -103,13 +101,13 @@ impl Listener {
         }
     }
 
-    /// Serves clients until a signal comes and running turns have ended.
-    pub async fn serve(self, server: Arc<Server>) {
+    /// Serves clients until a signal comes and what should end has ended.
+    pub(crate) async fn serve_clients(self, service: Arc<impl Service>) {
         let auth = self.auth.map(Arc::new);
         let mut clients = JoinSet::new();
         let drained = async {
             self.signals.first().await;
-            server.until_idle().await;
+            service.until_idle().await;
         };
         tokio::pin!(drained);
         loop {
@@ -117,8 +115,8 @@ impl Listener {
                 accepted = self.socket.accept() => match accepted {
                     Ok(_) if clients.len() >= CLIENTS => tracing::warn!("too many clients"),
                     Ok(stream) => {
-                        let (server, auth) = (Arc::clone(&server), auth.clone());
-                        clients.spawn(serve_client(server, stream, auth, self.limit));
+                        let (service, auth) = (Arc::clone(&service), auth.clone());
+                        clients.spawn(serve_client(service, stream, auth, self.limit));
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a client could not be accepted");
@@ -130,8 +128,8 @@ impl Listener {
             }
         }
         drop(self.socket);
-        end_threads(&server).await;
-        server.close_connections();
+        end_work(&*service).await;
+        service.close_connections();
         let gone = async { while clients.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_WORDS, gone).await;
     }
@@ -154,7 +152,7 @@ impl Socket {
 
 /// Everything with one client.
 async fn serve_client(
-    server: Arc<Server>,
+    service: Arc<impl Service>,
     stream: Box<dyn Stream>,
     auth: Option<Arc<Auth>>,
     limit: usize,
@@ -168,14 +166,17 @@ async fn serve_client(
         Ok(Err(error)) => return tracing::debug!(%error, "a client did not connect"),
         Err(_) => return tracing::debug!("a client did not connect in time"),
     }
-    let connection = server.connect(Limits::ONE_OF_MANY);
+    let Client {
+        id,
+        mut session,
+        outbox,
+    } = Arc::clone(&service).connect(Limits::ONE_OF_MANY);
     let control = Control::default();
     let reading = async {
         let mut reader = Reader::new(input, limit);
-        let mut router = Router::new(Arc::clone(&server), Arc::clone(&connection));
         loop {
             match reader.next(&control).await {
-                Ok(message) => router.take(message).await,
+                Ok(message) => session.take(message).await,
                 Err(broken) => {
                     tracing::debug!(%broken, "nothing more is read from a client");
                     control.reason(&broken);
@@ -186,12 +187,12 @@ async fn serve_client(
     };
     let writing = async {
         tokio::select! {
-            written = websocket::write(output, connection.outbox(), &control) => {
+            written = websocket::write(output, &outbox, &control) => {
                 if let Err(error) = written {
                     tracing::debug!(%error, "nothing more can be written to a client");
                 }
             }
-            () = connection.outbox().until_cut_off() => {}
+            () = outbox.until_cut_off() => {}
         }
     };
     tokio::pin!(writing);
@@ -199,7 +200,7 @@ async fn serve_client(
         () = reading => false,
         () = &mut writing => true,
     };
-    server.disconnect(&connection).await;
+    service.disconnect(id).await;
     if !is_written {
         let _ = tokio::time::timeout(LAST_WORDS, writing).await;
     }

@@ -17,14 +17,18 @@ mod stdout;
 mod unix_socket;
 mod websocket;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::server::Server;
+use async_trait::async_trait;
+
+use crate::outbox::{Limits, Outbox};
 
 pub use auth::{Auth, AuthError, Secret, SignedTokens};
-pub use in_memory::{InMemory, serve_in_memory};
+pub use in_memory::InMemory;
+pub(crate) use in_memory::serve_in_memory;
 pub use listener::{Listen, Listener};
-pub use stdio::serve_stdio;
+pub(crate) use stdio::serve_stdio;
 
 #[cfg(test)]
 pub(crate) use lines::Lines;
@@ -38,9 +42,45 @@ const GRACE: Duration = Duration::from_millis(1500);
 /// How long a client may take to read the last of it. Both together stay below two seconds.
 const LAST_WORDS: Duration = Duration::from_millis(400);
 
-/// Ends every thread, or gives up in time.
-async fn end_threads(server: &Server) {
-    if tokio::time::timeout(GRACE, server.shut_down())
+/// What transports carry messages to and from. They know nothing else of it.
+#[async_trait]
+pub(crate) trait Service: Send + Sync + 'static {
+    type Session: Session;
+
+    /// A client has connected.
+    fn connect(self: Arc<Self>, limits: Limits) -> Client<Self::Session>;
+
+    /// A client is gone.
+    async fn disconnect(&self, client: u64);
+
+    /// Waits until nothing is going on that should be let end.
+    async fn until_idle(&self);
+
+    /// Ends everything that is going on.
+    async fn shut_down(&self);
+
+    /// Sends nothing more to any client.
+    fn close_connections(&self);
+}
+
+/// A client that has connected.
+pub(crate) struct Client<S> {
+    pub(crate) id: u64,
+    /// What it says goes here.
+    pub(crate) session: S,
+    /// What it is to be sent comes from here.
+    pub(crate) outbox: Arc<Outbox>,
+}
+
+/// Takes the messages of one client.
+#[async_trait]
+pub(crate) trait Session: Send + 'static {
+    async fn take(&mut self, message: Incoming);
+}
+
+/// Ends everything that is going on, or gives up in time.
+async fn end_work(service: &impl Service) {
+    if tokio::time::timeout(GRACE, service.shut_down())
         .await
         .is_err()
     {

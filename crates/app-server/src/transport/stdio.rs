@@ -8,65 +8,62 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
 use super::lines::Lines;
 use super::signals::Signals;
-use super::{LAST_WORDS, end_threads, stdout};
-use crate::connection::Connection;
-use crate::outbox::Limits;
-use crate::router::Router;
-use crate::server::Server;
+use super::{Client, LAST_WORDS, Service, Session, end_work, stdout};
+use crate::outbox::{Limits, Outbox};
 
 /// Serves standard input and output until the client goes away or a signal comes.
 ///
 /// # Errors
 /// The input cannot be read, or signals cannot be heard.
-pub async fn serve_stdio(server: Arc<Server>, limit: usize) -> io::Result<()> {
+pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io::Result<()> {
     let signals = Signals::new()?;
-    let connection = server.connect(Limits::ONLY_CLIENT);
-    let router = Router::new(Arc::clone(&server), Arc::clone(&connection));
+    let Client {
+        id,
+        session,
+        outbox,
+    } = Arc::clone(&service).connect(Limits::ONLY_CLIENT);
     let (read, input_ended) = oneshot::channel();
     let runtime = Handle::current();
     std::thread::Builder::new()
         .name("stdin".to_owned())
-        .spawn(move || read.send(read_input(io::stdin(), router, limit, &runtime)))?;
-    let from = Arc::clone(&connection);
-    let output = tokio::spawn(async move { stdout::write_from(from.outbox()).await });
-    live(&server, &connection, input_ended, output, signals).await
-}
-
-fn read_input(
-    input: impl Read,
-    mut router: Router,
-    limit: usize,
-    runtime: &Handle,
-) -> io::Result<()> {
-    let mut lines = Lines::new(BufReader::with_capacity(64 * 1024, input), limit);
-    while let Some(line) = lines.next()? {
-        runtime.block_on(router.take(line));
-    }
-    Ok(())
-}
-
-/// From the first message to the end of the process.
-async fn live(
-    server: &Server,
-    connection: &Arc<Connection>,
-    input_ended: oneshot::Receiver<io::Result<()>>,
-    output: JoinHandle<()>,
-    signals: Signals,
-) -> io::Result<()> {
-    let outcome = tokio::select! {
-        read = input_ended => read.unwrap_or(Ok(())),
-        () = connection.outbox().until_cut_off() => Ok(()),
-        () = signals.first() => Ok(()),
-    };
-    end_threads(server).await;
-    server.disconnect(connection).await;
+        .spawn(move || read.send(read_input(io::stdin(), session, limit, &runtime)))?;
+    let from = Arc::clone(&outbox);
+    let output = tokio::spawn(async move { stdout::write_from(&from).await });
+    let outcome = until_end(&outbox, input_ended, signals).await;
+    end_work(&*service).await;
+    service.disconnect(id).await;
     if tokio::time::timeout(LAST_WORDS, output).await.is_err() {
         // The thread that writes waits for a client that does not read; nothing else is left to do.
         std::process::exit(0);
     }
     outcome
+}
+
+fn read_input(
+    input: impl Read,
+    mut session: impl Session,
+    limit: usize,
+    runtime: &Handle,
+) -> io::Result<()> {
+    let mut lines = Lines::new(BufReader::with_capacity(64 * 1024, input), limit);
+    while let Some(line) = lines.next()? {
+        runtime.block_on(session.take(line));
+    }
+    Ok(())
+}
+
+/// Waits until the client goes away or a signal comes.
+async fn until_end(
+    outbox: &Outbox,
+    input_ended: oneshot::Receiver<io::Result<()>>,
+    signals: Signals,
+) -> io::Result<()> {
+    tokio::select! {
+        read = input_ended => read.unwrap_or(Ok(())),
+        () = outbox.until_cut_off() => Ok(()),
+        () = signals.first() => Ok(()),
+    }
 }

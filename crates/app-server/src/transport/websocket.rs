@@ -10,37 +10,12 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
 use super::Incoming;
-use super::frame::{self, Header, Opcode};
+use super::frame::{self, Broken, Header, Opcode};
 use crate::message::Message;
 use crate::outbox::Outbox;
 
 /// The longest frame that is sent, and how much is written at once.
 const PIECE: usize = 64 * 1024;
-
-/// Why nothing more is read from a client.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
-    #[error("the connection is gone: {0}")]
-    Io(#[from] io::Error),
-    #[error("the client closed the connection")]
-    Closed,
-    #[error("what came is no websocket frame that a client may send")]
-    Protocol,
-    #[error("a text message is no UTF-8")]
-    Encoding,
-}
-
-impl Broken {
-    /// What the client is told.
-    fn close_code(&self) -> Option<u16> {
-        match self {
-            Self::Io(_) => None,
-            Self::Closed => Some(1000),
-            Self::Protocol => Some(1002),
-            Self::Encoding => Some(1007),
-        }
-    }
-}
 
 /// The server is going away.
 const GOING_AWAY: u16 = 1001;

@@ -1,0 +1,61 @@
+//! The tokens of a login that clients keep: they are asked for new ones.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use codex_app_server_protocol::rpc::{ErrorObject, RequestId};
+use codex_app_server_protocol::{ServerRequest, v2};
+use codex_login::{ExternalTokens, TokenKeeper};
+
+use crate::clients::Clients;
+use crate::open_requests::{Answer, OpenRequests};
+
+/// How long clients have to bring new tokens.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// Asks the clients for tokens. The first answer counts.
+#[derive(Debug)]
+pub(crate) struct ClientTokens {
+    pub(crate) clients: Arc<Clients>,
+    pub(crate) requests: Arc<OpenRequests>,
+}
+
+#[async_trait]
+impl TokenKeeper for ClientTokens {
+    async fn renew(&self, previous_account: Option<&str>) -> Result<ExternalTokens, String> {
+        let params = v2::ChatgptAuthTokensRefreshParams {
+            reason: v2::ChatgptAuthTokensRefreshReason::Unauthorized,
+            previous_account_id: previous_account.map(str::to_owned),
+        };
+        let request = ServerRequest::ChatgptAuthTokensRefresh(params);
+        let text = self.ask(&request).await?.map_err(|error| {
+            let ErrorObject { code, message, .. } = error;
+            format!("auth refresh request failed: code={code} message={message}")
+        })?;
+        let tokens: v2::ChatgptAuthTokensRefreshResponse = serde_json::from_str(&text)
+            .map_err(|error| format!("auth refresh request failed: {error}"))?;
+        Ok(ExternalTokens {
+            access_token: tokens.access_token,
+            account_id: tokens.chatgpt_account_id,
+            plan: tokens.chatgpt_plan_type,
+        })
+    }
+}
+
+impl ClientTokens {
+    async fn ask(&self, request: &ServerRequest) -> Result<Answer, String> {
+        let clients = self.clients.ready();
+        if clients.is_empty() {
+            return Err("auth refresh request canceled: no client is connected".to_owned());
+        }
+        let (id, answer) = self.requests.open();
+        for client in clients {
+            client.ask(&RequestId::Integer(id), request);
+        }
+        let answer = tokio::time::timeout(TIME_LIMIT, answer).await;
+        self.requests.forget(id);
+        let answer = answer.ok().and_then(Result::ok);
+        answer.ok_or_else(|| "auth refresh request timed out after 10s".to_owned())
+    }
+}

@@ -1,0 +1,61 @@
+//! The connections of a server.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::connection::{Connection, ConnectionId};
+use crate::message::Message;
+use crate::outbox::Limits;
+
+/// Every client that is connected, before its handshake too.
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    next_id: AtomicU64,
+    connections: Mutex<BTreeMap<ConnectionId, Arc<Connection>>>,
+}
+
+impl Clients {
+    pub(crate) fn connect(&self, limits: Limits) -> Arc<Connection> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let connection = Connection::new(id, limits);
+        self.lock().insert(id, Arc::clone(&connection));
+        connection
+    }
+
+    pub(crate) fn remove(&self, id: ConnectionId) -> Option<Arc<Connection>> {
+        self.lock().remove(&id)
+    }
+
+    /// The clients that are past their handshake.
+    pub(crate) fn ready(&self) -> Vec<Arc<Connection>> {
+        let connections = self.lock();
+        let ready = connections.values().filter(|one| one.client().is_some());
+        ready.cloned().collect()
+    }
+
+    /// Sends a notification to every client that wants it. The line is made at most once.
+    pub(crate) fn broadcast(&self, method: &str, line: impl FnOnce() -> Message) {
+        let connections = self.lock();
+        let wants = |one: &&Arc<Connection>| one.wants(method);
+        let wanting: Vec<_> = connections.values().filter(wants).cloned().collect();
+        if !wanting.is_empty() {
+            let line = line();
+            wanting.iter().for_each(|one| one.tell(line.clone()));
+        }
+    }
+
+    /// Nothing more is sent to any client.
+    pub(crate) fn close(&self) {
+        for connection in self.lock().values() {
+            connection.outbox().close();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConnectionId, Arc<Connection>>> {
+        // Every change is a single insertion or removal: a panic leaves nothing half-done.
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
