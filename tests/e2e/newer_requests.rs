@@ -297,3 +297,60 @@ async fn a_thread_tells_what_newer_clients_want_to_know_of_it() {
     assert_eq!(thread["recencyAt"], thread["updatedAt"]);
     scripted.server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn efforts_and_tiers_that_are_not_known_pass_through() {
+    let model = ModelServer::start([message(0, "one"), message(1, "two")])
+        .await
+        .unwrap();
+    let settings = "model_reasoning_effort = \"ultra\"\nservice_tier = \"standard\"\n\
+                    personality = \"grumpy\"\n";
+    let home = scripted_home(&model, settings);
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    server.call("initialize", client).await.unwrap();
+    let initialized = json!({ "method": "initialized" });
+    server.send(&initialized).await.unwrap();
+    let warning = server.wait_for("configWarning").await.unwrap();
+    let summary = warning["params"]["summary"].as_str().unwrap();
+    assert!(summary.contains("`personality`"), "{warning}");
+
+    let started = server
+        .call("thread/start", json!({ "model": "gpt-5.4" }))
+        .await
+        .unwrap();
+    let thread = &started["result"];
+    assert_eq!(thread["reasoningEffort"], "ultra", "{started}");
+    assert_eq!(thread["serviceTier"], "standard");
+    let id = thread["thread"]["id"].clone();
+    let input = json!([{ "type": "text", "text": "hi" }]);
+    for (number, more, effort, tier) in [
+        (0, json!({}), "ultra", "standard"),
+        (
+            1,
+            json!({ "effort": "max", "serviceTier": "batch" }),
+            "max",
+            "batch",
+        ),
+    ] {
+        let mut params = more;
+        params["threadId"] = id.clone();
+        params["input"] = input.clone();
+        server.call("turn/start", params).await.unwrap();
+        server.wait_for("turn/completed").await.unwrap();
+        let request = model.request(number).await.json();
+        assert_eq!(request["reasoning"]["effort"], effort);
+        assert_eq!(request["service_tier"], tier);
+    }
+    server.finish().await.unwrap();
+
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    server.call("initialize", client).await.unwrap();
+    let resumed = server
+        .call("thread/resume", json!({ "threadId": id }))
+        .await
+        .unwrap();
+    assert_eq!(resumed["result"]["reasoningEffort"], "max", "{resumed}");
+    server.finish().await.unwrap();
+}

@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use codex_test_support::AppServer;
+use codex_test_support::{AppServer, ModelServer};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::scripted_home::scripted_home;
+use crate::soak::message;
 
 async fn server(home: &Path) -> AppServer {
     let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home).unwrap();
@@ -251,6 +254,48 @@ async fn the_models_of_a_file_take_the_place_of_all_others() {
     assert_eq!((models.len(), &models[0]["id"]), (1, &json!("house")));
     assert_eq!(models[0]["isDefault"], true);
     server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_instructions_of_a_model_have_the_chosen_personality() {
+    let choices = [
+        ("", json!({}), "Be brief."),
+        ("", json!({ "personality": "friendly" }), "Be kind."),
+        ("", json!({ "personality": "none" }), ""),
+        ("personality = \"friendly\"\n", json!({}), "Be kind."),
+        ("features.personality = false\n", json!({}), "Be yourself."),
+    ];
+    for (settings, params, tone) in choices {
+        let model = ModelServer::start([message(0, "done")]).await.unwrap();
+        let settings = format!("model_catalog_json = \"models.json\"\n{settings}");
+        let home = scripted_home(&model, &settings);
+        let entry = json!({
+            "slug": "scripted", "display_name": "Scripted", "description": "Ours.",
+            "supported_reasoning_levels": [], "shell_type": "default", "visibility": "list",
+            "supported_in_api": true, "priority": 1, "supports_reasoning_summaries": false,
+            "support_verbosity": false, "supports_parallel_tool_calls": false,
+            "truncation_policy": { "mode": "bytes", "limit": 1000 },
+            "model_messages": {
+                "instructions_template": "Work. {{ personality }}",
+                "instructions_variables": {
+                    "personality_default": "Be yourself.",
+                    "personality_friendly": "Be kind.",
+                    "personality_pragmatic": "Be brief.",
+                },
+            },
+        });
+        let list = json!({ "models": [entry] }).to_string();
+        fs::write(home.path().join("models.json"), list).unwrap();
+        let mut server = server(home.path()).await;
+        let thread = server.call("thread/start", params.clone()).await.unwrap();
+        let input = json!([{ "type": "text", "text": "hi" }]);
+        let turn = json!({ "threadId": thread["result"]["thread"]["id"], "input": input });
+        server.call("turn/start", turn).await.unwrap();
+        server.wait_for("turn/completed").await.unwrap();
+        let request = model.request(0).await.json();
+        assert_eq!(request["instructions"], format!("Work. {tone}"), "{params}");
+        server.finish().await.unwrap();
+    }
 }
 
 #[tokio::test]

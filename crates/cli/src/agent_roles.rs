@@ -70,10 +70,10 @@ impl Roles for ConfiguredRoles {
             config.model = model;
             config.effort = None;
         }
-        config.effort = effort.or(config.effort);
+        config.effort = effort.or(config.effort.take());
         config.summary = summary.or(config.summary);
         config.verbosity = verbosity.or(config.verbosity);
-        config.service_tier = service_tier.or(config.service_tier);
+        config.service_tier = service_tier.or(config.service_tier.take());
         config.personality = personality.or(config.personality);
         let own = config.developer_instructions.take();
         config.developer_instructions = developer_instructions.or(own);
@@ -238,10 +238,10 @@ fn settings_of(
             "developer_instructions" => settings.developer_instructions = Some(read(key, value)?),
             "model" => settings.model = Some(read(key, value)?),
             "model_reasoning_effort" => settings.effort = Some(read(key, value)?),
-            "model_reasoning_summary" => settings.summary = Some(read(key, value)?),
-            "model_verbosity" => settings.verbosity = Some(read(key, value)?),
+            "model_reasoning_summary" => settings.summary = known(key, value, file, warnings),
+            "model_verbosity" => settings.verbosity = known(key, value, file, warnings),
             "service_tier" => settings.service_tier = Some(read(key, value)?),
-            "personality" => settings.personality = Some(read(key, value)?),
+            "personality" => settings.personality = known(key, value, file, warnings),
             key if ABOUT.contains(&key) => {}
             key => others.push(format!("`{key}`")),
         }
@@ -261,6 +261,24 @@ fn settings_of(
 fn read<T: DeserializeOwned>(key: &str, value: &Value) -> Result<T, String> {
     let read = value.clone().try_into();
     read.map_err(|error: toml::de::Error| format!("`{key}`: {}", error.message()))
+}
+
+/// A value of a fixed set; one that is not known is left out with a warning.
+fn known<T: DeserializeOwned>(
+    key: &str,
+    value: &Value,
+    file: &Path,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Option<T> {
+    read(key, value)
+        .inspect_err(|reason| {
+            warnings.push(ConfigWarning {
+                details: Some(reason.clone()),
+                path: Some(file.to_owned()),
+                ..ConfigWarning::new(format!("The value of `{key}` is not known and is ignored."))
+            });
+        })
+        .ok()
 }
 
 fn malformed(file: &Path, reason: &str) -> ConfigWarning {

@@ -183,10 +183,10 @@ pub(crate) fn session_config(
     let mut session = SessionConfig::new(&config.home, cwd, &model);
     session.provider = config.model.provider_id.clone();
     session.review_model = config.model.review_model.clone();
-    session.effort = config.model.reasoning_effort;
+    session.effort = config.model.reasoning_effort.clone();
     session.summary = config.model.reasoning_summary;
     session.verbosity = config.model.verbosity;
-    session.service_tier = config.model.service_tier;
+    session.service_tier = config.model.service_tier.clone();
     session.personality = config.model.personality;
     session.context_window = config.model.context_window;
     session.auto_compact_limit = config.model.auto_compact_token_limit;

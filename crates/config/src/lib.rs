@@ -37,6 +37,7 @@ pub mod schema;
 mod source;
 mod stack;
 mod trust;
+mod unknown_values;
 mod value;
 mod view;
 mod warning;

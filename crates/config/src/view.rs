@@ -64,7 +64,9 @@ impl ConfigView {
     pub fn read(request: LoadRequest<'_>) -> Result<Self, ViewError> {
         let stack =
             LayerStack::load(request.env, request.cwd, request.flags).map_err(ViewError::Layers)?;
-        let (file, _) = decode_file(&stack, &stack.merged()).map_err(ViewError::Invalid)?;
+        let file = decode_file(&stack, &stack.merged())
+            .map_err(ViewError::Invalid)?
+            .file;
         let features = Config::from_stack(&stack, request)
             .map_err(ViewError::Unusable)?
             .features;

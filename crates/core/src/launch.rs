@@ -190,9 +190,9 @@ impl Threads {
         mailbox: mpsc::WeakSender<Mail>,
         bond: Bond,
     ) -> Services {
-        let model = self.ports.model.info(&config.model);
         let given = config.base_instructions.take().map(Arc::from);
-        let own = || model.base_instructions.clone();
+        let model = self.ports.model.info(&config.model);
+        let own = || model.instructions(config.personality);
         let instructions = given
             .or_else(own)
             .unwrap_or_else(context::base_instructions);

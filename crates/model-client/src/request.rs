@@ -46,7 +46,7 @@ pub struct ModelRequest {
 }
 
 /// How a model should reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reasoning {
     /// How much.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,17 +16,39 @@ pub enum Personality {
     Pragmatic,
 }
 
-/// The class of service that requests to the model ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The class of service that requests to the model ask for. Model services add tiers at any time, so
+/// that a name which is not known here is kept and passed on as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ServiceTier {
-    /// Faster, at a higher price; newer clients use the name that it has in requests to the model.
-    #[serde(alias = "priority")]
+    /// Faster, at a higher price.
     Fast,
+    /// The same as `fast`, by the name that it has in requests to the model.
+    Priority,
     /// Slower, at a lower price.
     Flex,
     /// What the account has: nothing is asked for.
     Default,
+    /// Any other.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl ServiceTier {
+    /// Whether this is the faster tier, by either of its names.
+    pub fn is_fast(&self) -> bool {
+        matches!(self, Self::Fast | Self::Priority)
+    }
+
+    /// The name in requests to the model; `None` if they name no tier.
+    pub fn name_in_requests(&self) -> Option<&str> {
+        match self {
+            Self::Fast | Self::Priority => Some("priority"),
+            Self::Flex => Some("flex"),
+            Self::Default => None,
+            Self::Other(name) => Some(name),
+        }
+    }
 }
 
 /// How model and person work together, with the settings that come with it.
@@ -56,8 +78,9 @@ pub enum ModeKind {
     Default,
 }
 
-/// How much the model should think before it answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// How much the model should think before it answers. Models add efforts at any time, so that a name
+/// which is not known here is kept and passed on as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReasoningEffort {
     /// Not at all.
@@ -70,8 +93,26 @@ pub enum ReasoningEffort {
     Medium,
     /// Much.
     High,
-    /// As much as it can.
+    /// Very much.
     Xhigh,
+    /// Any other.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl ReasoningEffort {
+    /// The name in requests and settings.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Other(name) => name,
+        }
+    }
 }
 
 /// Which summary of its reasoning the model should give.
@@ -153,7 +194,8 @@ pub struct WebSearchLocation {
 pub enum WebSearchMode {
     /// It may not.
     Disabled,
-    /// Only what the search provider has stored.
+    /// Only what the search provider has stored; newer settings tell an index of it apart.
+    #[serde(alias = "indexed")]
     Cached,
     /// The web as it is now.
     Live,
@@ -178,4 +220,32 @@ pub enum RealtimeConversationVersion {
     V1,
     /// The second.
     V2,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn efforts_and_tiers_that_are_not_known_are_kept() {
+        for name in ["none", "xhigh", "max", "ultra"] {
+            let effort: ReasoningEffort = serde_json::from_value(json!(name)).unwrap();
+            assert_eq!(effort.as_str(), name);
+            assert_eq!(serde_json::to_value(&effort).unwrap(), json!(name));
+        }
+        for (name, in_requests) in [
+            ("fast", Some("priority")),
+            ("priority", Some("priority")),
+            ("flex", Some("flex")),
+            ("default", None),
+            ("standard", Some("standard")),
+        ] {
+            let tier: ServiceTier = serde_json::from_value(json!(name)).unwrap();
+            assert_eq!(tier.name_in_requests(), in_requests);
+            assert_eq!(serde_json::to_value(&tier).unwrap(), json!(name));
+        }
+        assert!(serde_json::from_value::<ReasoningEffort>(json!(3)).is_err());
+    }
 }

@@ -51,6 +51,7 @@ fn wire_model(model: &ModelInfo, is_default: bool) -> v2::Model {
         supported_reasoning_efforts: efforts.map(wire_effort).collect(),
         default_reasoning_effort: model
             .default_reasoning_level
+            .clone()
             .unwrap_or(ReasoningEffort::None),
         input_modalities: model.input_modalities.clone(),
         supports_personality: model.takes_personality(),
@@ -69,7 +70,7 @@ fn wire_upgrade(upgrade: &ModelUpgrade) -> v2::ModelUpgradeInfo {
 
 fn wire_effort(level: &ReasoningLevel) -> v2::ReasoningEffortOption {
     v2::ReasoningEffortOption {
-        reasoning_effort: level.effort,
+        reasoning_effort: level.effort.clone(),
         description: level.description.clone(),
     }
 }

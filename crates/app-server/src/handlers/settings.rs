@@ -83,6 +83,7 @@ pub(super) fn with_stored(
     settings.params.model.clone_from(&stored.model);
     if let Some(effort) = stored
         .effort
+        .as_ref()
         .and_then(|effort| serde_json::to_value(effort).ok())
     {
         settings.overrides.insert(EFFORT.to_owned(), effort);
@@ -131,7 +132,7 @@ fn configured(permissions: Option<&str>) -> Option<&str> {
 
 fn tier(tier: &Update<ServiceTier>) -> Option<ServiceTier> {
     match tier {
-        Update::Set(tier) => Some(*tier),
+        Update::Set(tier) => Some(tier.clone()),
         Update::Leave | Update::Clear => None,
     }
 }

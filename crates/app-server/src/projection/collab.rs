@@ -15,7 +15,7 @@ struct Call<'a> {
     sender: &'a ThreadId,
     receivers: Vec<&'a ThreadId>,
     prompt: Option<&'a str>,
-    settings: Option<(&'a str, ReasoningEffort)>,
+    settings: Option<(&'a str, &'a ReasoningEffort)>,
 }
 
 impl Call<'_> {
@@ -33,7 +33,7 @@ impl Call<'_> {
             receiver_thread_ids: self.receivers.iter().map(ToString::to_string).collect(),
             prompt: self.prompt.map(str::to_owned),
             model: self.settings.map(|(model, _)| model.to_owned()),
-            reasoning_effort: self.settings.map(|(_, effort)| effort),
+            reasoning_effort: self.settings.map(|(_, effort)| effort.clone()),
             agents_states: states
                 .map(|(id, status)| (id.to_string(), state(status)))
                 .collect::<BTreeMap<_, _>>(),
@@ -61,7 +61,7 @@ pub(super) fn begun(event: &EventMsg) -> Option<ThreadItem> {
             sender: &begin.sender_thread_id,
             receivers: Vec::new(),
             prompt: Some(&begin.prompt),
-            settings: Some((&begin.model, begin.reasoning_effort)),
+            settings: Some((&begin.model, &begin.reasoning_effort)),
         },
         EventMsg::CollabAgentInteractionBegin(begin) => Call {
             id: &begin.call_id,
@@ -114,7 +114,7 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
                 sender: &end.sender_thread_id,
                 receivers: end.new_thread_id.iter().collect(),
                 prompt: Some(&end.prompt),
-                settings: Some((&end.model, end.reasoning_effort)),
+                settings: Some((&end.model, &end.reasoning_effort)),
             }
             .ended(status)
         }

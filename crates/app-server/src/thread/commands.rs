@@ -163,15 +163,22 @@ impl Actor {
         if let Some(policy) = &change.sandbox_policy {
             settings.sandbox_policy.clone_from(policy);
         }
-        change.effort.apply(&mut settings.reasoning_effort);
-        change.service_tier.apply(&mut settings.service_tier);
+        change.effort.clone().apply(&mut settings.reasoning_effort);
+        change
+            .service_tier
+            .clone()
+            .apply(&mut settings.service_tier);
         if let Some(mode) = &change.collaboration_mode {
             settings.model.clone_from(&mode.settings.model);
-            settings.reasoning_effort = mode.settings.reasoning_effort;
+            settings
+                .reasoning_effort
+                .clone_from(&mode.settings.reasoning_effort);
             self.facts.mode = Some(mode.clone());
         } else if let Some(mode) = &mut self.facts.mode {
             mode.settings.model.clone_from(&settings.model);
-            mode.settings.reasoning_effort = settings.reasoning_effort;
+            mode.settings
+                .reasoning_effort
+                .clone_from(&settings.reasoning_effort);
         }
     }
 
@@ -343,9 +350,9 @@ fn change_of_settings(params: &TurnStartParams) -> Result<Option<OverrideTurnCon
         sandbox_policy: sandbox,
         windows_sandbox_level: None,
         model: params.model.clone(),
-        effort: params.effort.map_or(Update::Leave, Update::Set),
+        effort: params.effort.clone().map_or(Update::Leave, Update::Set),
         summary: params.summary,
-        service_tier: params.service_tier,
+        service_tier: params.service_tier.clone(),
         collaboration_mode: params.collaboration_mode.clone(),
         personality: params.personality,
     };

@@ -101,7 +101,7 @@ impl Facts {
 
     /// The thread with what is known of it only while it is loaded.
     pub(crate) fn with_live(&self, mut thread: Thread) -> Thread {
-        thread.reasoning_effort = self.settings.reasoning_effort;
+        thread.reasoning_effort = self.settings.reasoning_effort.clone();
         thread.thread_source.clone_from(&self.thread_source);
         thread.can_accept_direct_input = Some(true);
         thread.environments = Some(vec![self.environment()]);
@@ -129,7 +129,7 @@ impl Facts {
             mode: ModeKind::Default,
             settings: Settings {
                 model: settings.model.clone(),
-                reasoning_effort: settings.reasoning_effort,
+                reasoning_effort: settings.reasoning_effort.clone(),
                 developer_instructions: None,
             },
         };
@@ -142,8 +142,8 @@ impl Facts {
             active_permission_profile: self.permission_profile(),
             model: settings.model.clone(),
             model_provider: settings.model_provider_id.clone(),
-            service_tier: settings.service_tier,
-            effort: settings.reasoning_effort,
+            service_tier: settings.service_tier.clone(),
+            effort: settings.reasoning_effort.clone(),
             collaboration_mode: self.mode.clone().unwrap_or_else(default),
         }
     }
@@ -155,13 +155,13 @@ impl Facts {
             thread,
             model: settings.model.clone(),
             model_provider: settings.model_provider_id.clone(),
-            service_tier: settings.service_tier,
+            service_tier: settings.service_tier.clone(),
             cwd: settings.cwd.clone(),
             approval_policy: wire_approval(settings.approval_policy),
             approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
             sandbox: wire_sandbox(settings.sandbox_policy.clone()),
             active_permission_profile: self.permission_profile(),
-            reasoning_effort: settings.reasoning_effort,
+            reasoning_effort: settings.reasoning_effort.clone(),
         }
     }
 

@@ -14,7 +14,6 @@ use crate::config::services;
 use crate::config::tools;
 use crate::decode::DecodeError;
 use crate::decode::decode;
-use crate::decode::decode_reporting_unknown;
 use crate::decode::dotted;
 use crate::error::ConfigError;
 use crate::features::FeatureLevel;
@@ -26,6 +25,8 @@ use crate::project_docs::ProjectDocSettings;
 use crate::schema::ConfigFile;
 use crate::stack::LayerStack;
 use crate::stack::MergedTables;
+use crate::unknown_values::Decoded;
+use crate::unknown_values::decode_without_unknown;
 use crate::warning;
 
 pub(super) fn build(stack: &LayerStack, request: LoadRequest<'_>) -> Result<Config, ConfigError> {
@@ -38,10 +39,15 @@ pub(super) fn build(stack: &LayerStack, request: LoadRequest<'_>) -> Result<Conf
         }
     };
     let merged = tables.merge();
-    let (file, unknown) = decode_file(stack, &merged)?;
+    let Decoded {
+        file,
+        unknown_keys,
+        warnings: unknown_values,
+    } = decode_file(stack, &merged)?;
     let features = features_of(stack, &tables, request)?;
     let mut warnings = Vec::from_iter(warning::disabled_projects(stack));
-    warnings.extend(warning::unknown_keys(stack, &unknown));
+    warnings.extend(warning::unknown_keys(stack, &unknown_keys));
+    warnings.extend(unknown_values);
     warnings.extend(warning::withheld_keys(stack));
     let policy = policy::resolve(stack, &tables, &file, request, features, &mut warnings)?;
     let providers = provider::providers(&file, request.env, &mut warnings)?;
@@ -93,12 +99,12 @@ fn features_of(
         .map_err(|error| ConfigError::setting(error.to_string()))
 }
 
-/// The typed form of merged settings, and the keys that no type knows.
+/// The typed form of merged settings, and what of them is not known.
 pub(crate) fn decode_file(
     stack: &LayerStack,
     merged: &toml::Table,
-) -> Result<(ConfigFile, Vec<String>), ConfigError> {
-    decode_reporting_unknown(merged).map_err(|error| blame(stack, error))
+) -> Result<Decoded, ConfigError> {
+    decode_without_unknown(stack, merged).map_err(|error| blame(stack, error))
 }
 
 /// Finds the layer whose fault an error is, and the place in its file.

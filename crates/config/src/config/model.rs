@@ -82,7 +82,10 @@ pub(super) fn resolve(
         .get(&provider_id)
         .ok_or_else(|| unknown_provider(&provider_id))?
         .clone();
-    let tier = params.service_tier.or(file.service_tier);
+    let tier = params
+        .service_tier
+        .clone()
+        .or_else(|| file.service_tier.clone());
     let default_style = features
         .enabled(Feature::Personality)
         .then_some(Personality::Pragmatic);
@@ -91,16 +94,15 @@ pub(super) fn resolve(
         review_model: file.review_model.clone(),
         provider_id,
         provider,
-        reasoning_effort: file.model_reasoning_effort,
-        plan_mode_reasoning_effort: file.plan_mode_reasoning_effort,
+        reasoning_effort: file.model_reasoning_effort.clone(),
+        plan_mode_reasoning_effort: file.plan_mode_reasoning_effort.clone(),
         reasoning_summary: file.model_reasoning_summary,
         force_reasoning_summaries: file.model_supports_reasoning_summaries == Some(true),
         verbosity: file.model_verbosity,
         context_window: file.model_context_window,
         auto_compact_token_limit: file.model_auto_compact_token_limit,
         tool_output_token_limit: file.tool_output_token_limit,
-        service_tier: tier
-            .filter(|tier| *tier != ServiceTier::Fast || features.enabled(Feature::FastMode)),
+        service_tier: tier.filter(|tier| !tier.is_fast() || features.enabled(Feature::FastMode)),
         personality: params.personality.or(file.personality).or(default_style),
         catalog: file
             .model_catalog_json

@@ -50,10 +50,78 @@ fn a_value_of_the_wrong_type_is_found() {
         "permissions.p.filesystem.'/x' = 'all'",
         "1:33: unknown variant `all`, expected one of `read`, `write`, `none`\nin `permissions.p.filesystem.\"/x\"`",
     );
-    check(
-        "[projects.'/x']\ntrust_level = 'maybe'",
-        "2:15: unknown variant `maybe`, expected `trusted` or `untrusted`\nin `projects.\"/x\".trust_level`",
+}
+
+#[test]
+fn a_value_that_is_not_known_is_left_out_with_a_warning() {
+    let text = "\
+web_search = 'everything'
+personality = 'grumpy'
+[profiles.p]
+model_verbosity = 'endless'
+[projects.'/x']
+trust_level = 'maybe'
+[model_providers.x]
+name = 'X'
+wire_api = 'telepathy'
+[otel.exporter.carrier-pigeon]
+[mcp_servers.s]
+command = 'c'
+[mcp_servers.s.tools.t]
+approval_mode = 'writes'
+[history]
+persistence = 'some'
+[[tool_suggest.discoverables]]
+type = 'thing'
+id = 'a'
+[[tool_suggest.discoverables]]
+type = 'plugin'
+id = 'b'
+";
+    let world = World::user(text);
+    let mut warnings = world.warnings();
+    warnings.sort();
+    assert_eq!(
+        warnings,
+        [
+            "The value of `history.persistence` is not known; `none` takes its place.",
+            "The value of `mcp_servers.s.tools.t.approval_mode` is not known; `prompt` takes its place.",
+            "The value of `model_providers.x.wire_api` is not known and is ignored.",
+            "The value of `otel.exporter` is not known; `none` takes its place.",
+            "The value of `personality` is not known and is ignored.",
+            "The value of `profiles.p.model_verbosity` is not known and is ignored.",
+            "The value of `projects.\"/x\".trust_level` is not known and is ignored.",
+            "The value of `tool_suggest.discoverables.0.type` is not known and is ignored.",
+            "The value of `web_search` is not known; `disabled` takes its place.",
+        ],
     );
+    let config = world.config();
+    assert!(!config.providers.contains_key("x"));
+    let personality = config
+        .warnings
+        .iter()
+        .find(|warning| warning.summary.contains("personality"))
+        .unwrap();
+    assert_eq!(
+        personality.range.unwrap().start,
+        TextPosition {
+            line: 2,
+            column: 15
+        }
+    );
+    let shown = world.view().unwrap().config;
+    assert_eq!(shown["web_search"], "disabled");
+}
+
+#[test]
+fn efforts_and_tiers_pass_through_whatever_they_are() {
+    let config =
+        World::user("model_reasoning_effort = 'ultra'\nservice_tier = 'standard'").config();
+    let model = &config.model;
+    assert_eq!(model.reasoning_effort.as_ref().unwrap().as_str(), "ultra");
+    let tier = model.service_tier.as_ref().unwrap();
+    assert_eq!(tier.name_in_requests(), Some("standard"));
+    assert!(config.warnings.is_empty());
 }
 
 #[test]

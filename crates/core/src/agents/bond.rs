@@ -46,9 +46,9 @@ impl Bond {
 pub(crate) fn config_of_agent(services: &Services, turn: &TurnSettings) -> SessionConfig {
     let mut config = services.config.clone();
     config.model.clone_from(&turn.model.slug);
-    config.effort = turn.mode.settings.reasoning_effort;
+    config.effort = turn.mode.settings.reasoning_effort.clone();
     config.summary = Some(turn.summary);
-    config.service_tier = turn.service_tier;
+    config.service_tier = turn.service_tier.clone();
     config.personality = turn.personality;
     config.base_instructions = Some(services.instructions.to_string());
     config.developer_instructions = services

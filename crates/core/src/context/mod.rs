@@ -128,7 +128,7 @@ pub(crate) fn told(turn: &TurnSettings) -> TurnContext {
         personality: turn.personality,
         collaboration_mode: Some(turn.mode.clone()),
         realtime_active: Some(false),
-        effort: turn.mode.settings.reasoning_effort,
+        effort: turn.mode.settings.reasoning_effort.clone(),
         summary: turn.summary,
         // The same all along, and in the history; once a turn would be too often.
         user_instructions: None,
@@ -140,11 +140,8 @@ pub(crate) fn told(turn: &TurnSettings) -> TurnContext {
 
 fn model_switch(turn: &TurnSettings, previous: Option<&str>) -> Option<String> {
     let previous = previous.filter(|previous| *previous != turn.model.slug)?;
-    let instructions = turn
-        .model
-        .base_instructions
-        .as_deref()
-        .unwrap_or(BASE_INSTRUCTIONS);
+    let own = turn.model.instructions(turn.personality);
+    let instructions = own.as_deref().unwrap_or(BASE_INSTRUCTIONS);
     Some(format!(
         "<model_switch>\nUp to here the conversation was with another model, {previous}. From now on \
          these instructions hold:\n\n{instructions}\n</model_switch>"

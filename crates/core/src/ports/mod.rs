@@ -17,8 +17,8 @@ pub use ids::{Ids, RandomIds};
 pub use instruction_files::InstructionFiles;
 pub use limits::Limits;
 pub use model::{
-    Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,
-    ReasoningRequest, Retry, ShellKind,
+    BaseInstructions, Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest,
+    ModelStream, PatchTool, ReasoningRequest, Retry, ShellKind,
 };
 pub use observer::{Asked, Beginning, Observer, Observers};
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};

@@ -90,7 +90,7 @@ pub struct ModelRequest {
 }
 
 /// How to reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReasoningRequest {
     /// How hard.
     pub effort: Option<ReasoningEffort>,
@@ -196,6 +196,23 @@ pub enum PatchTool {
     Function,
 }
 
+/// Instructions made for a model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BaseInstructions {
+    /// The same whatever the personality is.
+    Fixed(Arc<str>),
+    /// With places for the text of the personality.
+    Template {
+        /// The instructions.
+        template: Arc<str>,
+        /// The text when no personality is set.
+        unset: Option<Arc<str>>,
+    },
+}
+
+/// The place of the personality in a template.
+const PERSONALITY_PLACE: &str = "{{ personality }}";
+
 /// What is known about a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelInfo {
@@ -204,7 +221,7 @@ pub struct ModelInfo {
     /// Whether this is only a guess, because the model is not known.
     pub is_guess: bool,
     /// Instructions made for it.
-    pub base_instructions: Option<Arc<str>>,
+    pub base_instructions: Option<BaseInstructions>,
     /// How it is told to be friendly.
     pub friendly: Option<Arc<str>>,
     /// How it is told to be matter-of-fact.
@@ -264,6 +281,21 @@ impl ModelInfo {
             images: true,
             searches_images: false,
         }
+    }
+
+    /// The instructions made for it, in a personality.
+    #[must_use]
+    pub fn instructions(&self, personality: Option<Personality>) -> Option<Arc<str>> {
+        Some(match self.base_instructions.as_ref()? {
+            BaseInstructions::Fixed(text) => Arc::clone(text),
+            BaseInstructions::Template { template, unset } => {
+                let text = match personality {
+                    Some(personality) => self.personality(personality),
+                    None => unset.as_deref(),
+                };
+                Arc::from(template.replace(PERSONALITY_PLACE, text.unwrap_or_default()))
+            }
+        })
     }
 
     /// The words for a personality, if it has any.

@@ -12,8 +12,8 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 
 use super::model::{
-    Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, PatchTool,
-    Retry, ShellKind,
+    BaseInstructions, Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest,
+    ModelStream, PatchTool, Retry, ShellKind,
 };
 
 /// A provider and what is known of its models.
@@ -55,8 +55,8 @@ impl Model for ProviderModel {
             ModelChoice {
                 slug: model.slug.clone(),
                 description: model.description.clone().filter(|_| is_offered),
-                default_effort: model.default_reasoning_level,
-                efforts: levels.iter().map(|level| level.effort).collect(),
+                default_effort: model.default_reasoning_level.clone(),
+                efforts: levels.iter().map(|level| level.effort.clone()).collect(),
             }
         };
         self.catalog.presets(true).into_iter().map(choice).collect()
@@ -186,6 +186,20 @@ fn error_of(error: client::ModelError) -> ModelError {
     }
 }
 
+fn instructions_of(info: &client::ModelInfo) -> Option<BaseInstructions> {
+    let messages = info.model_messages.as_ref();
+    let template = messages.and_then(|messages| messages.instructions_template.as_deref());
+    let fixed = info.base_instructions.as_deref();
+    let Some(template) = template else {
+        return fixed.map(|text| BaseInstructions::Fixed(Arc::from(text)));
+    };
+    let texts = messages.and_then(|messages| messages.instructions_variables.as_ref());
+    Some(BaseInstructions::Template {
+        template: Arc::from(template),
+        unset: texts.and_then(|texts| texts.personality_default.as_deref().map(Arc::from)),
+    })
+}
+
 fn info_of(found: client::ResolvedModel) -> ModelInfo {
     let client::ResolvedModel { info, is_fallback } = found;
     let mode = match info.truncation_policy.mode {
@@ -195,7 +209,7 @@ fn info_of(found: client::ResolvedModel) -> ModelInfo {
     let limit = info.truncation_policy.limit;
     ModelInfo {
         is_guess: is_fallback,
-        base_instructions: info.instructions(None).map(Arc::from),
+        base_instructions: instructions_of(&info),
         friendly: info.personality(Personality::Friendly).map(Arc::from),
         pragmatic: info.personality(Personality::Pragmatic).map(Arc::from),
         context_window: info.context_window,
@@ -219,7 +233,7 @@ fn info_of(found: client::ResolvedModel) -> ModelInfo {
         },
         parallel_tool_calls: info.supports_parallel_tool_calls,
         reasoning: info.supports_reasoning_summaries,
-        default_effort: info.default_reasoning_level,
+        default_effort: info.default_reasoning_level.clone(),
         default_summary: info.default_reasoning_summary,
         default_verbosity: info.default_verbosity.filter(|_| info.support_verbosity),
         images: info.takes_images(),

@@ -259,8 +259,9 @@ impl Session {
         if let Some(model) = configure.model {
             settings.mode.settings.model = model;
         }
-        let effort = &mut settings.mode.settings.reasoning_effort;
-        *effort = configure.model_reasoning_effort.or(*effort);
+        if let Some(effort) = configure.model_reasoning_effort {
+            settings.mode.settings.reasoning_effort = Some(effort);
+        }
         settings.summary = configure.model_reasoning_summary.or(settings.summary);
         if !self.take_settings(&id, settings) {
             return;

@@ -35,7 +35,7 @@ impl Session {
         let own = &settings.mode.settings;
         let model = services.config.review_model.clone();
         let model = model.unwrap_or_else(|| own.model.clone());
-        settings.mode = default_mode(model, own.reasoning_effort);
+        settings.mode = default_mode(model, own.reasoning_effort.clone());
         settings.approval_policy = AskForApproval::Never;
         let settings =
             settings.for_turn(id, ForTurn::default(), &services, &mut ToolCache::default());

@@ -43,9 +43,9 @@ impl ThreadSettings {
             cwd: config.cwd.clone(),
             approval_policy: config.approval_policy,
             sandbox_policy: config.sandbox_policy.clone(),
-            mode: default_mode(config.model.clone(), config.effort),
+            mode: default_mode(config.model.clone(), config.effort.clone()),
             summary: config.summary,
-            service_tier: config.service_tier,
+            service_tier: config.service_tier.clone(),
             personality: config.personality,
         }
     }
@@ -57,10 +57,10 @@ impl ThreadSettings {
         self.sandbox_policy = turn.sandbox_policy.clone();
         self.mode = match &turn.collaboration_mode {
             Some(mode) => mode.clone(),
-            None => default_mode(turn.model.clone(), turn.effort),
+            None => default_mode(turn.model.clone(), turn.effort.clone()),
         };
         self.summary = turn.summary.or(self.summary);
-        turn.service_tier.apply(&mut self.service_tier);
+        turn.service_tier.clone().apply(&mut self.service_tier);
         self.personality = turn.personality.or(self.personality);
     }
 
@@ -112,7 +112,7 @@ impl ThreadSettings {
                 .map(|own| config.verbosity.unwrap_or(own)),
             model,
             mode: self.mode.clone(),
-            service_tier: own.service_tier.or(self.service_tier),
+            service_tier: own.service_tier.or_else(|| self.service_tier.clone()),
             personality: self.personality,
             output_schema: own.schema.map(Arc::new),
             date: now.strftime("%Y-%m-%d").to_string(),

@@ -145,7 +145,8 @@ impl Turn<'_> {
             .mode
             .settings
             .reasoning_effort
-            .or(model.default_effort);
+            .clone()
+            .or_else(|| model.default_effort.clone());
         ModelRequest {
             thread_id: self.scope.services.emitter.thread().clone(),
             turn_id: Arc::clone(&settings.id),
@@ -158,7 +159,7 @@ impl Turn<'_> {
                 effort,
                 summary: settings.summary,
             }),
-            service_tier: settings.service_tier,
+            service_tier: settings.service_tier.clone(),
             verbosity: settings.verbosity,
             output_schema: settings.output_schema.clone(),
             turn_state: settings.turn_state.clone(),

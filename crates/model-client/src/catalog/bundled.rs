@@ -217,13 +217,13 @@ fn levels(efforts: Efforts) -> Vec<ReasoningLevel> {
         Efforts::MediumAndHigh => &[Medium, High],
     };
     let level = |effort: &ReasoningEffort| ReasoningLevel {
-        effort: *effort,
-        description: description(*effort).to_owned(),
+        effort: effort.clone(),
+        description: description(effort).to_owned(),
     };
     efforts.iter().map(level).collect()
 }
 
-fn description(effort: ReasoningEffort) -> &'static str {
+fn description(effort: &ReasoningEffort) -> &'static str {
     match effort {
         ReasoningEffort::None => "Answers without thinking first",
         ReasoningEffort::Minimal => "Answers fastest, for what is plain",
@@ -231,5 +231,6 @@ fn description(effort: ReasoningEffort) -> &'static str {
         ReasoningEffort::Medium => "Weighs speed against depth, for everyday work",
         ReasoningEffort::High => "Thinks longer, for what is hard",
         ReasoningEffort::Xhigh => "Thinks longest, for the hardest problems",
+        ReasoningEffort::Other(_) => "",
     }
 }

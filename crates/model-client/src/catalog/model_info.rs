@@ -1,4 +1,7 @@
 //! The facts about one model, in the form in which servers list them.
+//!
+//! Servers are newer than this program at times: a value that it does not know is read as the one that
+//! promises least, and the rest of the entry counts.
 
 use codex_protocol::InputModality;
 use codex_protocol::Personality;
@@ -6,7 +9,10 @@ use codex_protocol::ReasoningEffort;
 use codex_protocol::ReasoningSummary;
 use codex_protocol::Verbosity;
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::request::Reasoning;
 
@@ -47,15 +53,23 @@ pub struct ModelInfo {
     /// Whether it reasons, and can be told how.
     pub supports_reasoning_summaries: bool,
     /// The summary that is asked for unless a person says otherwise.
-    #[serde(default = "auto_summary")]
+    #[serde(default = "auto_summary", deserialize_with = "summary")]
     pub default_reasoning_summary: ReasoningSummary,
     /// Whether it can be told how long to answer.
     pub support_verbosity: bool,
     /// How long it answers unless a person says otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "if_known"
+    )]
     pub default_verbosity: Option<Verbosity>,
     /// The form of the patch tool that it knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "if_known"
+    )]
     pub apply_patch_tool_type: Option<ApplyPatchToolType>,
     /// What a web search may bring.
     #[serde(default)]
@@ -80,7 +94,7 @@ pub struct ModelInfo {
     #[serde(default)]
     pub experimental_supported_tools: Vec<String>,
     /// What it can be shown.
-    #[serde(default = "text_and_images")]
+    #[serde(default = "text_and_images", deserialize_with = "known_modalities")]
     pub input_modalities: Vec<InputModality>,
     /// Whether it can search for tools.
     #[serde(default)]
@@ -89,6 +103,27 @@ pub struct ModelInfo {
 
 fn auto_summary() -> ReasoningSummary {
     ReasoningSummary::Auto
+}
+
+fn summary<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReasoningSummary, D::Error> {
+    if_known(deserializer).map(|known| known.unwrap_or_else(auto_summary))
+}
+
+/// A value, unless it is none that this version knows.
+fn if_known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
+}
+
+fn known_modalities<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<InputModality>, D::Error> {
+    let values = Vec::<Value>::deserialize(deserializer)?.into_iter();
+    Ok(values
+        .filter_map(|value| serde_json::from_value(value).ok())
+        .collect())
 }
 
 fn usual_window_percent() -> i64 {
@@ -107,7 +142,7 @@ impl ModelInfo {
         summary: Option<ReasoningSummary>,
     ) -> Option<Reasoning> {
         self.supports_reasoning_summaries.then(|| Reasoning {
-            effort: effort.or(self.default_reasoning_level),
+            effort: effort.or_else(|| self.default_reasoning_level.clone()),
             summary: Some(summary.unwrap_or(self.default_reasoning_summary)),
         })
     }
@@ -159,20 +194,11 @@ impl ModelInfo {
             .as_ref()?
             .instructions_variables
             .as_ref()?;
-        variables.text(Some(personality))
-    }
-
-    /// The instructions that the entry brings, written in a personality; nothing leaves them to the
-    /// engine.
-    pub fn instructions(&self, personality: Option<Personality>) -> Option<String> {
-        let messages = self.model_messages.as_ref();
-        let template = messages.and_then(|messages| messages.instructions_template.as_ref());
-        let Some(template) = template else {
-            return self.base_instructions.clone();
-        };
-        let variables = messages.and_then(|messages| messages.instructions_variables.as_ref());
-        let text = variables.and_then(|variables| variables.text(personality));
-        Some(template.replace("{{ personality }}", text.unwrap_or_default()))
+        match personality {
+            Personality::None => None,
+            Personality::Friendly => variables.personality_friendly.as_deref(),
+            Personality::Pragmatic => variables.personality_pragmatic.as_deref(),
+        }
     }
 }
 
@@ -198,6 +224,7 @@ pub enum ShellType {
     /// None.
     Disabled,
     /// A function that takes a command line.
+    #[serde(other)]
     ShellCommand,
 }
 
@@ -207,10 +234,11 @@ pub enum ShellType {
 pub enum Visibility {
     /// In lists.
     List,
-    /// To those who know its name.
-    Hide,
     /// Nowhere.
     None,
+    /// To those who know its name.
+    #[serde(other)]
+    Hide,
 }
 
 /// What to tell a person who has a model for the first time.
@@ -254,17 +282,6 @@ pub struct InstructionsVariables {
     pub personality_pragmatic: Option<String>,
 }
 
-impl InstructionsVariables {
-    fn text(&self, personality: Option<Personality>) -> Option<&str> {
-        match personality {
-            None => self.personality_default.as_deref(),
-            Some(Personality::None) => None,
-            Some(Personality::Friendly) => self.personality_friendly.as_deref(),
-            Some(Personality::Pragmatic) => self.personality_pragmatic.as_deref(),
-        }
-    }
-}
-
 /// The form of the patch tool that a model knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -279,11 +296,12 @@ pub enum ApplyPatchToolType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WebSearchToolType {
-    /// Text.
-    #[default]
-    Text,
     /// Text and images.
     TextAndImage,
+    /// Text.
+    #[default]
+    #[serde(other)]
+    Text,
 }
 
 /// How much of a tool's output a model is shown.
@@ -316,6 +334,7 @@ pub enum TruncationMode {
     /// Bytes.
     Bytes,
     /// Tokens, roughly.
+    #[serde(other)]
     Tokens,
 }
 
@@ -348,6 +367,36 @@ mod tests {
     }
 
     #[test]
+    fn values_that_are_not_known_leave_the_rest_of_an_entry() {
+        let mut entry = serde_json::to_value(minimal()).unwrap();
+        entry["default_reasoning_level"] = json!("ultra");
+        entry["supported_reasoning_levels"] = json!([{"effort": "max", "description": "d"}]);
+        for field in [
+            "shell_type",
+            "visibility",
+            "web_search_tool_type",
+            "default_verbosity",
+        ] {
+            entry[field] = json!("newer");
+        }
+        entry["default_reasoning_summary"] = json!("newer");
+        entry["apply_patch_tool_type"] = json!("newer");
+        entry["truncation_policy"] = json!({"mode": "newer", "limit": 5});
+        entry["input_modalities"] = json!(["text", "audio"]);
+        let info: ModelInfo = serde_json::from_value(entry).unwrap();
+        assert_eq!(info.default_reasoning_level.unwrap().as_str(), "ultra");
+        assert_eq!(info.supported_reasoning_levels[0].effort.as_str(), "max");
+        assert_eq!(info.shell_type, ShellType::ShellCommand);
+        assert_eq!(info.visibility, Visibility::Hide);
+        assert_eq!(info.web_search_tool_type, WebSearchToolType::Text);
+        assert_eq!(info.default_verbosity, None);
+        assert_eq!(info.default_reasoning_summary, ReasoningSummary::Auto);
+        assert_eq!(info.apply_patch_tool_type, None);
+        assert_eq!(info.truncation_policy, TruncationPolicy::tokens(5));
+        assert_eq!(info.input_modalities, [InputModality::Text]);
+    }
+
+    #[test]
     fn choices_fall_back_to_the_model() {
         let mut info = minimal();
         info.default_reasoning_level = Some(ReasoningEffort::Medium);
@@ -370,28 +419,5 @@ mod tests {
         assert_eq!(info.auto_compact_limit(), Some(900));
         info.auto_compact_token_limit = Some(10);
         assert_eq!(info.auto_compact_limit(), Some(10));
-    }
-
-    #[test]
-    fn instructions_take_on_a_personality() {
-        let mut info = minimal();
-        assert_eq!(info.instructions(None), None);
-        info.base_instructions = Some("base".to_owned());
-        assert_eq!(info.instructions(None).as_deref(), Some("base"));
-        info.model_messages = Some(ModelMessages {
-            instructions_template: Some("a {{ personality }} b".to_owned()),
-            instructions_variables: Some(InstructionsVariables {
-                personality_default: Some("plain".to_owned()),
-                personality_friendly: Some("kind".to_owned()),
-                personality_pragmatic: None,
-            }),
-        });
-        let check = |personality, expected: &str| {
-            assert_eq!(info.instructions(personality).as_deref(), Some(expected));
-        };
-        check(None, "a plain b");
-        check(Some(Personality::Friendly), "a kind b");
-        check(Some(Personality::Pragmatic), "a  b");
-        check(Some(Personality::None), "a  b");
     }
 }

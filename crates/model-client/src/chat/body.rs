@@ -25,7 +25,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_effort: Option<ReasoningEffort>,
+    reasoning_effort: Option<&'a ReasoningEffort>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verbosity: Option<Verbosity>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,10 @@ pub(crate) fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error>
         tools,
         tool_choice: has_tools.then_some("auto"),
         parallel_tool_calls: (has_tools && request.parallel_tool_calls).then_some(true),
-        reasoning_effort: request.reasoning.and_then(|reasoning| reasoning.effort),
+        reasoning_effort: request
+            .reasoning
+            .as_ref()
+            .and_then(|reasoning| reasoning.effort.as_ref()),
         verbosity: request.verbosity,
         response_format: request.output_schema.as_ref().map(|schema| ResponseFormat {
             kind: "json_schema",

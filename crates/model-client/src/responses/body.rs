@@ -30,12 +30,12 @@ struct StreamTail<'a> {
     tools: &'a Encoded<Vec<ToolSpec>>,
     tool_choice: &'static str,
     parallel_tool_calls: bool,
-    reasoning: Option<Reasoning>,
+    reasoning: Option<&'a Reasoning>,
     store: bool,
     stream: bool,
     include: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
-    service_tier: Option<&'static str>,
+    service_tier: Option<&'a str>,
     prompt_cache_key: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Text<'a>>,
@@ -52,7 +52,7 @@ struct CompactTail<'a> {
     tools: &'a Encoded<Vec<ToolSpec>>,
     parallel_tool_calls: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Reasoning>,
+    reasoning: Option<&'a Reasoning>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Text<'a>>,
 }
@@ -92,11 +92,14 @@ pub(crate) fn stream_body(
         tools: &request.tools,
         tool_choice: "auto",
         parallel_tool_calls: request.parallel_tool_calls,
-        reasoning: request.reasoning,
+        reasoning: request.reasoning.as_ref(),
         store: azure,
         stream: true,
         include,
-        service_tier: request.service_tier.and_then(service_tier),
+        service_tier: request
+            .service_tier
+            .as_ref()
+            .and_then(ServiceTier::name_in_requests),
         prompt_cache_key: &request.context.thread_id,
         text: text(request),
     };
@@ -115,7 +118,7 @@ pub(crate) fn compact_body(
         instructions: &request.instructions,
         tools: &request.tools,
         parallel_tool_calls: request.parallel_tool_calls,
-        reasoning: request.reasoning,
+        reasoning: request.reasoning.as_ref(),
         text: text(request),
     };
     join(&head, request, is_azure(provider), &tail)
@@ -153,14 +156,6 @@ fn value_with_id(item: PromptItem<'_>) -> Result<Value, serde_json::Error> {
         object.insert("id".to_owned(), Value::from(id));
     }
     Ok(value)
-}
-
-fn service_tier(tier: ServiceTier) -> Option<&'static str> {
-    match tier {
-        ServiceTier::Fast => Some("priority"),
-        ServiceTier::Flex => Some("flex"),
-        ServiceTier::Default => None,
-    }
 }
 
 fn text(request: &ModelRequest) -> Option<Text<'_>> {

@@ -107,7 +107,10 @@ async fn call(context: &ToolContext) -> ToolResult {
         new_agent_role: None,
         prompt: shown(&said),
         model: asked.model.clone().unwrap_or_default(),
-        reasoning_effort: asked.reasoning_effort.unwrap_or(ReasoningEffort::Medium),
+        reasoning_effort: asked
+            .reasoning_effort
+            .clone()
+            .unwrap_or(ReasoningEffort::Medium),
         status: AgentStatus::NotFound,
     };
     let begin = EventMsg::CollabAgentSpawnBegin(CollabAgentSpawnBeginEvent {
@@ -115,7 +118,7 @@ async fn call(context: &ToolContext) -> ToolResult {
         sender_thread_id: end.sender_thread_id.clone(),
         prompt: end.prompt.clone(),
         model: end.model.clone(),
-        reasoning_effort: end.reasoning_effort,
+        reasoning_effort: end.reasoning_effort.clone(),
     });
     let ending = Ending::begin(context, begin, EventMsg::CollabAgentSpawnEnd(end.clone()));
     let (mut agent, config) = spawn(context, asked, said).await?;
@@ -160,7 +163,7 @@ async fn spawn(
     take_policies(&mut config, &context.settings);
     let shown = Shown {
         model: config.model.clone(),
-        effort: config.effort,
+        effort: config.effort.clone(),
     };
     let fork = match asked.fork_context {
         true => Some(fork(context).await.map_err(failed)?),
@@ -203,28 +206,23 @@ fn choose_model(
             ));
         }
         config.model.clone_from(name);
-        config.effort = chosen.and_then(|model| model.default_effort);
+        config.effort = chosen.and_then(|model| model.default_effort.clone());
     }
-    let Some(effort) = asked.reasoning_effort else {
+    let Some(effort) = &asked.reasoning_effort else {
         return Ok(());
     };
     let model = known.iter().find(|model| model.slug == config.model);
-    if let Some(model) = model.filter(|model| !model.efforts.contains(&effort)) {
-        let known: Vec<String> = model.efforts.iter().map(|own| name_of(*own)).collect();
+    if let Some(model) = model.filter(|model| !model.efforts.contains(effort)) {
+        let known: Vec<&str> = model.efforts.iter().map(ReasoningEffort::as_str).collect();
         return Err(format!(
             "Reasoning effort `{}` is not supported for model `{}`. Supported reasoning efforts: {}",
-            name_of(effort),
+            effort.as_str(),
             model.slug,
             known.join(", ")
         ));
     }
-    config.effort = Some(effort);
+    config.effort = Some(effort.clone());
     Ok(())
-}
-
-fn name_of(effort: ReasoningEffort) -> String {
-    let name = serde_json::to_value(effort).unwrap_or_default();
-    name.as_str().unwrap_or_default().to_owned()
 }
 
 /// All that the thread has in its file, for an agent that goes on from it.

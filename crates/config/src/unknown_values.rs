@@ -1,0 +1,193 @@
+//! Values that a setting with a fixed set of values does not know, as newer programs write them.
+//!
+//! One such value must not make all settings unusable. Where leaving the value out cannot loosen
+//! anything, it is left out or the strictest known value takes its place, and a warning says so. The
+//! settings of which that cannot be said (approvals, the sandbox, permissions, where credentials are
+//! kept) are not listed here: an unknown value there stays an error.
+
+use serde_path_to_error::Path;
+use serde_path_to_error::Segment;
+use toml::Table;
+use toml::Value;
+
+use crate::decode::DecodeError;
+use crate::decode::decode_reporting_unknown;
+use crate::decode::dotted;
+use crate::locate;
+use crate::schema::ConfigFile;
+use crate::stack::LayerStack;
+use crate::warning::ConfigWarning;
+
+/// How many values are put right before the error stands.
+const MAX_REPLACED: usize = 64;
+
+/// What takes the place of a value.
+#[derive(Clone, Copy, Debug)]
+enum Instead {
+    Nothing,
+    Value(&'static str),
+}
+use Instead::{Nothing, Value as Known};
+
+/// Settings by their path (`*` is any name or index); each stands for everything below it too. Those of
+/// the top level hold inside of a profile as well.
+const RULES: &[(&[&str], Instead)] = &[
+    (&["model_reasoning_summary"], Nothing),
+    (&["model_verbosity"], Nothing),
+    (&["personality"], Nothing),
+    (&["web_search"], Known("disabled")),
+    (&["tools", "web_search", "context_size"], Nothing),
+    (&["approvals_reviewer"], Known("user")),
+    (
+        &["apps", "*", "default_tools_approval_mode"],
+        Known("prompt"),
+    ),
+    (
+        &["apps", "*", "tools", "*", "approval_mode"],
+        Known("prompt"),
+    ),
+    (
+        &["mcp_servers", "*", "tools", "*", "approval_mode"],
+        Known("prompt"),
+    ),
+    (&["model_providers", "*"], Nothing),
+    (&["projects", "*", "trust_level"], Nothing),
+    (&["tool_suggest", "discoverables", "*"], Nothing),
+    (&["history", "persistence"], Known("none")),
+    (&["otel", "exporter"], Known("none")),
+    (&["otel", "trace_exporter"], Known("none")),
+    (&["otel", "metrics_exporter"], Known("none")),
+    (&["realtime", "version"], Nothing),
+    (&["realtime", "type"], Nothing),
+    (&["tui", "notification_method"], Nothing),
+    (&["tui", "alternate_screen"], Nothing),
+    (&["file_opener"], Nothing),
+];
+
+/// Merged settings in their typed form.
+pub(crate) struct Decoded {
+    pub(crate) file: ConfigFile,
+    /// The keys that no type knows.
+    pub(crate) unknown_keys: Vec<String>,
+    /// The values that something else takes the place of.
+    pub(crate) warnings: Vec<ConfigWarning>,
+}
+
+/// Decodes merged settings without the values that are not known.
+pub(crate) fn decode_without_unknown(
+    stack: &LayerStack,
+    merged: &Table,
+) -> Result<Decoded, DecodeError> {
+    let mut table = None;
+    let mut warnings = Vec::new();
+    loop {
+        let error = match decode_reporting_unknown(table.as_ref().unwrap_or(merged)) {
+            Ok((file, unknown_keys)) => {
+                return Ok(Decoded {
+                    file,
+                    unknown_keys,
+                    warnings,
+                });
+            }
+            Err(error) => error,
+        };
+        let table = table.get_or_insert_with(|| merged.clone());
+        match replace(table, &error) {
+            Some(instead) if warnings.len() < MAX_REPLACED => {
+                warnings.push(warning(stack, &error, instead));
+            }
+            _ => return Err(error),
+        }
+    }
+}
+
+/// Puts something else in the place of the value that an error is about, if that may be done.
+fn replace(table: &mut Table, error: &DecodeError) -> Option<Instead> {
+    if !error.message.starts_with("unknown variant ") {
+        return None;
+    }
+    let names = names(&error.path);
+    let within_profile = match names.as_slice() {
+        [profiles, _, ..] if profiles == "profiles" => 2,
+        _ => 0,
+    };
+    let (rule, instead) = RULES.iter().find(|(rule, _)| {
+        let setting = names.iter().skip(within_profile);
+        names.len() - within_profile >= rule.len()
+            && rule
+                .iter()
+                .zip(setting)
+                .all(|(part, name)| *part == "*" || part == name)
+    })?;
+    let place = names.get(..within_profile + rule.len())?;
+    put(table, place, *instead).then_some(*instead)
+}
+
+fn names(path: &Path) -> Vec<String> {
+    let name = |segment: &Segment| match segment {
+        Segment::Map { key } => Some(key.clone()),
+        Segment::Enum { variant } => Some(variant.clone()),
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Unknown => None,
+    };
+    path.iter().filter_map(name).collect()
+}
+
+/// Sets or removes the value at a place; false if there is none.
+fn put(table: &mut Table, place: &[String], instead: Instead) -> bool {
+    let Some((last, around)) = place.split_last() else {
+        return false;
+    };
+    let Some((first, rest)) = around.split_first() else {
+        return put_in_table(table, last, instead);
+    };
+    let inner = rest
+        .iter()
+        .try_fold(table.get_mut(first), |value, name| match value? {
+            Value::Table(table) => Some(table.get_mut(name)),
+            Value::Array(items) => Some(items.get_mut(name.parse::<usize>().ok()?)),
+            _ => None,
+        });
+    match (inner.flatten(), last.parse::<usize>()) {
+        (Some(Value::Table(table)), _) => put_in_table(table, last, instead),
+        (Some(Value::Array(items)), Ok(at)) if at < items.len() => {
+            items.remove(at);
+            true
+        }
+        _ => false,
+    }
+}
+
+fn put_in_table(table: &mut Table, key: &str, instead: Instead) -> bool {
+    match instead {
+        Nothing => table.remove(key).is_some(),
+        Known(value) => table.insert(key.to_owned(), Value::from(value)).is_some(),
+    }
+}
+
+fn warning(stack: &LayerStack, error: &DecodeError, instead: Instead) -> ConfigWarning {
+    let setting = dotted(&error.path).unwrap_or_default();
+    let summary = match instead {
+        Nothing => format!("The value of `{setting}` is not known and is ignored."),
+        Known(value) => {
+            format!("The value of `{setting}` is not known; `{value}` takes its place.")
+        }
+    };
+    let place = stack.enabled().rev().find_map(|layer| {
+        let names = names(&error.path);
+        crate::value::get(&layer.table, &names)?;
+        Some((
+            layer.source.file(),
+            layer
+                .text()
+                .and_then(|text| locate::find(text, &error.path)),
+        ))
+    });
+    let (path, range) = place.unwrap_or_default();
+    ConfigWarning {
+        details: Some(error.message.clone()),
+        path,
+        range,
+        ..ConfigWarning::new(summary)
+    }
+}
