@@ -38,6 +38,7 @@ mod item_ends;
 mod late_readers;
 mod layers;
 #[cfg(target_os = "linux")]
+mod limits;
 mod listeners;
 #[cfg(target_os = "linux")]
 mod logging;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 use crate::message::Message;
-use crate::outbox::{Limits, Outbox};
+use crate::outbox::{Full, Limits, Outbox};
 use crate::projection::Turns;
 use crate::runs::Runs;
 use crate::searches::Searches;
@@ -134,6 +134,18 @@ impl Connection {
         self.outbox.push(encode(&OutgoingRequest { id, message }));
     }
 
+    /// Sends a reply, or an error in its place if the client has too much to read.
+    fn send_reply(&self, id: RequestId, line: impl Into<Message>) {
+        let line = line.into();
+        let bytes = line.len();
+        if let Err(Full) = self.outbox.push_reply(line) {
+            let message = format!(
+                "the reply of {bytes} bytes is not sent: too much waits to be read by the client"
+            );
+            self.refuse(Some(id), Failure::internal(message));
+        }
+    }
+
     pub(crate) fn refuse(&self, id: Option<RequestId>, failure: Failure) {
         let error = failure.into_object();
         self.outbox.push(encode(&ErrorResponse { id, error }));
@@ -199,7 +211,8 @@ impl<M: RequestMethod> Responder<M> {
 
     pub(crate) fn accept(mut self, result: &M::Response) {
         if let Some(id) = self.id.take() {
-            self.connection.outbox.push(encode_reply(&id, result));
+            let line = encode_reply(&id, result);
+            self.connection.send_reply(id, line);
         }
     }
 
@@ -219,8 +232,8 @@ impl<M: RequestMethod> Responder<M> {
 
     /// Sends a line that was made from a [`draft`](Self::draft).
     pub(crate) fn accept_line(mut self, line: impl Into<Message>) {
-        if self.id.take().is_some() {
-            self.connection.outbox.push(line);
+        if let Some(id) = self.id.take() {
+            self.connection.send_reply(id, line);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What waits to be written to one connection.
 //!
 //! Putting something in never waits, so that a slow client slows nobody but itself. The bytes that
-//! wait are bounded: a client that lets them pass its [`Limits`] is cut off, and nothing more is kept
-//! for it. Who has much to say that can wait, asks for [`Outbox::room`] first.
+//! wait are bounded. Whoever has much to send that can wait, the output of a command or the text of a
+//! model, waits for [`Outbox::room`] first, and no further requests are read before
+//! [`Outbox::takes_requests`]. A reply that passes the limit is replaced by an error; a client that lets
+//! what it did not ask for pass its [`Limits`] is cut off, and nothing more is kept for it.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +19,7 @@ use crate::message::Message;
 /// How many bytes may wait for a client that does not read, besides those being written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Of everything. One message may be longer, if nothing else waits.
+    /// Of replies, and of everything else. One message may be longer, if nothing else waits.
     all: usize,
     /// Of what it did not ask for, once a write has taken longer than `patience`: what many threads
     /// have to tell may come all at once, and is no sign that it does not read.
@@ -48,6 +50,9 @@ impl Limits {
 /// How many bytes may wait when there is room for more.
 const ROOM: usize = 512 * 1024;
 
+/// How many bytes may wait when further requests are read.
+const REQUESTS: usize = 64 * 1024 * 1024;
+
 /// Messages are put together up to this size, so that small ones are written at one go and large
 /// ones not copied.
 const WRITE_SIZE: usize = 64 * 1024;
@@ -72,7 +77,13 @@ struct State {
     writing_since: Option<Instant>,
     closed: bool,
     is_cut_off: bool,
+    /// How many bytes waited when the client was cut off for not reading them.
+    overflow: Option<usize>,
 }
+
+/// A reply was not added, because too much waits to be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Full;
 
 /// Messages in their order, each with its line end.
 #[derive(Debug)]
@@ -127,9 +138,25 @@ impl Outbox {
         }
     }
 
-    /// Adds what the client asked for, its line end included. Dropped if the connection is closed.
+    /// Adds what is short or was waited for, its line end included. Dropped if the connection is closed.
     pub(crate) fn push(&self, message: impl Into<Message>) {
         self.add(message.into(), 0);
+    }
+
+    /// Adds a reply, likewise.
+    ///
+    /// # Errors
+    /// Too much waits to be read by the client.
+    pub(crate) fn push_reply(&self, message: impl Into<Message>) -> Result<(), Full> {
+        let message = message.into();
+        let state = self.lock();
+        let replies = state.bytes - state.told;
+        if replies > 0 && replies + message.len() > self.limits.all {
+            return Err(Full);
+        }
+        drop(state);
+        self.add(message, 0);
+        Ok(())
     }
 
     /// Adds what the client did not ask for, likewise.
@@ -144,11 +171,15 @@ impl Outbox {
         if state.closed {
             return;
         }
-        let is_full = state.bytes + message.len() > self.limits.all && state.bytes > 0;
-        if is_full || told > 0 && self.is_stuck(&state) {
+        let is_full = state.told > 0 && state.told + told > self.limits.all;
+        if told > 0 && (is_full || self.is_stuck(&state)) {
+            let waiting = state.bytes;
             drop(state);
-            tracing::warn!("a client does not read what it is sent; it is cut off");
-            return self.cut_off();
+            tracing::warn!(
+                waiting,
+                "a client does not read what it is sent; it is cut off"
+            );
+            return self.end(Some(waiting));
         }
         state.bytes += message.len();
         state.told += told;
@@ -162,8 +193,24 @@ impl Outbox {
         state.told > self.limits.told && state.writing_since.is_some_and(is_long)
     }
 
+    /// Whether little waits to be written, or nothing will be written any more.
+    pub(crate) fn has_room(&self) -> bool {
+        let state = self.lock();
+        state.closed || state.bytes <= ROOM
+    }
+
     /// Waits until little waits to be written. False if nothing will be written any more.
     pub(crate) async fn room(&self) -> bool {
+        self.until_at_most(ROOM).await
+    }
+
+    /// Waits until the client has read enough to be replied to more. False if nothing will be written
+    /// any more.
+    pub(crate) async fn takes_requests(&self) -> bool {
+        self.until_at_most(REQUESTS).await
+    }
+
+    async fn until_at_most(&self, bytes: usize) -> bool {
         loop {
             let mut taken = std::pin::pin!(self.taken.notified());
             // From here on it is told: nothing is missed while the state is looked at.
@@ -173,7 +220,7 @@ impl Outbox {
                 if state.closed {
                     return false;
                 }
-                if state.bytes <= ROOM {
+                if state.bytes <= bytes {
                     return true;
                 }
             }
@@ -210,11 +257,23 @@ impl Outbox {
 
     /// Nothing more is written, not even what waits.
     pub(crate) fn cut_off(&self) {
-        *self.lock() = State {
+        self.end(None);
+    }
+
+    /// How many bytes waited when the client was cut off for not reading them; none if it was not.
+    pub(crate) fn overflow(&self) -> Option<usize> {
+        self.lock().overflow
+    }
+
+    fn end(&self, overflow: Option<usize>) {
+        let mut state = self.lock();
+        *state = State {
             closed: true,
             is_cut_off: true,
+            overflow: state.overflow.or(overflow),
             ..State::default()
         };
+        drop(state);
         self.tell_end();
     }
 
@@ -308,12 +367,25 @@ mod tests {
     async fn a_client_that_does_not_read_is_cut_off_at_the_limit() {
         let outbox = Outbox::new(Limits::only(10));
         // One message may pass the limit, but no second one.
-        outbox.push(vec![b' '; 100]);
+        outbox.tell(vec![b' '; 100]);
         assert_eq!(outbox.lock().bytes, 100);
-        outbox.push(Bytes::from_static(b"x"));
+        outbox.tell(Bytes::from_static(b"x"));
         outbox.until_cut_off().await;
+        assert_eq!(outbox.overflow(), Some(100));
         outbox.closed().await;
         assert!(outbox.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_reply_over_the_limit_is_not_added_and_ends_nothing() {
+        let outbox = Outbox::new(Limits::only(10));
+        outbox.tell(vec![b' '; 100]);
+        assert_eq!(outbox.push_reply(vec![b' '; 100]), Ok(()));
+        assert_eq!(outbox.push_reply(Bytes::from_static(b"x")), Err(Full));
+        outbox.push(Bytes::from_static(b"an error"));
+        assert_eq!(outbox.next().await.map(|batch| batch.0.len()), Some(3));
+        assert_eq!(outbox.push_reply(Bytes::from_static(b"x")), Ok(()));
+        assert_eq!(outbox.overflow(), None);
     }
 
     #[tokio::test]

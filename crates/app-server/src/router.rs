@@ -42,7 +42,9 @@ impl Router {
         }
     }
 
+    /// Takes a message. A client that does not read what it is replied to has to wait with its next one.
     pub(crate) async fn take(&mut self, message: Incoming) {
+        self.connection.outbox().takes_requests().await;
         let line = match message {
             Incoming::Whole(line) => line,
             Incoming::TooLong => {

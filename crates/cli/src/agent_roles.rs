@@ -222,8 +222,7 @@ fn take_file(
 
 fn read_table(file: &Path) -> Result<Table, String> {
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
-    text.parse::<Table>()
-        .map_err(|error| error.message().to_owned())
+    codex_config::parse_table(&text).map_err(|error| error.message().to_owned())
 }
 
 fn settings_of(

@@ -26,6 +26,7 @@ use crate::key_path::KeyPath;
 use crate::key_path::KeyPathError;
 use crate::layer::version_of;
 use crate::merge::merge;
+use crate::nesting::parse_table;
 use crate::overrides::Overrides;
 use crate::stack::LayerStack;
 use crate::stack::user_layer_of;
@@ -235,7 +236,7 @@ pub fn edit_user_config(request: EditRequest<'_>) -> Result<EditOutcome, EditErr
 /// The text of a settings file after edits. What is not edited stays byte for byte.
 pub fn edit_text(text: &str, edits: &[ConfigEdit]) -> Result<String, EditError> {
     let syntax = |error: toml::de::Error| EditError::Invalid(error.to_string());
-    let mut table: Table = text.parse().map_err(syntax)?;
+    let mut table = parse_table(text).map_err(syntax)?;
     let before = version_of(&table);
     let mut document = document::Document::parse(text)?;
     for edit in edits {
@@ -247,7 +248,7 @@ pub fn edit_text(text: &str, edits: &[ConfigEdit]) -> Result<String, EditError> 
     }
     let result = document.finish();
     // The two ways of making the edits check each other: nothing is written that reads differently.
-    let mut written: Table = result.parse().map_err(syntax)?;
+    let mut written = parse_table(&result).map_err(syntax)?;
     prune(&mut written);
     prune(&mut table);
     if version_of(&written) != version_of(&table) {

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::nesting::MAX_DEPTH;
+
 /// The names from the top-level table down to a setting; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyPath(Vec<String>);
@@ -21,6 +23,9 @@ pub enum KeyPathError {
     /// A quote is not closed, or something follows it that is no dot.
     #[error("keyPath `{0}` has a malformed quoted segment")]
     Quote(String),
+    /// It has more names than settings are nested deep.
+    #[error("keyPath has more than {MAX_DEPTH} segments")]
+    TooLong,
 }
 
 impl KeyPath {
@@ -39,6 +44,9 @@ impl KeyPath {
             };
             if segment.is_empty() {
                 return Err(KeyPathError::EmptySegment(text.to_owned()));
+            }
+            if segments.len() == MAX_DEPTH {
+                return Err(KeyPathError::TooLong);
             }
             segments.push(segment);
             rest = after;
@@ -161,5 +169,9 @@ mod tests {
                 Err(KeyPathError::Quote(text.to_owned()))
             );
         }
+        let longest = ["a"; MAX_DEPTH].join(".");
+        assert!(KeyPath::parse(&longest).is_ok());
+        let longer = format!("{longest}.a");
+        assert_eq!(KeyPath::parse(&longer), Err(KeyPathError::TooLong));
     }
 }

@@ -8,6 +8,7 @@ use toml::Table;
 
 use crate::error::ConfigError;
 use crate::locate;
+use crate::nesting::parse_table;
 use crate::path_keys::resolve_paths;
 use crate::paths::PathBase;
 use crate::source::LayerSource;
@@ -65,7 +66,7 @@ impl Layer {
         text: String,
         base: PathBase<'_>,
     ) -> Result<Self, ConfigError> {
-        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let table = parse_table(&text).map_err(|error: toml::de::Error| {
             let span = error.span().unwrap_or_default();
             let range = locate::range_of(&text, span);
             match source.file() {

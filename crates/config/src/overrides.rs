@@ -8,6 +8,7 @@ use toml::Value;
 use crate::features::Feature;
 use crate::key_path::KeyPath;
 use crate::key_path::KeyPathError;
+use crate::nesting::is_shallow;
 use crate::value;
 use crate::value::Nulls;
 use crate::value::ValueError;
@@ -104,7 +105,8 @@ impl Overrides {
 }
 
 fn parse_value(text: &str) -> Value {
-    text.parse().unwrap_or_else(|_| {
+    let toml = is_shallow(text).then(|| text.parse().ok()).flatten();
+    toml.unwrap_or_else(|| {
         let bare = [('"', '"'), ('\'', '\'')]
             .iter()
             .find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close))

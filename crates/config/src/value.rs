@@ -5,6 +5,8 @@ use serde_json::Value as Json;
 use toml::Table;
 use toml::Value;
 
+use crate::nesting::MAX_DEPTH;
+
 /// A table as JSON, keys sorted.
 pub(crate) fn table_to_json(table: &Table) -> Json {
     let map: Map<String, Json> = table
@@ -45,10 +47,23 @@ pub enum ValueError {
     /// It holds an integer that does not fit into 64 bits with a sign.
     #[error("number `{0}` is out of range")]
     OutOfRange(String),
+    /// It is nested more deeply than settings are.
+    #[error("nested more than {MAX_DEPTH} levels deep")]
+    TooDeep,
 }
 
 /// A JSON value as TOML. `None` if it is a null and those are skipped.
 pub(crate) fn from_json(value: &Json, nulls: Nulls) -> Result<Option<Value>, ValueError> {
+    from_json_within(value, nulls, MAX_DEPTH)
+}
+
+/// The same, for a value that may have so many levels.
+fn from_json_within(
+    value: &Json,
+    nulls: Nulls,
+    levels: usize,
+) -> Result<Option<Value>, ValueError> {
+    let inner = || levels.checked_sub(1).ok_or(ValueError::TooDeep);
     Ok(Some(match value {
         Json::Null if nulls == Nulls::Skip => return Ok(None),
         Json::Null => return Err(ValueError::Null),
@@ -56,16 +71,16 @@ pub(crate) fn from_json(value: &Json, nulls: Nulls) -> Result<Option<Value>, Val
         Json::Number(number) => from_number(number)?,
         Json::String(text) => Value::String(text.clone()),
         Json::Array(items) => {
-            let mut array = Vec::with_capacity(items.len());
+            let (mut array, levels) = (Vec::with_capacity(items.len()), inner()?);
             for item in items {
-                array.extend(from_json(item, nulls)?);
+                array.extend(from_json_within(item, nulls, levels)?);
             }
             Value::Array(array)
         }
         Json::Object(map) => {
-            let mut table = Table::new();
+            let (mut table, levels) = (Table::new(), inner()?);
             for (key, item) in map {
-                if let Some(item) = from_json(item, nulls)? {
+                if let Some(item) = from_json_within(item, nulls, levels)? {
                     table.insert(key.clone(), item);
                 }
             }
@@ -164,6 +179,14 @@ mod tests {
     fn integers_beyond_64_bits_are_refused() {
         let error = from_json(&json!(u64::MAX), Nulls::Refuse).unwrap_err();
         assert_eq!(error, ValueError::OutOfRange(u64::MAX.to_string()));
+    }
+
+    #[test]
+    fn a_value_that_is_nested_too_deeply_is_refused() {
+        let nested = |levels| (0..levels).fold(json!(1), |value, _| json!({ "a": [value] }));
+        assert!(from_json(&nested(MAX_DEPTH / 2), Nulls::Skip).is_ok());
+        let deeper = from_json(&nested(MAX_DEPTH / 2 + 1), Nulls::Skip);
+        assert_eq!(deeper, Err(ValueError::TooDeep));
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::ports::{Clock, Observer};
 
 /// How many events may wait for the subscriber before sources are held back.
 const READ_AHEAD: usize = 1024;
+/// How many bytes of them may.
+const BYTES_AHEAD: usize = 4 * 1024 * 1024;
 
 /// Says what happens in a thread. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     queue: VecDeque<Event>,
+    /// About how many bytes what waits has.
+    bytes: usize,
     /// What follows in the queue once the last [`Withheld`] is gone.
     held: Vec<Event>,
     /// How many of them there are.
@@ -71,6 +75,7 @@ impl Emitter {
     ) -> (Self, Events) {
         let state = State {
             queue: VecDeque::new(),
+            bytes: 0,
             held: Vec::new(),
             holders: 0,
             log,
@@ -139,6 +144,7 @@ impl Emitter {
         if state.abandoned {
             return;
         }
+        state.bytes += bulk(&event.msg);
         state.queue.push_back(event);
         drop(state);
         shared.readable.notify_one();
@@ -297,6 +303,17 @@ impl Drop for Withheld {
     }
 }
 
+/// About how many bytes an event has, if it is one of those that come in great numbers.
+fn bulk(msg: &EventMsg) -> usize {
+    match msg {
+        EventMsg::ExecCommandOutputDelta(delta) => delta.chunk.0.len(),
+        EventMsg::AgentMessageContentDelta(delta) | EventMsg::PlanDelta(delta) => delta.delta.len(),
+        EventMsg::ReasoningContentDelta(delta) => delta.delta.len(),
+        EventMsg::ReasoningRawContentDelta(delta) => delta.delta.len(),
+        _ => 0,
+    }
+}
+
 /// What a reviewer says is told as its result, once it is there.
 fn is_shown_of_reviewer(msg: &EventMsg) -> bool {
     !matches!(
@@ -324,7 +341,9 @@ impl Shared {
 
 impl State {
     fn has_room(&self) -> bool {
-        self.closed || self.abandoned || self.queue.len() + self.held.len() < READ_AHEAD
+        let waiting = self.queue.len() + self.held.len();
+        let has_room = waiting < READ_AHEAD && self.bytes < BYTES_AHEAD;
+        self.closed || self.abandoned || has_room
     }
 }
 
@@ -353,7 +372,9 @@ impl Events {
     pub fn try_next(&mut self) -> Option<Event> {
         let mut state = self.0.lock();
         let event = state.queue.pop_front()?;
-        let caught_up = state.queue.len() == READ_AHEAD / 2;
+        let bytes = state.bytes.saturating_sub(bulk(&event.msg));
+        let was_full = std::mem::replace(&mut state.bytes, bytes) >= BYTES_AHEAD;
+        let caught_up = state.queue.len() == READ_AHEAD / 2 || was_full && bytes < BYTES_AHEAD;
         drop(state);
         if caught_up {
             self.0.drained.notify_waiters();
@@ -367,7 +388,10 @@ impl Events {
             return false;
         };
         batch.push(first);
-        batch.extend(std::mem::take(&mut self.0.lock().queue));
+        let mut state = self.0.lock();
+        state.bytes = 0;
+        batch.extend(std::mem::take(&mut state.queue));
+        drop(state);
         self.0.drained.notify_waiters();
         true
     }

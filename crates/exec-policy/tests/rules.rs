@@ -543,3 +543,29 @@ fn proposals() {
         assert!(may(&none, allowed, &[allowed]), "{allowed}");
     }
 }
+
+#[test]
+fn deep_rules_need_no_deep_stack() {
+    let work = || {
+        let loops: String = (0..60)
+            .map(|depth| format!("{}for a in [1, 2]:\n", " ".repeat(depth)))
+            .collect();
+        let texts = [
+            "[".repeat(100_000),
+            "(".repeat(100_000),
+            "f(".repeat(100_000),
+            "[x for y in ".repeat(10_000),
+            "x = 1 +".repeat(10_000),
+            format!("{loops}{}x = [x]\n", " ".repeat(60)),
+            format!("x = []\n{loops}{}x = [x]\n", " ".repeat(60)),
+            format!("x = []\n{}", "x = [x]\n".repeat(1000)),
+        ];
+        for text in texts {
+            let mut policy = Policy::default();
+            assert!(policy.add_file("p.rules", &text).is_err());
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(512 * 1024);
+    let ended = thread.spawn(work).map(std::thread::JoinHandle::join);
+    assert!(matches!(ended, Ok(Ok(()))));
+}

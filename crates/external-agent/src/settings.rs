@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codex_config::{ConfigEdit, KeyPath, edit_text};
+use codex_config::{ConfigEdit, KeyPath, edit_text, parse_table};
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
@@ -16,7 +16,7 @@ pub(crate) fn plan(theirs: &Path, ours: &Path) -> Result<Option<String>, TakeOve
     let translated = translate(&serde_json::from_str(&text)?)?;
     let text = read_existing(ours)?.unwrap_or_default();
     let invalid = |error: &dyn std::fmt::Display| TakeOverError::Ours(error.to_string());
-    let existing: Table = text.parse().map_err(|error| invalid(&error))?;
+    let existing = parse_table(&text).map_err(|error| invalid(&error))?;
     let mut edits = Vec::new();
     missing(&translated, &existing, &mut Vec::new(), &mut edits);
     if edits.is_empty() {

@@ -87,6 +87,16 @@ pub enum ModelError {
     /// The login could not be renewed this time.
     #[error("{0}")]
     LoginNotRenewed(String),
+    /// The response brings more than is taken of one.
+    #[error("The model sent {article} {what} of more than {limit} {unit}, which is not taken.", article = article(.what))]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it may be.
+        limit: usize,
+        /// In what.
+        unit: &'static str,
+    },
     /// The request cannot be sent, because of how the provider or the request is made up.
     #[error("{0}")]
     Unsendable(String),
@@ -163,6 +173,7 @@ impl ModelError {
             | Self::TimedOut { .. }
             | Self::MissingEnvironmentVariable { .. }
             | Self::LoginNotRenewed(_)
+            | Self::TooLarge { .. }
             | Self::Unsendable(_) => CodexErrorInfo::Other,
         }
     }
@@ -241,6 +252,13 @@ impl fmt::Display for StatusLine {
 
 fn suffix(name: &str, value: Option<&str>) -> String {
     value.map_or_else(String::new, |value| format!(", {name}: {value}"))
+}
+
+fn article(noun: &str) -> &'static str {
+    match noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => "an",
+        false => "a",
+    }
 }
 
 fn after_space(text: Option<&str>) -> String {

@@ -21,6 +21,7 @@ mod headers;
 mod http;
 mod http_client;
 mod identity;
+mod limits;
 mod prompt;
 mod provider;
 mod rate_limits;

@@ -23,7 +23,8 @@ use tokio::time::Sleep;
 use crate::error::ModelError;
 use crate::event::ModelEvent;
 use crate::http::error_text;
-use crate::sse::SseParser;
+use crate::limits::ResponseSize;
+use crate::sse::{SseError, SseParser};
 
 /// How long, and for how many frames, the rest of a complete response is read.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
@@ -106,6 +107,7 @@ pub(crate) struct EventReader<D> {
     events: Events,
     error: Option<ModelError>,
     idle: IdleTimer,
+    size: ResponseSize,
 }
 
 impl<D: Decode + Unpin> EventReader<D> {
@@ -123,6 +125,7 @@ impl<D: Decode + Unpin> EventReader<D> {
             events: first,
             error: None,
             idle: IdleTimer::new(idle_timeout),
+            size: ResponseSize::default(),
         }
     }
 
@@ -146,9 +149,15 @@ impl<D: Decode + Unpin> EventReader<D> {
             None => Ok(Flow::Continue),
             Some(Ok(data)) => {
                 self.idle.touch();
+                let counted = self.size.add_data(data.len());
                 let data = String::from_utf8_lossy(data);
-                self.decoder.event(&data, &mut self.events)
+                counted.and_then(|()| self.decoder.event(&data, &mut self.events))
             }
+            Some(Err(SseError::EventTooLarge(limit))) => Err(ModelError::TooLarge {
+                what: "event",
+                limit,
+                unit: "bytes",
+            }),
             Some(Err(error)) => Err(ModelError::disconnected(error.to_string())),
         };
         let read = self.chunk.len() - rest.len();
@@ -193,6 +202,11 @@ impl<D: Decode + Unpin> Stream for EventReader<D> {
         let this = self.get_mut();
         loop {
             if let Some(event) = this.events.pop_front() {
+                if let Err(error) = this.size.add_event(&event) {
+                    this.events.clear();
+                    this.fail(error);
+                    continue;
+                }
                 return Poll::Ready(Some(Ok(event)));
             }
             if this.body.is_none() {

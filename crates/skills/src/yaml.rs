@@ -1,9 +1,13 @@
 //! YAML as skills use it: strings in maps and lists.
 
-use yaml_rust2::{Yaml, YamlLoader};
+use yaml_rust2::parser::Parser;
+use yaml_rust2::{Event, Yaml, YamlLoader};
 
 /// The longest text that is read as YAML.
 const LIMIT: usize = 64 * 1024;
+
+/// Lists and maps may be nested this deep: the library reads and drops them recursively.
+const MAX_DEPTH: usize = 32;
 
 /// The first document of a text.
 ///
@@ -13,8 +17,28 @@ pub(crate) fn parse(text: &str) -> Result<Yaml, String> {
     if text.len() > LIMIT {
         return Err(format!("longer than {LIMIT} bytes"));
     }
+    check(text)?;
     let documents = YamlLoader::load_from_str(text).map_err(|error| error.to_string())?;
     Ok(documents.into_iter().next().unwrap_or(Yaml::Null))
+}
+
+/// Refuses what a few lines make very deep or, by aliases of aliases, very large. The events come one by
+/// one, without recursion.
+fn check(text: &str) -> Result<(), String> {
+    let mut parser = Parser::new_from_str(text);
+    let mut depth = 0_usize;
+    loop {
+        match parser.next_token().map_err(|error| error.to_string())?.0 {
+            Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
+            Event::SequenceEnd | Event::MappingEnd => depth = depth.saturating_sub(1),
+            Event::Alias(_) => return Err("aliases are not read".to_owned()),
+            Event::StreamEnd => return Ok(()),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            return Err(format!("nested more than {MAX_DEPTH} levels deep"));
+        }
+    }
 }
 
 /// A text with its white space collapsed; none if it is no text or blank.
@@ -27,4 +51,29 @@ pub(crate) fn text(value: &Yaml) -> Option<String> {
     };
     let words: Vec<&str> = raw.split_whitespace().collect();
     (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_nested_deeply_or_grows_by_aliases_is_refused_on_a_small_stack() {
+        let work = || {
+            let stairs: String = (0..300).map(|n| format!("{:n$}a:\n", "")).collect();
+            let texts = ["- ", "? ", "[", "{a: ", "- a: ", "- - ? "]
+                .map(|piece| piece.repeat(LIMIT / piece.len()));
+            for text in texts.iter().chain([&stairs]) {
+                assert!(parse(text).is_err(), "{}", &text[..12]);
+            }
+            let bomb: String = (1..20)
+                .map(|n| format!("a{n}: &a{n} [*a{0}, *a{0}, *a{0}]\n", n - 1))
+                .collect();
+            assert!(parse(&format!("a0: &a0 x\n{bomb}")).is_err());
+            assert!(parse(&"- ".repeat(MAX_DEPTH)).is_ok());
+        };
+        let thread = std::thread::Builder::new().stack_size(256 * 1024);
+        thread.spawn(work).unwrap().join().unwrap();
+    }
 }

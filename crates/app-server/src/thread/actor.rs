@@ -1,6 +1,6 @@
 //! The loop: events of the engine on one side, requests of clients on the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification as Told;
@@ -112,21 +112,39 @@ impl Actor {
 
     async fn run(mut self) {
         let mut batch = Vec::new();
+        let mut waiting = VecDeque::new();
         let mut is_open = true;
-        while is_open {
+        loop {
+            while self.may_tell()
+                && let Some(event) = waiting.pop_front()
+            {
+                self.hear(&event).await;
+            }
+            if waiting.is_empty() && !is_open {
+                break;
+            }
             tokio::select! {
-                open = self.events.next_batch(&mut batch) => {
+                open = self.events.next_batch(&mut batch), if waiting.is_empty() => {
                     is_open = open;
                     self.take_agents();
-                    for event in batch.drain(..) {
-                        self.hear(&event).await;
-                    }
+                    waiting.extend(batch.drain(..));
                 }
+                () = room_of_one(&self.subscribers), if !waiting.is_empty() => {}
                 Some(agent) = self.agents.coming.recv() => self.take_agent(agent),
                 Some(command) = self.mailbox.recv() => self.carry_out(command).await,
             }
         }
         self.end();
+    }
+
+    /// Whether events are taken: while every subscriber has much to read they wait, and with them the
+    /// commands and the model that they come from. One that reads is enough, so that a slow one delays
+    /// nobody else; that one is cut off when it falls too far behind.
+    fn may_tell(&self) -> bool {
+        let mut subscribers = self.subscribers.values();
+        self.is_closing
+            || self.subscribers.is_empty()
+            || subscribers.any(|subscriber| subscriber.outbox().has_room())
     }
 
     /// The engine is done with the thread.
@@ -233,4 +251,12 @@ impl Actor {
         // Its last events are still heard meanwhile; they end when it is closed.
         tokio::spawn(async move { manager.close(&id).await });
     }
+}
+
+/// Waits until one of the subscribers has little to read.
+async fn room_of_one(subscribers: &Subscribers) {
+    let rooms = subscribers
+        .values()
+        .map(|subscriber| Box::pin(subscriber.outbox().room()));
+    futures::future::select_all(rooms).await;
 }

@@ -3,7 +3,7 @@
 //! A thread reads, waiting for its client and for nothing else. The end of the input, a client that
 //! does not read, SIGTERM and SIGINT end the server in good order; a second signal ends it at once.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Write as _};
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
@@ -37,7 +37,10 @@ pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io:
     service.disconnect(id).await;
     if tokio::time::timeout(LAST_WORDS, output).await.is_err() {
         // The thread that writes waits for a client that does not read; nothing else is left to do.
-        std::process::exit(0);
+        if let Err(error) = &outcome {
+            let _ = writeln!(io::stderr(), "Error: {error}");
+        }
+        std::process::exit(i32::from(outcome.is_err()));
     }
     outcome
 }
@@ -63,7 +66,17 @@ async fn until_end(
 ) -> io::Result<()> {
     tokio::select! {
         read = input_ended => read.unwrap_or(Ok(())),
-        () = outbox.until_cut_off() => Ok(()),
+        () = outbox.until_cut_off() => cut_off(outbox),
         () = signals.first() => Ok(()),
+    }
+}
+
+/// That the client is gone is a good end; that it does not read is none.
+fn cut_off(outbox: &Outbox) -> io::Result<()> {
+    match outbox.overflow() {
+        None => Ok(()),
+        Some(bytes) => Err(io::Error::other(format!(
+            "the client does not read: {bytes} bytes wait to be written"
+        ))),
     }
 }

@@ -5,7 +5,6 @@ use std::io;
 use std::path::PathBuf;
 
 use codex_protocol::AskForApproval;
-use toml::Table;
 
 use super::RequirementSource;
 use super::Requirements;
@@ -17,6 +16,7 @@ use crate::decode::dotted;
 use crate::environment::Environment;
 use crate::features::Feature;
 use crate::layer::Layer;
+use crate::nesting::parse_table;
 use crate::read::read_bounded;
 use crate::schema::SandboxMode;
 use crate::source::LayerSource;
@@ -123,9 +123,8 @@ pub(super) fn add(
         origin: source.clone(),
         message,
     };
-    let table: Table = text
-        .parse()
-        .map_err(|error: toml::de::Error| parse_error(error.to_string().trim_end().to_owned()))?;
+    let table =
+        parse_table(text).map_err(|error| parse_error(error.to_string().trim_end().to_owned()))?;
     let file: RequirementsFile = decode(&table).map_err(|error| {
         let place = dotted(&error.path).map_or(String::new(), |path| format!("\nin `{path}`"));
         parse_error(format!("{}{place}", error.message))

@@ -213,7 +213,12 @@ impl Watcher {
             if quiet.is_none() || held.len() >= HELD {
                 quiet = None;
                 for chunk in held.drain(..) {
-                    self.item.output(chunk).await;
+                    // Whoever hears of it may be slow, which must not keep it from being stopped.
+                    tokio::select! {
+                        biased;
+                        () = self.item.output(chunk) => {}
+                        () = self.terminal.stop.cancelled() => break,
+                    }
                 }
             }
         };
@@ -229,7 +234,11 @@ impl Watcher {
                         all.push(&chunk.bytes);
                         self.terminal.fresh().push(&chunk.bytes);
                         if quiet.is_none() {
-                            self.item.output(chunk).await;
+                            tokio::select! {
+                                biased;
+                                () = self.item.output(chunk) => {}
+                                () = &mut patience => open = false,
+                            }
                         }
                     }
                     None => open = false,

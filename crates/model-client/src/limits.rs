@@ -1,0 +1,118 @@
+//! How much one response may bring.
+//!
+//! A model that goes on without end must end its turn, not the process: what it brings is held in
+//! memory, stored and told. No real response comes near these limits.
+
+use codex_protocol::ResponseItem;
+
+use crate::error::ModelError;
+use crate::event::ModelEvent;
+
+/// The data of all events together: a few images in base64 fit.
+const MAX_RESPONSE_BYTES: usize = 192 * 1024 * 1024;
+/// The deltas of one item, or the arguments of one call.
+const MAX_ITEM_BYTES: usize = 16 * 1024 * 1024;
+/// The items, which may all be calls of tools.
+const MAX_ITEMS: usize = 4096;
+
+/// What a response has brought so far.
+#[derive(Debug, Default)]
+pub(crate) struct ResponseSize {
+    bytes: usize,
+    item_bytes: usize,
+    items: usize,
+}
+
+impl ResponseSize {
+    /// Counts the data of an event.
+    ///
+    /// # Errors
+    /// It is more than a response may bring.
+    pub(crate) fn add_data(&mut self, bytes: usize) -> Result<(), ModelError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        check(self.bytes, MAX_RESPONSE_BYTES, "response", "bytes")
+    }
+
+    /// Counts what an event brings.
+    ///
+    /// # Errors
+    /// It is more than an item, or the items of a response, may be.
+    pub(crate) fn add_event(&mut self, event: &ModelEvent) -> Result<(), ModelError> {
+        let bytes = match event {
+            ModelEvent::TextDelta(delta)
+            | ModelEvent::ReasoningDelta { delta, .. }
+            | ModelEvent::ReasoningSummaryDelta { delta, .. } => delta.len(),
+            ModelEvent::ItemAdded(_) => {
+                self.item_bytes = 0;
+                return Ok(());
+            }
+            ModelEvent::ItemDone(item) => {
+                self.item_bytes = 0;
+                self.items += 1;
+                check(self.items, MAX_ITEMS, "response", "items")?;
+                let arguments = match item {
+                    ResponseItem::FunctionCall { arguments, .. } => arguments.len(),
+                    ResponseItem::CustomToolCall { input, .. } => input.len(),
+                    _ => 0,
+                };
+                return check(arguments, MAX_ITEM_BYTES, "tool call", "bytes of arguments");
+            }
+            _ => return Ok(()),
+        };
+        self.item_bytes += bytes;
+        check(self.item_bytes, MAX_ITEM_BYTES, "item", "bytes")
+    }
+}
+
+fn check(
+    size: usize,
+    limit: usize,
+    what: &'static str,
+    unit: &'static str,
+) -> Result<(), ModelError> {
+    match size > limit {
+        true => Err(ModelError::TooLarge { what, limit, unit }),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use codex_protocol::ResponseItem;
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(arguments: usize) -> ModelEvent {
+        let call = json!({
+            "type": "function_call", "name": "f", "call_id": "c", "arguments": "x".repeat(arguments),
+        });
+        ModelEvent::ItemDone(serde_json::from_value::<ResponseItem>(call).unwrap())
+    }
+
+    #[test]
+    fn items_are_counted_each_and_responses_as_a_whole() {
+        let mut size = ResponseSize::default();
+        let half = || ModelEvent::TextDelta("x".repeat(MAX_ITEM_BYTES / 2));
+        for _ in 0..3 {
+            assert_eq!(size.add_event(&half()), Ok(()));
+            assert_eq!(size.add_event(&half()), Ok(()));
+            assert_eq!(size.add_event(&call(1)), Ok(()));
+        }
+        size.add_event(&half()).unwrap();
+        size.add_event(&half()).unwrap();
+        let error = size.add_event(&ModelEvent::TextDelta("x".to_owned()));
+        let error = error.unwrap_err();
+        assert!(!error.is_retryable());
+        assert_eq!(
+            error.to_string(),
+            "The model sent an item of more than 16777216 bytes, which is not taken."
+        );
+        assert!(size.add_event(&call(MAX_ITEM_BYTES + 1)).is_err());
+        assert_eq!(size.add_data(MAX_RESPONSE_BYTES), Ok(()));
+        assert!(size.add_data(1).is_err());
+        let many = (0..MAX_ITEMS).map(|_| size.add_event(&call(1)));
+        assert!(many.collect::<Result<Vec<_>, _>>().is_err());
+    }
+}

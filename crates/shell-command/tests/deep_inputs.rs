@@ -1,0 +1,59 @@
+//! Scripts that nest without end are read on a small stack.
+
+use codex_shell_command::{
+    all_commands, canonical_command, command_actions, is_dangerous, is_known_safe, patch_call,
+    segments,
+};
+
+const STACK: usize = 256 * 1024;
+const SIZE: usize = 6 * 1024;
+
+#[test]
+fn deep_scripts_need_no_deep_stack() {
+    let pieces = [
+        "(",
+        "{ ",
+        "$(",
+        "`",
+        "\"$(",
+        "${a:-",
+        "<(",
+        "((",
+        "[[ ( ",
+        "if ",
+        "if a; then ",
+        "while ",
+        "for a in b; do ",
+        "case a in b) ",
+        "a() {",
+        "! ",
+        "a && ",
+        "a | ",
+        "a; ",
+        "cat <<E\n",
+        "bash -c '",
+        "env ",
+        "eval ",
+        "{a,",
+        "a=(",
+        "$((",
+        "\\",
+        "find -exec ",
+    ];
+    let work = move || {
+        for piece in pieces {
+            let script = piece.repeat(SIZE / piece.len()) + "ls";
+            let argv = ["bash".to_owned(), "-lc".to_owned(), script];
+            is_known_safe(&argv);
+            is_dangerous(&argv);
+            segments(&argv);
+            all_commands(&argv);
+            canonical_command(&argv);
+            command_actions(&argv);
+            patch_call(&argv);
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK);
+    let ended = thread.spawn(work).map(std::thread::JoinHandle::join);
+    assert!(matches!(ended, Ok(Ok(()))));
+}

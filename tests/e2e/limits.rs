@@ -1,0 +1,121 @@
+//! What is too deep, too long or too much: it is refused or ends its turn, and the server goes on.
+
+use std::time::Duration;
+
+use codex_test_support::{HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use crate::scripted_home::scripted_home;
+use crate::serving::{self, Serving};
+
+#[tokio::test]
+async fn keys_and_values_without_end_are_refused() {
+    let mut serving = Serving::start().await;
+    let key = ["a"; 10_000].join(".");
+    let config = json!({ "config": { &key: 1 } });
+    let too_long = "more than 32 segments";
+    serving
+        .refused("thread/start", config, -32600, too_long)
+        .await;
+    let write = json!({ "keyPath": key, "value": 1, "mergeStrategy": "replace" });
+    serving
+        .refused("config/value/write", write, -32600, too_long)
+        .await;
+    let deep = (0..100).fold(json!(1), |value, _| json!([value]));
+    let write = json!({ "keyPath": "a", "value": deep, "mergeStrategy": "upsert" });
+    serving
+        .refused("config/value/write", write, -32600, "levels deep")
+        .await;
+    // A file that nests as deeply is an error, too. The parser itself takes this.
+    let braces = format!("x = {}1{}", "{a.a.a.a.a.a=".repeat(70), "}".repeat(70));
+    std::fs::write(serving.home.path().join("config.toml"), braces).unwrap();
+    let reply = serving.server.call("thread/start", json!({})).await;
+    assert!(reply.unwrap()["error"]["code"].is_i64());
+    serving.result("thread/loaded/list", json!({})).await;
+    serving.finish().await;
+}
+
+/// A server with a thread whose turn the model makes of `replies`; messages up to the end of that turn,
+/// read after `pause`.
+async fn turn(replies: Vec<HttpReply>, pause: Duration) -> Vec<Value> {
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, "approval_policy = \"never\"");
+    let mut server = serving::bare(home.path());
+    let mut input = server.stdin.take().unwrap();
+    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+    let client = json!({ "name": "tests", "version": "1" });
+    let begin = [
+        json!({ "id": 1, "method": "initialize", "params": { "clientInfo": client } }),
+        json!({ "id": 2, "method": "thread/start", "params": {} }),
+    ];
+    for message in begin {
+        input
+            .write_all(format!("{message}\n").as_bytes())
+            .await
+            .unwrap();
+    }
+    let mut next = async || -> Value {
+        let line = output.next_line().await.unwrap();
+        serde_json::from_str(&line.expect("the server goes on")).unwrap()
+    };
+    let thread = loop {
+        let message = next().await;
+        if message["id"] == 2 {
+            break message["result"]["thread"]["id"].clone();
+        }
+    };
+    let text = json!([{ "type": "text", "text": "go" }]);
+    let start = json!({ "threadId": thread, "input": text });
+    let start = json!({ "id": 3, "method": "turn/start", "params": start });
+    input
+        .write_all(format!("{start}\n").as_bytes())
+        .await
+        .unwrap();
+    tokio::time::sleep(pause).await;
+    let mut messages = Vec::new();
+    while messages
+        .last()
+        .is_none_or(|last: &Value| last["method"] != "turn/completed")
+    {
+        messages.push(next().await);
+    }
+    drop(input);
+    while output.next_line().await.unwrap().is_some() {}
+    assert!(server.wait().await.unwrap().success());
+    messages
+}
+
+#[tokio::test]
+async fn a_command_that_prints_much_waits_for_its_reader() {
+    let script = "head -c 200000000 /dev/zero | tr '\\0' x";
+    let call = json!({ "command": script, "timeout_ms": 3000 });
+    let call = sse::function_call("call-1", "shell_command", &call);
+    let replies = vec![
+        HttpReply::stream(&sse::items(&[call])),
+        HttpReply::stream(&sse::text("done")),
+    ];
+    // It could print all of it in this time.
+    let messages = turn(replies, Duration::from_secs(4)).await;
+    let ended = messages.last().unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "completed", "{ended}");
+    let deltas = messages
+        .iter()
+        .filter(|message| message["method"] == "item/commandExecution/outputDelta");
+    let told: usize = deltas
+        .map(|delta| delta["params"]["delta"].as_str().unwrap().len())
+        .sum();
+    assert!((1..64 << 20).contains(&told), "{told} bytes");
+}
+
+#[tokio::test]
+async fn a_model_that_goes_on_without_end_ends_its_turn() {
+    let mut steps = vec![sse::created(), sse::message_added("m")];
+    let piece = "x".repeat(1 << 20);
+    steps.extend((0..17).map(|_| sse::delta(&piece)));
+    let messages = turn(vec![HttpReply::stream(&steps)], Duration::ZERO).await;
+    let ended = messages.last().unwrap();
+    assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
+    let told = ended["params"]["turn"]["error"]["message"].as_str().unwrap();
+    assert!(told.contains("an item of more than 16777216 bytes"), "{told}");
+}
