@@ -110,12 +110,17 @@ async fn a_command_that_prints_much_waits_for_its_reader() {
 
 #[tokio::test]
 async fn a_model_that_goes_on_without_end_ends_its_turn() {
-    let mut steps = vec![sse::created(), sse::message_added("m")];
+    let mut steps = vec![sse::created("r"), sse::added(&sse::message(""))];
     let piece = "x".repeat(1 << 20);
     steps.extend((0..17).map(|_| sse::delta(&piece)));
     let messages = turn(vec![HttpReply::stream(&steps)], Duration::ZERO).await;
     let ended = messages.last().unwrap();
     assert_eq!(ended["params"]["turn"]["status"], "failed", "{ended}");
-    let told = ended["params"]["turn"]["error"]["message"].as_str().unwrap();
-    assert!(told.contains("an item of more than 16777216 bytes"), "{told}");
+    let told = ended["params"]["turn"]["error"]["message"]
+        .as_str()
+        .unwrap();
+    assert!(
+        told.contains("an item of more than 16777216 bytes"),
+        "{told}"
+    );
 }

@@ -238,3 +238,72 @@ async fn a_signal_lets_a_listener_finish_its_turns() {
     while client.receive().await.unwrap().is_some() {}
     assert!(server.child.wait().await.unwrap().success());
 }
+
+/// What a command is answered that asks a listener of the server that runs it for a websocket.
+#[cfg(target_os = "linux")]
+async fn asked_by_command(policy: Value, arguments: &[&str], headers: &str) -> String {
+    let (_model, home) = home_with(Vec::new()).await;
+    let token = home.path().join("token");
+    fs::write(&token, "open sesame").unwrap();
+    let mut all = vec!["--listen", "ws://127.0.0.1:0"];
+    all.extend(arguments);
+    let token = token.to_str().unwrap();
+    let server = Listening::start(
+        home.path(),
+        &all.iter()
+            .map(|argument| match *argument {
+                "TOKEN" => token,
+                other => other,
+            })
+            .collect::<Vec<_>>(),
+    )
+    .await;
+    let stream = server.tcp().await;
+    let socket = WebSocket::connect(stream, headers).await.unwrap();
+    let mut socket = initialized(socket.unwrap()).await;
+    let address = server.address.strip_prefix("ws://").unwrap();
+    let (host, port) = address.split_once(':').unwrap();
+    let head = format!(
+        "GET / HTTP/1.1\\r\\nHost: {address}\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\
+         Sec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\n{}\\r\\n",
+        headers.replace("\r\n", "\\r\\n")
+    );
+    let script = format!(
+        "exec 3<>/dev/tcp/{host}/{port}; printf '{head}' >&3; read -r line <&3; echo \"$line\""
+    );
+    let command = json!({ "command": ["bash", "-c", script], "sandboxPolicy": policy });
+    let reply = socket.call("command/exec", command).await.unwrap();
+    let said = reply["result"]["stdout"].as_str();
+    said.unwrap_or_else(|| panic!("{reply}")).trim().to_owned()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_confined_command_is_no_client() {
+    let confined = || json!({ "type": "workspaceWrite", "networkAccess": true });
+    let free = json!({ "type": "dangerFullAccess" });
+    let forbidden = "HTTP/1.1 403 Forbidden";
+    assert_eq!(asked_by_command(confined(), &[], "").await, forbidden);
+    let reading = json!({ "type": "readOnly", "networkAccess": true });
+    assert_eq!(asked_by_command(reading, &[], "").await, forbidden);
+    // A token is of no use to it, though it may read the file.
+    let auth = ["--ws-auth", "capability-token", "--ws-token-file", "TOKEN"];
+    let token = "Authorization: Bearer open sesame\r\n";
+    assert_eq!(asked_by_command(confined(), &auth, token).await, forbidden);
+    let upgraded = "HTTP/1.1 101 Switching Protocols";
+    assert_eq!(asked_by_command(free, &[], "").await, upgraded);
+}
+
+#[tokio::test]
+async fn a_name_that_others_gave_to_this_machine_is_refused() {
+    let (_model, home) = home_with(Vec::new()).await;
+    let server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
+    let mut stream = server.tcp().await;
+    let head = "GET / HTTP/1.1\r\nHost: rebound.example.org\r\nConnection: Upgrade\r\n\
+         Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut reply = [0; 22];
+    stream.read_exact(&mut reply).await.unwrap();
+    assert_eq!(&reply, b"HTTP/1.1 403 Forbidden");
+}

@@ -119,6 +119,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         Ok(match first & 0x0f {
             CLOSE => None,
             PONG => Some(Frame::Pong(bytes)),
+            PING => {
+                self.send_frame(PONG, &bytes).await?;
+                Some(Frame::Pong(Vec::new()))
+            }
             _ => Some(Frame::Piece {
                 bytes,
                 is_last: first & IS_LAST != 0,

@@ -139,6 +139,9 @@ fn sha256(text: &str) -> [u8; 32] {
 #[derive(Deserialize)]
 struct TokenHeader {
     alg: String,
+    /// What a reader has to understand. None of it is understood here.
+    #[serde(default)]
+    crit: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -199,7 +202,7 @@ impl SignedTokens {
         let (header, claims) = signed.split_once('.')?;
         let header: TokenHeader = serde_json::from_slice(&BASE64_URL.decode(header).ok()?).ok()?;
         let signature = BASE64_URL.decode(signature).ok()?;
-        if header.alg != "HS256" {
+        if header.alg != "HS256" || header.crit.is_some() {
             return None;
         }
         hmac::verify(&self.key, signed.as_bytes(), &signature).ok()?;
@@ -304,6 +307,10 @@ mod tests {
         for bad in [
             forged,
             token(&json!({ "alg": "none" }), &claims),
+            token(
+                &json!({ "alg": "HS256", "crit": ["b64"], "b64": false }),
+                &claims,
+            ),
             good.replace('.', ""),
             String::new(),
         ] {

@@ -9,7 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::auth::Auth;
+use super::admission::Admission;
+use super::peer::Peer;
 
 /// The longest head of a request.
 const HEAD_LIMIT: usize = 16 * 1024;
@@ -41,12 +42,13 @@ struct Reply {
 pub(super) async fn upgrade(
     input: &mut (impl AsyncBufRead + Unpin),
     output: &mut (impl AsyncWrite + Unpin),
-    auth: Option<&Auth>,
+    admission: &Admission,
+    peer: Peer,
 ) -> io::Result<bool> {
     while let Some(head) = read_head(input).await? {
         let (reply, next) = match Request::parse(&head) {
             Some(request) => {
-                let reply = reply(&request, auth);
+                let reply = reply(&request, admission, peer).await;
                 let next = reply.next(&request);
                 (reply, next)
             }
@@ -97,7 +99,7 @@ async fn read_head(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
     }
 }
 
-fn reply(request: &Request, auth: Option<&Auth>) -> Reply {
+async fn reply(request: &Request, admission: &Admission, peer: Peer) -> Reply {
     if request.header("origin").is_some() {
         return Reply::refusal("403 Forbidden", "");
     }
@@ -115,8 +117,9 @@ fn reply(request: &Request, auth: Option<&Auth>) -> Reply {
         Ok(key) => key,
         Err(reason) => return Reply::refusal("400 Bad Request", reason),
     };
-    if let Some(Err(error)) = auth.map(|auth| auth.check(request.header("authorization"))) {
-        return Reply::refusal("401 Unauthorized", error.text());
+    let (host, authorization) = (request.header("host"), request.header("authorization"));
+    if let Err(refusal) = admission.check(peer, host, authorization).await {
+        return Reply::refusal(refusal.status, refusal.reason);
     }
     Reply {
         status: "101 Switching Protocols",
@@ -238,7 +241,7 @@ impl Reply {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::transport::auth::Secret;
+    use crate::transport::auth::{Auth, Secret};
 
     const UPGRADE: &str = "GET /any HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\n\
         Upgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n\
@@ -249,7 +252,8 @@ mod tests {
         let auth = Auth::Capability(Secret::new("open sesame"));
         let mut output = Vec::new();
         let mut input = request.as_bytes();
-        let upgraded = upgrade(&mut input, &mut output, Some(&auth)).await;
+        let admission = Admission::new(Some(auth));
+        let upgraded = upgrade(&mut input, &mut output, &admission, Peer::Trusted).await;
         (upgraded.unwrap(), String::from_utf8(output).unwrap())
     }
 

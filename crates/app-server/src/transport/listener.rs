@@ -15,7 +15,9 @@ use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use super::admission::Admission;
 use super::auth::Auth;
+use super::peer::Peer;
 use super::signals::Signals;
 #[cfg(unix)]
 use super::unix_socket::SocketFile;
@@ -103,7 +105,7 @@ impl Listener {
 
     /// Serves clients until a signal comes and what should end has ended.
     pub(crate) async fn serve_clients(self, service: Arc<impl Service>) {
-        let auth = self.auth.map(Arc::new);
+        let admission = Admission::new(self.auth);
         let mut clients = JoinSet::new();
         let drained = async {
             self.signals.first().await;
@@ -114,9 +116,9 @@ impl Listener {
             tokio::select! {
                 accepted = self.socket.accept() => match accepted {
                     Ok(_) if clients.len() >= CLIENTS => tracing::warn!("too many clients"),
-                    Ok(stream) => {
-                        let (service, auth) = (Arc::clone(&service), auth.clone());
-                        clients.spawn(serve_client(service, stream, auth, self.limit));
+                    Ok(client) => {
+                        let (service, admission) = (Arc::clone(&service), admission.clone());
+                        clients.spawn(serve_client(service, client, admission, self.limit));
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a client could not be accepted");
@@ -136,16 +138,22 @@ impl Listener {
 }
 
 impl Socket {
-    async fn accept(&self) -> io::Result<Box<dyn Stream>> {
+    async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
         match self {
             Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
+                let (stream, client) = listener.accept().await?;
+                let server = stream.local_addr()?;
                 // Messages are written whole; to wait for more would only delay them.
                 stream.set_nodelay(true)?;
-                Ok(Box::new(stream))
+                Ok((Box::new(stream), Peer::Tcp { client, server }))
             }
             #[cfg(unix)]
-            Self::Unix(socket) => Ok(Box::new(socket.accept().await?)),
+            Self::Unix(socket) => {
+                let stream = socket.accept().await?;
+                let credentials = stream.peer_cred()?;
+                let (process, user) = (credentials.pid(), credentials.uid());
+                Ok((Box::new(stream), Peer::Unix { process, user }))
+            }
         }
     }
 }
@@ -153,13 +161,13 @@ impl Socket {
 /// Everything with one client.
 async fn serve_client(
     service: Arc<impl Service>,
-    stream: Box<dyn Stream>,
-    auth: Option<Arc<Auth>>,
+    (stream, peer): (Box<dyn Stream>, Peer),
+    admission: Admission,
     limit: usize,
 ) {
     let (input, mut output) = tokio::io::split(stream);
     let mut input = BufReader::with_capacity(16 * 1024, input);
-    let upgrade = http::upgrade(&mut input, &mut output, auth.as_deref());
+    let upgrade = http::upgrade(&mut input, &mut output, &admission, peer);
     match tokio::time::timeout(HANDSHAKE, upgrade).await {
         Ok(Ok(true)) => {}
         Ok(Ok(false)) => return,
@@ -199,6 +207,11 @@ async fn serve_client(
     let is_written = tokio::select! {
         () = reading => false,
         () = &mut writing => true,
+        () = control.until_silent() => {
+            tracing::debug!("a client gives no sign of life");
+            outbox.cut_off();
+            true
+        }
     };
     service.disconnect(id).await;
     if !is_written {

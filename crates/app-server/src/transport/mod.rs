@@ -4,12 +4,14 @@
 //! websockets, on a TCP port or on a unix socket, [`in_memory`] a part of this program. All end in good order at a signal: turns are ended,
 //! logs written, processes stopped, and what clients are still owed is sent.
 
+mod admission;
 mod auth;
 mod frame;
 mod http;
 mod in_memory;
 mod lines;
 mod listener;
+mod peer;
 mod signals;
 mod stdio;
 mod stdout;

@@ -1,10 +1,13 @@
 //! A client on a websocket: one message per text frame.
 //!
 //! Long messages go out in pieces, so that the answer to a ping need not wait for the end of one.
+//! A client that neither says nor reads anything is asked for a sign of life, and let go without one.
 //! Binary messages are dropped. Whoever breaks the rules of the protocol is told so and let go.
 
 use std::io;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -20,13 +23,25 @@ const PIECE: usize = 64 * 1024;
 /// The server is going away.
 const GOING_AWAY: u16 = 1001;
 
+/// How long a client may be silent before it is asked for a sign of life, and how long it then has.
+const SILENCE: Duration = Duration::from_secs(30);
+
 /// What the reader has the writer say besides messages.
 #[derive(Debug, Default)]
 pub(super) struct Control {
-    /// Of several pings only the last one needs an answer.
-    pong: Mutex<Option<Vec<u8>>>,
+    pending: Mutex<Pending>,
     changed: Notify,
     close_code: OnceLock<u16>,
+    /// Something was read from the client, or it took something, since this was last asked.
+    is_alive: AtomicBool,
+}
+
+/// Frames to be sent between others.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Of several pings only the last one needs an answer.
+    pong: Option<Vec<u8>>,
+    ping: bool,
 }
 
 impl Control {
@@ -37,23 +52,50 @@ impl Control {
         }
     }
 
+    /// Waits until the client gives no sign of life any more.
+    pub(super) async fn until_silent(&self) {
+        loop {
+            tokio::time::sleep(SILENCE).await;
+            if self.is_alive.swap(false, Ordering::Relaxed) {
+                continue;
+            }
+            self.lock().ping = true;
+            self.changed.notify_one();
+            tokio::time::sleep(SILENCE).await;
+            if !self.is_alive.swap(false, Ordering::Relaxed) {
+                return;
+            }
+        }
+    }
+
+    fn is_heard(&self) {
+        self.is_alive.store(true, Ordering::Relaxed);
+    }
+
     fn pong(&self, payload: Vec<u8>) {
-        *self.pong.lock().unwrap_or_else(PoisonError::into_inner) = Some(payload);
+        self.lock().pong = Some(payload);
         self.changed.notify_one();
     }
 
-    fn take(&self) -> Option<Vec<u8>> {
-        let mut pong = self.pong.lock().unwrap_or_else(PoisonError::into_inner);
-        pong.take()
+    fn take(&self) -> Option<(Opcode, Vec<u8>)> {
+        let mut pending = self.lock();
+        if let Some(payload) = pending.pong.take() {
+            return Some((Opcode::Pong, payload));
+        }
+        std::mem::take(&mut pending.ping).then(|| (Opcode::Ping, Vec::new()))
     }
 
-    async fn next(&self) -> Vec<u8> {
+    async fn next(&self) -> (Opcode, Vec<u8>) {
         loop {
-            if let Some(payload) = self.take() {
-                return payload;
+            if let Some(frame) = self.take() {
+                return frame;
             }
             self.changed.notified().await;
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,6 +118,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         let mut is_too_long = false;
         loop {
             let header = Header::read(&mut self.input).await?;
+            control.is_heard();
             if header.opcode.is_control() {
                 self.take_control(&header, control).await?;
                 continue;
@@ -156,7 +199,12 @@ pub(super) async fn write(
         buffer.clear();
         tokio::select! {
             biased;
-            pong = control.next() => frame::write(&mut buffer, Opcode::Pong, true, &pong),
+            (opcode, payload) = control.next() => {
+                frame::write(&mut buffer, opcode, true, &payload);
+                // That a ping can be written shows nothing: it may wait where nobody reads.
+                output.write_all(&buffer).await?;
+                continue;
+            }
             batch = outbox.next() => match batch {
                 Some(batch) => {
                     for message in batch.0 {
@@ -167,6 +215,7 @@ pub(super) async fn write(
             },
         }
         output.write_all(&buffer).await?;
+        control.is_heard();
     }
     let code = control.close_code.get().copied();
     say_goodbye(&mut output, code.unwrap_or(GOING_AWAY)).await
@@ -187,10 +236,11 @@ async fn write_text(
         frame::write(buffer, opcode, is_last, &piece);
         opcode = Opcode::Continuation;
         if buffer.len() >= PIECE {
-            if let Some(pong) = control.take() {
-                frame::write(buffer, Opcode::Pong, true, &pong);
+            if let Some((opcode, payload)) = control.take() {
+                frame::write(buffer, opcode, true, &payload);
             }
             output.write_all(buffer).await?;
+            control.is_heard();
             buffer.clear();
         }
         if is_last {

@@ -14,7 +14,7 @@ async fn read(bytes: &[u8]) -> (Vec<Incoming>, Broken, Option<Vec<u8>>) {
     loop {
         match reader.next(&control).await {
             Ok(message) => messages.push(message),
-            Err(broken) => return (messages, broken, control.take()),
+            Err(broken) => return (messages, broken, control.take().map(|(_, payload)| payload)),
         }
     }
 }
@@ -140,4 +140,24 @@ async fn a_long_message_goes_out_in_pieces_and_a_pong_between_them() {
         &GOING_AWAY.to_be_bytes(),
     );
     assert!(bytes == expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_a_connection_and_a_sign_of_life_does_not() {
+    let control = Control::default();
+    let begun = tokio::time::Instant::now();
+    control.until_silent().await;
+    assert_eq!(begun.elapsed(), 2 * SILENCE);
+    assert_eq!(control.take(), Some((Opcode::Ping, Vec::new())));
+    let client = async {
+        for _ in 0..4 {
+            assert_eq!(control.next().await.0, Opcode::Ping);
+            let pong = masked(Opcode::Pong, true, b"");
+            let mut reader = Reader::new(&pong[..], LIMIT);
+            assert!(reader.next(&control).await.is_err());
+        }
+    };
+    let begun = tokio::time::Instant::now();
+    futures::future::join(control.until_silent(), client).await;
+    assert_eq!(begun.elapsed(), 10 * SILENCE);
 }

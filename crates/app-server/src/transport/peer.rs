@@ -1,0 +1,246 @@
+//! Who is at the other end of a connection: a program that this server, or another one, confines must not
+//! use the server to get out.
+//!
+//! A program with access to the network reaches every port of its machine, and a token in a file that it
+//! can read is no obstacle. It is known by its process: the system tells which process has the other end
+//! of a connection, and a confined one has a user namespace of its own, or is a descendant that can gain
+//! no privileges. A local peer that cannot be found is refused, since whoever hides its descriptor has a
+//! reason to.
+
+use std::net::SocketAddr;
+
+/// The other end of a connection, as the socket tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Peer {
+    /// A TCP port: the addresses of the client and of the server.
+    Tcp {
+        client: SocketAddr,
+        server: SocketAddr,
+    },
+    /// A unix socket: process and user.
+    #[cfg(unix)]
+    Unix { process: Option<i32>, user: u32 },
+    /// Nothing can be found out, and nothing confined gets there.
+    #[cfg(test)]
+    Trusted,
+}
+
+/// Whether a peer may be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// No process of a sandbox.
+    Free,
+    /// A process of a sandbox.
+    Confined,
+    /// A process of this user and machine, but it is not known which.
+    Unknown,
+}
+
+impl Peer {
+    /// Looks at the processes of the machine, which takes a while.
+    #[cfg(target_os = "linux")]
+    pub(super) fn verdict(self) -> Verdict {
+        linux::verdict(self)
+    }
+
+    /// Elsewhere a connection does not tell its process.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn verdict(self) -> Verdict {
+        Verdict::Free
+    }
+
+    /// Whether a name in `Host` may lead here that somebody else gave to this machine.
+    pub(super) fn has_names(self) -> bool {
+        matches!(self, Self::Tcp { .. })
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::net::SocketAddr;
+
+    use procfs::ProcResult;
+    use procfs::net::TcpNetEntry;
+    use procfs::process::{FDTarget, Process, all_processes};
+
+    use super::{Peer, Verdict};
+
+    /// Processes have no more ancestors than this.
+    const ANCESTORS: usize = 4096;
+
+    pub(super) fn verdict(peer: Peer) -> Verdict {
+        let judged = match peer {
+            Peer::Tcp { client, server } => of_port(client, server),
+            Peer::Unix { process, user } if user == own_user() => of_process(process),
+            Peer::Unix { .. } => Ok(Verdict::Free),
+            #[cfg(test)]
+            Peer::Trusted => Ok(Verdict::Free),
+        };
+        judged.unwrap_or_else(|error| {
+            tracing::warn!(%error, "it cannot be found out who connects");
+            Verdict::Unknown
+        })
+    }
+
+    fn own_user() -> u32 {
+        rustix::process::geteuid().as_raw()
+    }
+
+    fn of_process(process: Option<i32>) -> ProcResult<Verdict> {
+        match process {
+            Some(process) if process > 0 => of_holder(&Process::new(process)?),
+            _ => Ok(Verdict::Unknown),
+        }
+    }
+
+    fn of_port(client: SocketAddr, server: SocketAddr) -> ProcResult<Verdict> {
+        let Some(socket) = find_socket(client, server)? else {
+            let is_local = server.ip().to_canonical().is_loopback() || same_ip(client, server);
+            return Ok(if is_local {
+                Verdict::Unknown
+            } else {
+                Verdict::Free
+            });
+        };
+        // No sandbox gives a process another user.
+        if socket.uid != own_user() {
+            return Ok(Verdict::Free);
+        }
+        let mut verdict = Verdict::Unknown;
+        for process in all_processes()?
+            .flatten()
+            .filter(|process| has_socket(process, socket.inode))
+        {
+            match of_holder(&process)? {
+                Verdict::Free => verdict = Verdict::Free,
+                other => return Ok(other),
+            }
+        }
+        Ok(verdict)
+    }
+
+    /// The client's end of a connection. One that is closed has no number.
+    fn find_socket(client: SocketAddr, server: SocketAddr) -> ProcResult<Option<TcpNetEntry>> {
+        let is_it = |entry: &TcpNetEntry| {
+            same(entry.local_address, client) && same(entry.remote_address, server)
+        };
+        if let Some(found) = procfs::net::tcp()?.into_iter().find(is_it) {
+            return Ok(Some(found));
+        }
+        // A machine need not have the newer protocol.
+        let newer = procfs::net::tcp6().unwrap_or_default();
+        Ok(newer.into_iter().find(is_it))
+    }
+
+    fn same(left: SocketAddr, right: SocketAddr) -> bool {
+        left.port() == right.port() && same_ip(left, right)
+    }
+
+    fn same_ip(left: SocketAddr, right: SocketAddr) -> bool {
+        left.ip().to_canonical() == right.ip().to_canonical()
+    }
+
+    fn has_socket(process: &Process, inode: u64) -> bool {
+        let is_it =
+            |target: &FDTarget| matches!(target, FDTarget::Socket(found) if *found == inode);
+        let descriptors = process.fd().into_iter().flatten().flatten();
+        inode != 0
+            && descriptors
+                .map(|descriptor| descriptor.target)
+                .any(|target| is_it(&target))
+    }
+
+    fn of_holder(process: &Process) -> ProcResult<Verdict> {
+        let own = Process::myself()?;
+        if process.pid == own.pid {
+            return Ok(Verdict::Free);
+        }
+        let user_namespace = |process: &Process| -> ProcResult<Option<u64>> {
+            let namespaces = process.namespaces()?.0;
+            Ok(namespaces
+                .get(std::ffi::OsStr::new("user"))
+                .map(|namespace| namespace.identifier))
+        };
+        if user_namespace(process)? != user_namespace(&own)? {
+            return Ok(Verdict::Confined);
+        }
+        // Where namespaces cannot be had, what is confined has at least given up new privileges.
+        let is_bound = process.status()?.nonewprivs == Some(1);
+        match is_bound && is_descendant(process, own.pid)? {
+            true => Ok(Verdict::Confined),
+            false => Ok(Verdict::Free),
+        }
+    }
+
+    fn is_descendant(process: &Process, ancestor: i32) -> ProcResult<bool> {
+        let mut parent = process.stat()?.ppid;
+        for _ in 0..ANCESTORS {
+            match parent {
+                0 | 1 => return Ok(false),
+                parent if parent == ancestor => return Ok(true),
+                other => parent = Process::new(other)?.stat()?.ppid,
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn peer(listener: &TcpListener) -> (Peer, TcpStream) {
+        let (accepted, client) = listener.accept().unwrap();
+        let server = accepted.local_addr().unwrap();
+        (Peer::Tcp { client, server }, accepted)
+    }
+
+    #[test]
+    fn a_client_is_found_by_its_connection() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else {
+                continue;
+            };
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (peer, _accepted) = peer(&listener);
+            assert_eq!(peer.verdict(), Verdict::Free);
+            // Nobody has it any more.
+            drop(client);
+            assert_eq!(peer.verdict(), Verdict::Unknown);
+        }
+    }
+
+    #[test]
+    fn a_child_that_gave_up_privileges_is_confined() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; read");
+        let connects = |program: &[&str], expected: Verdict| {
+            let mut command = Command::new(program[0]);
+            command.args(&program[1..]).args(["bash", "-c", &script]);
+            let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else {
+                return;
+            };
+            let (peer, _accepted) = peer(&listener);
+            assert_eq!(peer.verdict(), expected, "{program:?}");
+            drop(child.stdin.take());
+            child.wait().unwrap();
+        };
+        connects(&["env"], Verdict::Free);
+        connects(&["setpriv", "--no-new-privs"], Verdict::Confined);
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_unknown() {
+        let user = rustix::process::geteuid().as_raw();
+        for process in [None, Some(0), Some(i32::MAX)] {
+            assert_eq!(Peer::Unix { process, user }.verdict(), Verdict::Unknown);
+        }
+        let process = i32::try_from(std::process::id()).ok();
+        assert_eq!(Peer::Unix { process, user }.verdict(), Verdict::Free);
+    }
+}
