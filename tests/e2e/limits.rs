@@ -124,3 +124,108 @@ async fn a_model_that_goes_on_without_end_ends_its_turn() {
         "{told}"
     );
 }
+
+/// Answers what begins a session, and nothing else.
+const STUCK: &str = r#"
+while read -r line; do
+  id=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' <<< "$line")
+  case "$line" in
+    *'"initialize"'*)
+      echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2025-06-18",
+        "capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}}' | tr -d '\n'
+      echo ;;
+    *'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[]}}' ;;
+  esac
+done
+"#;
+
+#[tokio::test]
+async fn a_server_that_does_not_tell_its_resources_holds_up_no_list() {
+    let home = tempfile::tempdir().unwrap();
+    let script = home.path().join("stuck.sh");
+    std::fs::write(&script, STUCK).unwrap();
+    let config = format!(
+        "[mcp_servers.stuck]\ncommand = \"bash\"\nargs = [{script:?}]\ntool_timeout_sec = 6000\n"
+    );
+    let mut serving = Serving::with_config(&config).await;
+    let listed = serving.result("mcpServerStatus/list", json!({})).await;
+    assert_eq!(listed["data"][0]["name"], "stuck");
+    assert_eq!(listed["data"][0]["resources"], json!([]));
+    serving.finish().await;
+}
+
+#[tokio::test]
+async fn two_calls_of_one_id_are_both_asked_about_and_answered() {
+    let call =
+        |script: &str| sse::function_call("same", "shell_command", &json!({ "command": script }));
+    let calls = sse::items(&[call("touch one"), call("touch two")]);
+    let replies = [
+        HttpReply::stream(&calls),
+        HttpReply::stream(&sse::text("done")),
+    ];
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, "approval_policy = \"untrusted\"");
+    let mut server = serving::bare(home.path());
+    let mut input = server.stdin.take().unwrap();
+    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+    let client = json!({ "name": "tests", "version": "1" });
+    let mut say = async |message: Value| {
+        let line = format!("{message}\n");
+        input.write_all(line.as_bytes()).await.unwrap();
+    };
+    say(json!({ "id": 1, "method": "initialize", "params": { "clientInfo": client } })).await;
+    say(json!({ "id": 2, "method": "thread/start", "params": {} })).await;
+    let mut asked = 0;
+    loop {
+        let line = output.next_line().await.unwrap().unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        if message["id"] == 2 && message.get("result").is_some() {
+            let thread = &message["result"]["thread"]["id"];
+            let text = json!([{ "type": "text", "text": "go" }]);
+            let start = json!({ "threadId": thread, "input": text });
+            say(json!({ "id": 3, "method": "turn/start", "params": start })).await;
+        } else if message["method"] == "item/commandExecution/requestApproval" {
+            asked += 1;
+            say(json!({ "id": message["id"], "result": { "decision": "accept" } })).await;
+        } else if message["method"] == "turn/completed" {
+            assert_eq!(
+                message["params"]["turn"]["status"], "completed",
+                "{message}"
+            );
+            break;
+        }
+    }
+    assert_eq!(asked, 2);
+    let request = model.requests().pop().unwrap().json();
+    let items = request["input"].as_array().unwrap();
+    let outputs = items
+        .iter()
+        .filter(|item| item["type"] == "function_call_output");
+    assert_eq!(outputs.count(), 2, "{request}");
+    assert!(home.path().join("one").exists() && home.path().join("two").exists());
+}
+
+#[tokio::test]
+async fn a_fork_is_on_disk_when_it_is_replied_to() {
+    let model = ModelServer::start([HttpReply::stream(&sse::text("done"))]);
+    let model = model.await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server =
+        codex_test_support::AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+    server.call("initialize", client).await.unwrap();
+    let reply = server.call("thread/start", json!({})).await.unwrap();
+    let thread = reply["result"]["thread"]["id"].clone();
+    let text = json!([{ "type": "text", "text": "go" }]);
+    let start = json!({ "threadId": thread, "input": text });
+    server.call("turn/start", start).await.unwrap();
+    server.wait_for("turn/completed").await.unwrap();
+    for _ in 0..20 {
+        let fork = json!({ "threadId": thread });
+        let reply = server.call("thread/fork", fork).await.unwrap();
+        let path = reply["result"]["thread"]["path"].as_str().unwrap();
+        let lines = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(lines.contains("done") && lines.ends_with('\n'), "{path}");
+    }
+    server.finish().await.unwrap();
+}

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::seek::TooMuchWork;
+
 /// Who is asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
@@ -88,6 +90,8 @@ pub enum FileProblem {
     NoContext(String),
     /// The old lines are nowhere below the cursor.
     NoLines(String),
+    /// Looking for them takes too long.
+    TooMuchWork,
     CreateParents(io::Error),
     Write(io::Error),
     Delete(io::Error),
@@ -97,6 +101,12 @@ pub enum FileProblem {
     Changed,
 }
 
+impl From<TooMuchWork> for FileProblem {
+    fn from(_: TooMuchWork) -> Self {
+        Self::TooMuchWork
+    }
+}
+
 impl FileProblem {
     fn text(&self, path: &str) -> String {
         match self {
@@ -104,6 +114,9 @@ impl FileProblem {
             Self::ReadForUpdate(error) => format!("Failed to read file to update {path}: {error}"),
             Self::NoContext(context) => format!("Failed to find context '{context}' in {path}"),
             Self::NoLines(lines) => format!("Failed to find expected lines in {path}:\n{lines}"),
+            Self::TooMuchWork => {
+                format!("Failed to find the lines of {path}: the patch takes too much work")
+            }
             Self::CreateParents(error) => {
                 format!("Failed to create parent directories for {path}: {error}")
             }

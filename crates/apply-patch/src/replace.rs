@@ -8,11 +8,11 @@ use std::borrow::Cow;
 
 use crate::error::FileProblem;
 use crate::patch::{Chunk, ChunkLine};
-use crate::seek::seek;
+use crate::seek::{Lines, TooMuchWork};
 
 /// The new text of a file.
 pub(crate) fn replace(text: &str, chunks: &[Chunk]) -> Result<String, FileProblem> {
-    let lines = split(text);
+    let lines = Lines::new(split(text));
     let mut places = locate(&lines, chunks)?;
     // Stable: what is inserted at one place stays in patch order.
     places.sort_by_key(|place| place.start);
@@ -34,14 +34,14 @@ fn split(text: &str) -> Vec<&str> {
     lines
 }
 
-fn locate<'a>(lines: &[&str], chunks: &'a [Chunk]) -> Result<Vec<Place<'a>>, FileProblem> {
+fn locate<'a>(lines: &Lines<'_>, chunks: &'a [Chunk]) -> Result<Vec<Place<'a>>, FileProblem> {
     // Below what earlier chunks replace, and below the context found last.
     let (mut taken, mut cursor) = (0, 0);
     let mut places = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         for context in &chunk.contexts {
-            cursor = 1 + seek(lines, &[context.as_str()], cursor)
-                .ok_or_else(|| FileProblem::NoContext(context.clone()))?;
+            let found = lines.seek(&[context.as_str()], cursor)?;
+            cursor = 1 + found.ok_or_else(|| FileProblem::NoContext(context.clone()))?;
         }
         if chunk.lines.iter().all(|line| line.old_text().is_none()) {
             places.push(insertion(lines, chunk, cursor));
@@ -65,7 +65,7 @@ fn locate<'a>(lines: &[&str], chunks: &'a [Chunk]) -> Result<Vec<Place<'a>>, Fil
 }
 
 /// Where a chunk goes that only adds: below its context, or else at the end of the file.
-fn insertion<'a>(lines: &[&str], chunk: &'a Chunk, cursor: usize) -> Place<'a> {
+fn insertion<'a>(lines: &Lines<'_>, chunk: &'a Chunk, cursor: usize) -> Place<'a> {
     let start = if !chunk.contexts.is_empty() && !chunk.at_end {
         cursor
     } else if lines.last().is_some_and(|line| line.trim_end().is_empty()) {
@@ -81,24 +81,22 @@ fn insertion<'a>(lines: &[&str], chunk: &'a Chunk, cursor: usize) -> Place<'a> {
 
 /// Where a chunk's old lines stand, and its lines as they were found.
 fn block<'a>(
-    lines: &[&str],
+    lines: &Lines<'_>,
     chunk: &'a Chunk,
     from: usize,
 ) -> Result<(usize, Cow<'a, [ChunkLine]>), FileProblem> {
-    let find = |wanted: &[ChunkLine]| {
+    let find = |wanted: &[ChunkLine]| -> Result<Option<usize>, TooMuchWork> {
         let old = old_lines(wanted);
-        let last = lines.len().checked_sub(old.len())?;
-        seek(
-            lines,
-            &old,
-            if chunk.at_end { last.max(from) } else { from },
-        )
+        let Some(last) = lines.len().checked_sub(old.len()) else {
+            return Ok(None);
+        };
+        lines.seek(&old, if chunk.at_end { last.max(from) } else { from })
     };
-    if let Some(start) = find(&chunk.lines) {
+    if let Some(start) = find(&chunk.lines)? {
         return Ok((start, Cow::Borrowed(&chunk.lines)));
     }
     if let Some(shorter) = without_last_blank(&chunk.lines)
-        && let Some(start) = find(&shorter)
+        && let Some(start) = find(&shorter)?
     {
         return Ok((start, Cow::Owned(shorter)));
     }

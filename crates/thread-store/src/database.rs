@@ -69,6 +69,25 @@ const INSERT: &str = "INSERT OR REPLACE INTO threads (id, folder, file, archived
 /// The row that says that every folder was seen once.
 const COMPLETE: &str = "complete";
 
+/// Refuses a file whose tables are not ours, as one that is no database.
+fn check_tables(connection: &Connection) -> rusqlite::Result<()> {
+    let ours = Connection::open_in_memory()?;
+    ours.execute_batch(TABLES)?;
+    if tables(connection)? == tables(&ours)? {
+        return Ok(());
+    }
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
+    let reason = "its tables are those of another program".to_owned();
+    Err(rusqlite::Error::SqliteFailure(code, Some(reason)))
+}
+
+/// How the tables and indexes of a file were made.
+fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+    let mut statement = connection.prepare(sql)?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
 /// A row and the name that was said of it. What was said of its repository is in it.
 pub(crate) type Named = (Row, Option<String>);
 
@@ -110,6 +129,8 @@ impl Database {
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         if tables == 0 {
             connection.execute_batch(&format!("BEGIN IMMEDIATE;{TABLES}COMMIT;"))?;
+        } else {
+            check_tables(&connection)?;
         }
         Ok(Self {
             connection,

@@ -173,7 +173,8 @@ impl Index {
     fn recover(&mut self, error: &rusqlite::Error) -> bool {
         let path = self.home.join(FILE_NAME);
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            // The last one: a table or a column is missing.
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) => {
                 tracing::warn!(%error, path = %path.display(), "the index of threads is damaged: it is set aside and made anew");
                 self.database = None;
                 set_aside(&path);

@@ -13,11 +13,16 @@ use codex_rollout::{SESSIONS, find, find_archived};
 use crate::database::Named;
 use crate::folder::{FolderWork, refresh};
 use crate::index::{Index, place_of};
+use crate::pass::Pass;
 use crate::query::{Cursor, Page, Query, SortKey};
 use crate::record::ThreadRecord;
 
 /// While the first pass runs, a list helps it along for so long at most.
 const HELP: Duration = Duration::from_millis(60);
+/// So long, if nothing was found yet.
+const FIRST_HELP: Duration = Duration::from_secs(1);
+/// No thread is newer. In seconds.
+const LATEST: i64 = 253_402_200_000;
 /// A folder that changed so lately may change again without its time telling.
 const UNSURE: Duration = Duration::from_millis(50);
 /// How often a page is read again because its files changed.
@@ -27,7 +32,7 @@ impl Index {
     pub(crate) fn list(&mut self, query: &Query) -> rusqlite::Result<Page> {
         self.catch_up()?;
         self.look_at_newest()?;
-        let deadline = Instant::now() + HELP;
+        let began = Instant::now();
         loop {
             let floor = self.floor(query);
             let mut rows = self.current_page(query, floor)?;
@@ -36,23 +41,34 @@ impl Index {
                 let next = rows.last().map(|row| place(query, row));
                 return Ok(self.page(query, rows, next));
             }
-            if self.is_complete || self.pass.is_none() {
+            if self.is_complete {
                 return Ok(self.page(query, rows, None));
             }
-            if Instant::now() >= deadline {
-                if query.is_ascending {
-                    let next = rows.last().map(|row| place(query, row));
-                    let next = next.or_else(|| query.after.clone());
-                    return Ok(self.page(query, rows, next));
-                }
-                // The first pass has not come further: the list goes on from there.
-                let reached = floor.filter(|floor| *floor != i64::MAX);
-                let next = reached.or(query.after.as_ref().map(|after| after.time));
-                return Ok(self.page(query, rows, next.map(Cursor::behind)));
+            let help = match rows.is_empty() {
+                true => FIRST_HELP,
+                false => HELP,
+            };
+            if began.elapsed() >= help {
+                let next = self.place_reached(query, floor, rows.last());
+                return Ok(self.page(query, rows, Some(next)));
             }
-            let slice = deadline.min(Instant::now() + HELP / 8);
-            self.advance(slice)?;
+            // One that failed is begun again: without it nothing is complete.
+            self.pass.get_or_insert_with(Pass::new);
+            let slice = Instant::now() + HELP / 8;
+            self.advance(slice.min(began + help))?;
         }
+    }
+
+    /// Where a list goes on that the first pass has not come far enough for.
+    fn place_reached(&self, query: &Query, floor: Option<i64>, last: Option<&Named>) -> Cursor {
+        let after = query.after.clone();
+        if query.is_ascending {
+            let last = last.map(|row| place(query, row));
+            return last.or(after).unwrap_or_else(|| Cursor::behind(0));
+        }
+        let reached = floor.filter(|floor| *floor != i64::MAX);
+        let time = reached.or(after.map(|after| after.time));
+        Cursor::behind(time.unwrap_or(LATEST))
     }
 
     fn page(&self, query: &Query, rows: Vec<Named>, next: Option<Cursor>) -> Page {
@@ -76,7 +92,7 @@ impl Index {
         if self.is_complete || has_gaps || query.archived {
             return None;
         }
-        self.pass.as_ref().map(crate::pass::Pass::floor)
+        self.pass.as_ref().map(Pass::floor)
     }
 
     /// One thread more than asked for, all of them as their files are now.

@@ -321,6 +321,22 @@ async fn a_damaged_index_is_set_aside() {
 }
 
 #[tokio::test]
+async fn an_index_of_another_program_is_set_aside() {
+    for tables in [
+        "CREATE TABLE threads (id TEXT PRIMARY KEY, title TEXT)",
+        "CREATE TABLE others (x)",
+    ] {
+        let home = Home::new();
+        let (id, _) = home.thread(1, "/w", "one");
+        let file = rusqlite::Connection::open(home.path().join(FILE_NAME)).unwrap();
+        file.execute_batch(tables).unwrap();
+        drop(file);
+        assert_eq!(home.ids(&query()).await, [id]);
+        assert!(home.path().join("thread-index-1.sqlite.damaged").exists());
+    }
+}
+
+#[tokio::test]
 async fn a_home_that_cannot_be_written_is_listed_from_memory() {
     let home = Home::new();
     let (id, _) = home.thread(1, "/w", "one");

@@ -16,6 +16,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_file_system::{self as files, FileError};
 use codex_protocol::AbsolutePathBuf;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::blocking;
 use super::call::{Call, Reply};
@@ -29,6 +30,13 @@ const READ_LIMIT: u64 = 512 * 1024 * 1024;
 const READ_SIZE: usize = 3 * 64 * 1024;
 const SMALLEST_READ: usize = 3 * 1024;
 
+/// A file up to this length is read at once; longer ones have to share [`LARGE_READS`].
+const SMALL_FILE: u64 = 128 * 1024;
+
+/// KiB of large files that are held, until their replies are written. A larger one has all of it.
+const LARGE_READS_KIB: u32 = 256 * 1024;
+static LARGE_READS: Semaphore = Semaphore::const_new(LARGE_READS_KIB as usize);
+
 pub(super) async fn read_file(
     _: Call,
     params: FsReadFileParams,
@@ -37,19 +45,62 @@ pub(super) async fn read_file(
         let draft = reply.draft(&FsReadFileResponse {
             data_base64: String::new(),
         });
-        match blocking(move || read_into(&draft, &params.path)).await {
+        match read_line(params, draft).await {
             Ok(line) => reply.accept_line(line),
             Err(failure) => reply.refuse(failure),
         }
     }))
 }
 
-/// The reply with the contents of the file in the place of the empty text.
-fn read_into(draft: &Bytes, path: &AbsolutePathBuf) -> Result<Bytes, Failure> {
-    let path = absolute(path)?;
-    let template = Template::new(draft, Gap::Text("dataBase64"));
-    let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
-    let mut file = files::open(&path, READ_LIMIT).map_err(failure)?;
+/// The reply with the file in it.
+async fn read_line(params: FsReadFileParams, draft: Bytes) -> Result<Bytes, Failure> {
+    let opened = blocking(move || {
+        let path = absolute(&params.path)?;
+        let template = Template::new(&draft, Gap::Text("dataBase64"));
+        let template = template.ok_or_else(|| Failure::internal("the reply has no member"))?;
+        let file = files::open(&path, READ_LIMIT).map_err(failure)?;
+        Ok(match file.length() {
+            0..=SMALL_FILE => Opened::Read(fill(&template, file)?),
+            _ => Opened::Large(template, file),
+        })
+    });
+    let (template, file) = match opened.await? {
+        Opened::Read(line) => return Ok(line),
+        Opened::Large(template, file) => (template, file),
+    };
+    // As base64 it is a third longer.
+    let kib = u32::try_from(file.length() / 1024 / 3 * 4).unwrap_or(u32::MAX);
+    let share = LARGE_READS.acquire_many(kib.min(LARGE_READS_KIB)).await;
+    let share = share.map_err(|_| Failure::internal("no files are read any more"))?;
+    blocking(move || {
+        let line = fill(&template, file)?;
+        Ok(Bytes::from_owner(LargeReply {
+            line,
+            _share: share,
+        }))
+    })
+    .await
+}
+
+enum Opened {
+    /// The whole reply.
+    Read(Bytes),
+    Large(Template, files::Reading),
+}
+
+/// A reply that is counted for as long as it is held.
+struct LargeReply {
+    line: Bytes,
+    _share: SemaphorePermit<'static>,
+}
+
+impl AsRef<[u8]> for LargeReply {
+    fn as_ref(&self) -> &[u8] {
+        &self.line
+    }
+}
+
+fn fill(template: &Template, mut file: files::Reading) -> Result<Bytes, Failure> {
     // One more than it has shows at once that this was all.
     let expected = usize::try_from(file.length()).unwrap_or(0);
     let mut line = template.begin_base64(expected);

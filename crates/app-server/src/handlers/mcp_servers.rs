@@ -20,6 +20,9 @@ use crate::failure::Failure;
 use crate::host::McpSettings;
 use crate::server::Server;
 
+/// How long a server may take to tell what it has, all of it. The rest is told without it.
+const LISTING: Duration = Duration::from_secs(5);
+
 /// How long a person may take to log in.
 const LOGIN_SECONDS: i64 = 300;
 
@@ -59,7 +62,11 @@ async fn status(
             false => None,
         }
     };
-    let (running, authorization) = futures::join!(start, connector.authorization(&server));
+    let authorization = async {
+        let found = tokio::time::timeout(LISTING, connector.authorization(&server));
+        found.await.unwrap_or(Authorization::Unsupported)
+    };
+    let (running, authorization) = futures::join!(start, authorization);
     let mut status = v2::McpServerStatus {
         auth_status: match authorization {
             Authorization::Unsupported => v2::McpAuthStatus::Unsupported,
@@ -77,13 +84,13 @@ async fn status(
     }) = running
     {
         if detail == v2::McpServerStatusDetail::Full {
-            let limit = server.request_timeout;
+            let limit = server.request_timeout.min(LISTING);
             let (resources, templates) = futures::join!(
-                connection.all_resources(limit),
-                connection.all_resource_templates(limit),
+                tokio::time::timeout(LISTING, connection.all_resources(limit)),
+                tokio::time::timeout(LISTING, connection.all_resource_templates(limit)),
             );
-            status.resources = resources.unwrap_or_default();
-            status.resource_templates = templates.unwrap_or_default();
+            status.resources = resources.ok().and_then(Result::ok).unwrap_or_default();
+            status.resource_templates = templates.ok().and_then(Result::ok).unwrap_or_default();
         }
         let tools = tools.into_iter().map(|tool| (tool.name.clone(), tool));
         status.tools = tools.collect();

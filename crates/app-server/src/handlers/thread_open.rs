@@ -219,6 +219,9 @@ async fn fork_stored(
         started.map_err(|error| failed("forking", &error))
     });
     let started = started.await?;
+    // Who is replied to finds the fork again, whatever happens to this process next.
+    let flushed = started.thread.flush().await;
+    flushed.map_err(|error| Failure::internal(format!("error forking thread: {error}")))?;
     let preview = history.preview.clone();
     let (actor, facts) = opened(server, prepared, started, preview).await?;
     let (thread, turns) = stored_thread(&path, history, ThreadStatus::Idle);

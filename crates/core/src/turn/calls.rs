@@ -1,7 +1,7 @@
 //! The tool calls of one response: each runs from the moment it is complete, beside the stream;
 //! their outputs come back in the order of the calls.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use codex_protocol::{FunctionCallOutputBody, LocalShellAction, ResponseItem, Tur
 use futures::future::BoxFuture;
 use futures::stream::FuturesOrdered;
 use futures::{FutureExt, StreamExt};
-use tokio::sync::RwLock;
+use tokio::sync::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 
 use super::TurnScope;
@@ -129,6 +129,8 @@ pub(crate) struct Calls {
     turnstile: Arc<RwLock<()>>,
     /// The response is over.
     heard: CancellationToken,
+    /// Calls of one id run one after the other: people answer a question by the id of its call.
+    by_id: HashMap<String, Arc<Mutex<()>>>,
 }
 
 impl Calls {
@@ -139,7 +141,9 @@ impl Calls {
     pub(crate) fn start(&mut self, scope: &TurnScope, call: Call, item: ResponseItem) {
         let (scope, turnstile) = (scope.clone(), Arc::clone(&self.turnstile));
         let heard = self.heard.clone();
+        let others = Arc::clone(self.by_id.entry(call.id.clone()).or_default());
         self.running.push_back(Box::pin(async move {
+            let _after_others = others.lock().await;
             run(&scope, &call, item, &turnstile, heard).await
         }));
     }
