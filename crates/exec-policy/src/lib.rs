@@ -18,7 +18,6 @@ mod policy;
 mod prefix;
 mod proposal;
 mod rule_calls;
-mod shell_words;
 
 pub use amend::{AmendError, Appended, append_network_rule, append_prefix_rule};
 pub use decision::Decision;

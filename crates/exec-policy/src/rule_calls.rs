@@ -5,7 +5,7 @@ use crate::host_executables::HostExecutables;
 use crate::language::{Arguments, Value, evaluate};
 use crate::network::{NetworkDecision, NetworkProtocol, NetworkRule};
 use crate::prefix::{PatternToken, PrefixRule, RuleProblem};
-use crate::{error::RuleError, shell_words};
+use crate::error::RuleError;
 
 /// The rules of one file, in order.
 #[derive(Debug, Default)]
@@ -232,7 +232,7 @@ fn examples(name: &str, value: Option<Value>) -> Result<Vec<Vec<String>>, String
 fn example_words(value: Value) -> Result<Vec<String>, RuleProblem> {
     let problem = |text: &str| RuleProblem::Example(text.to_owned());
     match value {
-        Value::Text(line) => match shell_words::split(&line) {
+        Value::Text(line) => match shlex::split(&line) {
             None => Err(problem("the example is not a shell line")),
             Some(words) if words.is_empty() => Err(problem("an example holds at least one word")),
             Some(words) => Ok(words),

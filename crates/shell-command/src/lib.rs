@@ -20,6 +20,6 @@ pub use bash::parse_plain_commands;
 pub use call::shell_script;
 pub use dangerous::is_dangerous;
 pub use patch_call::{PatchCall, patch_call};
-pub use quote::{quote, quote_command};
+pub use quote::quote_command;
 pub use safe::is_known_safe;
 pub use segments::{SegmentKind, Segments, all_commands, canonical_command, segments};

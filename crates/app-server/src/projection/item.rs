@@ -12,8 +12,6 @@ use codex_app_server_protocol::v2::{
 };
 use codex_protocol as v1;
 
-use super::shell_words;
-
 pub(crate) fn engine_input(input: UserInput) -> v1::UserInput {
     match input {
         UserInput::Text {
@@ -167,7 +165,7 @@ pub(super) fn source(source: v1::ExecCommandSource) -> CommandExecutionSource {
 }
 
 pub(super) fn command_line(words: &[String]) -> String {
-    shell_words::join(words)
+    codex_shell_command::quote_command(words)
 }
 
 pub(super) fn command_begun(begin: &v1::ExecCommandBeginEvent) -> ThreadItem {

@@ -11,7 +11,6 @@ mod newer_item;
 mod policy;
 mod question;
 mod requirements;
-mod shell_words;
 mod turn_error;
 mod turn_item;
 mod warning;
