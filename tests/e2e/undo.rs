@@ -92,3 +92,55 @@ fn without_a_repository_there_is_nothing_to_undo() {
     proto.wait_for("task_complete");
     assert_eq!(undo(&mut proto)["success"], false);
 }
+
+/// A repository whose settings name programs for files, and hooks.
+fn hostile_repository(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    repository(folder);
+    let (program, mark) = (folder.join(".git/evil"), folder.join("../ran"));
+    fs::write(
+        &program,
+        format!("#!/bin/sh\ntouch {}\ncat\n", mark.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let name = program.to_str().unwrap();
+    for setting in [
+        "filter.x.clean",
+        "filter.x.smudge",
+        "filter.x.process",
+        "core.fsmonitor",
+        "diff.x.textconv",
+    ] {
+        git(folder, &["config", setting, name]);
+    }
+    fs::create_dir_all(folder.join(".git/info")).unwrap();
+    for file in [".git/info/attributes", ".gitattributes"] {
+        fs::write(folder.join(file), "* filter=x diff=x\n").unwrap();
+    }
+    for hook in [
+        "post-checkout",
+        "post-index-change",
+        "reference-transaction",
+    ] {
+        fs::copy(&program, folder.join(".git/hooks").join(hook)).unwrap();
+    }
+}
+
+#[test]
+fn an_undo_runs_no_program_of_the_repository() {
+    let call = sse::function_call(
+        "c",
+        "shell_command",
+        &json!({ "command": "echo new > tracked" }),
+    );
+    let mut proto = Proto::start(SETTINGS, &[sse::items(&[call])], hostile_repository);
+    proto.say("1", "go");
+    proto.wait_for("task_complete");
+    assert_eq!(undo(&mut proto)["success"], true);
+    assert_eq!(
+        fs::read_to_string(proto.cwd().join("tracked")).unwrap(),
+        "old\n"
+    );
+    assert!(!proto.cwd().join("../ran").exists());
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use codex_exec::{ExitStatus, Launch, Stream, Streams};
 use codex_git::harmless;
+use codex_git::private::{self, Index, PrivateGitDir, Repository};
 use codex_sandbox::LaunchPlan;
 use futures::StreamExt;
 
@@ -25,6 +26,8 @@ pub(crate) struct Git {
     clock: Arc<dyn Clock>,
     environment: Vec<(OsString, OsString)>,
     folder: PathBuf,
+    /// Where folders of ours are made for git to work with.
+    scratch: PathBuf,
     patience: Duration,
 }
 
@@ -37,6 +40,7 @@ impl Git {
             clock: Arc::clone(&services.clock),
             environment: harmless::environment(given).collect(),
             folder: folder.to_owned(),
+            scratch: services.config.home.clone(),
             patience: PATIENCE,
         }
     }
@@ -47,13 +51,27 @@ impl Git {
         self
     }
 
-    /// Git in another folder.
-    pub(crate) fn at(&self, folder: &Path) -> Self {
-        let folder = folder.to_owned();
-        Self {
-            folder,
+    /// Git in the same folder that takes a folder of ours, which it lives as long as, for the repository: nothing that
+    /// the repository configures counts. For whatever touches files.
+    pub(crate) async fn private(&self, index: Index) -> Option<(Self, PrivateGitDir)> {
+        let places = self.run(&private::WHERE).await?;
+        let settings = self.run(&private::SETTINGS_QUESTION).await;
+        let repository = Repository::read(&self.folder, &places, &settings.unwrap_or_default())?;
+        let git_dir = PrivateGitDir::create(&repository, &self.scratch, index);
+        let git_dir = git_dir
+            .inspect_err(|error| tracing::warn!(%error, "no folder for git to work with"))
+            .ok()?;
+        let git = Self {
+            environment: git_dir.environment(&self.environment),
             ..self.clone()
-        }
+        };
+        Some((git, git_dir))
+    }
+
+    /// The same in another folder.
+    pub(crate) fn at(self, folder: &Path) -> Self {
+        let folder = folder.to_owned();
+        Self { folder, ..self }
     }
 
     /// Git with one more variable.
@@ -110,10 +128,15 @@ impl Git {
         Some(texts.map(str::to_owned).collect())
     }
 
+    fn program(&self) -> PathBuf {
+        let path = self.environment.iter().find(|(name, _)| name == "PATH");
+        harmless::program(path.map(|(_, path)| path.as_os_str()), &self.folder)
+    }
+
     /// What git prints, if it ends well and does not print too much.
     pub(crate) async fn run(&self, arguments: &[&str]) -> Option<Vec<u8>> {
         let launch = Launch {
-            command: harmless::command(arguments).map(OsString::from).collect(),
+            command: harmless::command(&self.program(), arguments),
             cwd: self.folder.clone(),
             inherited: Arc::default(),
             environment: self.environment.clone(),

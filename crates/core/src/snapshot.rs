@@ -4,10 +4,11 @@
 //! of those that git does not track only what was not there before is removed.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
+use codex_git::private::Index;
 use codex_protocol::GhostCommit;
 
 use crate::config::Snapshots;
@@ -74,11 +75,12 @@ pub(crate) async fn tell_if_slow<T>(
 }
 
 /// Takes a snapshot of the tree around git's folder. None where there is no repository, or git
-/// cannot. `name` is one that no other snapshot has.
-pub(crate) async fn capture(git: &Git, limits: Snapshots, name: &str) -> Option<Snapshot> {
-    let git = git.at(&top_of(git).await?).patient(PATIENCE);
-    let scratch = Scratch::new(&git, name).await?;
-    let mut staged = git.clone().with("GIT_INDEX_FILE", &scratch.index);
+/// cannot.
+pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<Snapshot> {
+    let git = git.clone().patient(PATIENCE);
+    let (staged, git_dir) = git.private(Index::Empty).await?;
+    let top = git_dir.top().to_owned();
+    let mut staged = staged.at(&top);
     for (name, value) in AUTHOR {
         staged = staged.with(name, value);
     }
@@ -87,13 +89,14 @@ pub(crate) async fn capture(git: &Git, limits: Snapshots, name: &str) -> Option<
         staged.run(&["read-tree", parent]).await?;
     }
     let untracked = staged.names(&UNTRACKED).await?;
-    let sorted = sort_out(git.folder(), &untracked, limits);
+    let sorted = sort_out(&top, &untracked, limits);
     staged.run(&["add", "--update", "--", "."]).await?;
     if !sorted.taken.is_empty() {
-        tokio::fs::write(&scratch.paths, sorted.taken.join("\0"))
+        let list = git_dir.file("paths");
+        tokio::fs::write(&list, sorted.taken.join("\0"))
             .await
             .ok()?;
-        let paths = format!("--pathspec-from-file={}", scratch.paths.display());
+        let paths = format!("--pathspec-from-file={}", list.display());
         let literally = ["--literal-pathspecs", "add", "--pathspec-file-nul", &paths];
         staged.run(&literally).await?;
     }
@@ -114,15 +117,18 @@ pub(crate) async fn capture(git: &Git, limits: Snapshots, name: &str) -> Option<
 /// Puts the files in and below git's folder back as they were.
 pub(crate) async fn restore(git: &Git, snapshot: &GhostCommit) -> Result<(), &'static str> {
     let git = &git.clone().patient(PATIENCE);
-    let top = top_of(git).await.ok_or("this is no repository any more")?;
+    let private = git.private(Index::Copy).await;
+    let (private, git_dir) = private.ok_or("this is no repository any more")?;
     let id = git.commit(&snapshot.id).await;
     let id = id.ok_or("the snapshot is not in this repository")?;
-    let new = new_files(git, &id).await.ok_or("git cannot compare")?;
-    let kept = git.run(&["ls-tree", "--name-only", &id, "--", "."]).await;
+    let new = new_files(&private, &id).await.ok_or("git cannot compare")?;
+    let kept = private
+        .run(&["ls-tree", "--name-only", &id, "--", "."])
+        .await;
     if kept.is_some_and(|names| !names.is_empty()) {
         let source = format!("--source={id}");
         let back = ["restore", "--worktree", "--overlay", &source, "--", "."];
-        git.run(&back).await.ok_or("git cannot restore")?;
+        private.run(&back).await.ok_or("git cannot restore")?;
     }
     let was_there = |name: &String| {
         snapshot.preexisting_untracked_files.contains(name)
@@ -132,7 +138,7 @@ pub(crate) async fn restore(git: &Git, snapshot: &GhostCommit) -> Result<(), &'s
                 .any(|folder| Path::new(name).starts_with(folder))
     };
     for name in new.iter().filter(|name| !was_there(name)) {
-        remove(&top, name).await;
+        remove(git_dir.top(), name).await;
     }
     Ok(())
 }
@@ -145,6 +151,8 @@ async fn new_files(git: &Git, id: &str) -> Option<Vec<String>> {
     let added = [
         "diff",
         "--name-only",
+        "--no-ext-diff",
+        "--ignore-submodules=dirty",
         "--no-renames",
         "--diff-filter=A",
         "-z",
@@ -164,38 +172,6 @@ async fn remove(top: &Path, name: &str) {
     for folder in folders.take_while(|folder| *folder != top) {
         if tokio::fs::remove_dir(folder).await.is_err() {
             return;
-        }
-    }
-}
-
-async fn top_of(git: &Git) -> Option<PathBuf> {
-    let top = git.line(&["rev-parse", "--show-toplevel"]).await?;
-    Some(PathBuf::from(top))
-}
-
-/// Files of ours in the repository's own folder while a snapshot is taken.
-struct Scratch {
-    index: PathBuf,
-    paths: PathBuf,
-}
-
-impl Scratch {
-    async fn new(git: &Git, name: &str) -> Option<Self> {
-        let folder = git.line(&["rev-parse", "--absolute-git-dir"]).await?;
-        let file = |kind: &str| Path::new(&folder).join(format!("codex-{kind}-{name}"));
-        Some(Self {
-            index: file("index"),
-            paths: file("paths"),
-        })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Git leaves a lock where it was stopped in the middle.
-        let lock = self.index.with_added_extension("lock");
-        for path in [&self.index, &self.paths, &lock] {
-            let _ = std::fs::remove_file(path);
         }
     }
 }

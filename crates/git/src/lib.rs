@@ -1,16 +1,20 @@
 //! Layer: capability. Asks the git program about a repository.
 //!
-//! It promises that git runs nothing that a repository brings along (hooks, a file system monitor,
-//! external diffs, text conversions), asks nobody for a password, takes no locks, and ends after a
-//! while. It changes no repository.
+//! It promises that git runs nothing that a repository names (hooks, filters, a file system monitor,
+//! external diffs, text conversions, transports), asks nobody for a password, takes no locks, and
+//! ends after a while. It changes no repository.
 //!
-//! Code map: `harmless` (how git is asked), `program` (running it), `remote_diff` (what a remote does not have), `ignore_files`
+//! Code map: `harmless` (how git is asked), `private` (settings of ours in the place of a
+//! repository's, for whatever touches files), `program` (running it), `remote_diff` (what a remote does not have), `ignore_files`
 //! (where the user keeps rules for all repositories).
 
 pub mod harmless;
 mod ignore_files;
+pub mod private;
 mod program;
 mod remote_diff;
+#[cfg(all(test, unix))]
+mod test_programs;
 
 pub use ignore_files::ignore_files;
 pub use program::GitError;

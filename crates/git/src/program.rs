@@ -1,5 +1,6 @@
 //! Running git.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
 use crate::harmless;
+use crate::private::{self, PrivateGitDir, Repository};
 
 /// A question that takes longer is given up.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -50,23 +52,32 @@ pub enum GitError {
 #[derive(Debug)]
 pub(crate) struct Git {
     folder: PathBuf,
-    index: Option<PathBuf>,
+    environment: Vec<(OsString, OsString)>,
 }
 
 impl Git {
     pub(crate) fn at(folder: &Path) -> Self {
         Self {
             folder: folder.to_path_buf(),
-            index: None,
+            environment: harmless::environment(std::env::vars_os()).collect(),
         }
     }
 
-    /// Git with another index than the repository's own.
-    pub(crate) fn with_index(folder: &Path, index: &Path) -> Self {
+    /// Git that takes a folder of ours for the repository.
+    pub(crate) fn private(git_dir: &PrivateGitDir) -> Self {
+        let given: Vec<_> = std::env::vars_os().collect();
         Self {
-            folder: folder.to_path_buf(),
-            index: Some(index.to_path_buf()),
+            folder: git_dir.top().to_path_buf(),
+            environment: git_dir.environment(&given),
         }
+    }
+
+    /// The repository around the folder.
+    pub(crate) async fn repository(&self) -> Result<Repository, GitError> {
+        let places = self.run(&private::WHERE).await?;
+        let settings = self.run(&private::SETTINGS_QUESTION).await;
+        let found = Repository::read(&self.folder, &places, &settings.unwrap_or_default());
+        found.ok_or(GitError::NoAnswer("the repository is not of this folder"))
     }
 
     /// Runs a command of git and answers what it prints.
@@ -107,20 +118,18 @@ impl Git {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut words = harmless::command(arguments);
-        let mut command = Command::new(words.next().unwrap_or("git"));
+        let program = harmless::program(std::env::var_os("PATH").as_deref(), &self.folder);
+        let words = harmless::command(&program, arguments);
+        let mut command = Command::new(&program);
         command
-            .args(words)
+            .args(words.into_iter().skip(1))
             .env_clear()
-            .envs(harmless::environment(std::env::vars_os()))
+            .envs(self.environment.iter().cloned())
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        if let Some(index) = &self.index {
-            command.env("GIT_INDEX_FILE", index);
-        }
         command
     }
 }

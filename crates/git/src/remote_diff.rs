@@ -1,7 +1,8 @@
 //! What a working folder has that no remote has.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::private::{Index, PrivateGitDir};
 use crate::program::{Git, GitError};
 
 /// More branches of remotes are not looked at, the least recent first.
@@ -16,17 +17,18 @@ pub struct RemoteDiff {
     pub diff: String,
 }
 
-/// What the repository around `folder` has that its remotes have not.
+/// What the repository around `folder` has that its remotes have not. `scratch` is a folder for what is needed
+/// meanwhile, which no confined command may be able to write.
 ///
 /// # Errors
 /// There is no repository or no remote that has any of its commits, or git fails.
-pub async fn diff_to_remote(folder: &Path) -> Result<RemoteDiff, GitError> {
-    let top = Git::at(folder)
-        .line(&["rev-parse", "--show-toplevel"])
-        .await?;
-    let git = Git::at(Path::new(&top));
+pub async fn diff_to_remote(folder: &Path, scratch: &Path) -> Result<RemoteDiff, GitError> {
+    let git = Git::at(folder);
+    let repository = git.repository().await?;
     let commit = nearest_remote_commit(&git).await?;
-    let diff = diff_with_untracked(&git, Path::new(&top), &commit).await?;
+    // All files are made known to a copy of the index: the diff is of one piece.
+    let git_dir = PrivateGitDir::create(&repository, scratch, Index::Copy)?;
+    let diff = diff_with_untracked(&Git::private(&git_dir), &commit).await?;
     Ok(RemoteDiff { commit, diff })
 }
 
@@ -50,25 +52,14 @@ async fn nearest_remote_commit(git: &Git) -> Result<String, GitError> {
     git.line(&ask).await
 }
 
-/// Through a copy of the index, in which all files are known: the diff is of one piece.
-async fn diff_with_untracked(git: &Git, top: &Path, commit: &str) -> Result<String, GitError> {
-    let index = git.line(&["rev-parse", "--git-path", "index"]).await?;
-    let index = top.join(PathBuf::from(index));
-    let copies = tempfile::tempdir()?;
-    let copy = copies.path().join("index");
-    match std::fs::copy(index, &copy) {
-        Ok(_) => {}
-        // A repository without any file yet.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error.into()),
-    }
-    let git = Git::with_index(top, &copy);
+async fn diff_with_untracked(git: &Git, commit: &str) -> Result<String, GitError> {
     git.run(&["add", "--intent-to-add", "--", "."]).await?;
     let diff = [
         "diff",
         "--no-ext-diff",
         "--no-textconv",
         "--no-color",
+        "--submodule=short",
         "--ignore-submodules=dirty",
         commit,
         "--",
@@ -126,7 +117,9 @@ mod tests {
         fs::write(work.join(".gitignore"), "ignored\n").unwrap();
         fs::write(work.join("ignored"), "x\n").unwrap();
         let index = fs::read(work.join(".git/index")).unwrap();
-        let found = diff_to_remote(&work.join("d")).await.unwrap();
+        let found = diff_to_remote(&work.join("d"), folder.path())
+            .await
+            .unwrap();
         let first = Git::at(&work).line(&["rev-parse", "HEAD~"]).await.unwrap();
         assert_eq!(found.commit, first);
         for line in ["-one", "+changed", "+committed", "+untracked", "+++ b/d/c"] {
@@ -141,36 +134,68 @@ mod tests {
         let folder = repository();
         let work = folder.path().join("work");
         let (script, trace) = (work.join("evil"), work.join("was-here"));
-        fs::write(&script, format!("#!/bin/sh\ntouch {}\n", trace.display())).unwrap();
+        fs::write(
+            &script,
+            format!("#!/bin/sh\ntouch {}\ncat\n", trace.display()),
+        )
+        .unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
         let evil = script.to_str().unwrap();
-        for name in [
-            "core.fsmonitor",
-            "diff.external",
-            "diff.x.textconv",
-            "diff.x.command",
-        ] {
-            git(&work, &["config", name, evil]);
+        fs::create_dir(work.join("sub")).unwrap();
+        git(&work.join("sub"), &["init", "-q", "-b", "main"]);
+        fs::write(work.join("sub/a"), "one\n").unwrap();
+        git(&work.join("sub"), &["add", "."]);
+        git(&work.join("sub"), &["commit", "-q", "-m", "first"]);
+        git(&work, &["add", "."]);
+        git(&work, &["commit", "-q", "-m", "second"]);
+        for (name, value) in crate::test_programs::settings(evil) {
+            git(&work, &["config", &name, &value]);
+            git(&work.join("sub"), &["config", &name, &value]);
         }
-        fs::write(work.join(".gitattributes"), "* diff=x\n").unwrap();
+        for hook in crate::test_programs::HOOKS {
+            fs::copy(&script, work.join(".git/hooks").join(hook)).unwrap();
+        }
+        let attributes = "* diff=x filter=x merge=x\n";
+        for folder in [".git/info", "sub/.git/info"] {
+            fs::create_dir_all(work.join(folder)).unwrap();
+            fs::write(work.join(folder).join("attributes"), attributes).unwrap();
+        }
+        fs::write(work.join(".gitattributes"), attributes).unwrap();
         fs::write(work.join("a"), "changed\n").unwrap();
-        let found = diff_to_remote(&work).await.unwrap();
-        assert!(found.diff.contains("+changed"));
+        fs::write(work.join("sub/a"), "changed\n").unwrap();
+        // The programs would run.
+        let _ = Command::new("git")
+            .args(["add", "a"])
+            .current_dir(&work)
+            .output()
+            .unwrap();
+        assert!(trace.exists());
+        fs::remove_file(&trace).unwrap();
+
+        let found = diff_to_remote(&work, folder.path()).await.unwrap();
+        assert!(found.diff.contains("+changed"), "{}", found.diff);
         assert!(!trace.exists());
+        // Nor does a working tree count that the repository claims.
+        git(&work, &["config", "core.worktree", "/"]);
+        let elsewhere = diff_to_remote(&work, folder.path()).await;
+        assert!(
+            matches!(elsewhere, Err(GitError::NoAnswer(_))),
+            "{elsewhere:?}"
+        );
     }
 
     #[tokio::test]
     async fn without_a_remote_or_a_repository_there_is_no_answer() {
         let folder = tempfile::tempdir().unwrap();
-        let outside = diff_to_remote(folder.path()).await;
+        let outside = diff_to_remote(folder.path(), folder.path()).await;
         assert!(
             matches!(outside, Err(GitError::Failed { .. })),
             "{outside:?}"
         );
         git(folder.path(), &["init", "-q"]);
-        let without = diff_to_remote(folder.path()).await;
+        let without = diff_to_remote(folder.path(), folder.path()).await;
         assert!(matches!(without, Err(GitError::NoAnswer(_))), "{without:?}");
-        let missing = diff_to_remote(&folder.path().join("no")).await;
+        let missing = diff_to_remote(&folder.path().join("no"), folder.path()).await;
         assert!(matches!(missing, Err(GitError::Program(_))), "{missing:?}");
     }
 }

@@ -8,12 +8,15 @@ use super::call::Call;
 use crate::failure::Failure;
 
 pub(super) async fn diff_to_remote(
-    Call { connection, .. }: Call,
+    call: Call,
     params: GitDiffToRemoteParams,
 ) -> Result<GitDiffToRemoteResponse, Failure> {
+    let home = call.server.host().store().home().to_owned();
     let found = tokio::select! {
-        found = codex_git::diff_to_remote(Path::new(&params.cwd)) => found,
-        () = connection.outbox().closed() => return Err(Failure::internal("the client is gone")),
+        found = codex_git::diff_to_remote(Path::new(&params.cwd), &home) => found,
+        () = call.connection.outbox().closed() => {
+            return Err(Failure::internal("the client is gone"));
+        }
     };
     match found {
         Ok(found) => Ok(GitDiffToRemoteResponse {

@@ -296,8 +296,7 @@ impl Turn<'_> {
         if !git.is_repository() {
             return Ok(());
         }
-        let name = services.ids.item();
-        let capturing = snapshot::capture(&git, limits, &name);
+        let capturing = snapshot::capture(&git, limits);
         let capturing = snapshot::tell_if_slow(capturing, services.clock.as_ref(), |message| {
             if !limits.quiet {
                 self.voice.say(EventMsg::Warning(WarningEvent { message }));

@@ -1,0 +1,253 @@
+//! A folder for git that belongs to us: its settings, its index and its ignore rules, with the objects of a repository.
+//!
+//! Whatever reads or writes the working tree runs with such a folder in the place of the repository's own. Neither the
+//! repository's settings nor the person's are read there, so no filter, text conversion, file system monitor, hook,
+//! pager or any other program has a name. Attributes still count as far as git applies them itself (line ends).
+//! Settings that only say how files are to be read are copied by name.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// Settings that are taken over. None of them names a program or a place to write to.
+const SETTINGS: [&str; 13] = [
+    "core.autocrlf",
+    "core.bigfilethreshold",
+    "core.eol",
+    "core.excludesfile",
+    "core.filemode",
+    "core.ignorecase",
+    "core.longpaths",
+    "core.precomposeunicode",
+    "core.protecthfs",
+    "core.protectntfs",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.symlinks",
+];
+
+/// Files of the repository that are taken over: rules about paths.
+const RULES: [&str; 2] = ["info/exclude", "info/sparse-checkout"];
+/// A longer one is not.
+const RULES_LIMIT: u64 = 1024 * 1024;
+
+/// Asks where a repository has what.
+pub const WHERE: [&str; 6] = [
+    "rev-parse",
+    "--path-format=absolute",
+    "--show-toplevel",
+    "--git-dir",
+    "--git-common-dir",
+    "--show-object-format",
+];
+
+/// Asks for settings. That there are none is no answer.
+pub const SETTINGS_QUESTION: [&str; 4] = ["config", "-z", "--get-regexp", "^core\\."];
+
+/// A repository with a working tree, as git describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    top: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    object_format: String,
+    settings: Vec<(String, String)>,
+}
+
+impl Repository {
+    /// Reads the answers to [`WHERE`] and [`SETTINGS_QUESTION`]. None if the working tree is not the one that `folder`
+    /// lies in: a repository may claim any folder as its own.
+    #[must_use]
+    pub fn read(folder: &Path, places: &[u8], settings: &[u8]) -> Option<Self> {
+        let places = std::str::from_utf8(places).ok()?;
+        let lines: Vec<&str> = places.lines().collect();
+        let [top, git_dir, common_dir, object_format] = lines.as_slice() else {
+            return None;
+        };
+        let top = Path::new(top).canonicalize().ok()?;
+        if top_around(folder)? != top {
+            return None;
+        }
+        let settings = settings.split(|byte| *byte == 0);
+        let settings =
+            settings.filter_map(|entry| std::str::from_utf8(entry).ok()?.split_once('\n'));
+        let settings = settings.filter(|(name, _)| SETTINGS.contains(name));
+        Some(Self {
+            top,
+            git_dir: PathBuf::from(git_dir),
+            common_dir: PathBuf::from(common_dir),
+            object_format: (*object_format).to_owned(),
+            settings: settings
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+        })
+    }
+
+    /// The top of the working tree, links followed.
+    #[must_use]
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+}
+
+/// The nearest folder that has a repository in it.
+fn top_around(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    let top = folder
+        .ancestors()
+        .find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+    Some(top.to_owned())
+}
+
+/// Which index git begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// None.
+    Empty,
+    /// A copy of the repository's.
+    Copy,
+}
+
+/// A folder that stands for a repository. It is removed when dropped.
+#[derive(Debug)]
+pub struct PrivateGitDir {
+    folder: tempfile::TempDir,
+    top: PathBuf,
+    objects: PathBuf,
+}
+
+impl PrivateGitDir {
+    /// Makes the folder below `parent`, which no confined command may be able to write.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn create(repository: &Repository, parent: &Path, index: Index) -> io::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix(".git-")
+            .tempdir_in(parent)?;
+        let at = folder.path();
+        for name in ["refs", "objects", "info"] {
+            fs::create_dir(at.join(name))?;
+        }
+        fs::write(at.join("HEAD"), "ref: refs/heads/none\n")?;
+        fs::write(at.join("config"), config(repository))?;
+        for name in RULES {
+            if let Some(rules) = read_rules(&repository.common_dir.join(name)) {
+                fs::write(at.join(name), rules)?;
+            }
+        }
+        if index == Index::Copy {
+            match fs::copy(repository.git_dir.join("index"), at.join("index")) {
+                Ok(_) => {}
+                // A repository without any file yet.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Self {
+            folder,
+            top: repository.top.clone(),
+            objects: repository.common_dir.join("objects"),
+        })
+    }
+
+    /// The top of the working tree.
+    #[must_use]
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// A file of this name in the folder, for lists that git is given.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The variables for git, out of those that are `given`.
+    #[must_use]
+    pub fn environment(&self, given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        let is_for_git = |name: &OsString| name.as_encoded_bytes().starts_with(b"GIT_");
+        let given = given.iter().filter(|(name, _)| !is_for_git(name)).cloned();
+        let fixed = super::harmless::VARIABLES.into_iter().chain([
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_SYSTEM", "/dev/null"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+        ]);
+        let fixed = fixed.map(|(name, value)| (name.into(), value.into()));
+        let places = [
+            ("GIT_DIR", self.folder.path().to_owned()),
+            ("GIT_WORK_TREE", self.top.clone()),
+            ("GIT_OBJECT_DIRECTORY", self.objects.clone()),
+            ("GIT_INDEX_FILE", self.file("index")),
+        ];
+        let places = places.map(|(name, path)| (name.into(), path.into_os_string()));
+        given.chain(fixed).chain(places).collect()
+    }
+}
+
+/// The text of the settings.
+fn config(repository: &Repository) -> String {
+    let is_sha1 = repository.object_format == "sha1";
+    let mut text = format!(
+        "[core]\nrepositoryformatversion = {}\nbare = false\nattributesFile = /dev/null\n",
+        if is_sha1 { 0 } else { 1 }
+    );
+    for (name, value) in &repository.settings {
+        let name = name.strip_prefix("core.").unwrap_or(name);
+        text.push_str(&format!("{name} = \"{}\"\n", escaped(value)));
+    }
+    if !is_sha1 {
+        let format = escaped(&repository.object_format);
+        text.push_str(&format!("[extensions]\nobjectFormat = \"{format}\"\n"));
+    }
+    text
+}
+
+fn escaped(value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    value.replace('\n', "\\n")
+}
+
+/// The rules in a file, if it is one. A pipe in its place must not keep us waiting.
+fn read_rules(path: &Path) -> Option<Vec<u8>> {
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut rules = Vec::new();
+    let mut file = fs::File::open(path).ok()?.take(RULES_LIMIT);
+    file.read_to_end(&mut rules).ok()?;
+    Some(rules)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_settings_without_programs_are_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir(top.join(".git")).unwrap();
+        let places = |top: &Path| format!("{0}\n{0}/.git\n{0}/.git\nsha256\n", top.display());
+        let settings =
+            b"core.filemode\nfalse\0core.fsmonitor\n/evil\0core.eol\na\"b\\c\nd\0core.bare\0";
+        let repository = Repository::read(&top, places(&top).as_bytes(), settings).unwrap();
+        assert_eq!(
+            config(&repository),
+            "[core]\nrepositoryformatversion = 1\nbare = false\nattributesFile = /dev/null\n\
+             filemode = \"false\"\neol = \"a\\\"b\\\\c\\nd\"\n[extensions]\nobjectFormat = \"sha256\"\n"
+        );
+        // A working tree elsewhere is not that of the repository around the folder.
+        for claimed in ["/", "/usr"] {
+            let places = places(Path::new(claimed));
+            assert_eq!(
+                Repository::read(&top, places.as_bytes(), b""),
+                None,
+                "{claimed}"
+            );
+        }
+    }
+}
