@@ -10,6 +10,8 @@ mod agents;
 #[cfg(target_os = "linux")]
 mod app_server;
 #[cfg(target_os = "linux")]
+mod approvals;
+#[cfg(target_os = "linux")]
 mod broken_stores;
 #[cfg(target_os = "linux")]
 mod command_exec;

@@ -34,6 +34,7 @@ pub fn append_prefix_rule<S: AsRef<str>>(
     file: &Path,
     prefix: &[S],
     decision: Decision,
+    justification: Option<&str>,
 ) -> Result<Appended, AmendError> {
     if prefix.is_empty() {
         return Err(AmendError::EmptyPrefix);
@@ -42,11 +43,12 @@ pub fn append_prefix_rule<S: AsRef<str>>(
         .iter()
         .map(|word| quote_string(word.as_ref()))
         .collect();
-    let line = format!(
-        "prefix_rule(pattern=[{}], decision=\"{}\")",
+    let mut line = format!(
+        "prefix_rule(pattern=[{}], decision=\"{}\"",
         words.join(","),
         decision.as_str()
     );
+    append_justification(&mut line, justification);
     append(file, &line)
 }
 
@@ -58,12 +60,17 @@ pub fn append_network_rule(file: &Path, rule: &NetworkRule) -> Result<Appended, 
         rule.protocol().as_str(),
         rule.decision().as_str()
     );
-    if let Some(justification) = rule.justification() {
+    append_justification(&mut line, rule.justification());
+    append(file, &line)
+}
+
+/// The last argument, if there is one, and the end of the call.
+fn append_justification(line: &mut String, justification: Option<&str>) {
+    if let Some(justification) = justification {
         line.push_str(", justification=");
         line.push_str(&quote_string(justification));
     }
     line.push(')');
-    append(file, &line)
 }
 
 fn append(path: &Path, line: &str) -> Result<Appended, AmendError> {

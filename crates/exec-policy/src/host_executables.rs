@@ -55,6 +55,6 @@ impl HostExecutables {
 }
 
 /// The last component of a path.
-pub(crate) fn base_name(path: &str) -> Option<&str> {
+fn base_name(path: &str) -> Option<&str> {
     Path::new(path).file_name()?.to_str()
 }

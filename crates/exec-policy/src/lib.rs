@@ -23,6 +23,6 @@ pub use amend::{AmendError, Appended, append_network_rule, append_prefix_rule};
 pub use decision::Decision;
 pub use error::{LoadError, RuleError};
 pub use network::{NetworkDecision, NetworkProtocol, NetworkRule};
-pub use policy::{Evaluation, Policy, Programs, RuleMatch};
-pub use prefix::{PatternToken, PrefixRule, RuleProblem, quote_prefix};
+pub use policy::{Evaluation, Policy, Programs, Restriction, RuleMatch};
+pub use prefix::{KEEPS_SANDBOX, PatternToken, PrefixRule, RuleProblem, quote_prefix};
 pub use proposal::is_banned_prefix;

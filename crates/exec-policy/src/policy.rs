@@ -4,9 +4,9 @@ use serde::{Serialize, Serializer};
 
 use crate::decision::Decision;
 use crate::error::RuleError;
-use crate::host_executables::{HostExecutables, base_name};
+use crate::host_executables::HostExecutables;
 use crate::network::NetworkRule;
-use crate::prefix::{PrefixRule, quote_prefix};
+use crate::prefix::{KEEPS_SANDBOX, PrefixRule, quote_prefix};
 use crate::rule_calls::FileRules;
 
 /// The most that is listed of the prefixes that are allowed.
@@ -42,6 +42,23 @@ pub struct RuleMatch {
     pub resolved_program: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub justification: Option<String>,
+}
+
+/// What rules that forbid or ask say about a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Restriction {
+    /// A rule matches.
+    Certain(RuleMatch),
+    /// A rule matches if the words that are not known are those that it names.
+    Possible,
+}
+
+impl RuleMatch {
+    /// Whether the rule only lets the command run unasked, in the sandbox. That is what an approval of a confined
+    /// command becomes.
+    pub fn keeps_sandbox(&self) -> bool {
+        self.justification.as_deref() == Some(KEEPS_SANDBOX)
+    }
 }
 
 /// What the rules say. Serialises to the report of the rule checker.
@@ -103,26 +120,34 @@ impl Policy {
         Evaluation::of(matches.collect())
     }
 
-    /// A rule that forbids the command, whatever path its program is called by. For commands found in places that
-    /// [`Policy::check`] is not asked about: nothing is ever allowed by it.
-    pub fn forbidding<S: AsRef<str>>(&self, command: &[S]) -> Option<RuleMatch> {
+    /// Whether any rule forbids or asks.
+    pub fn restricts(&self) -> bool {
+        self.prefix_rules
+            .iter()
+            .any(|rule| rule.decision() != Decision::Allow)
+    }
+
+    /// What the rules that forbid or ask say about a command, for commands found in places that [`Policy::check`] is
+    /// not asked about. `open_ended`: words follow that are not known. The strictest comes first.
+    pub fn restriction<S: AsRef<str>>(
+        &self,
+        command: &[S],
+        open_ended: bool,
+    ) -> Option<Restriction> {
         let words: Vec<&str> = command.iter().map(AsRef::as_ref).collect();
-        let [program, arguments @ ..] = words.as_slice() else {
-            return None;
+        let found = self.matches(&words, None);
+        let strictest = (found.into_iter())
+            .filter(|found| found.decision != Decision::Allow)
+            .max_by_key(|found| found.decision);
+        let may_match = || {
+            let mut restricting =
+                (self.prefix_rules.iter()).filter(|rule| rule.decision() != Decision::Allow);
+            open_ended && restricting.any(|rule| rule.may_match(&words))
         };
-        let name = base_name(program).unwrap_or(program);
-        let by_name: Vec<&str> = [name]
-            .into_iter()
-            .chain(arguments.iter().copied())
-            .collect();
-        let resolved = (name != *program).then_some(*program);
-        let found = self
-            .matches(&words, None)
-            .into_iter()
-            .chain(self.matches(&by_name, resolved));
-        found
-            .into_iter()
-            .find(|found| found.decision == Decision::Forbidden)
+        match strictest {
+            Some(found) => Some(Restriction::Certain(found)),
+            None => may_match().then_some(Restriction::Possible),
+        }
     }
 
     fn matches(&self, command: &[&str], resolved_program: Option<&str>) -> Vec<RuleMatch> {

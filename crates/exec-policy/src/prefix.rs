@@ -6,6 +6,10 @@ use thiserror::Error;
 
 use crate::decision::Decision;
 
+/// The justification that marks a rule which lets commands run unasked, but in the sandbox. Older programs take it for
+/// the text that it is.
+pub const KEEPS_SANDBOX: &str = "approved for runs in the sandbox";
+
 /// What one word of a command has to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatternToken {
@@ -89,6 +93,14 @@ impl PrefixRule {
                 .pattern
                 .iter()
                 .zip(command)
+                .all(|(token, word)| token.matches(word.as_ref()))
+    }
+
+    /// Whether a command that begins with these words, and goes on in a way that is not known, may match.
+    pub(crate) fn may_match<S: AsRef<str>>(&self, beginning: &[S]) -> bool {
+        !beginning.is_empty()
+            && beginning.len() < self.pattern.len()
+            && (self.pattern.iter().zip(beginning))
                 .all(|(token, word)| token.matches(word.as_ref()))
     }
 

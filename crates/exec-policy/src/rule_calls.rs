@@ -1,11 +1,11 @@
 //! The functions of rule files: from the values they are called with to rules.
 
 use crate::decision::Decision;
+use crate::error::RuleError;
 use crate::host_executables::HostExecutables;
 use crate::language::{Arguments, Value, evaluate};
 use crate::network::{NetworkDecision, NetworkProtocol, NetworkRule};
 use crate::prefix::{PatternToken, PrefixRule, RuleProblem};
-use crate::error::RuleError;
 
 /// The rules of one file, in order.
 #[derive(Debug, Default)]

@@ -53,8 +53,9 @@ fn unreadable_files_are_an_error() {
 fn rules_are_appended_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("rules/default.rules");
-    let add =
-        |prefix: &[&str]| append_prefix_rule(&file, prefix, Decision::Allow).expect("appended");
+    let add = |prefix: &[&str]| {
+        append_prefix_rule(&file, prefix, Decision::Allow, None).expect("appended")
+    };
     assert_eq!(add(&["touch", "x"]), Appended::Added);
     assert_eq!(add(&["touch", "x"]), Appended::AlreadyThere);
     assert_eq!(add(&["a \"b\"\\", "c\n"]), Appended::Added);
@@ -76,7 +77,7 @@ fn rules_are_appended_once() {
          network_rule(host=\"example.com\", protocol=\"https\", decision=\"deny\", \
          justification=\"Deny https_connect access to example.com\")\n"
     );
-    assert!(append_prefix_rule::<&str>(&file, &[], Decision::Allow).is_err());
+    assert!(append_prefix_rule::<&str>(&file, &[], Decision::Allow, None).is_err());
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn a_line_that_is_not_finished_is_finished_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("default.rules");
     fs::write(&file, "# mine").expect("written");
-    append_prefix_rule(&file, &["x"], Decision::Prompt).expect("appended");
+    append_prefix_rule(&file, &["x"], Decision::Prompt, None).expect("appended");
     let text = fs::read_to_string(&file).expect("text");
     assert_eq!(
         text,
@@ -102,7 +103,7 @@ fn many_writers_lose_nothing() {
             scope.spawn(move || {
                 for number in 0..10 {
                     let name = format!("c{}", (writer + number) % 20);
-                    append_prefix_rule(file, &[name], Decision::Allow).expect("appended");
+                    append_prefix_rule(file, &[name], Decision::Allow, None).expect("appended");
                 }
             });
         }
@@ -124,10 +125,12 @@ proptest! {
     fn what_is_appended_matches_what_was_approved(prefix in prop::collection::vec(any::<String>(), 1..5)) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("default.rules");
-        append_prefix_rule(&file, &prefix, Decision::Allow).expect("appended");
+        append_prefix_rule(&file, &prefix, Decision::Allow, Some(codex_exec_policy::KEEPS_SANDBOX)).expect("appended");
         let mut policy = Policy::default();
         policy.add_folder(folder.path()).expect("readable");
-        prop_assert_eq!(policy.check(&prefix, Programs::AsWritten).decision, Some(Decision::Allow));
+        let found = policy.check(&prefix, Programs::AsWritten);
+        prop_assert_eq!(found.decision, Some(Decision::Allow));
+        prop_assert!(found.matched_rules.iter().all(|found| found.keeps_sandbox()));
     }
 
     #[test]

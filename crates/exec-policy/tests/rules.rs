@@ -3,7 +3,9 @@
 // The helpers here are as much part of the tests as the functions that call them.
 #![allow(clippy::expect_used)]
 
-use codex_exec_policy::{Decision, Evaluation, NetworkDecision, NetworkProtocol, Policy, Programs};
+use codex_exec_policy::{
+    Decision, Evaluation, NetworkDecision, NetworkProtocol, Policy, Programs, Restriction,
+};
 
 fn policy(text: &str) -> Policy {
     let mut policy = Policy::default();
@@ -140,22 +142,31 @@ fn a_path_is_tried_by_its_name() {
 }
 
 #[test]
-fn what_is_forbidden_stays_so_under_any_path() {
-    let rules = policy(
-        "host_executable('git', [])\nprefix_rule(['git','push'], 'forbidden')\nprefix_rule(['ls'])",
+fn rules_that_forbid_or_ask_speak_about_beginnings() {
+    let rules = policy("prefix_rule(['git','push'], 'forbidden')\nprefix_rule(['ls'])");
+    assert!(rules.restricts() && !policy("prefix_rule(['ls'])").restricts());
+    let found = rules.restriction(&words("git push x"), false);
+    assert!(
+        matches!(&found, Some(Restriction::Certain(found)) if found.matched_prefix == ["git", "push"]),
+        "{found:?}"
     );
-    for command in [
-        "git push",
-        "/usr/bin/git push x",
-        "./git push",
-        "../x/git push",
+    assert_eq!(
+        rules.restriction(&words("git"), true),
+        Some(Restriction::Possible)
+    );
+    for (command, open_ended) in [
+        ("git", false),
+        ("git pull", true),
+        ("ls", true),
+        ("/bin/ls", false),
     ] {
-        let found = rules.forbidding(&words(command)).expect(command);
-        assert_eq!(found.matched_prefix, ["git", "push"]);
+        assert_eq!(
+            rules.restriction(&words(command), open_ended),
+            None,
+            "{command}"
+        );
     }
-    assert_eq!(rules.forbidding(&words("git pull")), None);
-    assert_eq!(rules.forbidding(&words("/bin/ls")), None);
-    assert_eq!(rules.forbidding::<&str>(&[]), None);
+    assert_eq!(rules.restriction::<&str>(&[], true), None);
 }
 
 #[test]

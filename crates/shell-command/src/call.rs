@@ -53,6 +53,12 @@ pub fn shell_script<S: AsRef<str>>(argv: &[S]) -> Option<&str> {
     ShellCall::of(argv).map(|call| call.script)
 }
 
+/// The program and the flag of a call that hands a script to a shell that reads it as bash does.
+pub fn posix_shell<S: AsRef<str>>(argv: &[S]) -> Option<(&str, &str)> {
+    let call = ShellCall::of(argv).filter(|call| call.shell == Shell::Posix)?;
+    Some((argv.first()?.as_ref(), call.flag))
+}
+
 fn is_posix(program: &str) -> bool {
     matches!(base_name(program), "bash" | "zsh" | "sh")
 }

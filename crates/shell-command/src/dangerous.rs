@@ -4,7 +4,7 @@
 //! for in every corner of a script and behind programs that start others.
 
 use crate::call::{Shell, ShellCall, base_name};
-use crate::segments::all_commands;
+use crate::reachable::reachable_commands;
 
 /// Whether the call, or any command that can be found in it, is dangerous.
 pub fn is_dangerous(argv: &[String]) -> bool {
@@ -14,49 +14,19 @@ pub fn is_dangerous(argv: &[String]) -> bool {
         Shell::Cmd => cmd_removal(call.script),
     });
     script_is_dangerous
-        || all_commands(argv).iter().any(|command| {
-            let words: Vec<&str> = command.iter().map(String::as_str).collect();
-            is_dangerous_command(&words)
+        || reachable_commands(argv).commands.iter().any(|command| {
+            let [program, arguments @ ..] = command.words.as_slice() else {
+                return false;
+            };
+            base_name(program) == "rm" && is_forced(arguments)
         })
 }
 
-fn is_dangerous_command(words: &[&str]) -> bool {
-    let [program, arguments @ ..] = words else {
-        return false;
-    };
-    match base_name(program) {
-        "rm" => is_forced(arguments),
-        // Where the command of the other program begins depends on its options: any place will do.
-        name if STARTS_OTHERS.contains(&name) => (0..arguments.len().min(MAX_STARTS))
-            .any(|start| is_dangerous_start(&arguments[start..])),
-        _ => false,
-    }
-}
-
-/// Programs whose arguments are, or have in them, the command of another one.
-const STARTS_OTHERS: [&str; 16] = [
-    "builtin", "busybox", "command", "doas", "env", "exec", "find", "ionice", "nice", "nohup",
-    "setsid", "stdbuf", "sudo", "time", "timeout", "xargs",
-];
-
-/// So many places are tried for the beginning of the other command.
-const MAX_STARTS: usize = 32;
-
-fn is_dangerous_start(words: &[&str]) -> bool {
-    match words {
-        [program, arguments @ ..] if base_name(program) == "rm" => is_forced(arguments),
-        [program, ..] if matches!(base_name(program), "bash" | "dash" | "sh" | "zsh") => {
-            is_dangerous(&words.iter().map(ToString::to_string).collect::<Vec<_>>())
-        }
-        _ => false,
-    }
-}
-
 /// `-f` alone or in a cluster, or `--force` as short as `rm` takes it; after `--` there are only files.
-fn is_forced(arguments: &[&str]) -> bool {
+fn is_forced(arguments: &[String]) -> bool {
     arguments
         .iter()
-        .take_while(|word| **word != "--")
+        .take_while(|word| *word != "--")
         .any(|word| match word.strip_prefix("--") {
             Some(long) => !long.is_empty() && "force".starts_with(long),
             None => word.starts_with('-') && word.contains('f'),

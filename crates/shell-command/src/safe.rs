@@ -1,68 +1,122 @@
 //! Commands that are known to change nothing.
 //!
-//! Safe means "writes nothing and starts nothing unknown", not "may read what it likes". When in doubt a command is
-//! not safe: an option hidden in a cluster, shortened, or made by a glob counts as there.
+//! Safe means "writes nothing and starts nothing unknown", not "may read what it likes": such a command runs unasked,
+//! but in the sandbox. When in doubt a command is not safe: an option hidden in a cluster, shortened, or made by a glob
+//! counts as there. git is not on the list: what a repository configures can make any of its commands run a program.
 
-use crate::bash::plain_commands;
+use crate::bash::{Simple, plain_commands};
 use crate::call::{ShellCall, base_name};
+use crate::segments::{SegmentKind, segments};
 use crate::word::Word;
 
 /// How deep shells within shells are followed.
 const MAX_NESTED_SHELLS: usize = 4;
 
-/// Folders where a program of a known name is that program.
-const SYSTEM_FOLDERS: [&str; 6] = [
-    "/bin",
-    "/usr/bin",
-    "/usr/local/bin",
-    "/sbin",
-    "/usr/sbin",
-    "/opt/homebrew/bin",
-];
+/// What has to be asked about the machine. A name alone says nothing about what runs.
+pub trait ProgramCheck {
+    /// Whether this name, looked up as a shell would, or this path stands for a program of the system.
+    fn is_system_program(&self, program: &str) -> bool;
+    /// Whether this shell, called with this flag before the script, runs the script and nothing that a model wrote.
+    fn is_trusted_shell(&self, shell: &str, flag: &str) -> bool;
+    /// Whether a program finds this variable set.
+    fn has_variable(&self, name: &str) -> bool;
+}
 
 /// Whether the call is known to be safe: a safe command, or a plain script of nothing else.
-pub fn is_known_safe(argv: &[String]) -> bool {
-    let words: Vec<Word> = argv.iter().map(|word| Word::literal(word)).collect();
-    is_safe(&words, 0)
+pub fn is_known_safe(argv: &[String], programs: &dyn ProgramCheck) -> bool {
+    known_safe_parts(argv, programs)
+        .into_iter()
+        .all(|safe| safe)
 }
 
-fn is_safe(words: &[Word], depth: usize) -> bool {
-    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    if let Some(script) = ShellCall::posix_script(&texts) {
-        return depth < MAX_NESTED_SHELLS
-            && words.iter().all(Word::is_fixed)
-            && is_system_program(texts[0])
-            && plain_commands(script).is_some_and(|commands| {
-                commands
-                    .iter()
-                    .all(|command| is_safe(&command.words, depth + 1))
-            });
+/// Whether each of the [`segments`] of a call is known to be safe.
+pub fn known_safe_parts(argv: &[String], programs: &dyn ProgramCheck) -> Vec<bool> {
+    let parts = segments(argv);
+    let judge = Judge { programs };
+    let script = ShellCall::posix_script(argv).filter(|_| parts.kind == SegmentKind::Plain);
+    match (parts.kind, script.and_then(plain_commands)) {
+        (SegmentKind::Plain, Some(commands)) => {
+            let trusted = judge.is_trusted_call(argv);
+            let place = Place::Script { depth: 1 };
+            (commands.iter())
+                .map(|command| trusted && judge.is_safe(&command.words, place))
+                .collect()
+        }
+        (SegmentKind::Whole, _) => {
+            let words: Vec<Word> = argv.iter().map(|word| Word::literal(word)).collect();
+            vec![judge.is_safe(&words, Place::Call)]
+        }
+        (SegmentKind::Heredoc | SegmentKind::Plain, _) => vec![false; parts.commands.len()],
     }
-    let [program, arguments @ ..] = texts.as_slice() else {
-        return false;
-    };
-    if !is_system_program(program) {
-        return false;
-    }
-    let name = base_name(program);
-    if is_harmless(name) {
-        return true;
-    }
-    let as_shown = match name {
-        // One word may become two files.
-        "uniq" => words.iter().all(Word::is_fixed),
-        _ => !words.iter().any(Word::may_become_option),
-    };
-    as_shown && has_safe_arguments(name, arguments)
 }
 
-/// Found on the path, or in a folder of the system: `./cat` may be anything.
-fn is_system_program(program: &str) -> bool {
-    match program.rsplit_once('/') {
-        None => true,
-        Some((folder, _)) => SYSTEM_FOLDERS.contains(&folder),
+/// Where a command stands.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// It is the call itself.
+    Call,
+    /// In a script, in so many shells.
+    Script { depth: usize },
+}
+
+struct Judge<'a> {
+    programs: &'a dyn ProgramCheck,
+}
+
+impl Judge<'_> {
+    fn is_trusted_call(&self, argv: &[String]) -> bool {
+        let flag = argv.get(1).map(String::as_str).unwrap_or_default();
+        let shell = argv.first();
+        shell.is_some_and(|shell| self.programs.is_trusted_shell(shell, flag))
+    }
+
+    fn is_safe(&self, words: &[Word], place: Place) -> bool {
+        let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+        if let Some(script) = ShellCall::posix_script(&texts) {
+            return words.iter().all(Word::is_fixed)
+                && self.is_trusted_call(&texts)
+                && plain_commands(script).is_some_and(|commands| self.are_safe(&commands, place));
+        }
+        let [program, arguments @ ..] = texts.as_slice() else {
+            return false;
+        };
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let is_builtin =
+            matches!(place, Place::Script { .. }) && BUILTINS.contains(&program.as_str());
+        if !is_builtin && !self.programs.is_system_program(program) {
+            return false;
+        }
+        let name = base_name(program);
+        if is_harmless(name) {
+            return true;
+        }
+        let as_shown = match name {
+            // One word may become two files.
+            "uniq" => words.iter().all(Word::is_fixed),
+            _ => !words.iter().any(Word::may_become_option),
+        };
+        as_shown
+            && match name {
+                "rg" => safe_rg(&arguments) && !self.programs.has_variable("RIPGREP_CONFIG_PATH"),
+                _ => has_safe_arguments(name, &arguments),
+            }
+    }
+
+    fn are_safe(&self, commands: &[Simple], place: Place) -> bool {
+        let depth = match place {
+            Place::Call => 0,
+            Place::Script { depth } => depth,
+        };
+        let inside = Place::Script { depth: depth + 1 };
+        depth < MAX_NESTED_SHELLS
+            && commands
+                .iter()
+                .all(|command| self.is_safe(&command.words, inside))
     }
 }
+
+/// Commands that a shell knows itself.
+const BUILTINS: [&str; 5] = ["cd", "echo", "false", "pwd", "true"];
 
 /// Safe whatever the arguments.
 fn is_harmless(name: &str) -> bool {
@@ -80,12 +134,8 @@ fn has_safe_arguments(name: &str, arguments: &[&str]) -> bool {
             .iter()
             .any(|word| is_long(word, &["--output"]) || in_cluster(word, 'o')),
         "find" => !arguments.iter().any(|word| FIND_EFFECTS.contains(word)),
-        "git" => safe_git(arguments),
-        "rg" => !arguments.iter().any(|word| {
-            is_long(word, &["--pre", "--hostname-bin", "--search-zip"]) || in_cluster(word, 'z')
-        }),
         "sed" => safe_sed(arguments),
-        "uniq" => at_most_one_file(arguments),
+        "uniq" => safe_uniq(arguments),
         _ => false,
     }
 }
@@ -107,15 +157,42 @@ fn in_cluster(word: &str, option: char) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.contains(option)
 }
 
-/// `uniq` takes its second file for its output.
-fn at_most_one_file(arguments: &[&str]) -> bool {
-    let takes_value = |word: &&&str| matches!(**word, "-f" | "-s" | "-w");
-    let values = arguments.iter().filter(takes_value).count();
-    let rest = arguments
-        .iter()
-        .filter(|word| !word.starts_with('-'))
-        .count();
-    !arguments.contains(&"--") && rest <= values + 1 && (values == 0 || rest <= values)
+fn safe_rg(arguments: &[&str]) -> bool {
+    !arguments.iter().any(|word| {
+        is_long(word, &["--pre", "--hostname-bin", "--search-zip"]) || in_cluster(word, 'z')
+    })
+}
+
+/// `uniq` takes its second file, which `-` may stand before, for its output: options that are known to take no other
+/// word, and at most one file.
+fn safe_uniq(arguments: &[&str]) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_option = |word: &str| match word.strip_prefix("--") {
+        Some(long) => {
+            let name = long.split('=').next().unwrap_or(long);
+            long.contains('=')
+                || matches!(
+                    name,
+                    "count" | "repeated" | "unique" | "ignore-case" | "zero-terminated"
+                )
+        }
+        None => word.strip_prefix('-').is_some_and(|short| {
+            let flags = short.trim_start_matches(|c| "cdDuiz".contains(c));
+            !short.is_empty()
+                && (flags.is_empty() || flags.strip_prefix(['f', 's', 'w']).is_some_and(is_number))
+        }),
+    };
+    let mut files = 0;
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "-f" | "-s" | "-w" if rest.next().is_some_and(|value| is_number(value)) => {}
+            word if is_option(word) => {}
+            word if word == "-" || !word.starts_with(['-', '+']) => files += 1,
+            _ => return false,
+        }
+    }
+    files <= 1
 }
 
 /// Exactly `-n RANGEp` and at most one file, which must not look like an option: those can write and run.
@@ -137,62 +214,57 @@ pub(crate) fn is_print_range(word: &str) -> bool {
         })
 }
 
-/// Options of git subcommands that write, or run other programs.
-const GIT_EFFECTS: [&str; 6] = [
-    "--output",
-    "--ext-diff",
-    "--textconv",
-    "--exec",
-    "--paginate",
-    "--open-files-in-pager",
-];
-
-fn safe_git(arguments: &[&str]) -> bool {
-    let mut rest = arguments.iter();
-    let subcommand = loop {
-        match rest.next().copied() {
-            // Where to look, not what to do.
-            Some("-C") => drop(rest.next()),
-            Some("--no-pager" | "--bare" | "--literal-pathspecs" | "--no-optional-locks") => {}
-            Some(word) => break word,
-            None => return false,
-        }
-    };
-    let rest = rest.as_slice();
-    match subcommand {
-        // `--text` is an option of its own, not short for `--textconv`.
-        "status" | "log" | "diff" | "show" => !rest
-            .iter()
-            .any(|word| *word != "--text" && is_long(word, &GIT_EFFECTS)),
-        "branch" => rest.iter().all(|word| is_listing_option(word)),
-        _ => false,
-    }
-}
-
-/// `git branch` with anything else makes, moves or removes one.
-fn is_listing_option(word: &str) -> bool {
-    word.starts_with("--format=")
-        || matches!(
-            word,
-            "--list"
-                | "-l"
-                | "--show-current"
-                | "-a"
-                | "--all"
-                | "-r"
-                | "--remotes"
-                | "-v"
-                | "-vv"
-                | "--verbose"
-        )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A machine on which names mean what they say.
+    struct Usual;
+
+    impl ProgramCheck for Usual {
+        fn is_system_program(&self, program: &str) -> bool {
+            !program.contains('/')
+                || program.starts_with("/usr/bin/")
+                || program.starts_with("/bin/")
+        }
+
+        fn is_trusted_shell(&self, shell: &str, _: &str) -> bool {
+            self.is_system_program(shell)
+        }
+
+        fn has_variable(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    fn call(script: &str) -> Vec<String> {
+        ["/bin/bash", "-lc", script].map(ToOwned::to_owned).to_vec()
+    }
+
     fn safe(script: &str) -> bool {
-        is_known_safe(&["/bin/bash", "-lc", script].map(ToOwned::to_owned))
+        is_known_safe(&call(script), &Usual)
+    }
+
+    #[test]
+    fn what_runs_counts_and_not_its_name() {
+        for argv in [
+            ["/work/sub/bash", "-c", "ls"],
+            ["./sub/bash", "-c", "ls"],
+            ["/tmp/sh", "-lc", "ls"],
+        ] {
+            let argv = argv.map(ToOwned::to_owned);
+            assert!(!is_known_safe(&argv, &Usual), "{argv:?}");
+        }
+        assert!(is_known_safe(&call("ls"), &Usual));
+    }
+
+    #[test]
+    fn each_part_of_a_script_is_judged_as_it_is_written() {
+        let parts = |script| known_safe_parts(&call(script), &Usual);
+        assert_eq!(parts("ls && touch x; cat y"), [true, false, true]);
+        assert_eq!(parts("find . {-delete,}; ls"), [false, true]);
+        assert_eq!(parts("cat <<'E'\nE"), [false]);
+        assert_eq!(parts("ls > x"), [false]);
     }
 
     #[test]
@@ -212,23 +284,15 @@ mod tests {
             "rg foo src",
             "rg -n foo *",
             "rg --files",
-            "git status",
-            "git log --oneline -5",
-            "git log --text",
-            "git diff HEAD",
-            "git show HEAD:x",
-            "git -C x status",
-            "git --no-pager log -p",
-            "git branch",
-            "git branch -a -v",
-            "git branch --format='%(refname)'",
-            "git branch --show-current",
             "sed -n 5p",
             "sed -n 1,5p a",
             "sed -n '1,5p' 'a b'",
             "uniq",
             "uniq -c a",
             "uniq -f 1",
+            "uniq -f 1 a",
+            "uniq -cd -w3 -",
+            "uniq --skip-fields=1 a",
             "grep -rn x .",
             "tail -f x",
             "which ls",
@@ -283,6 +347,11 @@ mod tests {
             "rg -z y",
             "rg -nz y",
             "git push",
+            "git status",
+            "git log",
+            "git diff HEAD",
+            "git show",
+            "git branch",
             "git branch x",
             "git branch -d x",
             "git branch --list x",
@@ -312,6 +381,22 @@ mod tests {
             "sed -n -e 1p a",
             "sed -n 1e",
             "uniq a b",
+            "cat x | uniq - /any/file",
+            "uniq - -",
+            "uniq -c - a",
+            "uniq a -c b",
+            "uniq -f a b",
+            "uniq --skip-fields 1 a b",
+            "uniq -cf 1 a b",
+            "git -C x status",
+            "git --bare status",
+            "cd sub && git status",
+            "git status; cd x",
+            "bash -c 'cd sub'; cd x; bash -c 'git status'",
+            "git log --format=%G?",
+            "git diff --submodule=diff",
+            "git status --help",
+            "git log --show-sig",
             "uniq -f 1 a b",
             "uniq -- a b",
             "uniq a{,b}",
@@ -340,7 +425,10 @@ mod tests {
     #[test]
     fn a_direct_call_is_judged_by_its_words() {
         let direct = |words: &[&str]| {
-            is_known_safe(&words.iter().map(ToString::to_string).collect::<Vec<_>>())
+            is_known_safe(
+                &words.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                &Usual,
+            )
         };
         assert!(direct(&["ls", "-la"]));
         assert!(direct(&["find", "*"]));

@@ -2,12 +2,15 @@
 
 use codex_exec_policy::{Decision as RuleDecision, Policy, Programs};
 use codex_protocol::{AskForApproval, ExecPolicyAmendment, ReviewDecision};
+use codex_sandbox::Grants;
 use codex_shell_command::{
-    SegmentKind, all_commands, canonical_command, is_dangerous, is_known_safe, quote_command,
-    segments,
+    ProgramCheck as _, SegmentKind, Segments, canonical_command, is_dangerous, known_safe_parts,
+    posix_shell, quote_command, segments,
 };
 
 use super::posture::grants_of;
+use super::programs::CommandPrograms;
+use super::restrictions::{Restriction, restriction};
 use super::{
     Ask, CacheKey, CommandEffect, Confinement, Decision, Memory, Pass, Posture, SandboxPermissions,
 };
@@ -25,17 +28,30 @@ enum Verdict {
 
 /// Decides about the first run of a command.
 pub(crate) fn decide(command: &CommandEffect, posture: &Posture, memory: &Memory) -> Decision {
-    if let Some(reason) = forbidden_by_rule(command, memory.rules()) {
-        return Decision::Refuse(reason);
-    }
-    let parts = segments(&command.argv);
-    let verdicts: Vec<Verdict> = (parts.commands.iter())
-        .map(|part| verdict(part, parts.kind, command, posture, memory))
-        .collect();
-    let strictest = verdicts.iter().copied().max().unwrap_or(Verdict::Prompt);
-    let all_by_rule = strictest == Verdict::AllowedByRule;
+    let programs = CommandPrograms::new(posture, command, memory.grants());
+    let by_rule = match restriction(command, memory.rules(), &programs) {
+        Restriction::Forbid(reason) => return Decision::Refuse(reason),
+        Restriction::Ask(reason) => Some(reason),
+        Restriction::None => None,
+    };
+    let judge = Judge {
+        command,
+        posture,
+        memory,
+        programs,
+    };
+    let parts = judge.parts();
+    let verdicts = judge.verdicts(&parts);
+    let asks_by_rule = by_rule.as_ref().map(|_| Verdict::PromptByRule);
+    let strictest = verdicts.iter().copied().chain(asks_by_rule).max();
+    let strictest = strictest.unwrap_or(Verdict::Prompt);
     let pass = |approved| Pass {
-        confinement: confinement(command, posture, memory, all_by_rule),
+        confinement: confinement(
+            command,
+            posture,
+            memory,
+            strictest == Verdict::AllowedByRule,
+        ),
         approved,
     };
     match strictest {
@@ -45,61 +61,30 @@ pub(crate) fn decide(command: &CommandEffect, posture: &Posture, memory: &Memory
             Decision::Refuse(format!("`{quoted}` rejected: blocked by policy"))
         }
         Verdict::Prompt | Verdict::PromptByRule => {
-            let by_rule = strictest == Verdict::PromptByRule;
-            if let Some(refusal) = refused_prompt(posture, by_rule) {
+            if let Some(refusal) = refused_prompt(posture, by_rule.is_some()) {
                 return Decision::Refuse(refusal.to_owned());
             }
             let keys = vec![cache_key(command)];
             if memory.is_approved(&keys) {
-                return Decision::Run(pass(true));
+                // An earlier approval says nothing about a second run without sandbox.
+                return Decision::Run(pass(false));
             }
             let asked = verdicts
                 .iter()
                 .position(|verdict| *verdict == Verdict::Prompt);
             let derived = asked.and_then(|index| parts.commands.get(index)).cloned();
-            let derived = derived.filter(|_| parts.kind != SegmentKind::Heredoc && !by_rule);
-            let amendment = proposed(command, memory.rules()).or(derived);
+            let derived =
+                derived.filter(|_| parts.kind != SegmentKind::Heredoc && by_rule.is_none());
+            let amendment = proposed(command, &parts, memory.rules()).or(derived);
             Decision::Ask(Ask {
-                reason: match by_rule {
-                    true => Some(rule_reason(command, &parts.commands, memory.rules())),
-                    false => command.justification.clone(),
-                },
+                reason: by_rule.or_else(|| command.justification.clone()),
                 offered: offered(command, amendment.as_ref()),
                 amendment,
+                lifts_sandbox: command.permissions == SandboxPermissions::RequireEscalated,
                 keys,
                 then: pass(true),
             })
         }
-    }
-}
-
-/// Rules that forbid are looked for in every command that can be found, also where the script is
-/// not understood.
-fn forbidden_by_rule(command: &CommandEffect, rules: &Policy) -> Option<String> {
-    if *rules == Policy::default() {
-        return None; // Reading the script once more would be for nothing.
-    }
-    let found = all_commands(&command.argv);
-    let found = found.iter().find_map(|command| rules.forbidding(command))?;
-    let quoted = quote_command(&command.argv);
-    Some(match found.justification {
-        Some(justification) => format!("`{quoted}` rejected: {justification}"),
-        None => {
-            let prefix = quote_command(&found.matched_prefix);
-            format!("`{quoted}` rejected: policy forbids commands starting with `{prefix}`")
-        }
-    })
-}
-
-fn rule_reason(command: &CommandEffect, parts: &[Vec<String>], rules: &Policy) -> String {
-    let quoted = quote_command(&command.argv);
-    let matches = rules.check_all(parts, Programs::ByName).matched_rules;
-    let asking = matches
-        .into_iter()
-        .find(|found| found.decision == RuleDecision::Prompt);
-    match asking.and_then(|found| found.justification) {
-        Some(justification) => format!("`{quoted}` requires approval: {justification}"),
-        None => format!("`{quoted}` requires approval by policy"),
     }
 }
 
@@ -126,52 +111,131 @@ pub(crate) fn decide_retry(
     if pass.approved {
         return Some(Decision::Run(then));
     }
-    let amendment = segments(&command.argv).commands.into_iter().next();
+    let programs = CommandPrograms::new(posture, command, Grants::default());
+    let amendment = trusted_parts(command, &programs)
+        .commands
+        .into_iter()
+        .next();
     Some(Decision::Ask(Ask {
         reason: Some("command failed; retry without sandbox?".to_owned()),
         offered: offered(command, amendment.as_ref()),
         amendment,
+        lifts_sandbox: true,
         keys: vec![cache_key(command)],
         then,
     }))
 }
 
-fn verdict(
-    part: &[String],
-    kind: SegmentKind,
-    command: &CommandEffect,
-    posture: &Posture,
-    memory: &Memory,
-) -> Verdict {
-    match memory.rules().check(part, Programs::ByName).decision {
-        Some(RuleDecision::Allow) => return Verdict::AllowedByRule,
-        Some(RuleDecision::Prompt) => return Verdict::PromptByRule,
-        Some(RuleDecision::Forbidden) => return Verdict::Forbidden,
-        None => {}
-    }
-    if kind != SegmentKind::Heredoc && is_known_safe(part) {
-        return Verdict::Allowed;
-    }
-    if is_dangerous(part) {
-        return match posture.approval {
-            AskForApproval::Never if posture.is_open() => Verdict::Allowed,
-            AskForApproval::Never => Verdict::Forbidden,
-            _ => Verdict::Prompt,
-        };
-    }
-    match posture.approval {
-        AskForApproval::UnlessTrusted => Verdict::Prompt,
-        AskForApproval::Never | AskForApproval::OnFailure => Verdict::Allowed,
-        AskForApproval::OnRequest | AskForApproval::Granular(_) => {
-            let wants_more = command.permissions != SandboxPermissions::UseDefault;
-            let granted = is_granted(command, posture, memory);
-            match wants_more && !granted && !posture.is_open() {
-                true => Verdict::Prompt,
-                false => Verdict::Allowed,
-            }
+/// A script is cut into its commands only if the shell is one that runs them as they are written.
+fn trusted_parts(command: &CommandEffect, programs: &CommandPrograms<'_>) -> Segments {
+    match posix_shell(&command.argv) {
+        Some((shell, flag)) if !programs.is_trusted_shell(shell, flag) => {
+            Segments::whole(&command.argv)
         }
+        _ => segments(&command.argv),
     }
 }
+
+/// Judges the parts of one command.
+struct Judge<'a> {
+    command: &'a CommandEffect,
+    posture: &'a Posture,
+    memory: &'a Memory,
+    programs: CommandPrograms<'a>,
+}
+
+impl Judge<'_> {
+    /// Looking at files costs time, so it is left out where the verdict does not depend on it.
+    fn parts(&self) -> Segments {
+        let matters = self.posture.approval == AskForApproval::UnlessTrusted
+            || self.wants_more()
+            || *self.memory.rules() != Policy::default();
+        match matters {
+            true => trusted_parts(self.command, &self.programs),
+            false => segments(&self.command.argv),
+        }
+    }
+
+    fn verdicts(&self, parts: &Segments) -> Vec<Verdict> {
+        let untrusted = self.posture.approval == AskForApproval::UnlessTrusted;
+        // Elsewhere nothing depends on it.
+        let safe = match untrusted {
+            true => known_safe_parts(&self.command.argv, &self.programs),
+            false => Vec::new(),
+        };
+        let is_safe = |index: usize| match safe.len() == parts.commands.len() {
+            true => safe.get(index).copied().unwrap_or(false),
+            false => false,
+        };
+        let parts = parts.commands.iter().enumerate();
+        parts
+            .map(|(index, part)| self.verdict(part, is_safe(index)))
+            .collect()
+    }
+
+    fn verdict(&self, part: &[String], known_safe: bool) -> Verdict {
+        let allowed = self.allowed_by_rule(part);
+        if allowed == Some(Verdict::AllowedByRule) {
+            return Verdict::AllowedByRule;
+        }
+        if self.wants_more() {
+            return Verdict::Prompt;
+        }
+        if allowed.is_some() || known_safe {
+            return Verdict::Allowed;
+        }
+        if is_dangerous(part) {
+            return match self.posture.approval {
+                AskForApproval::Never if self.posture.is_open() => Verdict::Allowed,
+                AskForApproval::Never => Verdict::Forbidden,
+                _ => Verdict::Prompt,
+            };
+        }
+        match self.posture.approval {
+            AskForApproval::UnlessTrusted => Verdict::Prompt,
+            _ => Verdict::Allowed,
+        }
+    }
+
+    /// A rule allows the program that its name stands for on this machine, not one that the model wrote. If the rule
+    /// names the file of the model itself, or comes of an approval of a confined command, the sandbox stays.
+    fn allowed_by_rule(&self, part: &[String]) -> Option<Verdict> {
+        let found = self.memory.rules().check(part, Programs::ByName);
+        if found.decision != Some(RuleDecision::Allow) {
+            return None;
+        }
+        let program = part.first()?;
+        let is_builtin =
+            BUILTINS.contains(&program.as_str()) && posix_shell(&self.command.argv).is_some();
+        let keeps_sandbox = (found.matched_rules.iter()).all(|found| found.keeps_sandbox());
+        if !is_builtin && !self.programs.is_foreign_to_model(program) {
+            if keeps_sandbox && self.programs.is_missing(program) {
+                return Some(Verdict::Allowed);
+            }
+            let by_name = found
+                .matched_rules
+                .iter()
+                .any(|found| found.resolved_program.is_some());
+            return (program.contains('/') && !by_name).then_some(Verdict::Allowed);
+        }
+        Some(match keeps_sandbox {
+            true => Verdict::Allowed,
+            false => Verdict::AllowedByRule,
+        })
+    }
+
+    /// Whether it asks for more than the sandbox of the turn and what was granted.
+    fn wants_more(&self) -> bool {
+        self.command.permissions != SandboxPermissions::UseDefault
+            && !self.posture.is_open()
+            && !is_granted(self.command, self.posture, self.memory)
+    }
+}
+
+/// Commands that shells know themselves and that start nothing.
+const BUILTINS: [&str; 8] = [
+    "cd", "echo", "false", "printf", "pwd", "test", "true", "umask",
+];
 
 /// Whether what a command asks for beyond the sandbox was granted before.
 fn is_granted(command: &CommandEffect, posture: &Posture, memory: &Memory) -> bool {
@@ -220,6 +284,7 @@ fn refused_prompt(posture: &Posture, by_rule: bool) -> Option<&'static str> {
 fn cache_key(command: &CommandEffect) -> CacheKey {
     CacheKey::Command {
         canonical: canonical_command(&command.argv),
+        shell: posix_shell(&command.argv).map(|(shell, _)| shell.to_owned()),
         cwd: command.cwd.clone(),
         permissions: command.permissions,
         additional: serde_json::to_string(&command.additional).unwrap_or_default(),
@@ -228,10 +293,11 @@ fn cache_key(command: &CommandEffect) -> CacheKey {
 }
 
 /// The rule that the model proposes, unless it would allow too much or not enough.
-fn proposed(command: &CommandEffect, rules: &Policy) -> Option<Vec<String>> {
+fn proposed(command: &CommandEffect, parts: &Segments, rules: &Policy) -> Option<Vec<String>> {
     let rule = command.prefix_rule.as_ref()?;
-    let parts = segments(&command.argv).commands;
-    rules.may_propose(rule, &parts).then(|| rule.clone())
+    rules
+        .may_propose(rule, &parts.commands)
+        .then(|| rule.clone())
 }
 
 fn offered(command: &CommandEffect, amendment: Option<&Vec<String>>) -> Vec<ReviewDecision> {

@@ -32,6 +32,7 @@ pub(crate) fn decide(call: &McpEffect, posture: &Posture, memory: &Memory) -> De
     Decision::Ask(Ask {
         reason: None,
         amendment: None,
+        lifts_sandbox: false,
         offered: Vec::new(),
         keys,
         then: pass(true),

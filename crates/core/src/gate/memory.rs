@@ -14,6 +14,8 @@ pub(crate) enum CacheKey {
     /// A command, in a spelling that differs only where it matters.
     Command {
         canonical: Vec<String>,
+        /// The shell that reads it, if it is a script.
+        shell: Option<String>,
         cwd: PathBuf,
         permissions: SandboxPermissions,
         /// What it asked for beyond the sandbox, as JSON.
@@ -76,10 +78,12 @@ impl Memory {
         &self.rules
     }
 
-    /// Commands that begin with these words may run from now on.
-    pub(crate) fn allow_prefix(&mut self, prefix: &[String]) {
+    /// Commands that begin with these words may run from now on. A justification goes with the rule.
+    pub(crate) fn allow_prefix(&mut self, prefix: &[String], justification: Option<&str>) {
         let pattern = prefix.iter().cloned().map(PatternToken::Word).collect();
-        if let Ok(rule) = PrefixRule::new(pattern, Decision::Allow, None) {
+        if let Ok(rule) =
+            PrefixRule::new(pattern, Decision::Allow, justification.map(str::to_owned))
+        {
             self.rules.add_prefix_rule(rule);
         }
     }

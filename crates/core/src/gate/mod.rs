@@ -12,6 +12,8 @@ mod mcp;
 mod memory;
 mod patch;
 mod posture;
+mod programs;
+mod restrictions;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -125,7 +127,7 @@ pub(crate) enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
     pub(crate) confinement: Confinement,
-    /// Whether people have said so, rather than a rule or a policy.
+    /// Whether people have said so of this very call, rather than a rule or a policy.
     pub(crate) approved: bool,
 }
 
@@ -135,6 +137,8 @@ pub(crate) struct Ask {
     pub(crate) reason: Option<String>,
     /// The words that a new rule could allow.
     pub(crate) amendment: Option<Vec<String>>,
+    /// Whether people are asked to let it run without sandbox. If not, a new rule keeps the sandbox.
+    pub(crate) lifts_sandbox: bool,
     pub(crate) offered: Vec<ReviewDecision>,
     /// What to remember if they agree for the whole session.
     pub(crate) keys: Vec<CacheKey>,
@@ -151,6 +155,7 @@ pub(crate) fn decide(effect: &Effect, posture: &Posture, memory: &Memory) -> Dec
             true => Decision::Ask(Ask {
                 reason: None,
                 amendment: None,
+                lifts_sandbox: false,
                 offered: Vec::new(),
                 keys: Vec::new(),
                 then: Pass {

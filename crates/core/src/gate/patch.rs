@@ -37,6 +37,7 @@ pub(crate) fn decide(patch: &PatchEffect, posture: &Posture, memory: &Memory) ->
     Decision::Ask(Ask {
         reason: None,
         amendment: None,
+        lifts_sandbox: false,
         offered: vec![ReviewDecision::Approved, ReviewDecision::Abort],
         keys,
         then: pass(true),

@@ -1,6 +1,9 @@
 //! Under which policies a turn runs, and what they mean for files.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use codex_protocol::{
     AskForApproval, NetworkAccess, PermissionProfile, ReadOnlyAccess, SandboxPolicy,
@@ -20,6 +23,10 @@ pub(crate) struct Posture {
     pub(crate) policy: Policy,
     pub(crate) cwd: PathBuf,
     pub(crate) tmpdir: Option<PathBuf>,
+    /// The variables of commands.
+    pub(crate) environment: Arc<BTreeMap<OsString, OsString>>,
+    /// The person's own shell.
+    pub(crate) shell: PathBuf,
     /// Whether commands may bring a wish for permissions along.
     pub(crate) inline_permissions: bool,
 }
@@ -27,14 +34,17 @@ pub(crate) struct Posture {
 impl Posture {
     pub(crate) fn of(
         settings: &TurnSettings,
-        tmpdir: Option<PathBuf>,
+        environment: &Arc<BTreeMap<OsString, OsString>>,
         inline_permissions: bool,
     ) -> Self {
+        let tmpdir = environment.get(OsStr::new("TMPDIR"));
         Self {
             approval: settings.approval_policy,
             policy: policy_of(&settings.sandbox_policy),
             cwd: settings.cwd.clone(),
-            tmpdir,
+            tmpdir: tmpdir.map(PathBuf::from),
+            environment: Arc::clone(environment),
+            shell: settings.shell.clone(),
             inline_permissions,
         }
     }
@@ -77,9 +87,14 @@ impl Posture {
         }
     }
 
+    /// What may be written, where that is enforced.
+    pub(crate) fn file_rules(&self, grants: Grants) -> Option<FileRules> {
+        FileRules::of(&self.policy, &self.surroundings(grants))
+    }
+
     /// Whether all of these paths, links followed, may be written without asking.
     pub(crate) fn may_write(&self, paths: &[PathBuf], grants: Grants) -> bool {
-        match FileRules::of(&self.policy, &self.surroundings(grants)) {
+        match self.file_rules(grants) {
             Some(rules) => paths.iter().all(|path| rules.may_write(path)),
             None => true,
         }
@@ -87,7 +102,7 @@ impl Posture {
 
     /// Whether a path may be read.
     pub(crate) fn may_read(&self, path: &Path, grants: Grants) -> bool {
-        let Some(rules) = FileRules::of(&self.policy, &self.surroundings(grants)) else {
+        let Some(rules) = self.file_rules(grants) else {
             return true;
         };
         match &rules.read {

@@ -37,6 +37,8 @@ fn posture(approval: AskForApproval, policy: Policy) -> Posture {
         policy,
         cwd,
         tmpdir: None,
+        environment: std::sync::Arc::default(),
+        shell: PathBuf::from("/bin/bash"),
         inline_permissions: false,
     }
 }
@@ -148,7 +150,7 @@ fn with_rules(rules: &str) -> Memory {
 #[test]
 fn rules_decide_first_and_the_strictest_counts() {
     let memory = with_rules(
-        "prefix_rule(pattern=[\"make\"], decision=\"allow\")\n\
+        "prefix_rule(pattern=[\"sleep\"], decision=\"allow\")\n\
          prefix_rule(pattern=[\"git\", \"push\"], decision=\"forbidden\", justification=\"no\")\n\
          prefix_rule(pattern=[\"whoami\"], decision=\"prompt\")\n",
     );
@@ -157,9 +159,12 @@ fn rules_decide_first_and_the_strictest_counts() {
         decide(&effect, &posture(approval, workspace()), &memory)
     };
     let on_request = AskForApproval::OnRequest;
-    assert_eq!(outcome(&decide(on_request, "make all")), Free);
+    assert_eq!(outcome(&decide(on_request, "sleep 1")), Free);
     // Only a script of which every part is allowed by a rule leaves the sandbox.
-    assert_eq!(outcome(&decide(on_request, "make && touch /x")), Confined);
+    assert_eq!(
+        outcome(&decide(on_request, "sleep 1 && touch /x")),
+        Confined
+    );
     assert_eq!(outcome(&decide(on_request, "whoami")), AskConfined);
     for script in [
         "git add . && git push",
@@ -273,4 +278,293 @@ fn what_was_approved_is_remembered_by_what_it_is() {
         outcome(&decide(&effect("touch y"), &untrusted, &memory)),
         AskConfined
     );
+}
+
+#[test]
+fn what_asks_for_more_is_asked_about_whatever_it_is() {
+    for script in ["ls", "cat x", "pwd", "ls | wc -l", "touch x"] {
+        let effect = Effect::Command(command(script, SandboxPermissions::RequireEscalated));
+        let decision =
+            |approval| decide(&effect, &posture(approval, workspace()), &Memory::default());
+        assert_eq!(
+            outcome(&decision(AskForApproval::OnRequest)),
+            AskFree,
+            "{script}"
+        );
+        assert_eq!(
+            outcome(&decision(AskForApproval::UnlessTrusted)),
+            AskFree,
+            "{script}"
+        );
+        assert_eq!(
+            outcome(&decision(AskForApproval::Never)),
+            Refused,
+            "{script}"
+        );
+    }
+    let additional = CommandEffect {
+        additional: Some(codex_protocol::PermissionProfile {
+            network: Some(codex_protocol::NetworkPermissions {
+                enabled: Some(true),
+            }),
+            ..Default::default()
+        }),
+        ..command("ls", SandboxPermissions::WithAdditionalPermissions)
+    };
+    let decision = decide(
+        &Effect::Command(additional),
+        &posture(AskForApproval::OnRequest, workspace()),
+        &Memory::default(),
+    );
+    assert_eq!(outcome(&decision), AskConfined);
+}
+
+/// A folder of the model's with programs that are called like others.
+fn models_folder() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["bash", "cat", "sleep"] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+fn in_folder(posture: Posture, folder: &std::path::Path, path: &str) -> Posture {
+    let environment = BTreeMap::from([("PATH".into(), path.into())]);
+    Posture {
+        cwd: folder.to_owned(),
+        environment: std::sync::Arc::new(environment),
+        ..posture
+    }
+}
+
+#[test]
+fn programs_of_the_model_are_not_those_of_the_system() {
+    let folder = models_folder();
+    let own = folder.path().display().to_string();
+    let decide = |argv: &[&str], path: &str, memory: &Memory| {
+        let effect = Effect::Command(CommandEffect {
+            argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+            cwd: folder.path().to_owned(),
+            ..command("", SandboxPermissions::UseDefault)
+        });
+        let posture = posture(AskForApproval::UnlessTrusted, workspace());
+        outcome(&super::decide(
+            &effect,
+            &in_folder(posture, folder.path(), path),
+            memory,
+        ))
+    };
+    let usual = "/usr/local/bin:/usr/bin:/bin";
+    let nothing = Memory::default();
+    let shell = format!("{own}/bash");
+    assert_eq!(
+        decide(&["/bin/bash", "-lc", "cat x"], usual, &nothing),
+        Confined
+    );
+    assert_eq!(decide(&["cat", "x"], usual, &nothing), Confined);
+    for argv in [
+        &[shell.as_str(), "-lc", "cat x"][..],
+        &["./bash", "-c", "cat x"],
+        &["/bin/bash", "-lc", &format!("{own}/cat x")],
+        &["/bin/bash", "-lc", &format!("{shell} -c ls")],
+        &["/bin/bash", "-lc", "git status"],
+        &["git", "status"],
+        &["/bin/bash", "-c", "cat x | uniq - /any/file"],
+    ] {
+        assert_eq!(decide(argv, usual, &nothing), AskConfined, "{argv:?}");
+    }
+    for path in [
+        format!("{own}:{usual}"),
+        format!(".:{usual}"),
+        format!("sub:{usual}"),
+        format!(":{usual}"),
+    ] {
+        assert_eq!(
+            decide(&["/bin/bash", "-c", "cat x"], &path, &nothing),
+            AskConfined,
+            "{path}"
+        );
+    }
+    let memory = with_rules("prefix_rule(pattern=[\"sleep\"], decision=\"allow\")");
+    assert_eq!(
+        decide(&["/bin/bash", "-lc", "sleep 1"], usual, &memory),
+        Free
+    );
+    assert_eq!(decide(&["/bin/sleep", "1"], usual, &memory), Free);
+    assert_eq!(
+        decide(&[&format!("{own}/sleep"), "1"], usual, &memory),
+        AskConfined
+    );
+    assert_eq!(decide(&["./sleep", "1"], usual, &memory), AskConfined);
+    assert_eq!(
+        decide(
+            &["/bin/bash", "-c", "sleep 1"],
+            &format!("{own}:{usual}"),
+            &memory
+        ),
+        AskConfined
+    );
+    assert_eq!(
+        decide(&[&shell, "-c", "sleep 1"], usual, &memory),
+        AskConfined
+    );
+    // A rule about a file that the model may write lets it run, in the sandbox.
+    let named = format!("prefix_rule(pattern=[\"{own}/sleep\"], decision=\"allow\")");
+    assert_eq!(
+        decide(&[&format!("{own}/sleep"), "1"], usual, &with_rules(&named)),
+        Confined
+    );
+}
+
+#[test]
+fn a_login_file_of_the_model_makes_a_shell_unknown() {
+    let folder = models_folder();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let environment = BTreeMap::from([("HOME".into(), home.clone().into())]);
+    let posture = Posture {
+        cwd: folder.path().to_owned(),
+        environment: std::sync::Arc::new(environment),
+        ..posture(AskForApproval::UnlessTrusted, workspace())
+    };
+    let effect = Effect::Command(command("ls", SandboxPermissions::UseDefault));
+    let decide = || outcome(&super::decide(&effect, &posture, &Memory::default()));
+    assert_eq!(decide(), Confined);
+    std::fs::write(home.join(".profile"), "touch x\n").unwrap();
+    assert_eq!(decide(), AskConfined);
+}
+
+#[test]
+fn what_was_approved_in_the_sandbox_stays_there() {
+    let mut memory = Memory::default();
+    let prefix = ["touch", "a"].map(str::to_owned);
+    memory.allow_prefix(&prefix, Some(codex_exec_policy::KEEPS_SANDBOX));
+    let decide = |script, permissions, approval, memory: &Memory| {
+        let effect = Effect::Command(command(script, permissions));
+        outcome(&super::decide(
+            &effect,
+            &posture(approval, workspace()),
+            memory,
+        ))
+    };
+    let usual = SandboxPermissions::UseDefault;
+    let escalated = SandboxPermissions::RequireEscalated;
+    let (untrusted, on_request) = (AskForApproval::UnlessTrusted, AskForApproval::OnRequest);
+    assert_eq!(
+        decide("touch a /outside", usual, untrusted, &memory),
+        Confined
+    );
+    assert_eq!(
+        decide("touch a /outside", escalated, on_request, &memory),
+        AskFree
+    );
+    memory.allow_prefix(&prefix, None);
+    assert_eq!(
+        decide("touch a /outside", escalated, on_request, &memory),
+        Free
+    );
+
+    // An approval for the session covers the run in the sandbox, not a second one without.
+    let mut memory = Memory::default();
+    let effect = Effect::Command(command("touch x", usual));
+    let posture = posture(untrusted, workspace());
+    let Decision::Ask(ask) = super::decide(&effect, &posture, &memory) else {
+        panic!("asked")
+    };
+    assert!(!ask.lifts_sandbox);
+    memory.approve(ask.keys);
+    let Decision::Run(pass) = super::decide(&effect, &posture, &memory) else {
+        panic!("remembered")
+    };
+    let Effect::Command(command) = &effect else {
+        panic!("a command")
+    };
+    let again = decide_retry(command, &posture, &pass).map(|decision| outcome(&decision));
+    assert_eq!(again, Some(AskFree));
+    // Another shell is another command.
+    let mut argv = command.argv.clone();
+    argv[0] = "/bin/sh".to_owned();
+    let other = Effect::Command(CommandEffect {
+        argv,
+        ..command.clone()
+    });
+    assert_eq!(
+        outcome(&super::decide(&other, &posture, &memory)),
+        AskConfined
+    );
+}
+
+#[test]
+fn rules_that_forbid_are_no_matter_of_spelling() {
+    let memory = with_rules("prefix_rule(pattern=[\"git\", \"push\"], decision=\"forbidden\")");
+    let decide = |approval, script: &str| {
+        let effect = Effect::Command(command(script, SandboxPermissions::UseDefault));
+        outcome(&super::decide(
+            &effect,
+            &posture(approval, workspace()),
+            &memory,
+        ))
+    };
+    for script in [
+        "env git push",
+        "command git push",
+        "eval git push",
+        "xargs git push",
+        "timeout 3 git push",
+        "nice git push",
+        "nohup git push",
+        "time git push",
+        "coproc git push",
+        "git -C . push",
+        "find . -exec git push \\;",
+        "git --no-pager push",
+        "git {push,}",
+        "echo $(git push)",
+        "/usr/bin/git push",
+        "bash -c 'git push'",
+        "git pu\\\nsh",
+        "f() { git push; }; f",
+    ] {
+        assert_eq!(
+            decide(AskForApproval::OnRequest, script),
+            Refused,
+            "{script}"
+        );
+    }
+    for script in [
+        "{git,push}",
+        "x=push; git $x",
+        "$(echo git) push",
+        "g=git; $g push",
+        "bash <<E\ngit push\nE",
+        "sh x.sh",
+        "python3 -c 'import os; os.system(\"git push\")'",
+        "git p",
+        "alias x=git; x push",
+        "awk 'BEGIN { system(\"git push\") }'",
+        "sed '1e git push' x",
+        "make | sh",
+    ] {
+        assert_eq!(
+            decide(AskForApproval::OnRequest, script),
+            AskConfined,
+            "{script}"
+        );
+        assert_eq!(decide(AskForApproval::Never, script), Refused, "{script}");
+    }
+    for script in [
+        "ls -la",
+        "cargo test 2>&1 | tail",
+        "for f in *; do wc \"$f\"; done",
+        "git status",
+    ] {
+        assert_eq!(
+            decide(AskForApproval::OnRequest, script),
+            Confined,
+            "{script}"
+        );
+    }
 }

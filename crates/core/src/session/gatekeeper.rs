@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use codex_exec_policy::{Decision as RuleDecision, append_prefix_rule};
+use codex_exec_policy::{Decision as RuleDecision, KEEPS_SANDBOX, append_prefix_rule};
 use codex_protocol::{
     AbsolutePathBuf, ApplyPatchApprovalRequestEvent, EventMsg, ExecApprovalRequestEvent,
     ExecPolicyAmendment, FileChange, FileSystemPermissions, PermissionGrantScope,
@@ -107,10 +107,7 @@ impl Session {
             ReviewDecision::ApprovedExecpolicyAmendment {
                 proposed_execpolicy_amendment,
             } => {
-                self.amend(
-                    pending.ask.amendment.as_ref(),
-                    &proposed_execpolicy_amendment.0,
-                );
+                self.amend(&pending.ask, &proposed_execpolicy_amendment.0);
             }
             _ => {}
         }
@@ -118,15 +115,19 @@ impl Session {
         let _ = pending.reply.send(verdict);
     }
 
-    /// Takes a rule over, if it is the proposed one or a narrower one.
-    fn amend(&mut self, proposed: Option<&Vec<String>>, amendment: &[String]) {
+    /// Takes a rule over, if it is the proposed one or a narrower one. What was approved for a confined run stays
+    /// confined.
+    fn amend(&mut self, ask: &Ask, amendment: &[String]) {
+        let proposed = ask.amendment.as_ref();
         let narrow_enough = proposed.is_some_and(|proposed| amendment.starts_with(proposed));
         if !narrow_enough {
             return;
         }
-        self.memory.allow_prefix(amendment);
+        let justification = (!ask.lifts_sandbox).then_some(KEEPS_SANDBOX);
+        self.memory.allow_prefix(amendment, justification);
         let file = self.services.config.home.join("rules/default.rules");
-        if let Err(error) = append_prefix_rule(&file, amendment, RuleDecision::Allow) {
+        if let Err(error) = append_prefix_rule(&file, amendment, RuleDecision::Allow, justification)
+        {
             self.warn("", format!("Failed to apply execpolicy amendment: {error}"));
         }
         let words = serde_json::to_string(amendment)

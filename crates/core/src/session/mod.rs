@@ -18,8 +18,7 @@ mod undo;
 mod user_shell;
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
 use codex_protocol::{
@@ -124,12 +123,8 @@ pub(crate) struct Services {
 impl Services {
     /// The policies of a turn, as the gate sees them.
     pub(crate) fn posture(&self, settings: &TurnSettings) -> Posture {
-        let tmpdir = self
-            .config
-            .environment
-            .get(OsStr::new("TMPDIR"))
-            .map(PathBuf::from);
-        Posture::of(settings, tmpdir, self.config.features.exec_permissions)
+        let inline = self.config.features.exec_permissions;
+        Posture::of(settings, &self.config.environment, inline)
     }
 
     /// The tool that starts agents, if there may be any.

@@ -1,0 +1,233 @@
+//! Which file a program name stands for, and who may have written that file.
+//!
+//! Nothing is remembered between decisions: the files are looked at again each time, and only where the answer counts
+//! (approval policy `untrusted`, rules that allow).
+
+use std::cell::OnceCell;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use codex_sandbox::{FileRules, Grants};
+use codex_shell_command::ProgramCheck;
+
+use super::{CommandEffect, Posture};
+
+/// Where the system keeps its programs, links followed.
+const SYSTEM_FOLDERS: [&str; 7] = [
+    "/bin",
+    "/sbin",
+    "/usr",
+    "/nix/store",
+    "/run/current-system/sw",
+    "/opt/homebrew",
+    "/opt/local",
+];
+
+/// Folders that everybody may write.
+const SHARED_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// Where programs are looked for when nothing says where.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+/// Folders in a home that login shells often put before the others.
+const LOGIN_FOLDERS: [&str; 2] = ["bin", ".local/bin"];
+
+/// Files in a home that shells run before a script.
+const LOGIN_FILES: [&str; 6] = [
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zprofile",
+    ".zlogin",
+    ".bashrc",
+];
+
+/// The programs as one command finds them.
+pub(super) struct CommandPrograms<'a> {
+    posture: &'a Posture,
+    command: &'a CommandEffect,
+    grants: Grants,
+    file_rules: OnceCell<Option<FileRules>>,
+}
+
+impl<'a> CommandPrograms<'a> {
+    pub(super) fn new(posture: &'a Posture, command: &'a CommandEffect, grants: Grants) -> Self {
+        Self {
+            posture,
+            command,
+            grants,
+            file_rules: OnceCell::new(),
+        }
+    }
+
+    /// Whether the name or path stands for a program that the model cannot have written.
+    pub(super) fn is_foreign_to_model(&self, program: &str) -> bool {
+        let files = self.files(program);
+        files.is_some_and(|files| {
+            !files.is_empty() && files.iter().all(|file| !self.is_of_model(file))
+        })
+    }
+
+    /// Whether there is no such program.
+    pub(super) fn is_missing(&self, program: &str) -> bool {
+        self.files(program).is_some_and(|files| files.is_empty())
+    }
+
+    /// The last component of the file that a name or path leads to.
+    pub(super) fn resolved_name(&self, program: &str) -> Option<String> {
+        let file = self.files(program)?.into_iter().next()?;
+        Some(file.file_name()?.to_str()?.to_owned())
+    }
+
+    /// The files that may run, links followed. None: that cannot be told.
+    fn files(&self, program: &str) -> Option<Vec<PathBuf>> {
+        if program.contains('/') {
+            let file = executable(&self.command.cwd.join(program));
+            return Some(file.into_iter().collect());
+        }
+        let home = self.variable("HOME").map(PathBuf::from);
+        let early = home
+            .iter()
+            .flat_map(|home| LOGIN_FOLDERS.iter().map(|folder| home.join(folder)));
+        let mut files: Vec<PathBuf> = early
+            .filter_map(|folder| executable(&folder.join(program)))
+            .collect();
+        let path = self.variable("PATH").unwrap_or(OsStr::new(DEFAULT_PATH));
+        for folder in std::env::split_paths(path) {
+            // What a folder is that depends on where the command is by then cannot be told.
+            if !folder.is_absolute() {
+                return None;
+            }
+            if let Some(file) = executable(&folder.join(program)) {
+                files.push(file);
+                return Some(files);
+            }
+        }
+        Some(files)
+    }
+
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        let value = self.posture.environment.get(OsStr::new(name))?;
+        (!value.is_empty()).then_some(value)
+    }
+
+    fn may_be_written(&self, file: &Path) -> bool {
+        let rules = self
+            .file_rules
+            .get_or_init(|| self.posture.file_rules(self.grants.clone()));
+        rules.as_ref().is_some_and(|rules| rules.may_write(file))
+    }
+
+    /// `file` has its links followed.
+    fn is_of_system(&self, file: &Path) -> bool {
+        SYSTEM_FOLDERS.iter().any(|folder| file.starts_with(folder))
+            && !self.may_be_written(file)
+            && belongs_to_administrator(file)
+    }
+
+    fn is_of_model(&self, file: &Path) -> bool {
+        if self.is_of_system(file) {
+            return false;
+        }
+        let tmpdir = self.posture.tmpdir.as_deref();
+        let shared = SHARED_FOLDERS.iter().map(Path::new).chain(tmpdir);
+        let own = [self.posture.cwd.as_path(), self.command.cwd.as_path()];
+        let is_below =
+            |folder: &Path| file.starts_with(folder.canonicalize().as_deref().unwrap_or(folder));
+        own.into_iter().chain(shared).any(is_below)
+            || self.may_be_written(file)
+            || anybody_may_write(file)
+    }
+}
+
+impl ProgramCheck for CommandPrograms<'_> {
+    fn is_system_program(&self, program: &str) -> bool {
+        let files = self
+            .files(program)
+            .filter(|_| !program.contains('/') || program.starts_with('/'));
+        files.is_some_and(|files| {
+            !files.is_empty() && files.iter().all(|file| self.is_of_system(file))
+        })
+    }
+
+    fn is_trusted_shell(&self, shell: &str, flag: &str) -> bool {
+        let own = Path::new(shell) == self.posture.shell && self.posture.shell.is_absolute();
+        let is_shell = match own {
+            true => self.is_foreign_to_model(shell),
+            false => self.is_system_program(shell),
+        };
+        let home = self
+            .variable("ZDOTDIR")
+            .or_else(|| self.variable("HOME"))
+            .map(Path::new);
+        let in_home = |name: &str| home.map(|home| home.join(name));
+        let login = LOGIN_FILES
+            .iter()
+            .filter(|_| flag.contains('l'))
+            .filter_map(|name| in_home(name));
+        let named = ["BASH_ENV", "ENV"]
+            .into_iter()
+            .filter_map(|name| self.variable(name));
+        let mut files = login
+            .chain(in_home(".zshenv"))
+            .chain(named.map(PathBuf::from));
+        is_shell
+            && files.all(|file| match file.canonicalize() {
+                Ok(file) => !self.is_of_model(&file),
+                Err(_) => true,
+            })
+    }
+
+    fn has_variable(&self, name: &str) -> bool {
+        self.variable(name).is_some()
+    }
+}
+
+/// The file, links followed, if it can be run.
+fn executable(path: &Path) -> Option<PathBuf> {
+    let file = path.canonicalize().ok()?;
+    let about = file.metadata().ok()?;
+    (about.is_file() && may_be_run(&about)).then_some(file)
+}
+
+#[cfg(unix)]
+fn may_be_run(about: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    about.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn may_be_run(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// Whether the file or its folder is open to everybody.
+#[cfg(unix)]
+fn anybody_may_write(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    [Some(file), file.parent()]
+        .into_iter()
+        .flatten()
+        .any(|path| {
+            path.metadata()
+                .map_or(true, |about| about.permissions().mode() & 0o002 != 0)
+        })
+}
+
+#[cfg(not(unix))]
+fn anybody_may_write(_: &Path) -> bool {
+    false
+}
+
+/// Files of Homebrew belong to whoever installed it.
+#[cfg(unix)]
+fn belongs_to_administrator(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let owned = file.metadata().is_ok_and(|about| about.uid() == 0);
+    (owned || file.starts_with("/opt")) && !anybody_may_write(file)
+}
+
+#[cfg(not(unix))]
+fn belongs_to_administrator(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,110 @@
+//! Rules that forbid or ask, applied to everything that a command may start.
+
+use codex_exec_policy::{
+    Decision as RuleDecision, Policy, Restriction as RuleRestriction, RuleMatch,
+};
+use codex_shell_command::{ReachableCommand, quote_command, reachable_commands};
+
+use super::CommandEffect;
+use super::programs::CommandPrograms;
+
+/// Longer arguments are not searched for words of rules.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
+
+/// What rules that forbid or ask say about a command.
+#[derive(Debug)]
+pub(super) enum Restriction {
+    None,
+    /// People are asked, with this reason.
+    Ask(String),
+    /// It must not run, for this reason.
+    Forbid(String),
+}
+
+/// Looks for restricted commands in every command that can be found. Where the text of the command does not tell all
+/// that may run, people are asked: a rule that forbids would otherwise be a matter of spelling.
+pub(super) fn restriction(
+    command: &CommandEffect,
+    rules: &Policy,
+    programs: &CommandPrograms<'_>,
+) -> Restriction {
+    if !rules.restricts() {
+        return Restriction::None;
+    }
+    let reachable = reachable_commands(&command.argv);
+    let mut asking: Option<RuleMatch> = None;
+    let mut unclear =
+        !reachable.complete || reachable.texts.iter().any(|text| mentions(text, rules));
+    for reached in &reachable.commands {
+        for found in restrictions(reached, rules, programs) {
+            match found {
+                RuleRestriction::Certain(found) if found.decision == RuleDecision::Forbidden => {
+                    return Restriction::Forbid(forbidden(command, found));
+                }
+                RuleRestriction::Certain(found) => asking = asking.or(Some(found)),
+                RuleRestriction::Possible => unclear = true,
+            }
+        }
+    }
+    let quoted = quote_command(&command.argv);
+    match asking {
+        Some(RuleMatch {
+            justification: Some(why),
+            ..
+        }) => Restriction::Ask(format!("`{quoted}` requires approval: {why}")),
+        Some(_) => Restriction::Ask(format!("`{quoted}` requires approval by policy")),
+        None if unclear => Restriction::Ask(format!(
+            "`{quoted}` requires approval: there are rules about commands, and its text does not tell all that it runs"
+        )),
+        None => Restriction::None,
+    }
+}
+
+fn forbidden(command: &CommandEffect, found: RuleMatch) -> String {
+    let quoted = quote_command(&command.argv);
+    match found.justification {
+        Some(justification) => format!("`{quoted}` rejected: {justification}"),
+        None => {
+            let prefix = quote_command(&found.matched_prefix);
+            format!("`{quoted}` rejected: policy forbids commands starting with `{prefix}`")
+        }
+    }
+}
+
+/// By the program as written, by its name without folder, and by the name of the file that it leads to.
+fn restrictions(
+    reached: &ReachableCommand,
+    rules: &Policy,
+    programs: &CommandPrograms<'_>,
+) -> Vec<RuleRestriction> {
+    let Some((program, arguments)) = reached.words.split_first() else {
+        return Vec::new();
+    };
+    let base = program.rsplit('/').next().unwrap_or(program);
+    let mut names = vec![program.clone(), base.to_owned()];
+    names.extend(programs.resolved_name(program));
+    if cfg!(target_os = "macos") {
+        names.push(base.to_ascii_lowercase());
+    }
+    names.dedup();
+    let named = |name: String| [&[name], arguments].concat();
+    (names.into_iter())
+        .filter_map(|name| rules.restriction(&named(name), reached.open_ended))
+        .collect()
+}
+
+/// Whether the words of a rule stand in a text, one after the other.
+fn mentions(text: &str, rules: &Policy) -> bool {
+    if text.len() > MAX_TEXT_BYTES {
+        return true;
+    }
+    let is_word = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    let words: Vec<&str> = text
+        .split(|c| !is_word(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    (0..words.len()).any(|start| {
+        let found = rules.restriction(&words[start..], false);
+        matches!(found, Some(RuleRestriction::Certain(_)))
+    })
+}

@@ -1,0 +1,196 @@
+//! The commands in the text of a script, whatever else is in it.
+
+use tree_sitter::Node;
+
+use crate::bash::{self, plain_commands};
+use crate::launchers::changes_what_runs;
+use crate::reachable::Token;
+use crate::word::Word;
+
+/// More words than this are not made of one word with braces.
+const MAX_BRACE_WORDS: usize = 64;
+
+/// Builtins that evaluate their arguments: a subscript in them may hold a substitution.
+const EVALUATE: [&str; 13] = [
+    "[", "[[", "declare", "export", "getopts", "let", "local", "printf", "read", "readonly",
+    "test", "typeset", "unset",
+];
+
+/// The commands of a script.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    pub(crate) commands: Vec<Vec<Token>>,
+    /// Whether the text was understood.
+    pub(crate) complete: bool,
+}
+
+pub(crate) fn read_script(text: &str) -> Script {
+    let mut script = Script {
+        complete: true,
+        ..Script::default()
+    };
+    if let Some(commands) = plain_commands(text) {
+        for command in commands {
+            script.push(command.words.iter().map(tokens_of).collect());
+        }
+        return script;
+    }
+    let only_blanks_and_comments = |line: &str| {
+        let line = line.trim_start();
+        line.is_empty() || line.starts_with('#')
+    };
+    if text.lines().all(only_blanks_and_comments) {
+        return script;
+    }
+    let Some(tree) = bash::parse(text) else {
+        script.by_sight(text);
+        return script;
+    };
+    script.complete = !tree.root_node().has_error();
+    if !script.complete {
+        script.by_sight(text);
+    }
+    let mut ahead = vec![tree.root_node()];
+    while let Some(node) = ahead.pop() {
+        script.node(node, text);
+        ahead.extend(node.children(&mut node.walk()));
+    }
+    script
+}
+
+impl Script {
+    fn node(&mut self, node: Node<'_>, text: &str) {
+        let source = text.get(node.byte_range()).unwrap_or_default();
+        match node.kind() {
+            "command" => self.command(node, text),
+            "variable_assignment" => {
+                let name = source.split(['=', '+', '[']).next().unwrap_or_default();
+                self.complete &= !changes_what_runs(name);
+            }
+            // `${x@P}` evaluates the value.
+            "expansion" => self.complete &= !source.contains('@') || source.contains("[@]"),
+            "raw_string" | "ansi_c_string" if source.contains("$(") || source.contains('`') => {
+                self.complete &= !is_evaluated(node, text);
+            }
+            _ => {}
+        }
+    }
+
+    /// Assignments and redirections are no words of the command.
+    fn command(&mut self, node: Node<'_>, text: &str) {
+        const LEFT_OUT: [&str; 3] = [
+            "variable_assignment",
+            "file_redirect",
+            "herestring_redirect",
+        ];
+        let mut words = Vec::new();
+        let mut read_to = None;
+        for child in node.named_children(&mut node.walk()) {
+            if LEFT_OUT.contains(&child.kind()) {
+                read_to = None;
+                continue;
+            }
+            let source = text.get(child.byte_range()).unwrap_or_default();
+            // What the grammar takes for two words may be one.
+            self.complete &= read_to != Some(child.start_byte());
+            read_to = Some(child.end_byte());
+            words.push(match Word::parse(source) {
+                Some(word) => tokens_of(&word),
+                None => vec![vec![Token::Unknown]],
+            });
+        }
+        self.push(words);
+    }
+
+    /// Takes a command whose words each stand for one of several lists of words. Only the first choices and the last
+    /// ones are taken, which is all of them where no word has more than two.
+    fn push(&mut self, words: Vec<Vec<Vec<Token>>>) {
+        let first = words.iter().filter_map(|choices| choices.first());
+        let last = words.iter().filter_map(|choices| choices.last());
+        let (first, last): (Vec<Token>, Vec<Token>) = (
+            first.flatten().cloned().collect(),
+            last.flatten().cloned().collect(),
+        );
+        if first != last {
+            self.commands.push(last);
+        }
+        self.commands.push(first);
+    }
+
+    /// For scripts that cannot be parsed: everything between separators may be a command.
+    fn by_sight(&mut self, text: &str) {
+        self.complete = false;
+        let bare = |word: &str| Token::Fixed(word.replace(['\'', '"', '\\'], ""));
+        for part in text.split(|c: char| ";|&\n(){}`".contains(c)) {
+            let words: Vec<Token> = part.split_whitespace().map(bare).collect();
+            if !words.is_empty() {
+                self.commands.push(words);
+            }
+        }
+    }
+}
+
+/// What a word may come to: itself, or what its braces make of it, or anything.
+fn tokens_of(word: &Word) -> Vec<Vec<Token>> {
+    if word.is_fixed() {
+        return vec![vec![Token::Fixed(word.text.clone())]];
+    }
+    let is_plain = !word.text.contains(['*', '?', '[', '~', ',']) && !word.text.contains("..");
+    if is_plain {
+        return vec![vec![Token::Fixed(word.text.clone())]];
+    }
+    let unknown = vec![Token::Unknown];
+    match expand_braces(&word.text) {
+        Some(words) => vec![words.into_iter().map(Token::Fixed).collect(), unknown],
+        None => vec![unknown],
+    }
+}
+
+/// The words that braces with commas make, if there is nothing else that a shell would expand.
+fn expand_braces(text: &str) -> Option<Vec<String>> {
+    if text.contains(['*', '?', '[', '~']) {
+        return None;
+    }
+    let mut done = Vec::new();
+    let mut ahead = vec![text.to_owned()];
+    while let Some(text) = ahead.pop() {
+        if ahead.len() + done.len() > MAX_BRACE_WORDS {
+            return None;
+        }
+        // The innermost braces first.
+        let Some((end, start)) =
+            (text.find('}')).and_then(|end| Some((end, text[..end].rfind('{')?)))
+        else {
+            done.push(text);
+            continue;
+        };
+        let (before, inner, after) = (&text[..start], &text[start + 1..end], &text[end + 1..]);
+        if !inner.contains(',') {
+            return None;
+        }
+        ahead.extend(
+            inner
+                .split(',')
+                .rev()
+                .map(|choice| format!("{before}{choice}{after}")),
+        );
+    }
+    done.retain(|word| !word.is_empty());
+    Some(done)
+}
+
+/// Whether a literal stands where bash evaluates it: in arithmetic, a subscript, an assignment, a test.
+fn is_evaluated(node: Node<'_>, text: &str) -> bool {
+    let mut above = node.parent();
+    while let Some(node) = above {
+        if node.kind() == "command" {
+            let name = node.child_by_field_name("name");
+            let name = name
+                .and_then(|name| text.get(name.byte_range()))
+                .and_then(Word::parse);
+            return name.is_none_or(|name| EVALUATE.contains(&name.text.as_str()));
+        }
+        above = node.parent();
+    }
+    true
+}
