@@ -81,6 +81,10 @@ mod proto_forms;
 #[cfg(target_os = "linux")]
 mod readme;
 #[cfg(target_os = "linux")]
+mod redirects;
+#[cfg(target_os = "linux")]
+mod repeated_secrets;
+#[cfg(target_os = "linux")]
 mod reviews;
 #[cfg(target_os = "linux")]
 mod scenarios;

@@ -77,7 +77,8 @@ impl Accounts {
         let url = self.settings.refresh_url();
         let answer = self.caller.post_json(&url, &body).await;
         let answer = answer
-            .map_err(|error| Refusal::passing(format!("Failed to refresh token: {error}")))?;
+            .map_err(|error| Refusal::passing(format!("Failed to refresh token: {error}")))?
+            .without(&[tokens.refresh_token.reveal()]);
         if !answer.is_success() {
             return Err(Refusal {
                 error: refresh_error(answer.status, &answer.reason, &answer.body),

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use codex_model_client::{Environment, Secret, SseLimits, SseParser};
+use codex_model_client::{
+    Environment, Secret, SentSecrets, SseLimits, SseParser, error_text, refused_redirect,
+};
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
-use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 
 use crate::error::McpError;
 use crate::inbox::Inbox;
@@ -61,13 +63,14 @@ impl Http {
 
     /// Posts a message and delivers all that is answered.
     pub(crate) async fn send(&self, message: String, inbox: &Arc<Inbox>) -> Result<(), McpError> {
-        let token = self.token().await;
+        let mut token = self.token().await;
         let mut response = self.post(message.clone(), token.as_ref()).await?;
         if response.status() == StatusCode::UNAUTHORIZED
-            && let Some((tokens, stale)) = self.tokens.as_ref().zip(token)
-            && let Some(renewed) = tokens.renewed(&stale).await
+            && let Some((tokens, stale)) = self.tokens.as_ref().zip(token.as_ref())
+            && let Some(renewed) = tokens.renewed(stale).await
         {
             response = self.post(message, Some(&renewed)).await?;
+            token = Some(renewed);
         }
         let had_session = self.lock().session.is_some();
         match response.status() {
@@ -76,7 +79,9 @@ impl Http {
                 return Err(McpError::AuthRequired);
             }
             StatusCode::NOT_FOUND if had_session => return Err(McpError::SessionExpired),
-            status if !status.is_success() => return Err(unexpected(response).await),
+            status if !status.is_success() => {
+                return Err(self.unexpected(response, token.as_ref()).await);
+            }
             _ => {}
         }
         if let Some(session) = response.headers().get(SESSION) {
@@ -89,7 +94,7 @@ impl Http {
                 Ok(())
             }
             Kind::Events => events(response, inbox).await,
-            Kind::Other => Err(unexpected(response).await),
+            Kind::Other => Err(self.unexpected(response, token.as_ref()).await),
         }
     }
 
@@ -99,6 +104,20 @@ impl Http {
             .header(ACCEPT, BOTH)
             .header(CONTENT_TYPE, "application/json");
         request.body(message).send().await.map_err(failed)
+    }
+
+    /// An answer that nobody expected, with its beginning, but without what was sent in secret.
+    async fn unexpected(&self, response: Response, token: Option<&Secret>) -> McpError {
+        let mut secrets = SentSecrets::of(&self.headers);
+        // Some servers take their key in the query of their address.
+        let url = Url::parse(&self.url).ok();
+        for (_, value) in url.iter().flat_map(Url::query_pairs) {
+            secrets.add(&value);
+        }
+        if let Some(token) = token {
+            secrets.add(token.reveal());
+        }
+        unexpected(response, &secrets).await
     }
 
     /// The token of the login, if there is one.
@@ -283,9 +302,11 @@ async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, McpError>
     Ok(all)
 }
 
-/// An answer that nobody expected, with its beginning.
-async fn unexpected(mut response: Response) -> McpError {
+async fn unexpected(mut response: Response, secrets: &SentSecrets) -> McpError {
     let status = response.status();
+    if let Some(refused) = refused_redirect(status.as_u16(), response.headers()) {
+        return McpError::Http(format!("HTTP {status}: {refused}"));
+    }
     let kind = response.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("none");
     let kind = kind.to_owned();
@@ -295,20 +316,16 @@ async fn unexpected(mut response: Response) -> McpError {
     {
         body.extend_from_slice(&chunk);
     }
-    let shown = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]);
-    let cut = match body.len().saturating_sub(SHOWN) {
-        0 => "",
-        _ => "... (truncated)",
+    // Before it is cut, so that no part of a secret is left.
+    let mut shown = secrets.redact(String::from_utf8_lossy(&body).into_owned());
+    let cut = match shown.len() <= SHOWN {
+        true => "",
+        false => "... (truncated)",
     };
+    shown.truncate(shown.floor_char_boundary(SHOWN));
     McpError::Http(format!("HTTP {status}: {kind}; body: {shown}{cut}"))
 }
 
 fn failed(error: reqwest::Error) -> McpError {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    McpError::Http(text)
+    McpError::Http(error_text(error))
 }

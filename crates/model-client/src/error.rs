@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use codex_protocol::CodexErrorInfo;
 
+use crate::sent_secrets::SentSecrets;
 use crate::usage_limit::UsageLimit;
 
 /// A failed request to a model.
@@ -108,6 +109,29 @@ impl ModelError {
         Self::Disconnected {
             detail: detail.into(),
             retry_after: None,
+        }
+    }
+
+    /// The error without the secrets of its request, which a server may have repeated.
+    pub(crate) fn redacted(self, secrets: &SentSecrets) -> Self {
+        let redact = |text: String| secrets.redact(text);
+        match self {
+            Self::InvalidRequest(text) => Self::InvalidRequest(redact(text)),
+            Self::Disconnected {
+                detail,
+                retry_after,
+            } => Self::Disconnected {
+                detail: redact(detail),
+                retry_after,
+            },
+            Self::UnexpectedStatus(status) => Self::UnexpectedStatus(Box::new(UnexpectedStatus {
+                message: redact(status.message),
+                url: redact(status.url),
+                auth_error: status.auth_error.map(redact),
+                auth_error_code: status.auth_error_code.map(redact),
+                ..*status
+            })),
+            other => other,
         }
     }
 

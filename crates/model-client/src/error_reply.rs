@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::error::ModelError;
 use crate::error::UnexpectedStatus;
 use crate::rate_limits::text;
+use crate::redirect;
 use crate::usage_limit::UsageLimit;
 use crate::usage_limit::UsageLimitBody;
 use codex_protocol::WireApi;
@@ -82,7 +83,8 @@ impl ErrorReply<'_> {
     fn unexpected(&self, text: &str, error: &Value, now: &Zoned) -> UnexpectedStatus {
         UnexpectedStatus {
             status: self.status,
-            message: message(text, error),
+            message: redirect::refused(self.status, self.headers)
+                .unwrap_or_else(|| message(text, error)),
             blocked: self.status == 403 && text.contains("Cloudflare") && text.contains("blocked"),
             url: self.url.to_owned(),
             cf_ray: self.header("cf-ray"),

@@ -20,10 +20,12 @@ use crate::error_reply::ErrorReply;
 use crate::error_reply::request_id;
 use crate::headers::Headers;
 use crate::http::error_text;
+use crate::http::remove_secrets;
 use crate::http_client::HttpModelClient;
 use crate::provider;
 use crate::request::RequestContext;
 use crate::retry::RetryPolicy;
+use crate::sent_secrets::SentSecrets;
 
 /// How often a login can be renewed for one call, whatever its source says.
 const MAX_RECOVERIES: u32 = 4;
@@ -58,6 +60,15 @@ struct Outgoing<'a> {
     call: &'a Call<'a>,
     url: String,
     headers: HeaderMap,
+    secrets: SentSecrets,
+}
+
+/// A reply that is a success.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) response: Response,
+    /// What errors of its body must not show.
+    pub(crate) secrets: SentSecrets,
 }
 
 /// A call that failed, with the id that the server gave it.
@@ -75,7 +86,7 @@ impl From<ModelError> for Failure {
 
 impl HttpModelClient {
     /// Sends a call; a refused ChatGPT login is renewed as long as its source knows how.
-    pub(crate) async fn exchange(&self, call: &Call<'_>) -> Result<Response, ModelError> {
+    pub(crate) async fn exchange(&self, call: &Call<'_>) -> Result<Accepted, ModelError> {
         for step in 0..MAX_RECOVERIES {
             let authorization = self.authorization().await?;
             let error = match self.attempt(call, &authorization).await {
@@ -105,7 +116,7 @@ impl HttpModelClient {
         &self,
         call: &Call<'_>,
         authorization: &Authorization,
-    ) -> Result<Response, ModelError> {
+    ) -> Result<Accepted, ModelError> {
         let watched = call.context.observer.as_ref().zip(call.shown.as_ref());
         let attempt_id = watched.and_then(|(observer, _)| observer.name());
         let outgoing = self.outgoing(call, authorization, attempt_id);
@@ -123,12 +134,18 @@ impl HttpModelClient {
                 }
             }
         };
-        sent.map_err(|Failure { error, request_id }| {
-            if let Some((observer, _)) = watched {
-                observer.failed(request_id.as_deref(), &error);
+        match sent {
+            Ok(response) => Ok(Accepted {
+                response,
+                secrets: outgoing.secrets.clone(),
+            }),
+            Err(Failure { error, request_id }) => {
+                if let Some((observer, _)) = watched {
+                    observer.failed(request_id.as_deref(), &error);
+                }
+                Err(error)
             }
-            error
-        })
+        }
     }
 
     fn outgoing<'a>(
@@ -155,10 +172,17 @@ impl HttpModelClient {
         }
         headers.set_if("x-codex-inference-call-id", attempt_id);
         let chatgpt = authorization.is_chatgpt();
+        let headers = headers.into_map();
         Outgoing {
             call,
             url: provider::url(&self.provider, call.path, chatgpt, call.query),
-            headers: headers.into_map(),
+            secrets: {
+                let mut secrets = SentSecrets::of(&headers);
+                let parameters = self.provider.query_params.values();
+                parameters.for_each(|value| secrets.add(value));
+                secrets
+            },
+            headers,
         }
     }
 
@@ -196,9 +220,9 @@ impl HttpModelClient {
         let response = match tokio::time::timeout(limit, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_builder() => {
-                return Err(ModelError::Unsendable(error_text(&error)).into());
+                return Err(ModelError::Unsendable(error_text(error)).into());
             }
-            Ok(Err(error)) => return Err(ModelError::disconnected(error_text(&error)).into()),
+            Ok(Err(error)) => return Err(ModelError::disconnected(error_text(error)).into()),
             Err(_) => {
                 let (what, after) = ("the model's server to reply", limit);
                 return Err(ModelError::TimedOut { what, after }.into());
@@ -207,24 +231,30 @@ impl HttpModelClient {
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(self.failure(response).await)
+        Err(self.failure(response, &outgoing.secrets).await)
     }
 
-    async fn failure(&self, response: Response) -> Failure {
+    async fn failure(&self, response: Response, secrets: &SentSecrets) -> Failure {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
-        let url = response.url().to_string();
+        let mut url = response.url().clone();
+        remove_secrets(&mut url);
         let body = read_beginning(response, MAX_ERROR_BYTES);
         let body = tokio::time::timeout(ERROR_BODY_TIME, body).await;
+        // Before it is cut, so that no part of a secret is left.
+        let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
+        let body = secrets.redact(body);
         let reply = ErrorReply {
             status,
             headers: &headers,
-            body: &body.unwrap_or_default(),
-            url: &url,
+            body: body.as_bytes(),
+            url: url.as_str(),
             wire_api: self.provider.wire_api,
         };
         Failure {
-            error: reply.into_error(&self.surroundings.clock.now()),
+            error: reply
+                .into_error(&self.surroundings.clock.now())
+                .redacted(secrets),
             request_id: request_id(&headers),
         }
     }
@@ -269,7 +299,7 @@ pub(crate) async fn read_body(mut response: Response, limit: usize) -> Result<Ve
     while let Some(chunk) = response
         .chunk()
         .await
-        .map_err(|error| ModelError::disconnected(error_text(&error)))?
+        .map_err(|error| ModelError::disconnected(error_text(error)))?
     {
         if body.len() + chunk.len() > limit {
             let text = format!("the reply is larger than {limit} bytes");

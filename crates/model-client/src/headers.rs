@@ -1,7 +1,5 @@
 //! The headers of a request, and what the headers of a reply tell.
 
-use std::collections::BTreeMap;
-
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderName;
 use reqwest::header::HeaderValue;
@@ -32,9 +30,14 @@ impl Headers {
         authorization: &Authorization,
     ) -> Self {
         let mut headers = Self::default();
-        headers.set_all(&provider.http_headers);
+        // Any of those that are configured may hold a key.
+        for (name, value) in &provider.http_headers {
+            headers.set_secret(name, value);
+        }
         for (name, variable) in &provider.env_http_headers {
-            headers.set_if(name, non_blank(environment, variable));
+            if let Some(value) = non_blank(environment, variable) {
+                headers.set_secret(name, &value);
+            }
         }
         headers.set("originator", &identity.originator);
         headers.set("user-agent", &identity.user_agent);
@@ -69,13 +72,23 @@ impl Headers {
     }
 
     pub(crate) fn set(&mut self, name: &str, value: &str) {
-        let (Ok(name), Ok(value)) = (
+        self.insert(name, value, false);
+    }
+
+    /// Sets a header that is left out of logs, and of errors that repeat it.
+    fn set_secret(&mut self, name: &str, value: &str) {
+        self.insert(name, value, true);
+    }
+
+    fn insert(&mut self, name: &str, value: &str, is_sensitive: bool) {
+        let (Ok(name), Ok(mut value)) = (
             HeaderName::from_bytes(name.as_bytes()),
             HeaderValue::from_str(value),
         ) else {
             tracing::warn!(name, "leaving out a header that cannot be sent");
             return;
         };
+        value.set_sensitive(is_sensitive);
         self.0.insert(name, value);
     }
 
@@ -87,19 +100,6 @@ impl Headers {
 
     pub(crate) fn into_map(self) -> HeaderMap {
         self.0
-    }
-
-    fn set_all(&mut self, headers: &BTreeMap<String, String>) {
-        for (name, value) in headers {
-            self.set(name, value);
-        }
-    }
-
-    fn set_secret(&mut self, name: &'static str, value: &str) {
-        if let Ok(mut value) = HeaderValue::from_str(value) {
-            value.set_sensitive(true);
-            self.0.insert(name, value);
-        }
     }
 }
 

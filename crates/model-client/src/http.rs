@@ -2,7 +2,10 @@
 //!
 //! Certificates are loaded for the first URL that needs them. A plain one never does: reading the
 //! system's bundle costs more than a whole turn. The client for plain URLs trusts no certificate at
-//! all, so that a redirect from one cannot lead anywhere that was not checked.
+//! all.
+//!
+//! Every HTTP request of this program is sent by a client from here, so that one policy holds for
+//! redirects: see [`crate::redirect`].
 
 use std::error::Error;
 use std::fmt;
@@ -21,6 +24,7 @@ use rustls::pki_types::pem::PemObject;
 use crate::environment::Environment;
 use crate::environment::non_blank;
 use crate::error::ModelError;
+use crate::redirect;
 
 /// How connections are made.
 #[derive(Clone, Default)]
@@ -119,10 +123,13 @@ impl HttpPool {
         let client = self.client(url).map_err(|error| error.to_string())?;
         let request = client.post(url).header("content-type", "application/json");
         let sent = request.body(body).send().await;
-        match sent.map_err(|error| error_text(&error))?.status() {
-            status if status.is_success() => Ok(()),
-            status => Err(format!("the answer is {status}")),
+        let response = sent.map_err(error_text)?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
         }
+        let refused = redirect::refused(status.as_u16(), response.headers());
+        Err(refused.unwrap_or_else(|| format!("the answer is {status}")))
     }
 
     fn build(&self, secure: bool) -> Result<Client, Box<dyn Error + Send + Sync>> {
@@ -135,7 +142,11 @@ impl HttpPool {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let mut builder = Client::builder().no_proxy().tls_backend_preconfigured(tls);
+        let mut builder = Client::builder()
+            .no_proxy()
+            .redirect(redirect::policy())
+            .referer(false)
+            .tls_backend_preconfigured(tls);
         for proxy in self.settings.proxies.list()? {
             builder = builder.proxy(proxy);
         }
@@ -182,8 +193,13 @@ fn is_plain(url: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(SCHEME))
 }
 
-/// What went wrong with a connection: the last cause says it, those around it only where.
-pub(crate) fn error_text(error: &reqwest::Error) -> String {
+/// What went wrong with a connection: the last cause says it, those around it only where. The query
+/// and the password of the URL are left out, as they may be secrets.
+#[must_use]
+pub fn error_text(mut error: reqwest::Error) -> String {
+    if let Some(url) = error.url_mut() {
+        remove_secrets(url);
+    }
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -194,6 +210,13 @@ pub(crate) fn error_text(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+/// Removes the parts of a URL that may be secrets: its query and its password.
+pub(crate) fn remove_secrets(url: &mut reqwest::Url) {
+    url.set_query(None);
+    // It fails for URLs that cannot have a password.
+    let _ = url.set_password(None);
 }
 
 #[cfg(test)]

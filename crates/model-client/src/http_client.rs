@@ -26,6 +26,7 @@ use crate::environment::Environment;
 use crate::error::ModelError;
 use crate::error_reply::request_id;
 use crate::event::Completion;
+use crate::exchange::Accepted;
 use crate::exchange::Call;
 use crate::exchange::Purpose;
 use crate::exchange::read_body;
@@ -94,9 +95,9 @@ impl HttpModelClient {
         let body = responses::stream_body(request, &self.provider).map_err(unencodable)?;
         let body = Bytes::from(body);
         let shown = Some(body.clone());
-        let response = self.post_turn("responses", body, shown, request).await?;
-        let decoder = ResponsesDecoder::new(server_model(response.headers()));
-        Ok(self.read(response, decoder, &request.context))
+        let accepted = self.post_turn("responses", body, shown, request).await?;
+        let decoder = ResponsesDecoder::new(server_model(accepted.response.headers()));
+        Ok(self.read(accepted, decoder, &request.context))
     }
 
     async fn stream_chat(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
@@ -107,9 +108,9 @@ impl HttpModelClient {
             Some(_) => responses::stream_body(request, &self.provider).ok(),
         };
         let shown = shown.map(Bytes::from);
-        let response = self.post_turn(path, body, shown, request).await?;
+        let accepted = self.post_turn(path, body, shown, request).await?;
         let decoder = chat::ChatDecoder::new(&request.tools);
-        Ok(self.read(response, decoder, &request.context))
+        Ok(self.read(accepted, decoder, &request.context))
     }
 
     async fn post_turn(
@@ -118,7 +119,7 @@ impl HttpModelClient {
         body: Bytes,
         shown: Option<Bytes>,
         request: &ModelRequest,
-    ) -> Result<Response, ModelError> {
+    ) -> Result<Accepted, ModelError> {
         self.exchange(&Call {
             method: Method::POST,
             path,
@@ -133,14 +134,15 @@ impl HttpModelClient {
 
     fn read<D: crate::stream::Decode + Unpin + 'static>(
         &self,
-        response: Response,
+        accepted: Accepted,
         decoder: D,
         context: &RequestContext,
     ) -> ModelStream {
+        let Accepted { response, secrets } = accepted;
         let first = reply_events(response.headers(), context);
         let request_id = request_id(response.headers());
         let idle_timeout = self.provider.stream_idle_timeout;
-        let reader = EventReader::new(response.into(), decoder, first, idle_timeout);
+        let reader = EventReader::new(response.into(), decoder, first, idle_timeout, secrets);
         let stream = match &context.observer {
             None => ModelStream::new(reader),
             Some(observer) => {
@@ -152,7 +154,7 @@ impl HttpModelClient {
     }
 
     async fn fetch_models(&self) -> Result<ModelList, ModelError> {
-        let response = self
+        let Accepted { response, secrets } = self
             .exchange(&Call {
                 method: Method::GET,
                 path: "models",
@@ -165,8 +167,9 @@ impl HttpModelClient {
             .await?;
         let etag = text(response.headers(), "etag").map(str::to_owned);
         let body = read_body(response, MAX_REPLY_BYTES).await?;
-        let reply: ModelsReply = serde_json::from_slice(&body)
-            .map_err(|error| ModelError::disconnected(format!("unreadable models: {error}")))?;
+        let reply: ModelsReply = serde_json::from_slice(&body).map_err(|error| {
+            ModelError::disconnected(format!("unreadable models: {error}")).redacted(&secrets)
+        })?;
         Ok(ModelList {
             models: reply.models.into_iter().filter_map(readable).collect(),
             etag,
@@ -189,7 +192,7 @@ impl ModelClient for HttpModelClient {
         }
         let body = responses::compact_body(request, &self.provider).map_err(unencodable)?;
         let body = Bytes::from(body);
-        let response = self
+        let Accepted { response, secrets } = self
             .exchange(&Call {
                 method: Method::POST,
                 path: "responses/compact",
@@ -204,6 +207,7 @@ impl ModelClient for HttpModelClient {
         let request_id = request_id(response.headers());
         let mut watch = observer.map(|observer| Watch::new(Arc::clone(observer), request_id));
         let reply = read_compacted(response).await;
+        let reply = reply.map_err(|error| error.redacted(&secrets));
         if let Some(watch) = &mut watch {
             match &reply {
                 Ok(items) => {

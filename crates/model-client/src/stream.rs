@@ -24,6 +24,7 @@ use crate::error::ModelError;
 use crate::event::ModelEvent;
 use crate::http::error_text;
 use crate::limits::ResponseSize;
+use crate::sent_secrets::SentSecrets;
 use crate::sse::{SseError, SseParser};
 
 /// How long, and for how many frames, the rest of a complete response is read.
@@ -108,6 +109,8 @@ pub(crate) struct EventReader<D> {
     error: Option<ModelError>,
     idle: IdleTimer,
     size: ResponseSize,
+    /// What errors must not show.
+    secrets: SentSecrets,
 }
 
 impl<D: Decode + Unpin> EventReader<D> {
@@ -116,6 +119,7 @@ impl<D: Decode + Unpin> EventReader<D> {
         decoder: D,
         first: Events,
         idle_timeout: Duration,
+        secrets: SentSecrets,
     ) -> Self {
         Self {
             body: Some(body),
@@ -126,6 +130,7 @@ impl<D: Decode + Unpin> EventReader<D> {
             error: None,
             idle: IdleTimer::new(idle_timeout),
             size: ResponseSize::default(),
+            secrets,
         }
     }
 
@@ -179,7 +184,7 @@ impl<D: Decode + Unpin> EventReader<D> {
                 self.chunk = frame.into_data().unwrap_or_default();
             }
             Poll::Ready(Some(Err(error))) => {
-                self.fail(ModelError::disconnected(error_text(&error)));
+                self.fail(ModelError::disconnected(error_text(error)));
             }
             Poll::Ready(None) => {
                 self.body = None;
@@ -210,7 +215,8 @@ impl<D: Decode + Unpin> Stream for EventReader<D> {
                 return Poll::Ready(Some(Ok(event)));
             }
             if this.body.is_none() {
-                return Poll::Ready(this.error.take().map(Err));
+                let error = this.error.take();
+                return Poll::Ready(error.map(|error| Err(error.redacted(&this.secrets))));
             }
             if this.chunk.is_empty() {
                 ready!(this.poll_chunk(context));

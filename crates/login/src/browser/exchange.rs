@@ -57,7 +57,8 @@ async fn tokens(
     let answer = accounts
         .caller
         .post_form(&settings.token_url(), &fields)
-        .await?;
+        .await?
+        .without(&[code, verifier]);
     let json = answer.json();
     if !answer.is_success() {
         let text = detail(&json, &answer.body, "unknown error");

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use codex_model_client::SentSecrets;
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
@@ -27,6 +28,18 @@ impl Answer {
     #[must_use]
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// The answer without these secrets of its request, if it is a refusal. Of one, words are shown.
+    #[must_use]
+    pub fn without(mut self, secrets: &[&str]) -> Self {
+        if !self.is_success() {
+            let mut sent = SentSecrets::default();
+            secrets.iter().for_each(|secret| sent.add(secret));
+            let text = String::from_utf8_lossy(&self.body).into_owned();
+            self.body = sent.redact(text).into_bytes();
+        }
+        self
     }
 
     /// The body as JSON; null if it is none.

@@ -260,7 +260,9 @@ impl Callback {
         }
         let client = client(&self.login, &mut fields);
         let sent = self.caller.post(&self.token, FORM, form(&fields), client);
-        let given = told::tokens(&sent.await?)?;
+        let mut secrets = vec![code, &self.secrets.verifier];
+        secrets.extend(self.login.client_secret.as_ref().map(Secret::reveal));
+        let given = told::tokens(&sent.await?.without(&secrets))?;
         let login = Login {
             access_token: given.access_token,
             refresh_token: given.refresh_token,

@@ -156,7 +156,9 @@ impl Shared {
         ];
         let client = client(login, &mut fields);
         let answer = self.caller.post(url, FORM, form(&fields), client).await;
-        let answer = answer.map_err(Failure::Passing)?;
+        let mut secrets = vec![refresh_token.reveal()];
+        secrets.extend(login.client_secret.as_ref().map(Secret::reveal));
+        let answer = answer.map_err(Failure::Passing)?.without(&secrets);
         let given = told::tokens(&answer).map_err(|why| match answer.status {
             400 | 401 | 403 => Failure::Refused(why),
             _ => Failure::Passing(why),

@@ -1,0 +1,62 @@
+//! Which redirects are followed: those to the same origin, a few of them.
+//!
+//! A request carries keys in headers of any name, and the conversation in its body. Whoever may answer
+//! at one origin must not be able to have them sent to another, nor in plain text. A method and its body
+//! are kept by 307 and 308 and become a GET with the others, as browsers do it.
+
+use reqwest::Url;
+use reqwest::header::HeaderMap;
+use reqwest::header::LOCATION;
+use reqwest::redirect::Policy;
+
+/// A longer chain is a loop.
+const LIMIT: usize = 5;
+
+/// The policy for every client. A redirect that is not followed is the reply to its request.
+pub(crate) fn policy() -> Policy {
+    Policy::custom(|attempt| {
+        let previous = attempt.previous();
+        let is_followed = previous.len() <= LIMIT
+            && (previous.last()).is_some_and(|from| from.origin() == attempt.url().origin());
+        match is_followed {
+            true => attempt.follow(),
+            false => attempt.stop(),
+        }
+    })
+}
+
+/// What to say of a reply that is a redirect which was not followed; nothing if it is none. Of the
+/// target only the origin is named, as the rest may hold secrets.
+#[must_use]
+pub fn refused(status: u16, headers: &HeaderMap) -> Option<String> {
+    if !(300..400).contains(&status) {
+        return None;
+    }
+    let location = headers.get(LOCATION)?.to_str().unwrap_or_default();
+    let target = match Url::parse(location) {
+        Ok(url) => url.origin().ascii_serialization(),
+        Err(_) => "the same server".to_owned(),
+    };
+    Some(format!(
+        "the server redirects to {target}, and only few redirects to the same server are followed"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_redirect_names_the_origin_alone() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(refused(307, &headers), None);
+        let location = "http://me:secret@other:1/path?key=secret";
+        headers.insert(LOCATION, location.parse().unwrap());
+        assert_eq!(refused(200, &headers), None);
+        let text = refused(307, &headers).unwrap();
+        assert!(
+            text.contains("http://other:1,") && !text.contains("secret"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! The secrets that go out with a request. A server may repeat them in an error, which is shown to
+//! people, sent to clients and kept in files.
+
+use reqwest::header::HeaderMap;
+
+/// What stands where a secret was.
+const REDACTED: &str = "[redacted]";
+/// A shorter value is no secret, and would be found in other words.
+const SHORTEST: usize = 6;
+
+/// The secrets of one request.
+#[derive(Clone, Default)]
+pub struct SentSecrets(Vec<String>);
+
+impl SentSecrets {
+    /// The values of the headers that are marked as sensitive, without the scheme of an authorization.
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Self {
+        let mut secrets = Self::default();
+        for value in headers.values().filter(|value| value.is_sensitive()) {
+            let value = value.to_str().unwrap_or_default().trim();
+            // `Bearer TOKEN`, `Basic PAIR`.
+            let token = value.split_once(' ').map_or(value, |(_, token)| token);
+            secrets.add(value);
+            secrets.add(token);
+        }
+        secrets
+    }
+
+    /// Adds a secret.
+    pub fn add(&mut self, secret: &str) {
+        let secret = secret.trim();
+        if secret.len() >= SHORTEST && !self.0.iter().any(|known| known == secret) {
+            self.0.push(secret.to_owned());
+            // One may be a part of another.
+            self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        }
+    }
+
+    /// The text without them.
+    #[must_use]
+    pub fn redact(&self, text: String) -> String {
+        self.0
+            .iter()
+            .fold(text, |text, secret| match text.contains(secret.as_str()) {
+                true => text.replace(secret.as_str(), REDACTED),
+                false => text,
+            })
+    }
+}
+
+impl std::fmt::Debug for SentSecrets {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("SentSecrets").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn marked_headers_are_removed_and_others_stay() {
+        let mut headers = HeaderMap::new();
+        for (name, value, is_sensitive) in [
+            ("authorization", "Bearer token-1", true),
+            ("x-key", "token-1-longer", true),
+            ("x-short", "us", true),
+            ("originator", "somebody", false),
+        ] {
+            let mut value = HeaderValue::from_static(value);
+            value.set_sensitive(is_sensitive);
+            headers.insert(name, value);
+        }
+        let text = "somebody: token-1-longer, Bearer token-1, token-1, us".to_owned();
+        let expected = "somebody: [redacted], [redacted], [redacted], us";
+        assert_eq!(SentSecrets::of(&headers).redact(text), expected);
+    }
+}
