@@ -75,6 +75,8 @@ mod overload;
 #[cfg(target_os = "linux")]
 mod patches;
 #[cfg(target_os = "linux")]
+mod private_files;
+#[cfg(target_os = "linux")]
 mod proto;
 #[cfg(target_os = "linux")]
 mod proto_forms;

@@ -140,7 +140,7 @@ async fn what_cannot_be_added_is_refused_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn programs_are_told_everything_and_people_no_secrets() {
+async fn values_that_may_be_secrets_are_shown_to_nobody() {
     let home = home(
         "[mcp_servers.off]\nenabled = false\ncommand = \"cat\"\nenv_vars = [\"Q\"]\n\
          cwd = \"/tmp\"\nenv = { KEY = \"secret\" }\nstartup_timeout_sec = 2.5\n\
@@ -148,10 +148,10 @@ async fn programs_are_told_everything_and_people_no_secrets() {
          [mcp_servers.web]\nurl = \"http://127.0.0.1:1/x\"\nbearer_token_env_var = \"TOKEN\"\n\
          http_headers = { B = \"secret\" }\n",
     );
-    let program = json!({ "type": "stdio", "command": "cat", "args": [], "env": { "KEY": "secret" },
+    let program = json!({ "type": "stdio", "command": "cat", "args": [], "env": { "KEY": "*****" },
         "env_vars": ["Q"], "cwd": "/tmp" });
     let address = json!({ "type": "streamable_http", "url": "http://127.0.0.1:1/x",
-        "bearer_token_env_var": "TOKEN", "http_headers": { "B": "secret" }, "env_http_headers": null });
+        "bearer_token_env_var": "TOKEN", "http_headers": { "B": "*****" }, "env_http_headers": null });
     let expected = json!([
         { "name": "off", "enabled": false, "disabled_reason": null, "transport": program,
           "startup_timeout_sec": 2.5, "tool_timeout_sec": 7.0, "auth_status": "unsupported" },

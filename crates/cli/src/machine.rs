@@ -34,6 +34,7 @@ impl Machine {
     }
 
     pub(crate) fn with_login(settings: LoginSettings) -> Self {
+        codex_private_files::tighten_home(&settings.home);
         let extra_roots = non_blank("CODEX_CA_CERTIFICATE").or_else(|| non_blank("SSL_CERT_FILE"));
         let http = Arc::new(HttpPool::new(HttpSettings {
             extra_roots: extra_roots.map(PathBuf::from),

@@ -3,7 +3,7 @@
 //! The file is locked while it is read and written, the new line goes to its end in one write, and a write that fails
 //! is taken back: another process sees the file without the line or with the whole line.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -82,13 +82,11 @@ fn append(path: &Path, line: &str) -> Result<Appended, AmendError> {
 
 fn append_locked(path: &Path, line: &str) -> io::Result<Appended> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        codex_private_files::create_dir_all(folder)?;
     }
-    let mut file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    let mut file = codex_private_files::open(path, &mut options)?;
     // Released when the file is closed.
     file.lock()?;
     let mut content = Vec::new();

@@ -1,7 +1,7 @@
 //! What comes with a report.
 
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Of a longer file the end is kept.
@@ -24,16 +24,33 @@ impl Attachment {
         }
     }
 
-    pub(crate) fn write(&self, to: &Path) -> io::Result<()> {
+    /// Writes it to a new file, cleaned line by line.
+    pub(crate) fn write(&self, to: &Path, clean: &mut dyn FnMut(&str) -> String) -> io::Result<()> {
         match self {
-            Self::File(path) => copy_end(path, to),
-            Self::Text(_, text) => File::create_new(to)?.write_all(text.as_bytes()),
+            Self::File(path) => copy(&mut BufReader::new(end_of(path)?), to, clean),
+            Self::Text(_, text) => copy(&mut text.as_bytes(), to, clean),
         }
     }
 }
 
-fn copy_end(from: &Path, to: &Path) -> io::Result<()> {
-    use std::io::{Seek as _, SeekFrom};
+fn copy(
+    from: &mut dyn BufRead,
+    to: &Path,
+    clean: &mut dyn FnMut(&str) -> String,
+) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let to = codex_private_files::open(to, options.write(true).create_new(true))?;
+    let mut to = BufWriter::new(to);
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line)? > 0 {
+        to.write_all(clean(&String::from_utf8_lossy(&line)).as_bytes())?;
+        line.clear();
+    }
+    to.flush()
+}
+
+/// The end of a file.
+fn end_of(from: &Path) -> io::Result<io::Take<File>> {
     // A pipe would hold us up.
     if !from.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -41,8 +58,7 @@ fn copy_end(from: &Path, to: &Path) -> io::Result<()> {
     let mut file = File::open(from)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(SIZE_LIMIT)))?;
-    io::copy(&mut file.take(SIZE_LIMIT), &mut File::create_new(to)?)?;
-    Ok(())
+    Ok(file.take(SIZE_LIMIT))
 }
 
 /// What the environment says about the way to the network, passwords left out. None if nothing.

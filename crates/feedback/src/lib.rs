@@ -1,7 +1,7 @@
 //! Layer: capability. Reports of users about a thread or the program, with what they attach.
 //!
 //! A report is a folder on this machine, and stays there. To whom it goes from there is not this
-//! crate's business: [`Report::body`] makes one text of it for whoever sends it.
+//! crate's business: [`Stored::body`] makes one text of it for whoever sends it.
 //!
 //! Code map: `report` (what is said), `attachment` (what comes with it), `store` (where it is kept),
 //! `log_tail` (the last that the program logged).

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use crate::store::Stored;
+use crate::store::{REPORT, Stored};
 
 /// More is not sent; the rest stays on this machine.
 const BODY_LIMIT: u64 = 16 * 1024 * 1024;
@@ -92,12 +92,14 @@ impl Report {
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
+}
 
-    /// The report and its attachments as JSON, as far as they are not too large.
+impl Stored {
+    /// The report as it is kept and its attachments as JSON, as far as they are not too large.
     ///
     /// # Errors
     /// What was stored cannot be read.
-    pub fn body(&self, stored: &Stored) -> std::io::Result<Vec<u8>> {
+    pub fn body(&self) -> std::io::Result<Vec<u8>> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Sent {
@@ -106,19 +108,19 @@ impl Report {
         }
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Body<'a> {
-            report: &'a Report,
+        struct Body {
+            report: serde_json::Value,
             attachments: Vec<Sent>,
             left_out: Vec<String>,
         }
         let mut body = Body {
-            report: self,
+            report: serde_json::from_slice(&std::fs::read(self.folder.join(REPORT))?)?,
             attachments: Vec::new(),
             left_out: Vec::new(),
         };
         let mut room = BODY_LIMIT;
-        for name in &stored.attachments {
-            let path = stored.folder.join(name);
+        for name in &self.attachments {
+            let path = self.folder.join(name);
             match room.checked_sub(path.metadata()?.len()) {
                 Some(left) => {
                     room = left;

@@ -10,7 +10,7 @@ use crate::report::Report;
 /// More reports are not kept.
 const REPORTS_LIMIT: usize = 50;
 
-const REPORT: &str = "report.json";
+pub(crate) const REPORT: &str = "report.json";
 
 /// A report that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,22 +22,23 @@ pub struct Stored {
 }
 
 /// Keeps a report in a folder of its own below `folder`, for nobody but the user to read.
-/// Attachments that cannot be read are left out.
+/// `clean` takes secrets out of a text or a line of one. Attachments that cannot be read are left out.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn store(folder: &Path, report: &Report, attachments: &[Attachment]) -> io::Result<Stored> {
-    let mut private = fs::DirBuilder::new();
-    private.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
-    private.create(folder)?;
+pub fn store(
+    folder: &Path,
+    report: &Report,
+    attachments: &[Attachment],
+    clean: &mut dyn FnMut(&str) -> String,
+) -> io::Result<Stored> {
+    codex_private_files::create_dir_all(folder)?;
     make_room(folder)?;
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%6f");
     let folder = folder.join(format!("{time}-{}", report.thread_id));
-    private.recursive(false).create(&folder)?;
+    codex_private_files::create_dir_all(&folder)?;
     let text = serde_json::to_string_pretty(report)?;
-    fs::write(folder.join(REPORT), text)?;
+    codex_private_files::write(&folder.join(REPORT), clean(&text).as_bytes())?;
     let mut stored = Stored {
         folder,
         attachments: Vec::new(),
@@ -48,7 +49,7 @@ pub fn store(folder: &Path, report: &Report, attachments: &[Attachment]) -> io::
         };
         let name = stored.free_name(&name);
         let path = stored.folder.join(&name);
-        match attachment.write(&path) {
+        match attachment.write(&path, clean) {
             Ok(()) => stored.attachments.push(name),
             Err(_) => drop(fs::remove_file(path)),
         }
@@ -89,6 +90,10 @@ fn make_room(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn keep(text: &str) -> String {
+        text.to_owned()
+    }
+
     fn report(id: &str) -> Report {
         Report::new("bad_result", id, Some("why".to_owned()))
     }
@@ -106,13 +111,13 @@ mod tests {
             Attachment::File("/dev/zero".into()),
             Attachment::Text("log.txt", "two".to_owned()),
         ];
-        let stored = store(&reports, &report("id"), &attachments).unwrap();
+        let stored = store(&reports, &report("id"), &attachments, &mut keep).unwrap();
         assert_eq!(stored.attachments, ["log.txt", "2-log.txt"]);
         let text = fs::read_to_string(stored.folder.join("report.json")).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["title"], "[Bad result]: Codex session id");
         assert_eq!(json["level"], "error");
-        let body = report("id").body(&stored).unwrap();
+        let body = stored.body().unwrap();
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["attachments"][0]["dataBase64"], "b25l");
         assert_eq!(body["attachments"][1]["dataBase64"], "dHdv");
@@ -122,12 +127,32 @@ mod tests {
     fn the_oldest_go_first() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("0-not-ours")).unwrap();
-        let first = store(folder.path(), &report("first"), &[]).unwrap();
+        let first = store(folder.path(), &report("first"), &[], &mut keep).unwrap();
         for number in 0..REPORTS_LIMIT {
-            store(folder.path(), &report(&number.to_string()), &[]).unwrap();
+            store(folder.path(), &report(&number.to_string()), &[], &mut keep).unwrap();
         }
         assert!(!first.folder.exists());
         let count = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(count, REPORTS_LIMIT + 1);
+    }
+
+    #[test]
+    fn what_is_kept_was_cleaned_line_by_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log.txt");
+        fs::write(&file, b"a secret\nmore\xff").unwrap();
+        let attachments = [
+            Attachment::File(file),
+            Attachment::Text("text", "secret".to_owned()),
+        ];
+        let report = Report::new("bug", "id", Some("my secret".to_owned()));
+        let mut clean = |text: &str| text.replace("secret", "-");
+        let reports = folder.path().join("feedback");
+        let stored = store(&reports, &report, &attachments, &mut clean).unwrap();
+        let read = |name: &str| fs::read(stored.folder.join(name)).unwrap();
+        assert_eq!(read("log.txt"), "a -\nmore\u{fffd}".as_bytes());
+        assert_eq!(read("text"), b"-");
+        let report = String::from_utf8(read(REPORT)).unwrap();
+        assert!(report.contains("my -"), "{report}");
     }
 }

@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 /// It cannot be written; the file is as before.
 pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    codex_private_files::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text)?;
     file.as_file().sync_all()?;
@@ -48,10 +48,9 @@ pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 pub async fn lock(path: &Path) -> Option<File> {
     let mut options = File::options();
     options.create(true).truncate(false).write(true);
-    private(&mut options);
     let mut name = path.file_name()?.to_owned();
     name.push(".lock");
-    let file = options.open(path.with_file_name(name)).ok()?;
+    let file = codex_private_files::open(&path.with_file_name(name), &mut options).ok()?;
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return Some(file),
@@ -60,11 +59,4 @@ pub async fn lock(path: &Path) -> Option<File> {
         }
     }
     None
-}
-
-fn private(options: &mut fs::OpenOptions) {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    #[cfg(not(unix))]
-    let _ = options;
 }

@@ -21,7 +21,8 @@ pub fn amend(
     kind: LineKind,
     payload: &impl Serialize,
 ) -> io::Result<()> {
-    let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+    let mut options = OpenOptions::new();
+    let mut file = codex_private_files::open(path, options.read(true).append(true))?;
     let modified = file.metadata()?.modified();
     let mut line = Vec::new();
     encode(&mut line, at, kind, &serde_json::to_vec(payload)?);
@@ -40,7 +41,8 @@ pub fn append_line(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     let mut options = OpenOptions::new();
-    let mut file = options.read(true).append(true).create(true).open(path)?;
+    options.read(true).append(true).create(true);
+    let mut file = codex_private_files::open(path, &mut options)?;
     append(&mut file, line)
 }
 

@@ -89,7 +89,7 @@ pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, M
     }
     let name = name_for(&real, thread)?;
     let folder = home.join(ARCHIVED);
-    fs::create_dir_all(&folder)?;
+    codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
     fs::rename(&real, &target)?;
     Ok(target)
@@ -107,7 +107,7 @@ pub fn unarchive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf,
         thread: thread.clone(),
     };
     let folder = home.join(SESSIONS).join(day.ok_or_else(other)?);
-    fs::create_dir_all(&folder)?;
+    codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
     fs::rename(path, &target)?;
     File::options()

@@ -85,7 +85,7 @@ impl Locks {
             let path = home.join(FILE);
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false);
-            let file = options.open(&path).inspect_err(|error| {
+            let file = codex_private_files::open(&path, &mut options).inspect_err(|error| {
                 tracing::warn!(path = %path.display(), %error, "threads cannot be locked");
             });
             Arc::new(Self {

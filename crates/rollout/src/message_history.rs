@@ -54,9 +54,7 @@ pub fn add_message(
     line.push(b'\n');
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    for_owner_only(&mut options);
-    let mut file = options.open(home.join(FILE))?;
-    close_to_others(&file)?;
+    let mut file = codex_private_files::open(&home.join(FILE), &mut options)?;
     lock(&file, File::try_lock)?;
     file.write_all(&line)?;
     match max_bytes {
@@ -64,30 +62,6 @@ pub fn add_message(
         _ => Ok(()),
     }
 }
-
-#[cfg(unix)]
-fn for_owner_only(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600);
-}
-
-/// Also a file that others made.
-#[cfg(unix)]
-fn close_to_others(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    match file.metadata()?.permissions().mode() & 0o777 {
-        0o600 => Ok(()),
-        _ => file.set_permissions(std::fs::Permissions::from_mode(0o600)),
-    }
-}
-
-#[cfg(not(unix))]
-fn close_to_others(_: &File) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn for_owner_only(_: &mut OpenOptions) {}
 
 fn lock(file: &File, try_lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<()> {
     for _ in 0..LOCK_TRIES {

@@ -9,7 +9,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -291,13 +291,11 @@ fn newest_lines(bytes: &[u8]) -> &[u8] {
 /// Opens for appending, on a line of its own if the last one was torn.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        codex_private_files::create_dir_all(folder)?;
     }
-    let mut file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    let mut file = codex_private_files::open(path, &mut options)?;
     if !ends_a_line(&mut file)? {
         file.write_all(b"\n")?;
     }

@@ -31,11 +31,11 @@ pub fn install_bundled(folder: &Path, wanted: bool) -> io::Result<()> {
     install_bundled(folder, false)?;
     for (path, text) in FILES {
         let path = folder.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        fs::write(path, text)?;
+        codex_private_files::create_dir_all(path.parent().unwrap_or(folder))?;
+        codex_private_files::write(&path, text.as_bytes())?;
     }
     // Last, so that a start that was cut off is made up for.
-    fs::write(marker, fingerprint())
+    codex_private_files::write(&marker, fingerprint().as_bytes())
 }
 
 /// Changes whenever the files do.

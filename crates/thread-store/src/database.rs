@@ -101,6 +101,8 @@ pub(crate) struct Database {
 impl Database {
     /// Opens the file, or makes it.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
+        // What SQLite puts beside it gets the mode of the file.
+        let _ = codex_private_files::ensure(path);
         let connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;

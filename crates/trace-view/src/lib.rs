@@ -14,5 +14,5 @@ mod view;
 pub use diff::{Parting, Place, diff_traces};
 pub use otlp::{SEMANTIC_CONVENTIONS, write_otlp};
 pub use perfetto::write_perfetto;
-pub use redact::{Person, RedactError, Redaction, Text, redact_bundle};
+pub use redact::{Person, RedactError, Redaction, Text, TextCleaner, redact_bundle};
 pub use view::{Budget, write_view};

@@ -1,10 +1,12 @@
 //! `feedback/upload`: a report is kept on this machine, and sent only where the configuration says.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use codex_app_server_protocol::v2::{FeedbackUploadParams, FeedbackUploadResponse};
 use codex_feedback::{Attachment, Report, store};
+use codex_trace_view::TextCleaner;
 use uuid::Uuid;
 
 use super::call::Call;
@@ -36,11 +38,10 @@ pub(super) async fn upload(
     let endpoint = settings.endpoint;
     let is_sent = endpoint.is_some();
     let kept = blocking(move || {
-        let stored = store(&settings.folder, &report, &attachments).map_err(failed)?;
-        is_sent
-            .then(|| report.body(&stored))
-            .transpose()
-            .map_err(failed)
+        let mut cleaner = TextCleaner::new(variables());
+        let mut clean = |text: &str| cleaner.clean(text);
+        let stored = store(&settings.folder, &report, &attachments, &mut clean).map_err(failed)?;
+        is_sent.then(|| stored.body()).transpose().map_err(failed)
     });
     if let (Some(body), Some(endpoint)) = (kept.await?, endpoint) {
         let sending = server.host().send_feedback(endpoint, body);
@@ -70,6 +71,14 @@ async fn attachments(server: &Server, params: &FeedbackUploadParams) -> Vec<Atta
     let more = params.extra_log_files.iter().flatten();
     attachments.extend(more.map(|path| Attachment::File(path.into())));
     attachments
+}
+
+/// The environment, as far as it is text.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text)
 }
 
 fn failed(why: impl std::fmt::Display) -> Failure {

@@ -56,6 +56,11 @@ pub(super) fn to_json(entry: &Entry<'_>) -> Value {
 
 fn transport(transport: &McpTransport) -> Value {
     let some = |map: &BTreeMap<String, String>| (!map.is_empty()).then(|| map.clone());
+    // The values may be keys, and what is printed may be kept or shown. The configuration has them.
+    let hidden = |map: &BTreeMap<String, String>| {
+        let hidden = map.keys().map(|name| (name.clone(), HIDDEN.to_owned()));
+        some(&hidden.collect())
+    };
     match transport {
         McpTransport::Stdio {
             command,
@@ -64,7 +69,7 @@ fn transport(transport: &McpTransport) -> Value {
             env_vars,
             cwd,
         } => json!({
-            "type": "stdio", "command": command, "args": args, "env": some(env),
+            "type": "stdio", "command": command, "args": args, "env": hidden(env),
             "env_vars": env_vars, "cwd": cwd,
         }),
         McpTransport::Http {
@@ -75,7 +80,7 @@ fn transport(transport: &McpTransport) -> Value {
             ..
         } => json!({
             "type": "streamable_http", "url": url, "bearer_token_env_var": bearer_token_env_var,
-            "http_headers": some(http_headers), "env_http_headers": some(env_http_headers),
+            "http_headers": hidden(http_headers), "env_http_headers": some(env_http_headers),
         }),
     }
 }

@@ -49,7 +49,7 @@ impl Target {
     pub(super) fn lock(path: &Path) -> io::Result<Self> {
         let file = follow_links(path)?;
         let folder = file.parent().unwrap_or(Path::new("/")).to_path_buf();
-        fs::create_dir_all(&folder)?;
+        codex_private_files::create_dir_all(&folder)?;
         Ok(Self {
             _lock: lock_folder(&folder)?,
             file,

@@ -56,8 +56,8 @@ async fn keep(folder: PathBuf, id: &str, result: String) -> io::Result<PathBuf> 
         let bytes = BASE64_STANDARD
             .decode(result)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(&path, bytes)?;
+        codex_private_files::create_dir_all(&folder)?;
+        codex_private_files::write(&path, &bytes)?;
         Ok(path)
     });
     kept.await?

@@ -224,7 +224,7 @@ fn read(path: &Path) -> Option<ModelsCache> {
 /// Replaces the file as a whole: who reads it sees the old list or the new one.
 fn write(path: &Path, cache: &ModelsCache) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    codex_private_files::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     serde_json::to_writer_pretty(&mut file, cache)?;
     file.flush()?;

@@ -106,6 +106,52 @@ pub fn redact_bundle(
     })
 }
 
+/// Takes secrets out of texts that are no bundles, and leaves the names of people.
+pub struct TextCleaner {
+    secrets: Secrets,
+    known: Vec<String>,
+}
+
+impl std::fmt::Debug for TextCleaner {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("TextCleaner")
+            .finish_non_exhaustive()
+    }
+}
+
+impl TextCleaner {
+    /// `variables` are those of the environment: the values of such as have telling names are secrets
+    /// wherever they occur.
+    #[must_use]
+    pub fn new(variables: impl Iterator<Item = (String, String)>) -> Self {
+        let known = variables.filter(|(name, value)| secrets::is_secret_variable(name, value));
+        let mut known: Vec<String> = known.map(|(_, value)| value).collect();
+        // One may be a part of another.
+        known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self {
+            secrets: Secrets::new(&Person::default()),
+            known,
+        }
+    }
+
+    /// The text without secrets: of JSON, or of a line that is JSON, the strings; of any other all of it.
+    pub fn clean(&mut self, text: &str) -> String {
+        let Self { secrets, known } = self;
+        let known = |text: String| {
+            known.iter().fold(text, |text, secret| {
+                text.replace(secret.as_str(), "[secret]")
+            })
+        };
+        match text.trim_start().starts_with('{') {
+            true => json::map_strings(text, &mut |key, string| {
+                known(secrets.clean_secrets(key, string))
+            }),
+            false => known(secrets.clean_secrets(json::Key::Of { key: "", outer: &[] }, text)),
+        }
+    }
+}
+
 struct Redactor {
     secrets: Secrets,
     markers: Option<Markers>,

@@ -137,6 +137,12 @@ impl Secrets {
 
     /// A string without what must not be seen.
     pub(super) fn clean(&mut self, key: Key<'_>, string: &str) -> String {
+        let clean = self.clean_secrets(key, string);
+        self.people.clean(clean)
+    }
+
+    /// A string without its secrets; the names of people stay.
+    pub(super) fn clean_secrets(&mut self, key: Key<'_>, string: &str) -> String {
         let mut ranges = find(key, string);
         if let Some(finder) = &self.finder {
             ranges.extend(finder.find_iter(string).map(|found| found.range()));
@@ -154,7 +160,7 @@ impl Secrets {
             clean.push_str(&self.label(&string[range]));
         }
         clean.push_str(&string[end..]);
-        self.people.clean(clean)
+        clean
     }
 
     /// The beginning of a secret at the end of a preview.
@@ -273,6 +279,13 @@ fn is_distinctive(secret: &str) -> bool {
         && has(char::is_ascii_digit)
         && has(char::is_ascii_alphabetic)
         && entropy(secret) >= RANDOM
+}
+
+/// Whether a variable of the environment holds a secret.
+pub(super) fn is_secret_variable(name: &str, value: &str) -> bool {
+    let is_named = KEY_NAMES.as_ref().is_some_and(|names| names.is_match(name))
+        || name.to_ascii_uppercase().ends_with("_KEY");
+    is_named && value.len() >= SHORTEST && !value.starts_with('/')
 }
 
 /// Passwords need not look random; everything else that a key's name gives away does.
