@@ -62,6 +62,8 @@ mod mcp_sandbox;
 mod mcp_servers;
 #[cfg(target_os = "linux")]
 mod newer_clients;
+#[cfg(target_os = "linux")]
+mod newer_homes;
 mod newer_methods;
 mod newer_requests;
 #[cfg(target_os = "linux")]

@@ -161,7 +161,7 @@ async fn a_terminal_that_is_stopped_from_outside_has_failed() {
 }
 
 /// The texts that a request to the model has of this role.
-fn texts_of(request: &Value, role: &str) -> Vec<String> {
+pub(crate) fn texts_of(request: &Value, role: &str) -> Vec<String> {
     let items = request["input"].as_array().unwrap();
     let spoken = items.iter().filter(|item| item["role"] == role);
     let parts = spoken.flat_map(|item| item["content"].as_array().unwrap());

@@ -79,6 +79,17 @@ async fn skills_are_listed_switched_and_watched() {
 }
 
 #[tokio::test]
+async fn changes_are_told_although_nobody_asked_for_skills() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = project(&model);
+    let mut server = server(&home).await;
+    start_thread(&mut server).await;
+    skill(&home.path().join(".agents/skills"), "new", "x");
+    server.wait_for("skills/changed").await.unwrap();
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn further_roots_and_bad_requests() {
     let model = ModelServer::start([]).await.unwrap();
     let home = project(&model);

@@ -47,7 +47,8 @@ pub(crate) async fn server(home: &Path) -> AppServer {
 
 pub(crate) async fn initialize(server: &mut AppServer) {
     let client = json!({ "name": "tests", "version": "1" });
-    let params = json!({ "clientInfo": client });
+    let capabilities = json!({ "experimentalApi": true });
+    let params = json!({ "clientInfo": client, "capabilities": capabilities });
     server.call("initialize", params).await.unwrap();
 }
 
@@ -172,52 +173,71 @@ async fn a_thread_knows_the_repository_that_it_began_in() {
 }
 
 #[tokio::test]
-async fn one_process_writes_a_thread_at_a_time() {
+async fn one_process_has_a_thread_loaded_at_a_time() {
     let model = model().await;
     let home = home(&model);
     let mut first = server(home.path()).await;
     let mut second = server(home.path()).await;
     let id = thread(&mut first, "hello").await;
-    let resumed = call(&mut second, "thread/resume", json!({ "threadId": id })).await;
-    assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 1);
-    let input = json!([{ "type": "text", "text": "me too" }]);
-    let params = json!({ "threadId": id, "input": input });
-    let message = refused(&mut second, "turn/start", params.clone()).await;
-    assert!(
-        message.contains("in use by another process (pid "),
-        "{message}"
-    );
+    // Its owner is idle, and all the same the only one.
+    let resume = json!({ "threadId": id });
+    let pid = first.process_id().unwrap();
+    let expected = format!("thread {id} is in use by another process (pid {pid})");
+    let message = refused(&mut second, "thread/resume", resume.clone()).await;
+    assert_eq!(message, expected);
+    let read = json!({ "threadId": id, "includeTurns": true });
+    let read = call(&mut second, "thread/read", read).await;
+    assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
     let message = refused(&mut second, "thread/archive", json!({ "threadId": id })).await;
     assert!(
         message.contains("in use by another process (pid "),
         "{message}"
     );
     first.finish().await.unwrap();
-    turn(&mut second, &id, "now").await;
-    second.finish().await.unwrap();
+    call(&mut second, "thread/resume", resume.clone()).await;
+    // To have it loaded is enough, and a process that is killed has it no longer.
+    let mut third = server(home.path()).await;
+    let message = refused(&mut third, "thread/resume", resume.clone()).await;
+    assert!(message.contains("in use by another process"), "{message}");
+    second.kill().await.unwrap();
+    let resumed = call(&mut third, "thread/resume", resume).await;
+    assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 1);
+    turn(&mut third, &id, "now").await;
+    third.finish().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_process_that_was_overtaken_does_not_go_on_from_what_it_remembers() {
+async fn a_loaded_thread_is_not_resumed_from_another_file() {
     let model = model().await;
     let home = home(&model);
-    let mut first = server(home.path()).await;
-    let id = thread(&mut first, "hello").await;
-    first.finish().await.unwrap();
-    let mut second = server(home.path()).await;
-    call(&mut second, "thread/resume", json!({ "threadId": id })).await;
-    let mut third = server(home.path()).await;
-    call(&mut third, "thread/resume", json!({ "threadId": id })).await;
-    turn(&mut third, &id, "meanwhile").await;
-    third.finish().await.unwrap();
-    let input = json!([{ "type": "text", "text": "late" }]);
-    let params = json!({ "threadId": id, "input": input });
-    let message = refused(&mut second, "turn/start", params).await;
-    assert!(
-        message.contains("was changed by another process"),
-        "{message}"
+    let mut server = server(home.path()).await;
+    let first = thread(&mut server, "one").await;
+    let second = thread(&mut server, "two").await;
+    let path_of = async |server: &mut AppServer, id: &str| {
+        let read = call(server, "thread/read", json!({ "threadId": id })).await;
+        read["thread"]["path"].as_str().unwrap().to_owned()
+    };
+    let own = path_of(&mut server, &first).await;
+    let other = path_of(&mut server, &second).await;
+    let params = json!({ "threadId": first, "path": other });
+    let message = refused(&mut server, "thread/resume", params).await;
+    let expected = format!(
+        "cannot resume running thread {first} with mismatched path: requested `{other}`, active `{own}`"
     );
-    second.finish().await.unwrap();
+    assert_eq!(message, expected);
+    // Another name of the file is none.
+    let relative = Path::new(&own).strip_prefix(home.path().canonicalize().unwrap());
+    let relative = relative.unwrap().display().to_string();
+    for path in [own, relative] {
+        let params = json!({ "threadId": first, "path": path });
+        let resumed = call(&mut server, "thread/resume", params).await;
+        assert_eq!(resumed["thread"]["id"], first);
+    }
+    // Of a thread that is not loaded the path counts.
+    let params = json!({ "threadId": "not-even-an-id", "path": other });
+    let resumed = call(&mut server, "thread/resume", params).await;
+    assert_eq!(resumed["thread"]["id"], second);
+    server.finish().await.unwrap();
 }
 
 #[tokio::test]
@@ -341,7 +361,11 @@ async fn assert_index_is_true(home: &Path, threads: usize) {
 }
 
 /// Every turn of a thread, one a page, oldest first.
-async fn paged_through(server: &mut AppServer, thread: &str, direction: &str) -> Vec<Value> {
+pub(crate) async fn paged_through(
+    server: &mut AppServer,
+    thread: &str,
+    direction: &str,
+) -> Vec<Value> {
     let (mut turns, mut cursor) = (Vec::new(), Value::Null);
     loop {
         let params = json!({ "threadId": thread, "limit": 1, "sortDirection": direction,
@@ -368,6 +392,9 @@ async fn rollouts_of_other_versions_are_listed_read_and_resumed() {
     fs::create_dir_all(&folder).unwrap();
     for file in fs::read_dir(crate::repository().join("tests/rollouts")).unwrap() {
         let file = file.unwrap();
+        if file.path().is_dir() {
+            continue;
+        }
         fs::copy(file.path(), folder.join(file.file_name())).unwrap();
     }
     // Its preview, and of each turn its state and how many items it has.

@@ -1,7 +1,7 @@
 //! What becomes of a thread: how its items end, how it is read back in pages, how it is resumed, and
 //! what happens to answers that make no sense.
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::app_server::{home, server, shape, start_thread, start_turn};
@@ -66,6 +66,47 @@ async fn a_declined_command_ends_with_what_the_model_was_told() {
     assert_eq!(turn["items"][1], *second);
     let read = turn_read_back(&mut server, &thread).await;
     assert_eq!(shape(&read), shape(turn));
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_that_is_asked_for_while_one_runs_is_that_one() {
+    let gate = Gate::new();
+    let model = ModelServer::start([]).await.unwrap();
+    let [created, rest @ ..] = &*sse::text("one") else {
+        panic!("a response has events");
+    };
+    let begin = HttpReply::stream([created]).wait(&gate);
+    model.push(begin.body(sse::frames(rest)));
+    for id in ["second", "third", "fourth"] {
+        model.push(said(id, "more"));
+    }
+    let home = home(&model);
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server).await;
+    let first = start_turn(&mut server, &thread, "first").await;
+    let active = &first["result"]["turn"]["id"];
+    for text in ["second", "third"] {
+        let turn = start_turn(&mut server, &thread, text).await;
+        assert_eq!(turn["result"]["turn"]["id"], *active);
+        assert_eq!(turn["result"]["turn"]["status"], "inProgress");
+    }
+    gate.open();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["id"], *active);
+    let words: Vec<_> = ended["params"]["turn"]["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|item| item["type"] == "userMessage")
+        .map(|item| item["content"][0]["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(words, ["first", "second", "third"]);
+    // The next one is another one again.
+    let next = start_turn(&mut server, &thread, "fourth").await;
+    assert_ne!(next["result"]["turn"]["id"], *active);
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(ended["params"]["turn"]["id"], next["result"]["turn"]["id"]);
     server.finish().await.unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use codex_protocol::{ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{Claim, LineKind, Log, Place};
+use codex_rollout::{Claim, ClaimError, LineKind, Log, Place};
 use tokio::sync::mpsc;
 
 use crate::agents::{AGENTS, Bond, Children};
@@ -101,7 +101,7 @@ impl Threads {
             bond,
         } = origin;
         let leash = bond.leash.clone();
-        let log = self.log(&id, &config, &file);
+        let log = self.log(&id, &config, &file)?;
         let path = log.as_ref().map(|log| Arc::from(log.path()));
         let observer = self.observers.as_ref().and_then(|observers| {
             observers.observe(&Beginning {
@@ -167,20 +167,33 @@ impl Threads {
         })
     }
 
-    fn log(&self, id: &ThreadId, config: &SessionConfig, file: &File) -> Option<Log> {
+    /// The log of a thread that is loaded is claimed at once: a thread that another process has loaded
+    /// cannot be gone on with here, and whoever wants to should hear that before anything else.
+    fn log(
+        &self,
+        id: &ThreadId,
+        config: &SessionConfig,
+        file: &File,
+    ) -> Result<Option<Log>, ClaimError> {
         let (writer, home) = (self.ports.writer.clone(), &config.home);
-        match file {
+        Ok(match file {
             _ if config.ephemeral => None,
             File::Existing { path, length } => {
                 let claim = Claim::to_loaded(home, id, *length);
-                Some(Log::existing(writer, Place::of_file(path)).claimed(claim))
+                let mut log = Log::existing(writer, Place::of_file(path)).claimed(claim);
+                match log.claim() {
+                    // A session of this process is about to end; the claim is made good later.
+                    Err(ClaimError::InUse(error)) if error.is_own() => {}
+                    claimed => claimed?,
+                }
+                Some(log)
             }
             File::New | File::Copy { .. } => {
                 let clock = &self.ports.clock;
                 let place = Place::new(home, id, clock.now(), &clock.zone());
                 Some(Log::held(writer, place).claimed(Claim::to_new(home, id)))
             }
-        }
+        })
     }
 
     fn services(

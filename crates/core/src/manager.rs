@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use codex_mcp_client::Connector;
 use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{LoadError, Writer};
+use codex_rollout::{ClaimError, LoadError, Writer};
 use tokio::sync::mpsc;
 
 use crate::agents::{Bond, Spawned};
@@ -46,6 +46,9 @@ pub enum StartError {
     /// It is loaded already; go on with that one.
     #[error("thread {0} is already loaded")]
     AlreadyLoaded(ThreadId),
+    /// Another process has it loaded.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
 }
 
 /// A thread that was just started.

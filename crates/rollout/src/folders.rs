@@ -67,7 +67,8 @@ pub fn find_archived(home: &Path, thread: &ThreadId) -> Option<PathBuf> {
     entries
         .flatten()
         .map(|entry| entry.path())
-        .find(|path| id_of(path).as_ref() == Some(thread))
+        .filter(|path| id_of(path).as_ref() == Some(thread))
+        .max()
 }
 
 /// The thread that a file is the rollout of, by its name.
@@ -92,7 +93,31 @@ pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, M
     codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
     fs::rename(&real, &target)?;
+    // What it goes on from belongs to it and would count as the thread otherwise.
+    while let Some(earlier) = crate::find(home, thread) {
+        let target = folder.join(name_for(&earlier, thread)?);
+        if target.exists() {
+            break;
+        }
+        fs::rename(earlier, target)?;
+    }
     Ok(target)
+}
+
+/// Removes the rollout of a thread, and what of it lies elsewhere.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn delete(home: &Path, path: &Path, thread: &ThreadId) -> io::Result<()> {
+    let mut next = Some(path.to_owned());
+    while let Some(path) = next {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        next = crate::find(home, thread).or_else(|| find_archived(home, thread));
+    }
+    Ok(())
 }
 
 /// Moves an archived rollout back to its day and answers where it is now. It counts as changed now.
@@ -100,6 +125,19 @@ pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, M
 /// # Errors
 /// Its name does not tell the day, or it could not be moved.
 pub fn unarchive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, MoveError> {
+    let target = move_to_its_day(home, path, thread)?;
+    // What it goes on from belongs to it.
+    while let Some(earlier) = find_archived(home, thread) {
+        move_to_its_day(home, &earlier, thread)?;
+    }
+    File::options()
+        .append(true)
+        .open(&target)?
+        .set_modified(SystemTime::now())?;
+    Ok(target)
+}
+
+fn move_to_its_day(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, MoveError> {
     let name = name_for(path, thread)?;
     let day = parse_file_name(&name).and_then(|(time, _)| day_of(time));
     let other = || MoveError::OtherThread {
@@ -110,10 +148,6 @@ pub fn unarchive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf,
     codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
     fs::rename(path, &target)?;
-    File::options()
-        .append(true)
-        .open(&target)?
-        .set_modified(SystemTime::now())?;
     Ok(target)
 }
 

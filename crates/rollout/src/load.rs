@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{RolloutItem, RolloutLine, SessionMeta, ThreadId};
 
-/// A line longer than this is skipped like one that cannot be read.
-const LINE_LIMIT: usize = 256 * 1024 * 1024;
+use crate::scan::scan;
 
 /// Within so many lines a rollout says what it is.
 const HEAD_LINES: usize = 10;
@@ -44,34 +44,21 @@ pub struct Loaded {
     pub skipped: usize,
 }
 
-/// Reads a whole rollout, line by line. Lines that cannot be read are counted and skipped.
+/// Reads a whole rollout, line by line. Lines that cannot be read are counted and skipped; what it
+/// goes on from is part of it.
 ///
 /// # Errors
 /// The file cannot be read, or it is no rollout.
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
-    let io = |source| LoadError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let mut reader = BufReader::with_capacity(128 * 1024, File::open(path).map_err(io)?);
     let mut items = Vec::new();
-    let (mut skipped, mut blank) = (0, true);
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line).map_err(io)? > 0 {
-        let content = line.trim_ascii();
-        if !content.is_empty() {
-            blank = false;
-            let readable = content.len() <= LINE_LIMIT;
-            match readable.then(|| item_of(content)).flatten() {
-                Some(item) => items.push(item),
-                None => skipped += 1,
-            }
+    let mut skipped = 0;
+    scan(path, |line| {
+        match line.read() {
+            Some(line) => items.push(line.item),
+            None => skipped += 1,
         }
-        line.clear();
-    }
-    if blank {
-        return Err(LoadError::Empty);
-    }
+        ControlFlow::Continue(())
+    })?;
     let meta = items.iter().find_map(|item| match item {
         RolloutItem::SessionMeta(meta) => Some((**meta).clone()),
         _ => None,

@@ -51,10 +51,16 @@ impl Place {
     }
 }
 
-/// The time text and the thread id in the name of a rollout file.
+/// The time text and the thread id in the name of a rollout file. A thread that was taken back to an earlier
+/// turn has several; behind its id, all but the first of them have one of their own. The one whose name
+/// sorts last is the thread.
 #[must_use]
 pub fn parse_file_name(name: &str) -> Option<(&str, ThreadId)> {
     let inner = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+    let inner = match inner.rsplit_once('_') {
+        Some((inner, own)) if ThreadId::parse(own).is_ok() => inner,
+        _ => inner,
+    };
     inner.rmatch_indices('-').find_map(|(dash, _)| {
         let id = &inner[dash + 1..];
         let is_uuid = id.len() == 36;
@@ -78,7 +84,13 @@ mod tests {
              rollout-2026-03-02T00-30-05-0195f0a0-7b1c-7000-8000-0000000000ab.jsonl";
         assert_eq!(place.path(), Path::new(expected));
         let name = place.path().file_name().unwrap().to_str().unwrap();
-        assert_eq!(parse_file_name(name), Some(("2026-03-02T00-30-05", id)));
+        assert_eq!(
+            parse_file_name(name),
+            Some(("2026-03-02T00-30-05", id.clone()))
+        );
+        let later = name.replace(SUFFIX, "_0195f0a0-7b1c-7000-8000-0000000000ac.jsonl");
+        assert!(*later > *name);
+        assert_eq!(parse_file_name(&later), Some(("2026-03-02T00-30-05", id)));
     }
 
     #[test]

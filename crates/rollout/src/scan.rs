@@ -4,13 +4,13 @@
 //! someone who passes over most of them does not pay for reading those.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use codex_protocol::{LineStart, RawRolloutLine, RolloutItem, RolloutLine};
 
+use crate::chain::Chain;
 use crate::load::LoadError;
 
 /// A line longer than this is passed over.
@@ -88,7 +88,8 @@ pub fn scan(
     path: &Path,
     take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
 ) -> Result<u64, LoadError> {
-    let scanned = File::open(path).and_then(|file| scan_lines(file, 0, take));
+    let chain = Chain::open(path);
+    let scanned = chain.and_then(|chain| scan_chain(&chain, 0..u64::MAX, take));
     let (whole, is_blank) = scanned.map_err(|source| LoadError::Io {
         path: path.to_owned(),
         source,
@@ -99,19 +100,39 @@ pub fn scan(
     }
 }
 
-/// Hands out the lines of a stretch of an open file, which begins where a line does, until `take` has
+/// Hands out the lines of a stretch of an open thread, which begins where a line does, until `take` has
 /// seen enough.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn scan_stretch(
-    mut file: &File,
+    chain: &Chain,
     stretch: Range<u64>,
     take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    file.seek(SeekFrom::Start(stretch.start))?;
-    let length = stretch.end.saturating_sub(stretch.start);
-    scan_lines(file.take(length), stretch.start, take).map(drop)
+    scan_chain(chain, stretch, take).map(drop)
+}
+
+/// Answers up to where there were whole lines, and whether all of them were blank.
+fn scan_chain(
+    chain: &Chain,
+    stretch: Range<u64>,
+    mut take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
+) -> io::Result<(u64, bool)> {
+    let (mut whole, mut is_blank, mut is_enough) = (stretch.start, true, false);
+    for (begin, bytes) in chain.within(stretch) {
+        let (end, blank) = scan_lines(bytes?, begin, |line| {
+            let flow = take(line);
+            is_enough = flow.is_break();
+            flow
+        })?;
+        whole = end;
+        is_blank &= blank;
+        if is_enough {
+            break;
+        }
+    }
+    Ok((whole, is_blank))
 }
 
 /// Answers up to where there were whole lines, and whether all of them were blank.
@@ -219,7 +240,8 @@ mod tests {
 
         let (begin, _) = expected[1];
         let mut part = Vec::new();
-        scan_stretch(file.as_file(), begin..whole.len() as u64, |line| {
+        let chain = Chain::open(file.path()).unwrap();
+        scan_stretch(&chain, begin..whole.len() as u64, |line| {
             part.push((line.offset(), line.bytes().len()));
             ControlFlow::Continue(())
         })

@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::amend::ends_a_line;
+use crate::chain::Chain;
 
 /// Files kept open. Above it, one that is not needed now is closed.
 const OPEN_FILES: usize = 64;
@@ -186,12 +187,9 @@ impl Files {
     /// What cannot be copied is told to whoever flushes; it is not tried again.
     fn copy(&mut self, path: PathBuf, source: &Path, length: u64) {
         let opened = self.write(&path, &[]).map_err(|failed| failed.error);
-        let copied = opened.and_then(|()| {
-            let mut source = File::open(source)?.take(length);
-            match self.open.get_mut(&path) {
-                Some(file) => io::copy(&mut source, file).map(drop),
-                None => Ok(()),
-            }
+        let copied = opened.and_then(|()| match self.open.get_mut(&path) {
+            Some(file) => Chain::open(source)?.copy(length, file),
+            None => Ok(()),
         });
         match copied {
             Ok(()) => drop(self.untold.insert(path)),

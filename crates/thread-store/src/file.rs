@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use codex_protocol::ThreadId;
@@ -64,6 +65,7 @@ pub(crate) fn read_row(
         facts: Facts::default(),
         has_meta: false,
     };
+    read_base(path, &mut digest)?;
     let (opened, head_end) = read_head(opened, &mut digest)?;
     let size = u64::try_from(stamp.size).unwrap_or_default();
     let scanned = match head_end {
@@ -127,6 +129,26 @@ fn open(path: &Path) -> io::Result<File> {
         ));
     }
     File::open(path)
+}
+
+/// Reads the head of a thread that goes on from another file, for its first message.
+fn read_base(path: &Path, digest: &mut Digest<'_>) -> io::Result<()> {
+    if !codex_rollout::Chain::open(path)?.is_based() {
+        return Ok(());
+    }
+    let mut count = 0;
+    let read = codex_rollout::scan(path, |line| {
+        digest.line(line.bytes());
+        count += 1;
+        match digest.has_head() || count >= META_LINES + MESSAGE_LINES {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    match read {
+        Err(codex_rollout::LoadError::Io { source, .. }) => Err(source),
+        _ => Ok(()),
+    }
 }
 
 fn read_head(file: File, digest: &mut Digest<'_>) -> io::Result<(File, u64)> {

@@ -1,7 +1,6 @@
 //! `thread/archive`, `thread/unarchive`, `thread/delete`: where the file of a thread lies, or that it
 //! is no more. A loaded thread is unloaded first.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -108,12 +107,10 @@ async fn try_delete(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure>
         // It never came to anything, and is gone now.
         return Ok(id);
     };
-    let path = record.path.clone();
-    let removed = blocking(move || match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::internal(format!(
-            "failed to delete thread: {error}"
-        ))),
-        _ => Ok(()),
+    let (home, path, thread) = (home(server), record.path.clone(), id.clone());
+    let removed = blocking(move || {
+        codex_rollout::delete(&home, &path, &thread)
+            .map_err(|error| Failure::internal(format!("failed to delete thread: {error}")))
     });
     removed.await?;
     touched(server, [record.path]);

@@ -63,9 +63,7 @@ pub(super) async fn resume(
     Call { server, connection }: Call,
     params: ThreadResumeParams,
 ) -> Result<Reply<method::ThreadResume>, Failure> {
-    if params.path.is_none()
-        && let Some(thread) = server.thread(&params.thread_id)
-    {
+    if let Some(thread) = server.thread(&params.thread_id) {
         return Ok(join(thread, params));
     }
     let settings = settings::of_resume(&params, &connection)?;
@@ -155,8 +153,12 @@ async fn open_stored(
     let prepared = prepare(server, settings).await?;
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
-        let started = engine.resume_stored(stored, own);
-        started.map_err(|error| failed("resuming", &error))
+        engine
+            .resume_stored(stored, own)
+            .map_err(|error| match error {
+                StartError::Claim(error) => Failure::invalid(error.to_string()),
+                error => failed("resuming", &error),
+            })
     });
     let started = started.await?;
     let preview = history.preview.clone();
@@ -339,6 +341,7 @@ async fn opened(
             format!("error creating thread: Fatal error: Failed to initialize session: {reason}");
         return Err(Failure::internal(message));
     }
+    watch_skills(server, prepared.config.cwd.clone()).await;
     let facts = Facts::new(*settings, &prepared.config, preview);
     let (manager, deprecations) = (prepared.manager, prepared.deprecations);
     let mut actor = Actor::new(
@@ -351,6 +354,17 @@ async fn opened(
     );
     actor.deprecations = deprecations.into_iter().map(wire_deprecation).collect();
     Ok((actor, facts))
+}
+
+/// Has changes of the skills of a thread told from now on. They are read, as its first turn does.
+async fn watch_skills(server: &Arc<Server>, cwd: PathBuf) {
+    let host = Arc::clone(server.host());
+    let watched = blocking(move || {
+        host.skills().skills(&cwd, &[]);
+        Ok(())
+    });
+    // It fails only where reading them panics, which is no reason not to open the thread.
+    let _ = watched.await;
 }
 
 fn failed(doing: &str, error: &StartError) -> Failure {

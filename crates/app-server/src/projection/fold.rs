@@ -162,6 +162,10 @@ impl<C: Consumer> Fold<C> {
                 self.start_turn(context, &started.turn_id, started.started_at);
             }
             EventMsg::TurnComplete(complete) => {
+                if let Some(error) = &complete.error {
+                    let id = Some(&*complete.turn_id).filter(|id| !id.is_empty());
+                    self.fail(id, error);
+                }
                 let end = TurnEnd::new(context.now, complete.completed_at, complete.duration_ms);
                 self.end_turn(context, Some(&complete.turn_id), TurnStatus::Completed, end);
             }

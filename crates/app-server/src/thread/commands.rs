@@ -73,11 +73,10 @@ impl Actor {
     }
 
     async fn start_turn(&mut self, params: TurnStartParams, reply: Responder<method::TurnStart>) {
-        let submission = uuid::Uuid::now_v7().to_string();
-        match self.submit_turn(&submission, params).await {
-            Ok(()) => reply.accept(&TurnStartResponse {
+        match self.submit_turn(params).await {
+            Ok(id) => reply.accept(&TurnStartResponse {
                 turn: Turn {
-                    id: submission,
+                    id,
                     items: Vec::new(),
                     status: TurnStatus::InProgress,
                     error: None,
@@ -91,7 +90,8 @@ impl Actor {
         }
     }
 
-    async fn submit_turn(&mut self, id: &str, params: TurnStartParams) -> Result<(), Failure> {
+    /// Starts a turn, or puts what is said into the one that runs. The id of the turn that it is now in.
+    async fn submit_turn(&mut self, params: TurnStartParams) -> Result<String, Failure> {
         let claimed = self.thread.claim();
         claimed.map_err(|error| Failure::invalid(error.to_string()))?;
         self.change_settings(&params).await?;
@@ -100,21 +100,34 @@ impl Actor {
         if !besides.is_empty() {
             self.thread.inject(besides).await.map_err(closed)?;
         }
-        let op = Op::UserInput(UserInputOp {
+        let said = Said {
             items: params.input.into_iter().map(engine_input).collect(),
+            client_id: params.client_user_message_id,
+        };
+        if self.turn.is_some() {
+            match self.thread.steer(None, said.clone()).await {
+                Ok(active) => return Ok(active),
+                Err(SteerError::Closed) => return Err(closed(codex_core::Closed)),
+                // It has just ended, or it is of a kind that takes no input: a turn of its own follows.
+                Err(_) => {}
+            }
+        }
+        let id = uuid::Uuid::now_v7().to_string();
+        let op = Op::UserInput(UserInputOp {
+            items: said.items,
             final_output_json_schema: params.output_schema,
             last_response_id: None,
-            client_id: params.client_user_message_id,
+            client_id: said.client_id,
             service_tier: params.service_tier_for_turn,
         });
         let submission = Submission {
-            id: id.to_owned(),
+            id: id.clone(),
             op,
             trace: None,
         };
         self.thread.submit_as(submission).await.map_err(closed)?;
-        self.turn.get_or_insert_with(|| id.to_owned());
-        Ok(())
+        self.turn.get_or_insert_with(|| id.clone());
+        Ok(id)
     }
 
     async fn change_settings(&mut self, params: &TurnStartParams) -> Result<(), Failure> {
@@ -262,14 +275,14 @@ impl Actor {
 
     /// A client resumes the thread although it is loaded.
     async fn join(&mut self, params: &ThreadResumeParams, reply: Responder<method::ThreadResume>) {
-        if let Err(failure) = self.fits(params) {
-            return reply.refuse(failure);
-        }
         let id = self.thread.id();
         if self.is_closing {
             let message =
                 format!("thread {id} is closing; retry thread/resume after the thread is closed");
             return reply.refuse(Failure::invalid(message));
+        }
+        if let Err(failure) = self.fits(params) {
+            return reply.refuse(failure);
         }
         match self.read_file().await {
             Ok((path, loaded)) => {

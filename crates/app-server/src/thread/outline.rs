@@ -6,7 +6,7 @@
 //! threads that were paged through last are kept for as long as their files stay as they are.
 
 use std::collections::VecDeque;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
-use codex_rollout::{ScannedLine, scan_stretch};
+use codex_rollout::{Chain, ScannedLine, scan_stretch};
 
 use super::history::{makes_turns, milliseconds};
 use crate::projection::{ByteRanges, Fold, Part, TurnRange, Turns, lines_of_others, parts};
@@ -28,16 +28,17 @@ const HEAD: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Outline {
     file: PathBuf,
-    /// How long the file was.
+    /// How long it was, what the file goes on from included.
     length: u64,
     ranges: Vec<TurnRange>,
 }
 
 impl Outline {
-    /// Goes through an open file.
-    fn read(path: &Path, file: &File, length: u64) -> io::Result<Self> {
+    /// Goes through an open thread.
+    fn read(path: &Path, chain: &Chain) -> io::Result<Self> {
+        let length = chain.length()?;
         let mut fold = Fold::new(ByteRanges::default());
-        scan_stretch(file, 0..length, |line| {
+        scan_stretch(chain, 0..length, |line| {
             if !is_plain_end(&fold, line)
                 && let Some((now, item)) = read(line)
             {
@@ -67,7 +68,7 @@ impl Outline {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn turns(&self, wanted: Range<usize>) -> io::Result<Turns> {
-        let file = File::open(&self.file)?;
+        let chain = Chain::open(&self.file)?;
         let foreign = lines_of_others(&self.ranges, wanted.clone());
         let mut fold = Fold::new(());
         for part in parts(&self.ranges, wanted) {
@@ -81,7 +82,7 @@ impl Outline {
                     begin..self.length
                 }
             };
-            scan_stretch(&file, lines, |line| {
+            scan_stretch(&chain, lines, |line| {
                 if !foreign.contains(&line.offset())
                     && let Some((now, item)) = read(line)
                 {
@@ -173,12 +174,11 @@ impl Outlines {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn get(&self, path: &Path) -> io::Result<Arc<Outline>> {
-        let file = File::open(path)?;
-        let stamp = Stamp::of(&file.metadata()?);
+        let stamp = Stamp::of(&path.metadata()?);
         let known = self.take(path).filter(|(known, _)| *known == stamp);
         let outline = match known {
             Some((_, outline)) => outline,
-            None => Arc::new(Outline::read(path, &file, stamp.length)?),
+            None => Arc::new(Outline::read(path, &Chain::open(path)?)?),
         };
         let mut kept = self.lock();
         kept.truncate(KEPT - 1);

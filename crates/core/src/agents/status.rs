@@ -64,6 +64,7 @@ mod tests {
     fn complete(said: Option<&str>) -> EventMsg {
         EventMsg::TurnComplete(TurnCompleteEvent {
             turn_id: "1".to_owned(),
+            error: None,
             last_agent_message: said.map(str::to_owned),
             response_id: None,
             completed_at: None,

@@ -64,6 +64,7 @@ impl TurnGuard {
         self.ended = true;
         self.voice.say(EventMsg::TurnComplete(TurnCompleteEvent {
             turn_id: self.voice.turn().to_owned(),
+            error: None,
             last_agent_message: completed.last_agent_message,
             response_id: completed.response_id,
             completed_at: Some(self.clock.now().as_second()),

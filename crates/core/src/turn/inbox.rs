@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 const LIMIT: usize = 512;
 
 /// What a person says.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Said {
     /// Piece by piece.
     pub items: Vec<UserInput>,

@@ -34,6 +34,9 @@ pub struct TurnCompleteEvent {
     pub turn_id: String,
     /// The last thing that the model said in it.
     pub last_agent_message: Option<String>,
+    /// Why it failed, where that is no event of its own: newer programs say it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Box<ErrorEvent>>,
     /// The id of the last response, by which the conversation can be continued from here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,

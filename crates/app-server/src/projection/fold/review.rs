@@ -145,6 +145,7 @@ mod tests {
             }),
             EventMsg::TurnComplete(TurnCompleteEvent {
                 turn_id,
+                error: None,
                 last_agent_message: None,
                 response_id: None,
                 completed_at: None,

@@ -1,0 +1,182 @@
+//! Homes written by newer programs: threads that are stored by reference to others, threads that were taken
+//! back to an earlier turn, turns that failed.
+
+use std::fs;
+use std::path::Path;
+
+use codex_test_support::{AppServer, ModelServer};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::newer_requests::texts_of;
+use crate::stored_threads::{call, home, model, paged_through, server, turn};
+
+/// A thread that was taken back twice.
+const REVERTED: &str = "01a205a8-d9a6-7952-a2e9-9dba196288ee";
+/// A fork of what it was at first, and one of that.
+const FORK: &str = "01a205a8-db63-7413-9319-65f701c2d014";
+const FORK_OF_FORK: &str = "01a205a8-dc09-7562-a184-33146f08df08";
+/// A fork of what it was in the end.
+const FORK_OF_REVERTED: &str = "01a205a8-de90-7ed0-977f-4f5ac374e95e";
+const FAILED: &str = "01a205a8-df7c-77b2-a106-feba9d952f0f";
+
+/// What was said in each turn, by the user and by the model.
+const THREADS: [(&str, &[[&str; 2]]); 4] = [
+    (
+        REVERTED,
+        &[["first", "one"], ["instead of second", "seven"]],
+    ),
+    (
+        FORK,
+        &[["first", "one"], ["second", "two"], ["forked", "four"]],
+    ),
+    (
+        FORK_OF_FORK,
+        &[
+            ["first", "one"],
+            ["second", "two"],
+            ["forked", "four"],
+            ["forked again", "five"],
+        ],
+    ),
+    (
+        FORK_OF_REVERTED,
+        &[
+            ["first", "one"],
+            ["instead of second", "seven"],
+            ["fork of reverted", "eight"],
+        ],
+    ),
+];
+
+fn newer_home(model: &ModelServer) -> TempDir {
+    let home = home(model);
+    let folder = home.path().join("sessions/2026/11/22");
+    fs::create_dir_all(&folder).unwrap();
+    for file in fs::read_dir(crate::repository().join("tests/rollouts/newer")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
+    home
+}
+
+/// What was said in turns, by the user and by the model.
+fn said(turns: &[Value]) -> Vec<[&str; 2]> {
+    turns
+        .iter()
+        .map(|turn| {
+            let items = turn["items"].as_array().unwrap();
+            let find = |kind: &str| items.iter().find(|item| item["type"] == kind).unwrap();
+            let user = find("userMessage")["content"][0]["text"].as_str();
+            let model = find("agentMessage")["text"].as_str();
+            [user.unwrap(), model.unwrap()]
+        })
+        .collect()
+}
+
+fn turns(thread: &Value) -> &[Value] {
+    thread["turns"].as_array().unwrap()
+}
+
+async fn read(server: &mut AppServer, thread: &str) -> Value {
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    call(server, "thread/read", params).await["thread"].clone()
+}
+
+#[tokio::test]
+async fn threads_by_reference_have_their_whole_history() {
+    let model = model().await;
+    let home = newer_home(&model);
+    let mut server = server(home.path()).await;
+    let page = call(&mut server, "thread/list", json!({ "modelProviders": [] })).await;
+    let listed = page["data"].as_array().unwrap();
+    assert_eq!(listed.len(), 5);
+    let mut requests = 0;
+    for (thread, expected) in THREADS {
+        let row = listed.iter().find(|row| row["id"] == thread).unwrap();
+        assert_eq!(row["preview"], "first", "{thread}");
+        let thread_read = read(&mut server, thread).await;
+        assert_eq!(said(turns(&thread_read)), expected);
+        assert_eq!(thread_read["id"], thread);
+        assert_eq!(thread_read["path"], row["path"]);
+        for direction in ["asc", "desc"] {
+            let paged = paged_through(&mut server, thread, direction).await;
+            assert_eq!(said(&paged), expected, "{direction}");
+        }
+        let items = json!({ "threadId": thread, "limit": 100 });
+        let items = call(&mut server, "thread/items/list", items).await;
+        assert_eq!(items["data"].as_array().unwrap().len(), 2 * expected.len());
+
+        let fork = call(&mut server, "thread/fork", json!({ "threadId": thread })).await;
+        assert_eq!(said(turns(&fork["thread"])), expected, "a fork of ours");
+        let fork = fork["thread"]["id"].as_str().unwrap().to_owned();
+        assert_eq!(said(turns(&read(&mut server, &fork).await)), expected);
+        let resumed = call(&mut server, "thread/resume", json!({ "threadId": thread })).await;
+        assert_eq!(said(turns(&resumed["thread"])), expected);
+        for thread in [thread, &fork] {
+            turn(&mut server, thread, "and on").await;
+            let seen = model.request(requests).await.json();
+            requests += 1;
+            let mut words: Vec<&str> = expected.iter().map(|[user, _]| *user).collect();
+            words.push("and on");
+            let mut seen = texts_of(&seen, "user");
+            seen.retain(|text| !text.starts_with('<'));
+            assert_eq!(seen, words, "what the model is sent");
+            let whole = read(&mut server, thread).await;
+            assert_eq!(said(&turns(&whole)[..expected.len()]), expected);
+            assert_eq!(turns(&whole).len(), expected.len() + 1);
+        }
+    }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_that_failed_is_shown_as_such() {
+    let model = model().await;
+    let home = newer_home(&model);
+    let mut server = server(home.path()).await;
+    let thread = read(&mut server, FAILED).await;
+    let turn = &turns(&thread)[0];
+    assert_eq!(turn["status"], "failed");
+    let expected = "{\"error\":{\"message\":\"bad thing\"}}";
+    assert_eq!(turn["error"]["message"], expected);
+    assert_eq!(turn["error"]["codexErrorInfo"], "other");
+    let paged = paged_through(&mut server, FAILED, "asc").await;
+    assert_eq!(paged[0]["status"], "failed");
+    server.finish().await.unwrap();
+}
+
+fn files(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name());
+    names
+        .filter(|name| name.to_string_lossy().contains(REVERTED))
+        .count()
+}
+
+#[tokio::test]
+async fn all_files_of_a_thread_are_moved_and_removed_together() {
+    let model = model().await;
+    let home = newer_home(&model);
+    let mut server = server(home.path()).await;
+    let (day, archive) = (
+        home.path().join("sessions/2026/11/22"),
+        home.path().join("archived_sessions"),
+    );
+    let expected = THREADS[0].1;
+    let params = json!({ "threadId": REVERTED });
+    call(&mut server, "thread/archive", params.clone()).await;
+    assert_eq!((files(&day), files(&archive)), (0, 3));
+    assert_eq!(said(turns(&read(&mut server, REVERTED).await)), expected);
+    // What goes on from it finds it there.
+    let fork = read(&mut server, FORK).await;
+    assert_eq!(said(turns(&fork)), THREADS[1].1);
+    call(&mut server, "thread/unarchive", params.clone()).await;
+    assert_eq!((files(&day), files(&archive)), (3, 0));
+    assert_eq!(said(turns(&read(&mut server, REVERTED).await)), expected);
+    call(&mut server, "thread/delete", params).await;
+    assert_eq!((files(&day), files(&archive)), (0, 0));
+    let page = call(&mut server, "thread/list", json!({ "modelProviders": [] })).await;
+    assert_eq!(page["data"].as_array().unwrap().len(), 4);
+    server.finish().await.unwrap();
+}
