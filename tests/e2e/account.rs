@@ -289,6 +289,66 @@ async fn a_browser_logs_in_and_the_login_renews_itself() {
 }
 
 #[tokio::test]
+async fn a_business_account_opens_no_thread_without_its_limits() {
+    let world = World::new("").await;
+    let mut server = world.server().await;
+    let log_in = async |server: &mut AppServer, plan: &str| {
+        let params = json!({ "type": "chatgptAuthTokens", "accessToken": token("w1"),
+            "chatgptAccountId": "w1", "chatgptPlanType": plan });
+        call(server, "account/login/start", params).await;
+    };
+    // Other accounts have none.
+    log_in(&mut server, "pro").await;
+    call(&mut server, "thread/start", json!({})).await;
+    let path = "/api/codex/config/requirements";
+    let asked = |world: &World| {
+        let requests = world.service.requests();
+        let asked = requests
+            .iter()
+            .filter(|request| request.path.ends_with(path));
+        asked.count()
+    };
+    assert_eq!(asked(&world), 0);
+
+    log_in(&mut server, "business").await;
+    world
+        .service
+        .push_for(path, HttpReply::status(200).body("{"));
+    let reply = server.call("thread/start", json!({})).await.unwrap();
+    let error = &reply["error"];
+    assert_eq!(error["code"], -32600, "{reply}");
+    let detail = "failed to load your workspace-managed config";
+    assert_eq!(
+        error["message"],
+        format!("failed to load configuration: {detail}")
+    );
+    let expected = json!({ "reason": "cloudRequirements", "errorCode": "Parse", "detail": detail });
+    assert_eq!(error["data"], expected);
+    (0..5).for_each(|_| world.service.push_for(path, HttpReply::status(503)));
+    let reply = server.call("thread/start", json!({})).await.unwrap();
+    let data = &reply["error"]["data"];
+    assert_eq!(
+        (&data["errorCode"], &data["statusCode"]),
+        (&json!("RequestFailed"), &json!(503))
+    );
+    assert_eq!(asked(&world), 6);
+
+    // One failure may pass; what is answered holds, also for the next thread.
+    let limits = json!({ "contents": "allowed_sandbox_modes = [\"read-only\"]" });
+    world.service.push_for(path, HttpReply::status(500));
+    world.service.push_for(path, HttpReply::json(200, &limits));
+    let wider = json!({ "sandbox": "danger-full-access" });
+    for _ in 0..2 {
+        let thread = call(&mut server, "thread/start", json!({})).await;
+        assert_eq!(thread["sandbox"]["type"], "readOnly");
+        let thread = call(&mut server, "thread/start", wider.clone()).await;
+        assert_eq!(thread["sandbox"]["type"], "readOnly");
+    }
+    assert_eq!(asked(&world), 8);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
     let world = World::new("").await;
     let mut server = world.server().await;

@@ -17,7 +17,7 @@ use codex_config::{
 /// Where settings come from, and what they were at the start.
 #[derive(Debug)]
 pub struct Configuration {
-    environment: Environment,
+    environment: Mutex<Environment>,
     flags: Overrides,
     cwd: PathBuf,
     host_features: Mutex<BTreeMap<Feature, bool>>,
@@ -52,12 +52,21 @@ impl Configuration {
             }
         };
         Ok(Self {
-            environment,
+            environment: Mutex::new(environment),
             flags,
             cwd,
             host_features: Mutex::default(),
             startup,
         })
+    }
+
+    /// From now on these are the limits that the account comes with.
+    pub fn set_account_requirements(&self, text: Option<String>) {
+        lock(&self.environment).account_requirements = text;
+    }
+
+    fn environment(&self) -> Environment {
+        lock(&self.environment).clone()
     }
 
     /// The settings at the start of the process.
@@ -91,9 +100,10 @@ impl Configuration {
         let mut flags = self.flags.clone();
         flags.add_json(overrides)?;
         let cwd = self.cwd.join(cwd);
-        let stack = LayerStack::load(&self.environment, Some(&cwd), &flags)?;
+        let environment = self.environment();
+        let stack = LayerStack::load(&environment, Some(&cwd), &flags)?;
         let request = LoadRequest {
-            env: &self.environment,
+            env: &environment,
             cwd: Some(&cwd),
             flags: &flags,
             params,
@@ -105,19 +115,20 @@ impl Configuration {
     /// The settings now, those of projects left out.
     pub(crate) fn without_projects(&self) -> Result<Config, ConfigError> {
         let params = RequestParams::default();
-        Config::load(self.request(None, &params, &self.host_features()))
+        Config::load(self.request(&self.environment(), None, &params, &self.host_features()))
     }
 
     /// The settings now with the layers that they came from, for a folder if there is one.
     pub(crate) fn view(&self, cwd: Option<&Path>) -> Result<ConfigView, ViewError> {
         let cwd = cwd.map(|cwd| self.cwd.join(cwd));
         let params = RequestParams::default();
-        ConfigView::read(self.request(cwd.as_deref(), &params, &self.host_features()))
+        let (environment, switches) = (self.environment(), self.host_features());
+        ConfigView::read(self.request(&environment, cwd.as_deref(), &params, &switches))
     }
 
     /// The limits that an administrator set.
     pub(crate) fn requirements(&self) -> Result<Requirements, ConfigError> {
-        let stack = LayerStack::load(&self.environment, None, &self.flags)?;
+        let stack = LayerStack::load(&self.environment(), None, &self.flags)?;
         Ok(stack.requirements().clone())
     }
 
@@ -130,7 +141,7 @@ impl Configuration {
     ) -> Result<EditOutcome, EditError> {
         let file = file.map(|file| self.cwd.join(file));
         codex_config::edit_user_config(EditRequest {
-            env: &self.environment,
+            env: &self.environment(),
             flags: &self.flags,
             host_features: &self.host_features(),
             file: file.as_deref(),
@@ -141,17 +152,18 @@ impl Configuration {
 
     /// Switches features for as long as this process runs. Explicit settings beat them.
     pub(crate) fn switch(&self, features: &BTreeMap<Feature, bool>) {
-        self.lock().extend(features);
+        lock(&self.host_features).extend(features);
     }
 
     fn request<'a>(
         &'a self,
+        environment: &'a Environment,
         cwd: Option<&'a Path>,
         params: &'a RequestParams,
         host_features: &'a BTreeMap<Feature, bool>,
     ) -> LoadRequest<'a> {
         LoadRequest {
-            env: &self.environment,
+            env: environment,
             cwd,
             flags: &self.flags,
             params,
@@ -160,13 +172,11 @@ impl Configuration {
     }
 
     fn host_features(&self) -> BTreeMap<Feature, bool> {
-        self.lock().clone()
+        lock(&self.host_features).clone()
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Feature, bool>> {
-        // Entries are whole: a panic elsewhere leaves nothing half-done.
-        self.host_features
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is in it is replaced as a whole: a panic elsewhere leaves nothing half-done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

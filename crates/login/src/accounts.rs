@@ -29,6 +29,7 @@ use crate::browser::Pending;
 use crate::identity_server::Caller;
 use crate::login::Kind;
 use crate::login::Login;
+use crate::requirements::Kept;
 use crate::revocation::LoggedOut;
 use crate::settings::LoginSettings;
 use crate::store::Stamp;
@@ -47,6 +48,8 @@ pub struct Accounts {
     pub(crate) renewing: tokio::sync::Mutex<()>,
     /// The browser login that waits.
     pub(crate) pending: Mutex<Option<Pending>>,
+    /// The limits that came with the account last.
+    pub(crate) requirements: tokio::sync::Mutex<Option<Kept>>,
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +122,7 @@ impl Accounts {
             state: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
             pending: Mutex::default(),
+            requirements: tokio::sync::Mutex::default(),
         }
     }
 

@@ -47,7 +47,7 @@ impl Accounts {
         else {
             return Err(RateLimitsError::NotChatGpt);
         };
-        let url = usage_url(&self.settings.backend_url);
+        let url = backend_url(&self.settings.backend_url, "usage");
         let bearer = format!("Bearer {}", access_token.reveal());
         let mut headers = vec![("authorization", bearer.as_str())];
         if let Some(id) = &account_id {
@@ -71,17 +71,17 @@ impl Accounts {
     }
 }
 
-/// The address of the usage endpoint below that of the backend.
-fn usage_url(base: &str) -> String {
+/// The address of an endpoint below that of the backend.
+pub(crate) fn backend_url(base: &str, endpoint: &str) -> String {
     let base = base.trim_end_matches('/');
     let hosts = ["https://chatgpt.com", "https://chat.openai.com"];
     let hosted = hosts.iter().any(|host| base.starts_with(host));
     if hosted && !base.contains("/backend-api") {
-        return format!("{base}/backend-api/wham/usage");
+        return format!("{base}/backend-api/wham/{endpoint}");
     }
     match base.contains("/backend-api") {
-        true => format!("{base}/wham/usage"),
-        false => format!("{base}/api/codex/usage"),
+        true => format!("{base}/wham/{endpoint}"),
+        false => format!("{base}/api/codex/{endpoint}"),
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn paths_follow_the_backend() {
-        let check = |base, expected| assert_eq!(usage_url(base), expected);
+        let check = |base, expected| assert_eq!(backend_url(base, "usage"), expected);
         check(
             "https://chatgpt.com/backend-api/",
             "https://chatgpt.com/backend-api/wham/usage",

@@ -2,6 +2,7 @@
 //! handler looks like, in [`call`].
 
 mod account;
+mod account_requirements;
 mod call;
 mod command_exec;
 mod config;

@@ -17,7 +17,7 @@ use super::call::{Call, Reply};
 use super::fork_cut::Cut;
 use super::stored::add_said;
 use super::thread_turns::first_page;
-use super::{blocking, settings, thread_id, unreadable};
+use super::{account_requirements, blocking, settings, thread_id, unreadable};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::{Prepared, ThreadSettings};
@@ -301,6 +301,7 @@ async fn source(
 }
 
 async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepared, Failure> {
+    account_requirements::load(server).await?;
     let host = Arc::clone(server.host());
     let prepared = blocking(move || {
         let mut prepared = host.prepare(&settings).map_err(|reason| {

@@ -147,7 +147,13 @@ impl TextCleaner {
             true => json::map_strings(text, &mut |key, string| {
                 known(secrets.clean_secrets(key, string))
             }),
-            false => known(secrets.clean_secrets(json::Key::Of { key: "", outer: &[] }, text)),
+            false => known(secrets.clean_secrets(
+                json::Key::Of {
+                    key: "",
+                    outer: &[],
+                },
+                text,
+            )),
         }
     }
 }

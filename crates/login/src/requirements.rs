@@ -1,0 +1,159 @@
+//! The limits that come with an account of a business: asked of the backend, and kept for a while.
+//!
+//! Who is to be limited and cannot learn how must not go on without limits: there is an error then.
+
+use std::time::Duration;
+use std::time::Instant;
+
+use codex_model_client::Credential;
+use codex_model_client::CredentialError;
+use codex_model_client::CredentialSource;
+use codex_model_client::Recovery;
+use codex_protocol::PlanType;
+use serde::Deserialize;
+
+use crate::accounts::Accounts;
+use crate::backend::backend_url;
+
+/// How long all attempts may take, how many there are, and what is waited after the first.
+const TIME: Duration = Duration::from_secs(15);
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long they hold.
+const KEPT: Duration = Duration::from_secs(30 * 60);
+
+/// Why the limits of an account are not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AccountRequirementsError {
+    /// The login is not accepted any more.
+    #[error("{0}")]
+    Auth(String),
+    /// The backend did not reply in time.
+    #[error("failed to load your workspace-managed config")]
+    Timeout,
+    /// Its reply cannot be read.
+    #[error("failed to load your workspace-managed config")]
+    Parse,
+    /// It did not reply with them.
+    #[error("failed to load your workspace-managed config")]
+    RequestFailed {
+        /// The status, if there was a reply.
+        status: Option<u16>,
+    },
+}
+
+/// What was answered last, for which account, and when.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    account: String,
+    at: Instant,
+    text: Option<String>,
+}
+
+/// What the backend replies.
+#[derive(Deserialize)]
+struct Reply {
+    contents: Option<String>,
+}
+
+impl Accounts {
+    /// The limits that come with the account, in the form of `requirements.toml`; none for accounts that
+    /// have none. Asks the backend if that is long ago.
+    ///
+    /// # Errors
+    /// The account is one of a business, and its limits are not known.
+    pub async fn requirements(&self) -> Result<Option<String>, AccountRequirementsError> {
+        let is_limited = |plan| matches!(plan, PlanType::Business | PlanType::Enterprise);
+        let Some(login) = self
+            .login()
+            .filter(|login| login.plan().is_some_and(is_limited))
+        else {
+            return Ok(None);
+        };
+        let Credential::ChatGpt { account_id, .. } = login.credential() else {
+            return Ok(None);
+        };
+        let account = account_id.unwrap_or_default();
+        // One asks, the others wait for what is answered.
+        let mut kept = self.requirements.lock().await;
+        if let Some(kept) = &*kept
+            && kept.account == account
+            && kept.at.elapsed() < KEPT
+        {
+            return Ok(kept.text.clone());
+        }
+        let asked = tokio::time::timeout(TIME, self.ask_for_requirements()).await;
+        let text = asked.unwrap_or(Err(AccountRequirementsError::Timeout))?;
+        *kept = Some(Kept {
+            account,
+            at: Instant::now(),
+            text: text.clone(),
+        });
+        Ok(text)
+    }
+
+    async fn ask_for_requirements(&self) -> Result<Option<String>, AccountRequirementsError> {
+        let mut recoveries = 0;
+        let mut failure = AccountRequirementsError::RequestFailed { status: None };
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                self.clock.sleep(PAUSE * 2_u32.pow(attempt - 1)).await;
+            }
+            match self.attempt_requirements(&mut recoveries).await {
+                Err(error @ AccountRequirementsError::RequestFailed { .. }) => failure = error,
+                done => return done,
+            }
+        }
+        Err(failure)
+    }
+
+    /// Asks once, and again each time that a refused login could be renewed.
+    async fn attempt_requirements(
+        &self,
+        recoveries: &mut u32,
+    ) -> Result<Option<String>, AccountRequirementsError> {
+        let url = backend_url(&self.settings.backend_url, "config/requirements");
+        let relogin = || {
+            let text = "Your login is not accepted any more. Please log in again.";
+            AccountRequirementsError::Auth(text.to_owned())
+        };
+        loop {
+            let Some(Credential::ChatGpt {
+                access_token,
+                account_id,
+            }) = self.current().await
+            else {
+                return Err(relogin());
+            };
+            let bearer = format!("Bearer {}", access_token.reveal());
+            let mut headers = vec![("authorization", bearer.as_str())];
+            headers.extend(
+                account_id
+                    .as_ref()
+                    .map(|id| ("ChatGPT-Account-Id", id.as_str())),
+            );
+            let answer = self.caller.get(&url, &headers).await.map_err(|error| {
+                tracing::warn!(error, "the limits of the account cannot be asked for");
+                AccountRequirementsError::RequestFailed { status: None }
+            })?;
+            match answer.status {
+                200..300 => {
+                    let reply: Result<Reply, _> = serde_json::from_slice(&answer.body);
+                    let reply = reply.map_err(|_| AccountRequirementsError::Parse)?;
+                    return Ok(reply.contents.filter(|text| !text.trim().is_empty()));
+                }
+                401 => match self.recover(*recoveries).await {
+                    Ok(Recovery::Retry) => *recoveries += 1,
+                    Ok(Recovery::Exhausted) => return Err(relogin()),
+                    Err(CredentialError::Refused(text) | CredentialError::Failed(text)) => {
+                        return Err(AccountRequirementsError::Auth(text));
+                    }
+                },
+                status => {
+                    let status = Some(status);
+                    return Err(AccountRequirementsError::RequestFailed { status });
+                }
+            }
+        }
+    }
+}
