@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 SEEDS = [
     b'{"id":1,"method":"thread/start","params":{"cwd":"/tmp","config":{"model":"x"},"ephemeral":true}}',
@@ -52,7 +53,7 @@ def bad_line(number, rng):
 def id_of(line):
     """The id under which a line has to be replied to, where that is certain."""
     try:
-        message = json.loads(line, parse_constant=lambda _: 1 / 0)
+        message = json.loads(line.decode(), parse_constant=lambda _: 1 / 0)
     except (ValueError, ZeroDivisionError, RecursionError):
         return None
     if not isinstance(message, dict) or not isinstance(message.get("method"), str):
@@ -98,6 +99,10 @@ def main():
         server.stdin.write(json.dumps(LAST).encode() + b"\n")
         server.stdin.flush()
         is_over.wait(timeout=600)
+        # What came before the last line may be under way for a moment longer.
+        deadline = time.monotonic() + 30
+        while any(replied.get(key, 0) < times for key, times in owed.items()) and time.monotonic() < deadline:
+            time.sleep(0.1)
         server.stdin.close()
         code = server.wait(timeout=60)
         reader.join()

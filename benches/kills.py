@@ -19,6 +19,8 @@ import threading
 import time
 
 SCENARIO = """
+description = "An answer to everything."
+
 [[replies]]
 repeat = true
 steps = [{ message = "done" }]
@@ -81,8 +83,10 @@ class Server:
 def work(server, threads, rng, stop):
     for _ in range(3):
         started = server.call("thread/start", {})
-        if started:
-            threads.append(started["thread"]["id"])
+        with server.changed:
+            if started:
+                threads.append(started["thread"]["id"])
+            server.changed.notify_all()
     while not stop.is_set():
         thread = rng.choice(threads) if threads else None
         if thread is None:
@@ -128,13 +132,17 @@ def main():
         before = Server(program, home, scenario)
         before.call("initialize", hello)
         for round_number in range(arguments.count):
-            stop = threading.Event()
-            working = threading.Thread(target=work, args=(before, [], rng, stop))
+            stop, threads = threading.Event(), []
+            working = threading.Thread(target=work, args=(before, threads, rng, stop))
             working.start()
-            time.sleep(rng.random() / 4)
+            with before.changed:
+                before.changed.wait_for(lambda: threads or before.is_gone, timeout=60)
+            time.sleep(rng.random() / 2)
             before.stop()
             stop.set()
             working.join()
+            if not threads:
+                sys.exit("a server ended before it had a thread")
             turns, forks = turns + len(before.ended), forks + len(before.forked)
             after = Server(program, home, scenario)
             after.call("initialize", hello)

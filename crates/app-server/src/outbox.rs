@@ -19,7 +19,7 @@ use crate::message::Message;
 /// How many bytes may wait for a client that does not read, besides those being written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Of replies, and of everything else. One message may be longer, if nothing else waits.
+    /// Of replies, and of everything else. One message may pass it.
     all: usize,
     /// Of what it did not ask for, once a write has taken longer than `patience`: what many threads
     /// have to tell may come all at once, and is no sign that it does not read.
@@ -150,8 +150,8 @@ impl Outbox {
     pub(crate) fn push_reply(&self, message: impl Into<Message>) -> Result<(), Full> {
         let message = message.into();
         let state = self.lock();
-        let replies = state.bytes - state.told;
-        if replies > 0 && replies + message.len() > self.limits.all {
+        // However long it is, one more is added: whether it fits must not depend on what else waits.
+        if state.bytes - state.told > self.limits.all {
             return Err(Full);
         }
         drop(state);

@@ -33,8 +33,9 @@ const SMALLEST_READ: usize = 3 * 1024;
 /// A file up to this length is read at once; longer ones have to share [`LARGE_READS`].
 const SMALL_FILE: u64 = 128 * 1024;
 
-/// KiB of large files that are held, until their replies are written. A larger one has all of it.
-const LARGE_READS_KIB: u32 = 256 * 1024;
+/// KiB of large files that are held, until their replies are written. A larger one has all of it. It is
+/// less than may wait for a client: whoever reads slowly gets them one after the other.
+const LARGE_READS_KIB: u32 = 96 * 1024;
 static LARGE_READS: Semaphore = Semaphore::const_new(LARGE_READS_KIB as usize);
 
 pub(super) async fn read_file(
