@@ -1,9 +1,26 @@
 //! Scripts that nest without end are read on a small stack.
 
 use codex_shell_command::{
-    all_commands, canonical_command, command_actions, is_dangerous, is_known_safe, patch_call,
-    segments,
+    ProgramCheck, canonical_command, command_actions, is_dangerous, is_known_safe, patch_call,
+    reachable_commands, segments,
 };
+
+/// Trusts every program, so that the reading goes as deep as it can.
+struct TrustAll;
+
+impl ProgramCheck for TrustAll {
+    fn is_system_program(&self, _: &str) -> bool {
+        true
+    }
+
+    fn is_trusted_shell(&self, _: &str, _: &str) -> bool {
+        true
+    }
+
+    fn has_variable(&self, _: &str) -> bool {
+        false
+    }
+}
 
 const STACK: usize = 256 * 1024;
 const SIZE: usize = 6 * 1024;
@@ -44,10 +61,10 @@ fn deep_scripts_need_no_deep_stack() {
         for piece in pieces {
             let script = piece.repeat(SIZE / piece.len()) + "ls";
             let argv = ["bash".to_owned(), "-lc".to_owned(), script];
-            is_known_safe(&argv);
+            is_known_safe(&argv, &TrustAll);
             is_dangerous(&argv);
             segments(&argv);
-            all_commands(&argv);
+            reachable_commands(&argv);
             canonical_command(&argv);
             command_actions(&argv);
             patch_call(&argv);
