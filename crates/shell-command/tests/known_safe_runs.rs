@@ -32,7 +32,8 @@ impl ProgramCheck for Everything {
     }
 }
 
-const PROGRAMS: [&str; 34] = [
+/// None that waits for more, as `tail -f` does.
+const PROGRAMS: [&str; 33] = [
     "cat",
     "cd",
     "cut",
@@ -53,7 +54,6 @@ const PROGRAMS: [&str; 34] = [
     "sort",
     "stat",
     "tac",
-    "tail",
     "tee",
     "touch",
     "tr",
@@ -168,7 +168,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 fn cases() -> u32 {
     let asked = std::env::var("CODEX_SAFE_SCRIPTS").ok();
-    asked.and_then(|count| count.parse().ok()).unwrap_or(4_000)
+    asked.and_then(|count| count.parse().ok()).unwrap_or(2_000)
 }
 
 #[test]
