@@ -7,9 +7,9 @@ use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::project::Project;
+use crate::read::read_text;
 use crate::source::CONFIG_FILE;
 use crate::source::LayerSource;
-use crate::stack::read;
 use crate::trust::TrustDecision;
 use crate::trust::TrustLevel;
 use crate::trust::TrustRules;
@@ -40,7 +40,7 @@ fn project_layer(
     decision: Option<TrustDecision>,
     project: &Project,
 ) -> Result<Layer, ConfigError> {
-    let text = read(&folder.join(CONFIG_FILE));
+    let text = read_text(&folder.join(CONFIG_FILE));
     let parse = |text: String| {
         let source = LayerSource::Project {
             folder: folder.clone(),

@@ -5,6 +5,8 @@ use std::io;
 use std::io::Read;
 use std::path::Path;
 
+use crate::error::ConfigError;
+
 /// The largest settings file that is read.
 const MAX_BYTES: u64 = 8 << 20;
 
@@ -22,4 +24,15 @@ pub(crate) fn read_bounded(path: &Path) -> io::Result<Option<String>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(Some(text))
+}
+
+/// The text of a file; empty if there is none.
+pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
+    match read_bounded(path) {
+        Ok(text) => Ok(text.unwrap_or_default()),
+        Err(source) => Err(ConfigError::Read {
+            path: path.to_path_buf(),
+            source,
+        }),
+    }
 }

@@ -14,7 +14,7 @@ use crate::merge::origins;
 use crate::overrides::Overrides;
 use crate::project::Project;
 use crate::project_layers::project_layers;
-use crate::read::read_bounded;
+use crate::read::{read_bounded, read_text};
 use crate::requirements;
 use crate::requirements::Requirements;
 use crate::schema::PROFILE_KEYS;
@@ -197,29 +197,18 @@ fn merged<'a>(layers: impl Iterator<Item = &'a Layer>) -> Table {
     table
 }
 
-/// The text of a file; empty if there is none.
-pub(crate) fn read(path: &Path) -> Result<String, ConfigError> {
-    match read_bounded(path) {
-        Ok(text) => Ok(text.unwrap_or_default()),
-        Err(source) => Err(ConfigError::Read {
-            path: path.to_path_buf(),
-            source,
-        }),
-    }
-}
-
 fn system_layer(env: &Environment) -> Result<Option<Layer>, ConfigError> {
     let Some(folder) = &env.system_folder else {
         return Ok(None);
     };
     let file = folder.join(CONFIG_FILE);
-    let text = read(&file)?;
+    let text = read_text(&file)?;
     Layer::parse(LayerSource::System { file }, text, env.path_base(folder)).map(Some)
 }
 
 /// The user's layer as it is on disk now.
 pub(crate) fn user_layer(env: &Environment) -> Result<Layer, ConfigError> {
-    let text = read(&env.user_config_file())?;
+    let text = read_text(&env.user_config_file())?;
     user_layer_of(env, text)
 }
 

@@ -5,7 +5,7 @@ use codex_rollout_trace::format::{ExecutionStatus, ToolKind};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::session::now_unix_ms;
+use crate::clock::now_unix_ms;
 
 /// The beginning or the end of such a call.
 pub(crate) struct AgentCall {

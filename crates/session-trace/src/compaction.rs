@@ -10,7 +10,7 @@ use codex_rollout_trace::ids::{CompactionId, CompactionRequestId};
 use codex_rollout_trace::{Payloads, Recorder, Scope};
 
 use crate::payloads::{Checkpoint, CompactionResponse, weight_of};
-use crate::traces::{Office, lock};
+use crate::process_state::{ProcessState, lock};
 
 /// Writes down every attempt at one request for a summary.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct CompactionTrace {
     scope: Scope,
     model: String,
     compaction: CompactionId,
-    office: Arc<Office>,
+    process: Arc<ProcessState>,
     attempt: Mutex<Option<Attempt>>,
 }
 
@@ -35,14 +35,14 @@ impl CompactionTrace {
         scope: Scope,
         model: &str,
         compaction: &str,
-        office: Arc<Office>,
+        process: Arc<ProcessState>,
     ) -> Self {
         Self {
             recorder,
             scope,
             model: model.to_owned(),
             compaction: compaction.into(),
-            office,
+            process,
             attempt: Mutex::default(),
         }
     }
@@ -64,7 +64,7 @@ impl CompactionTrace {
 impl AttemptObserver for CompactionTrace {
     /// The request goes out without the id of an inference, because it is none.
     fn name(&self) -> Option<String> {
-        let number = self.office.next_compaction();
+        let number = self.process.next_compaction();
         *lock(&self.attempt) = Some(Attempt {
             id: format!("compaction_request:{number}").into(),
             items: Vec::new(),

@@ -11,8 +11,8 @@ use codex_rollout_trace::{Payloads, Recorder, Scope};
 use uuid::Uuid;
 
 use crate::payloads::{InferenceResponse, weight_of};
+use crate::process_state::lock;
 use crate::requests::Requests;
-use crate::traces::lock;
 
 /// Writes down every attempt at one request.
 #[derive(Debug)]

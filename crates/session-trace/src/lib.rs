@@ -6,15 +6,18 @@
 //! its session starts, and nothing here can fail a session.
 //!
 //! Code map: `traces` (which session has which bundle), `session` (events), `tools` (calls and
-//! commands), `inference` and `compaction` (what the model was asked and answered), `requests`
+//! commands), `thread_recorder` (where both record), `inference` and `compaction` (what the model was asked and answered), `requests`
 //! (what is kept of a request until it is written), `payloads` (the shapes of the payload files).
 
 mod agents;
+mod clock;
 mod compaction;
 mod inference;
 mod payloads;
+mod process_state;
 mod requests;
 mod session;
+mod thread_recorder;
 mod tools;
 mod traces;
 

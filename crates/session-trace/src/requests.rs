@@ -10,7 +10,7 @@ use bytes::Bytes;
 use codex_rollout_trace::Payloads;
 use codex_rollout_trace::format::{PayloadKind, PayloadRef};
 
-use crate::traces::lock;
+use crate::process_state::lock;
 
 /// How much is compared at a time.
 const BLOCK: usize = 512;

@@ -1,21 +1,21 @@
 //! One thread under observation: its events, and the evidence that the engine gives besides.
 
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use codex_core::{Asked, Observer};
 use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
 use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
 use codex_rollout_trace::ids::ThreadId;
-use codex_rollout_trace::{Payloads, Recorder, Scope};
+use codex_rollout_trace::{Recorder, Scope};
 
 use crate::compaction::{CompactionTrace, installed};
 use crate::inference::InferenceTrace;
 use crate::payloads::SessionMetadata;
+use crate::process_state::{ProcessState, lock};
 use crate::requests::Requests;
+use crate::thread_recorder::ThreadRecorder;
 use crate::tools::Calls;
-use crate::traces::{Office, lock};
 
 /// What the payload of an ordinary event weighs.
 const EVENT_WEIGHT: usize = 1024;
@@ -23,13 +23,12 @@ const EVENT_WEIGHT: usize = 1024;
 /// Writes down one thread.
 #[derive(Debug)]
 pub(crate) struct SessionTrace {
-    recorder: Recorder,
-    thread: ThreadId,
+    thread: ThreadRecorder,
     /// Whether the bundle ends with this thread.
     is_root: bool,
     calls: Mutex<Calls>,
     requests: Arc<Requests>,
-    office: Arc<Office>,
+    process: Arc<ProcessState>,
 }
 
 impl SessionTrace {
@@ -37,7 +36,7 @@ impl SessionTrace {
         recorder: Recorder,
         is_root: bool,
         metadata: SessionMetadata,
-        office: Arc<Office>,
+        process: Arc<ProcessState>,
     ) -> Self {
         let thread = ThreadId::from(metadata.thread_id.as_str());
         let thread_id = thread.clone();
@@ -47,43 +46,25 @@ impl SessionTrace {
             agent_path: metadata.agent_path,
         });
         Self {
-            recorder,
-            thread,
+            thread: ThreadRecorder::new(recorder, thread),
             is_root,
             calls: Mutex::default(),
             requests: Arc::default(),
-            office,
+            process,
         }
     }
 
     pub(crate) fn recorder(&self) -> &Recorder {
-        &self.recorder
-    }
-
-    fn scope(&self, turn: &str) -> Scope {
-        Scope {
-            thread_id: self.thread.clone(),
-            codex_turn_id: turn.into(),
-        }
-    }
-
-    /// Records what happened in a turn.
-    pub(crate) fn record(
-        &self,
-        turn: &str,
-        weight: usize,
-        event: impl FnOnce(&mut Payloads<'_>) -> Event + Send + 'static,
-    ) {
-        self.recorder.record(Some(&self.scope(turn)), weight, event);
+        self.thread.recorder()
     }
 
     fn turn_started(&self, turn: &str) {
-        let scope = self.scope(turn);
+        let scope = self.thread.scope(turn);
         let Scope {
             thread_id,
             codex_turn_id,
         } = scope.clone();
-        self.recorder
+        self.recorder()
             .record(Some(&scope), 0, |_| Event::CodexTurnStarted {
                 codex_turn_id,
                 thread_id,
@@ -91,10 +72,10 @@ impl SessionTrace {
     }
 
     fn turn_ended(&self, turn: &str, status: ExecutionStatus) {
-        lock(&self.calls).end_turn(self, turn);
-        let scope = self.scope(turn);
+        lock(&self.calls).end_turn(&self.thread, turn);
+        let scope = self.thread.scope(turn);
         let codex_turn_id = scope.codex_turn_id.clone();
-        self.recorder
+        self.recorder()
             .record(Some(&scope), 0, move |_| Event::CodexTurnEnded {
                 codex_turn_id,
                 status,
@@ -107,7 +88,7 @@ impl SessionTrace {
             return;
         };
         let msg = msg.clone();
-        self.recorder.record(None, EVENT_WEIGHT, move |payloads| {
+        self.recorder().record(None, EVENT_WEIGHT, move |payloads| {
             Event::ProtocolEventObserved {
                 event_type: event_type.to_owned(),
                 event_payload: payloads.add(PayloadKind::ProtocolEvent, &msg),
@@ -117,11 +98,11 @@ impl SessionTrace {
 
     fn ended(&self) {
         let status = RolloutStatus::Completed;
-        let thread_id = self.thread.clone();
-        self.recorder
+        let thread_id = self.thread.id().clone();
+        self.recorder()
             .record(None, 0, move |_| Event::ThreadEnded { thread_id, status });
         if self.is_root {
-            self.recorder
+            self.recorder()
                 .record(None, 0, move |_| Event::RolloutEnded { status });
         }
     }
@@ -134,7 +115,7 @@ impl Observer for SessionTrace {
             EventMsg::TurnStarted(_) => self.turn_started(turn),
             EventMsg::TurnComplete(_) => self.turn_ended(turn, ExecutionStatus::Completed),
             EventMsg::TurnAborted(_) => self.turn_ended(turn, ExecutionStatus::Cancelled),
-            msg => lock(&self.calls).event(self, turn, msg),
+            msg => lock(&self.calls).event(&self.thread, turn, msg),
         }
         self.wrap(&event.msg);
         if let EventMsg::ShutdownComplete = event.msg {
@@ -143,7 +124,7 @@ impl Observer for SessionTrace {
     }
 
     fn model_asked(&self, question: &Asked<'_>) -> Option<Arc<dyn AttemptObserver>> {
-        let (recorder, scope) = (self.recorder.clone(), self.scope(question.turn));
+        let (recorder, scope) = (self.recorder().clone(), self.thread.scope(question.turn));
         Some(match question.compaction {
             None => Arc::new(InferenceTrace::new(
                 recorder,
@@ -156,17 +137,17 @@ impl Observer for SessionTrace {
                 scope,
                 question.model,
                 id,
-                Arc::clone(&self.office),
+                Arc::clone(&self.process),
             )),
         })
     }
 
     fn tool_dispatched(&self, turn: &str, call: &ResponseItem) {
-        lock(&self.calls).dispatched(self, turn, call);
+        lock(&self.calls).dispatched(&self.thread, turn, call);
     }
 
     fn tool_ended(&self, turn: &str, output: &ResponseItem, error: Option<&str>) {
-        lock(&self.calls).ended(self, turn, output, error);
+        lock(&self.calls).ended(&self.thread, turn, output, error);
     }
 
     fn mcp_called(&self, _turn: &str, call: &str) -> Option<String> {
@@ -175,7 +156,7 @@ impl Observer for SessionTrace {
         }
         let id = uuid::Uuid::new_v4().to_string();
         let (tool_call_id, mcp_call_id) = (call.into(), id.as_str().into());
-        self.recorder
+        self.recorder()
             .record(None, 0, |_| Event::McpToolCallCorrelationAssigned {
                 tool_call_id,
                 mcp_call_id,
@@ -185,13 +166,13 @@ impl Observer for SessionTrace {
 
     fn compacted(&self, turn: &str, item: &str, before: Prompt, after: &[ResponseItem]) {
         let (weight, event) = installed(item, before, after);
-        self.record(turn, weight, event);
+        self.thread.record(turn, weight, event);
     }
 }
 
 impl Drop for SessionTrace {
     fn drop(&mut self) {
-        self.office.close(&self.recorder);
+        self.process.close(self.recorder());
     }
 }
 
@@ -207,13 +188,5 @@ fn wrapped(msg: &EventMsg) -> Option<&'static str> {
         EventMsg::Warning(_) => "warning",
         EventMsg::ShutdownComplete => "shutdown_complete",
         _ => return None,
-    })
-}
-
-/// The time of day.
-pub(crate) fn now_unix_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     })
 }

@@ -17,8 +17,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::agents::AgentCall;
+use crate::clock::now_unix_ms;
 use crate::payloads::{CommandBegan, CommandEnded, Input, Invocation, ToolResult, weight_of};
-use crate::session::{SessionTrace, now_unix_ms};
+use crate::thread_recorder::ThreadRecorder;
 
 /// The calls that are open, by their ids.
 #[derive(Debug, Default)]
@@ -53,7 +54,7 @@ enum Verdict {
 }
 
 impl Calls {
-    pub(crate) fn dispatched(&mut self, trace: &SessionTrace, turn: &str, item: &ResponseItem) {
+    pub(crate) fn dispatched(&mut self, trace: &ThreadRecorder, turn: &str, item: &ResponseItem) {
         let Some(call) = Dispatch::of(item) else {
             return;
         };
@@ -90,7 +91,7 @@ impl Calls {
         self.0.get(id).is_some_and(|call| !call.is_answered)
     }
 
-    pub(crate) fn event(&mut self, trace: &SessionTrace, turn: &str, msg: &EventMsg) {
+    pub(crate) fn event(&mut self, trace: &ThreadRecorder, turn: &str, msg: &EventMsg) {
         match msg {
             EventMsg::ExecCommandBegin(begin) => self.command_began(trace, turn, begin),
             EventMsg::ExecCommandEnd(end) => self.command_ended(trace, turn, end),
@@ -119,7 +120,7 @@ impl Calls {
         }
     }
 
-    fn agent_event(&mut self, trace: &SessionTrace, turn: &str, msg: &EventMsg) {
+    fn agent_event(&mut self, trace: &ThreadRecorder, turn: &str, msg: &EventMsg) {
         let Some(call) = AgentCall::of(msg) else {
             return;
         };
@@ -131,7 +132,7 @@ impl Calls {
         }
     }
 
-    fn command_began(&mut self, trace: &SessionTrace, turn: &str, begin: &ExecCommandBeginEvent) {
+    fn command_began(&mut self, trace: &ThreadRecorder, turn: &str, begin: &ExecCommandBeginEvent) {
         if begin.source != ExecCommandSource::UserShell {
             let (id, kind) = (&begin.call_id, ToolKind::ExecCommand);
             let weight = begin.command.iter().map(String::len).sum();
@@ -141,7 +142,7 @@ impl Calls {
         }
     }
 
-    fn command_ended(&mut self, trace: &SessionTrace, turn: &str, end: &ExecCommandEndEvent) {
+    fn command_ended(&mut self, trace: &ThreadRecorder, turn: &str, end: &ExecCommandEndEvent) {
         let status = match end.status {
             ExecCommandStatus::Completed => ExecutionStatus::Completed,
             ExecCommandStatus::Failed => ExecutionStatus::Failed,
@@ -169,7 +170,7 @@ impl Calls {
     /// call is one that runs a command.
     fn began<P: Serialize + Send + 'static>(
         &mut self,
-        trace: &SessionTrace,
+        trace: &ThreadRecorder,
         turn: &str,
         id: &str,
         kind: &ToolKind,
@@ -193,7 +194,7 @@ impl Calls {
 
     fn runtime_ended<P: Serialize + Send + 'static>(
         &mut self,
-        trace: &SessionTrace,
+        trace: &ThreadRecorder,
         turn: &str,
         id: &str,
         status: ExecutionStatus,
@@ -218,7 +219,7 @@ impl Calls {
 
     pub(crate) fn ended(
         &mut self,
-        trace: &SessionTrace,
+        trace: &ThreadRecorder,
         turn: &str,
         output: &ResponseItem,
         error: Option<&str>,
@@ -252,7 +253,7 @@ impl Calls {
 
     /// Calls of the turn that have no answer by now get none. Where a command was stopped with its
     /// turn, that is the answer; what runs on may still end.
-    pub(crate) fn end_turn(&mut self, trace: &SessionTrace, turn: &str) {
+    pub(crate) fn end_turn(&mut self, trace: &ThreadRecorder, turn: &str) {
         for (id, call) in &self.0 {
             if call.runtime == Runtime::Ended {
                 let error = "the turn was stopped".to_owned();
@@ -271,7 +272,7 @@ impl Calls {
 }
 
 fn record_end(
-    trace: &SessionTrace,
+    trace: &ThreadRecorder,
     turn: &str,
     id: &str,
     status: ExecutionStatus,

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use codex_core::{Beginning, Observer, Observers};
@@ -11,6 +10,7 @@ use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
 use codex_rollout_trace::Recorder;
 
 use crate::payloads::SessionMetadata;
+use crate::process_state::{ProcessState, lock};
 use crate::session::SessionTrace;
 
 /// The traces of a process.
@@ -18,35 +18,7 @@ use crate::session::SessionTrace;
 pub struct Traces {
     root: PathBuf,
     sessions: Mutex<HashMap<ThreadId, Weak<SessionTrace>>>,
-    office: Arc<Office>,
-}
-
-/// What all sessions of the process share.
-#[derive(Debug, Default)]
-pub(crate) struct Office {
-    compactions: AtomicU64,
-    /// Recorders of sessions that are over, as far as they may have something left to write.
-    closing: Mutex<Vec<Recorder>>,
-}
-
-impl Office {
-    /// The number of the next request for a compaction.
-    pub(crate) fn next_compaction(&self) -> u64 {
-        self.compactions.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// Keeps the recorder of a session that is over until all of it is written.
-    pub(crate) fn close(&self, recorder: &Recorder) {
-        let mut closing = lock(&self.closing);
-        closing.retain(is_writing);
-        if is_writing(recorder) {
-            closing.push(recorder.clone());
-        }
-    }
-}
-
-fn is_writing(recorder: &Recorder) -> bool {
-    !recorder.flush(Duration::ZERO)
+    process: Arc<ProcessState>,
 }
 
 impl Traces {
@@ -56,7 +28,7 @@ impl Traces {
         Self {
             root: root.into(),
             sessions: Mutex::default(),
-            office: Arc::default(),
+            process: Arc::default(),
         }
     }
 
@@ -70,7 +42,7 @@ impl Traces {
             .filter_map(Weak::upgrade)
             .map(|session| session.recorder().clone())
             .collect();
-        let closing = lock(&self.office.closing).clone();
+        let closing = self.process.closing();
         let left = || until.saturating_duration_since(Instant::now());
         open.iter()
             .chain(&closing)
@@ -102,16 +74,11 @@ impl Observers for Traces {
     fn observe(&self, thread: &Beginning<'_>) -> Option<Arc<dyn Observer>> {
         let (recorder, is_root) = self.recorder(thread)?;
         let metadata = SessionMetadata::of(thread);
-        let office = Arc::clone(&self.office);
-        let session = Arc::new(SessionTrace::begin(recorder, is_root, metadata, office));
+        let process = Arc::clone(&self.process);
+        let session = Arc::new(SessionTrace::begin(recorder, is_root, metadata, process));
         let mut sessions = lock(&self.sessions);
         sessions.retain(|_, session| session.strong_count() > 0);
         sessions.insert(thread.thread.clone(), Arc::downgrade(&session));
         Some(session)
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere must not end the recording; what the locks hold is whole after every statement.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::path::PathBuf;
 
+use codex_protocol::AbsolutePathBuf;
 use codex_protocol::ReadOnlyAccess;
 use codex_protocol::SandboxPolicy;
 
-use crate::config::policy::absolute;
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::paths::normalize;
@@ -262,6 +262,11 @@ impl NamedPermissions {
             readable_roots: roots.collect(),
         }
     }
+}
+
+/// The form of paths in policies; `None` for a path that is no text.
+pub(super) fn absolute(path: &Path) -> Option<AbsolutePathBuf> {
+    path.to_str().map(|path| AbsolutePathBuf(path.to_owned()))
 }
 
 #[cfg(test)]

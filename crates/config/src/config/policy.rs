@@ -4,7 +4,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use codex_protocol::AbsolutePathBuf;
 use codex_protocol::ApprovalsReviewer;
 use codex_protocol::AskForApproval;
 use codex_protocol::ReadOnlyAccess;
@@ -14,7 +13,7 @@ use codex_protocol::WebSearchToolConfig;
 
 use crate::config::LoadRequest;
 use crate::config::NamedPermissions;
-use crate::config::permissions::named_permissions;
+use crate::config::permissions::{absolute, named_permissions};
 use crate::error::ConfigError;
 use crate::features::Feature;
 use crate::features::FeatureSet;
@@ -218,11 +217,6 @@ fn workspace_write(file: &ConfigFile, home: &Path) -> SandboxPolicy {
         exclude_tmpdir_env_var: settings.exclude_tmpdir_env_var,
         exclude_slash_tmp: settings.exclude_slash_tmp,
     }
-}
-
-/// The form of paths in policies; `None` for a path that is no text.
-pub(super) fn absolute(path: &Path) -> Option<AbsolutePathBuf> {
-    path.to_str().map(|path| AbsolutePathBuf(path.to_owned()))
 }
 
 /// Web search as the settings say it, in their present or their older form.

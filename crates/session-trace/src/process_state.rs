@@ -1,0 +1,45 @@
+//! What all traced sessions of a process share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use codex_rollout_trace::Recorder;
+
+/// What all sessions of the process share.
+#[derive(Debug, Default)]
+pub(crate) struct ProcessState {
+    compactions: AtomicU64,
+    /// Recorders of sessions that are over, as far as they may have something left to write.
+    closing: Mutex<Vec<Recorder>>,
+}
+
+impl ProcessState {
+    /// The number of the next request for a compaction.
+    pub(crate) fn next_compaction(&self) -> u64 {
+        self.compactions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The recorders of sessions that are over.
+    pub(crate) fn closing(&self) -> Vec<Recorder> {
+        lock(&self.closing).clone()
+    }
+
+    /// Keeps the recorder of a session that is over until all of it is written.
+    pub(crate) fn close(&self, recorder: &Recorder) {
+        let mut closing = lock(&self.closing);
+        closing.retain(is_writing);
+        if is_writing(recorder) {
+            closing.push(recorder.clone());
+        }
+    }
+}
+
+fn is_writing(recorder: &Recorder) -> bool {
+    !recorder.flush(Duration::ZERO)
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic elsewhere must not end the recording; what the locks hold is whole after every statement.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
