@@ -1,16 +1,68 @@
 //! Crates depend on their own layer or a lower one, never on a higher one.
 //!
 //! A crate names its layer in the first line of its documentation, and what it depends on in its
-//! manifest.
+//! manifest. Capabilities know each other only where a reason is listed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::repository;
 
 /// From the top to the bottom.
-const LAYERS: [&str; 5] = ["tests", "surface", "engine", "capability", "vocabulary"];
+const LAYERS: [&str; 6] = [
+    "tests",
+    "surface",
+    "engine",
+    "capability",
+    "foundation",
+    "vocabulary",
+];
+
+/// The capabilities that use another one, and why.
+const BETWEEN_CAPABILITIES: [(&str, &str, &str); 8] = [
+    ("exec", "sandbox", "a process starts inside of its sandbox"),
+    (
+        "external-agent",
+        "config",
+        "what is taken over is an edit of the configuration",
+    ),
+    (
+        "login",
+        "model-client",
+        "the login is the source of credentials that requests to models take",
+    ),
+    ("mcp-client", "exec", "a server is a process with one owner"),
+    (
+        "mcp-client",
+        "login",
+        "logins are kept in files that only their owner reads",
+    ),
+    (
+        "mcp-client",
+        "sandbox",
+        "a server is a process that may have a sandbox",
+    ),
+    (
+        "skills",
+        "file-watch",
+        "skills are read again when their files change",
+    ),
+    (
+        "thread-store",
+        "rollout",
+        "the index is made of the logs of all threads",
+    ),
+];
+
+/// The vocabulary of the wire, which the surface alone speaks.
+const WIRE: &str = "app-server-protocol";
+
+/// What each part of the app-server that stands below the others takes from the rest of it.
+const PARTS_OF_THE_SURFACE: [(&str, &[&str]); 2] = [
+    ("transport", &["message", "outbox"]),
+    ("projection", &["gap", "message"]),
+];
 
 struct Crate {
     layer: usize,
@@ -80,4 +132,63 @@ fn arrows_point_down() {
         }
     }
     assert!(crates.len() >= 16);
+}
+
+#[test]
+fn capabilities_that_use_each_other_say_why() {
+    let crates = crates();
+    let capability = LAYERS.iter().position(|layer| *layer == "capability");
+    let is_capability = |name: &str| Some(crates[name].layer) == capability;
+    let used: BTreeSet<(&str, &str)> = crates
+        .iter()
+        .filter(|(name, _)| is_capability(name))
+        .flat_map(|(name, found)| found.dependencies.iter().map(|used| (&**name, &**used)))
+        .filter(|(_, used)| is_capability(used))
+        .collect();
+    let listed = BETWEEN_CAPABILITIES.map(|(name, used, _)| (name, used));
+    assert_eq!(used, BTreeSet::from(listed));
+}
+
+#[test]
+fn the_wire_is_known_to_the_surface_alone() {
+    let crates = crates();
+    let engine = LAYERS.iter().position(|layer| *layer == "engine").unwrap();
+    for (name, found) in &crates {
+        let uses = found.dependencies.iter().any(|used| used == WIRE);
+        assert!(!uses || found.layer < engine, "{name} uses {WIRE}");
+    }
+}
+
+#[test]
+fn transport_and_projection_know_nothing_else_of_the_app_server() {
+    for (part, allowed) in PARTS_OF_THE_SURFACE {
+        let folder = repository().join("crates/app-server/src").join(part);
+        for file in files(&folder) {
+            let text = fs::read_to_string(&file).unwrap();
+            for (_, after) in text
+                .match_indices("crate::")
+                .map(|(at, it)| text.split_at(at + it.len()))
+            {
+                let name = |character: char| character.is_alphanumeric() || character == '_';
+                let used: String = after.chars().take_while(|letter| name(*letter)).collect();
+                let is_allowed = used == part || allowed.contains(&used.as_str());
+                assert!(is_allowed, "{} uses `{used}`", file.display());
+            }
+        }
+    }
+}
+
+/// The files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }

@@ -7,11 +7,12 @@ use anyhow::Context;
 use codex_config::Config;
 use codex_core::{Ports, ProviderModel, RandomIds, SystemClock, SystemProcesses};
 use codex_exec::Launcher;
+use codex_http::{HttpPool, HttpSettings, ProxySettings};
 use codex_login::{Accounts, LoginSettings};
 use codex_mcp_client::{Connector, Logins};
 use codex_model_client::{
-    ClientIdentity, CredentialSource, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
-    ModelClient, ModelStore, ProxySettings, Surroundings, SystemClock as ModelClock,
+    ClientIdentity, CredentialSource, HttpModelClient, ModelCatalog, ModelClient, ModelStore,
+    Surroundings, SystemClock as ModelClock,
 };
 use codex_protocol::{AuthMode, Provider};
 use codex_rollout::Writer;

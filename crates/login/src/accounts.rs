@@ -12,12 +12,12 @@ use std::sync::OnceLock;
 use std::sync::PoisonError;
 
 use async_trait::async_trait;
+use codex_http::HttpPool;
 use codex_model_client::ClientIdentity;
 use codex_model_client::Clock;
 use codex_model_client::Credential;
 use codex_model_client::CredentialError;
 use codex_model_client::CredentialSource;
-use codex_model_client::HttpPool;
 use codex_model_client::Recovery;
 use codex_model_client::Secret;
 use codex_protocol::AuthMode;

@@ -10,6 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::PoisonError;
 
+use codex_http::Secrets;
 use codex_protocol::ForcedLoginMethod;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -18,10 +19,9 @@ use uuid::Uuid;
 
 use crate::accounts::Accounts;
 use crate::accounts::LoginError;
-use crate::flow::Secrets;
-use crate::flow::form;
-use crate::flow::listen;
-use crate::flow::serve;
+use codex_http::form;
+use codex_http::listen;
+use codex_http::serve;
 
 use callback::Callback;
 pub(crate) use exchange::exchange;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_http::HttpPool;
 use codex_model_client::ClientIdentity;
-use codex_model_client::HttpPool;
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use crate::flow::Answer;
-use crate::flow::ask;
-use crate::flow::form;
+use codex_http::Answer;
+use codex_http::ask;
+use codex_http::form;
 
 /// How long a call may take.
 const TIME: Duration = Duration::from_secs(30);

@@ -5,7 +5,7 @@
 //! and the flows that lead to it: an API key, a browser, a code for another device, tokens that a host
 //! application brings along.
 //!
-//! Logins to others than the model service share its means: [`flow`] and [`private_file`].
+//! Logins to others than the model service store theirs in the same way: [`private_file`].
 //!
 //! It reads no environment and no configuration: addresses, times and limits come in with
 //! [`LoginSettings`]. Tokens are in no log and in no error.
@@ -15,7 +15,6 @@ mod auth_file;
 mod backend;
 mod browser;
 mod device;
-pub mod flow;
 mod identity_server;
 mod jwt;
 mod login;

@@ -11,10 +11,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use codex_http::{HttpPool, HttpSettings};
 use codex_login::{Accounts, ExternalTokens, LoginSettings, StoreKind, TokenKeeper};
 use codex_model_client::{
-    ClientIdentity, Credential, CredentialSource, HttpPool, HttpSettings, Platform, Recovery,
-    SystemClock,
+    ClientIdentity, Credential, CredentialSource, Platform, Recovery, SystemClock,
 };
 use codex_protocol::{AuthMode, ForcedLoginMethod, PlanType};
 use codex_test_support::{Gate, HttpReply, ModelServer};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_exec::Launcher;
-use codex_model_client::{Environment, HttpPool};
+use codex_http::{Environment, HttpPool};
 use codex_protocol::Tool;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use tokio::sync::mpsc;

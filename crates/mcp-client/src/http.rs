@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use codex_model_client::{
-    Environment, Secret, SentSecrets, SseLimits, SseParser, error_text, refused_redirect,
-};
+use codex_http::{Environment, SentSecrets, SseLimits, SseParser, error_text, refused_redirect};
+use codex_protocol::Secret;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };

@@ -7,9 +7,9 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use crate::environment::Environment;
-use crate::environment::non_blank;
 use crate::error::ModelError;
+use codex_http::Environment;
+use codex_http::non_blank;
 use codex_protocol::Provider;
 use codex_protocol::Secret;
 

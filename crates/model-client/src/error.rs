@@ -6,9 +6,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use codex_http::SentSecrets;
 use codex_protocol::CodexErrorInfo;
 
-use crate::sent_secrets::SentSecrets;
 use crate::usage_limit::UsageLimit;
 
 /// A failed request to a model.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use codex_http::refused_redirect;
 use jiff::Timestamp;
 use jiff::Zoned;
 use jiff::fmt::rfc2822;
@@ -16,7 +17,6 @@ use serde_json::Value;
 use crate::error::ModelError;
 use crate::error::UnexpectedStatus;
 use crate::rate_limits::text;
-use crate::redirect;
 use crate::usage_limit::UsageLimit;
 use crate::usage_limit::UsageLimitBody;
 use codex_protocol::WireApi;
@@ -83,7 +83,7 @@ impl ErrorReply<'_> {
     fn unexpected(&self, text: &str, error: &Value, now: &Zoned) -> UnexpectedStatus {
         UnexpectedStatus {
             status: self.status,
-            message: redirect::refused(self.status, self.headers)
+            message: refused_redirect(self.status, self.headers)
                 .unwrap_or_else(|| message(text, error)),
             blocked: self.status == 403 && text.contains("Cloudflare") && text.contains("blocked"),
             url: self.url.to_owned(),

@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
+use codex_http::{SentSecrets, error_text, remove_secrets};
 use futures::future::Either;
 use futures::future::select;
 use reqwest::Method;
@@ -19,13 +20,10 @@ use crate::error::ModelError;
 use crate::error_reply::ErrorReply;
 use crate::error_reply::request_id;
 use crate::headers::Headers;
-use crate::http::error_text;
-use crate::http::remove_secrets;
 use crate::http_client::HttpModelClient;
 use crate::provider;
 use crate::request::RequestContext;
 use crate::retry::RetryPolicy;
-use crate::sent_secrets::SentSecrets;
 
 /// How often a login can be renewed for one call, whatever its source says.
 const MAX_RECOVERIES: u32 = 4;
@@ -209,7 +207,8 @@ impl HttpModelClient {
     }
 
     async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Response, Failure> {
-        let client = self.surroundings.http.client(&outgoing.url)?;
+        let client = self.surroundings.http.client(&outgoing.url);
+        let client = client.map_err(|error| ModelError::Unsendable(error.to_string()))?;
         let mut request = client
             .request(outgoing.call.method.clone(), &outgoing.url)
             .headers(outgoing.headers.clone());

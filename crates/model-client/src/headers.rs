@@ -1,18 +1,18 @@
 //! The headers of a request, and what the headers of a reply tell.
 
+use codex_http::Environment;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderName;
 use reqwest::header::HeaderValue;
 
 use crate::credential::Authorization;
-use crate::environment::Environment;
-use crate::environment::non_blank;
 use crate::event::ModelEvent;
 use crate::identity::ClientIdentity;
 use crate::rate_limits;
 use crate::rate_limits::text;
 use crate::request::RequestContext;
 use crate::stream::Events;
+use codex_http::non_blank;
 use codex_protocol::Provider;
 
 const TURN_STATE: &str = "x-codex-turn-state";

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use bytes::Buf;
 use bytes::Bytes;
+use codex_http::{SentSecrets, SseError, SseParser, error_text};
 use futures::Stream;
 use http_body::Body;
 use tokio::time::Instant;
@@ -22,10 +23,7 @@ use tokio::time::Sleep;
 
 use crate::error::ModelError;
 use crate::event::ModelEvent;
-use crate::http::error_text;
 use crate::limits::ResponseSize;
-use crate::sent_secrets::SentSecrets;
-use crate::sse::{SseError, SseParser};
 
 /// How long, and for how many frames, the rest of a complete response is read.
 const DRAIN_TIME: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Layer: capability. Files and folders that nobody but their owner may read.
+//! Layer: foundation. Files and folders that nobody but their owner may read.
 //!
 //! What this program keeps in its home folder holds conversations and keys. It is made with the modes 0600
 //! and 0700, whatever the umask of the process says; the umask itself stays as it is, as it belongs to the

@@ -16,9 +16,10 @@ use codex_core::{
     SystemProcesses, ThreadManager,
 };
 use codex_exec::Launcher;
+use codex_http::{HttpPool, HttpSettings};
 use codex_model_client::{
-    ClientIdentity, FixedCredential, HttpModelClient, HttpPool, HttpSettings, ModelCatalog,
-    Platform, Provider, Surroundings, SystemClock as ModelClock,
+    ClientIdentity, FixedCredential, HttpModelClient, ModelCatalog, Platform, Provider,
+    Surroundings, SystemClock as ModelClock,
 };
 use codex_protocol::{AskForApproval, EventMsg, Op, SandboxPolicy, UserInput, UserInputOp};
 use codex_session_trace::Traces;

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use codex_config::{ConfigWarning, Environment, Overrides};
+use codex_http::{HttpPool, HttpSettings};
 use codex_login::{Accounts, LoginSettings, StoreKind};
-use codex_model_client::{
-    ClientIdentity, FixedCredential, HttpPool, HttpSettings, ModelStore, Platform, SystemClock,
-};
+use codex_model_client::{ClientIdentity, FixedCredential, ModelStore, Platform, SystemClock};
 use codex_skills::{Library, Rule};
 use codex_test_support::Noise;
 use codex_thread_store::Store;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_http::Secrets;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -10,14 +11,13 @@ use tokio::net::TcpStream;
 use super::exchange::exchange;
 use super::pages;
 use crate::accounts::Accounts;
-use crate::flow::Secrets;
-use crate::flow::Site;
-use crate::flow::parameters;
+use codex_http::Site;
+use codex_http::parameters;
 
 /// How long another program may take to give a port up.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
 
-type Reply = crate::flow::Reply<String>;
+type Reply = codex_http::Reply<String>;
 
 /// What comes back belongs to this.
 #[derive(Debug)]

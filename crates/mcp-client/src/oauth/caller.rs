@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_login::flow::{Answer, ask};
-use codex_model_client::HttpPool;
+use codex_http::HttpPool;
+use codex_http::{Answer, ask};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Url};
 

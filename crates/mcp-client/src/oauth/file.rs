@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use codex_login::private_file;
-use codex_model_client::Secret;
+use codex_protocol::Secret;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};

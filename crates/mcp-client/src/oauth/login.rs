@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::num::NonZeroU16;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use codex_login::flow::{Reply, Secrets, Site, form, listen, parameters, serve};
+use codex_http::{Reply, Secrets, Site, form, listen, parameters, serve};
 use codex_login::private_file;
-use codex_model_client::Secret;
+use codex_protocol::Secret;
 use reqwest::Url;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use codex_login::flow::form;
+use codex_http::form;
 use codex_login::private_file;
-use codex_model_client::Secret;
+use codex_protocol::Secret;
 use reqwest::Url;
 use tokio::sync::Mutex;
 
@@ -202,7 +202,7 @@ fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use codex_model_client::{HttpPool, HttpSettings};
+    use codex_http::{HttpPool, HttpSettings};
     use reqwest::header::HeaderMap;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! What authorisation servers say: tokens and refusals.
 
-use codex_login::flow::Answer;
-use codex_model_client::Secret;
+use codex_http::Answer;
+use codex_protocol::Secret;
 use serde_json::Value;
 
 /// A longer sentence is not shown whole.

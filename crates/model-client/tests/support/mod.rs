@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use codex_http::HttpPool;
+use codex_http::HttpSettings;
 use codex_model_client::ClientIdentity;
 use codex_model_client::Credential;
 use codex_model_client::FixedCredential;
 use codex_model_client::HttpModelClient;
-use codex_model_client::HttpPool;
-use codex_model_client::HttpSettings;
 use codex_model_client::ModelClient;
 use codex_model_client::ModelError;
 use codex_model_client::ModelEvent;

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use codex_model_client::SentSecrets;
 use reqwest::RequestBuilder;
 use serde_json::Value;
+
+use crate::sent_secrets::SentSecrets;
 
 /// A longer reply is none that anybody asked for.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;

@@ -16,7 +16,7 @@ impl<F: Fn(&str) -> Option<String> + Send + Sync> Environment for F {
 }
 
 /// The value of a variable, unless it is unset or blank.
-pub(crate) fn non_blank(environment: &dyn Environment, name: &str) -> Option<String> {
+pub fn non_blank(environment: &dyn Environment, name: &str) -> Option<String> {
     environment
         .variable(name)
         .filter(|value| !value.trim().is_empty())

@@ -21,9 +21,7 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use crate::environment::Environment;
-use crate::environment::non_blank;
-use crate::error::ModelError;
+use crate::environment::{Environment, non_blank};
 use crate::redirect;
 
 /// How connections are made.
@@ -80,6 +78,11 @@ impl ProxySettings {
 /// What listens on this machine only. A proxy cannot reach it.
 const LOOPBACK: &str = "localhost,127.0.0.1,::1";
 
+/// Connections cannot be set up: a file of certificates or a proxy is not usable.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot set up connections: {0}")]
+pub struct SetupError(String);
+
 /// The connections of a process.
 pub struct HttpPool {
     settings: HttpSettings,
@@ -101,7 +104,7 @@ impl HttpPool {
     ///
     /// # Errors
     /// Connections cannot be set up: a file of certificates or a proxy is not usable.
-    pub fn client(&self, url: &str) -> Result<&Client, ModelError> {
+    pub fn client(&self, url: &str) -> Result<&Client, SetupError> {
         let (slot, secure) = match is_plain(url) {
             true => (&self.plain, false),
             false => (&self.secure, true),
@@ -109,9 +112,8 @@ impl HttpPool {
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        let client = self.build(secure).map_err(|error| {
-            ModelError::Unsendable(format!("cannot set up connections: {error}"))
-        })?;
+        let client = self.build(secure);
+        let client = client.map_err(|error| SetupError(error.to_string()))?;
         Ok(slot.get_or_init(|| client))
     }
 
@@ -213,7 +215,7 @@ pub fn error_text(mut error: reqwest::Error) -> String {
 }
 
 /// Removes the parts of a URL that may be secrets: its query and its password.
-pub(crate) fn remove_secrets(url: &mut reqwest::Url) {
+pub fn remove_secrets(url: &mut reqwest::Url) {
     url.set_query(None);
     // It fails for URLs that cannot have a password.
     let _ = url.set_password(None);

@@ -1,0 +1,53 @@
+//! Names and values in the form in which addresses and bodies carry them.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use url::form_urlencoded;
+
+/// Everything but letters, digits and the marks that RFC 3986 does not reserve. A space is `%20`, which is read
+/// in addresses and bodies alike.
+const RESERVED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Names and values as a form, or as what follows the question mark of an address.
+#[must_use]
+pub fn form(fields: &[(&str, &str)]) -> String {
+    let pairs: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| {
+            let name = utf8_percent_encode(name, &RESERVED);
+            format!("{name}={}", utf8_percent_encode(value, &RESERVED))
+        })
+        .collect();
+    pairs.join("&")
+}
+
+/// The parameters of a query.
+#[must_use]
+pub fn parameters(query: &str) -> Vec<(String, String)> {
+    form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_read_back() {
+        let fields = [("a b", "ü&=%"), ("c", "")];
+        let text = form(&fields);
+        assert_eq!(text, "a%20b=%C3%BC%26%3D%25&c=");
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        assert_eq!(
+            parameters(&text),
+            fields.iter().map(owned).collect::<Vec<_>>()
+        );
+        let read = |query: &str| parameters(query).remove(0).0;
+        assert_eq!(read("a+b%2"), "a b%2");
+        assert_eq!(read("&%zz%41"), "%zzA");
+    }
+}

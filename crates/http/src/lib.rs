@@ -1,0 +1,28 @@
+//! Layer: foundation. What the parts of the program that use HTTP have in common.
+//!
+//! [`HttpPool`] holds the connections of a process, with its proxies, its certificates and the one policy of
+//! redirects. [`SentSecrets`] and [`error_text`] keep secrets out of errors. [`SseParser`] reads
+//! server-sent events. [`ask`] reads a reply that is bounded in time and size, [`form`] and [`parameters`] write
+//! and read fields. [`Secrets`] and [`Site`] are what a login with a browser needs on this side.
+//!
+//! It knows no model, no MCP server and no account.
+
+mod ask;
+mod callback;
+mod environment;
+mod form;
+mod pkce;
+mod pool;
+mod redirect;
+mod sent_secrets;
+mod sse;
+
+pub use ask::{Answer, ask};
+pub use callback::{Ended, Reply, Site, listen, serve};
+pub use environment::{Environment, non_blank};
+pub use form::{form, parameters};
+pub use pkce::Secrets;
+pub use pool::{HttpPool, HttpSettings, ProxySettings, SetupError, error_text, remove_secrets};
+pub use redirect::refused as refused_redirect;
+pub use sent_secrets::SentSecrets;
+pub use sse::{SseError, SseLimits, SseParser};
