@@ -31,6 +31,9 @@ fn every_command_has_help_that_says_what_it_does() {
         &["demo"][..],
         &["exec"],
         &["exec", "resume"],
+        &["review"],
+        &["features"],
+        &["features", "list"],
         &["app-server"],
         &["mcp"],
         &["mcp", "add"],
@@ -67,4 +70,25 @@ fn an_error_says_what_failed_and_why() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.starts_with("error: "), "{message}");
     assert!(message.contains("/no/such/bundle"), "{message}");
+}
+
+#[test]
+fn features_are_listed_with_their_stage() {
+    let home = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args(["--enable", "undo", "features", "list"])
+        .env("CODEX_HOME", home.path())
+        .output()
+        .unwrap();
+    let listed = stdout_of(&output);
+    let line = listed
+        .lines()
+        .find(|line| line.starts_with("undo "))
+        .unwrap();
+    assert!(line.ends_with("  true"), "{line}");
+    assert!(
+        listed
+            .lines()
+            .all(|line| line.ends_with("true") || line.ends_with("false"))
+    );
 }

@@ -287,3 +287,150 @@ async fn a_thread_goes_on_where_it_was() {
     let message = String::from_utf8(nowhere.stderr).unwrap();
     assert!(message.contains("--all looks everywhere"), "{message}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_flags_that_the_typescript_sdk_passes_are_taken() {
+    let model = ModelServer::start([
+        HttpReply::stream(&sse::text("hello")),
+        HttpReply::stream(&sse::text("again")),
+    ])
+    .await
+    .unwrap();
+    let place = Place::with_model(&model);
+    let schema = place.home.path().join("schema.json");
+    fs::write(&schema, "{}").unwrap();
+    let url = format!("openai_base_url=\"{}\"", model.base_url());
+    let run = |more: &[&str]| {
+        let mut command = place.command(&[
+            "--experimental-json",
+            "--config",
+            &url,
+            "--model",
+            "gpt-5.4",
+        ]);
+        command.args([
+            "--sandbox",
+            "read-only",
+            "--cd",
+            place.work.path().to_str().unwrap(),
+        ]);
+        command.args(["--add-dir", "/tmp", "--skip-git-repo-check"]);
+        command.args(["--output-schema", schema.to_str().unwrap()]);
+        command.args([
+            "--config",
+            "model_reasoning_effort=\"ultra\"",
+            "--config",
+            "web_search=\"live\"",
+        ]);
+        command.args(["--config", "sandbox_workspace_write.network_access=true"]);
+        command
+            .args(["--config", "approval_policy=\"never\""])
+            .args(more);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(b"hi").unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let first = run(&["--thread-source", "mine"]);
+    let first = events(&first);
+    assert_eq!(
+        kinds(&first),
+        [
+            "thread.started",
+            "turn.started",
+            "item.completed",
+            "turn.completed"
+        ]
+    );
+    let usage = first[3]["usage"].as_object().unwrap();
+    for count in [
+        "input_tokens",
+        "cached_input_tokens",
+        "cache_write_input_tokens",
+        "output_tokens",
+        "reasoning_output_tokens",
+    ] {
+        assert!(usage[count].is_i64(), "{count}");
+    }
+    let id = first[0]["thread_id"].as_str().unwrap();
+    let again = events(&run(&["resume", id]));
+    assert_eq!(again[0]["thread_id"], id);
+    assert_eq!(again[2]["item"]["text"], "again");
+    let request = model.request(0).await.json();
+    assert_eq!(request["reasoning"]["effort"], "ultra");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flags_may_stand_before_the_command() {
+    let model = ModelServer::start([HttpReply::stream(&sse::text("hello"))])
+        .await
+        .unwrap();
+    let place = Place::with_model(&model);
+    let settings = place.home.path().join("config.toml");
+    let text = fs::read_to_string(&settings).unwrap();
+    fs::write(
+        &settings,
+        text + "[profiles.p]\nmodel_reasoning_effort = \"low\"\n",
+    )
+    .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_codex"));
+    let output = command
+        .args([
+            "-a",
+            "on-request",
+            "-m",
+            "gpt-5.4",
+            "-s",
+            "read-only",
+            "-p",
+            "p",
+            "--search",
+            "-C",
+        ])
+        .arg(place.work.path())
+        .args(["e", "hi"])
+        .env("HOME", place.home.path())
+        .env("CODEX_HOME", place.home.path())
+        .current_dir(place.home.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(stdout_of(&output), "hello\n");
+    let progress = String::from_utf8(output.stderr).unwrap();
+    let id = progress
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("session id: "));
+    let id = id.unwrap_or_else(|| panic!("no session id in:\n{progress}"));
+    assert!(place.rollouts()[0].to_str().unwrap().contains(id.trim()));
+    let request = model.request(0).await.json();
+    assert_eq!(request["model"], "gpt-5.4");
+    assert_eq!(request["reasoning"]["effort"], "low");
+    let text = request["input"].to_string();
+    assert!(text.contains(place.work.path().to_str().unwrap()), "{text}");
+    let tools = request["tools"].as_array().unwrap();
+    assert!(
+        tools
+            .iter()
+            .any(|tool| tool["type"] == "web_search" && tool["external_web_access"] == true)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_needs_no_exec() {
+    let model = ModelServer::start([HttpReply::stream(&sse::text("Fine."))])
+        .await
+        .unwrap();
+    let place = Place::with_model(&model);
+    let output = Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args(["review", "Look at the arithmetic."])
+        .env("HOME", place.home.path())
+        .env("CODEX_HOME", place.home.path())
+        .current_dir(place.work.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(stdout_of(&output).contains("Fine."));
+}

@@ -170,6 +170,21 @@ async fn a_unix_socket_is_its_owners_and_is_taken_over_from_the_dead_only() {
 }
 
 #[tokio::test]
+async fn a_unix_socket_without_a_path_is_in_the_home_folder() {
+    let (_model, home) = home_with(Vec::new()).await;
+    let mut server = Listening::start(home.path(), &["--listen", "unix://"]).await;
+    let folder = home.path().join("app-server-control");
+    let mode = fs::metadata(&folder).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let path = folder.join("app-server-control.sock");
+    let stream = UnixStream::connect(&path).await.unwrap();
+    let client = initialized(WebSocket::connect(stream, "").await.unwrap().unwrap()).await;
+    client.finish().await.unwrap();
+    server.terminate();
+    assert!(server.child.wait().await.unwrap().success());
+}
+
+#[tokio::test]
 async fn a_token_is_asked_for_where_one_is_set() {
     let (_model, home) = home_with(Vec::new()).await;
     let token = home.path().join("token");

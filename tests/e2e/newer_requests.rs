@@ -299,6 +299,62 @@ async fn a_thread_tells_what_newer_clients_want_to_know_of_it() {
 }
 
 #[tokio::test]
+async fn an_interrupt_that_names_no_turn_is_of_whatever_runs() {
+    let mut scripted = Scripted::start([HttpReply::silence()], json!({})).await;
+    let idle = scripted
+        .call("turn/interrupt", json!({ "turnId": "" }))
+        .await;
+    assert_eq!(idle["result"], json!({}), "{idle}");
+    let input = json!([{ "type": "text", "text": "hi" }]);
+    scripted.call("turn/start", json!({ "input": input })).await;
+    scripted.server.wait_for("turn/started").await.unwrap();
+    let other = scripted
+        .call("turn/interrupt", json!({ "turnId": "other" }))
+        .await;
+    assert_eq!(other["error"]["code"], -32600, "{other}");
+    let stopped = scripted
+        .call("turn/interrupt", json!({ "turnId": "" }))
+        .await;
+    assert_eq!(stopped["result"], json!({}), "{stopped}");
+    let end = scripted.server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(end["params"]["turn"]["status"], "interrupted");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn tokens_written_to_the_cache_are_counted() {
+    let usage = json!({
+        "input_tokens": 10, "input_tokens_details": { "cached_tokens": 3, "cache_write_tokens": 4 },
+        "output_tokens": 2, "total_tokens": 12,
+    });
+    let completed = json!({
+        "type": "response.completed", "response": { "id": "resp_1", "usage": usage },
+    });
+    let reply = || {
+        HttpReply::status(200)
+            .header("content-type", "text/event-stream")
+            .body(format!("event: response.completed\ndata: {completed}\n\n"))
+    };
+    let mut scripted = Scripted::start([reply(), reply()], json!({})).await;
+    for total in [4, 8] {
+        let input = json!([{ "type": "text", "text": "hi" }]);
+        scripted.call("turn/start", json!({ "input": input })).await;
+        let mut usage = Value::Null;
+        loop {
+            let told = scripted.server.receive().await.unwrap();
+            match told["method"].as_str() {
+                Some("thread/tokenUsage/updated") => usage = told["params"]["tokenUsage"].clone(),
+                Some("turn/completed") => break,
+                _ => {}
+            }
+        }
+        assert_eq!(usage["last"]["cacheWriteInputTokens"], 4);
+        assert_eq!(usage["total"]["cacheWriteInputTokens"], total);
+    }
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn efforts_and_tiers_that_are_not_known_pass_through() {
     let model = ModelServer::start([message(0, "one"), message(1, "two")])
         .await

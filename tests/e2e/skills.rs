@@ -107,6 +107,22 @@ async fn further_roots_and_bad_requests() {
     let relative = server.call("skills/list", further(json!(["x"])));
     let message = relative.await.unwrap()["error"]["message"].clone();
     assert!(message.as_str().unwrap().ends_with("must be absolute: x"));
+    let set = |roots: Value| json!({ "extraRoots": roots });
+    for (roots, found) in [
+        (json!([more.path(), "/not/there"]), &["more"][..]),
+        (json!([]), &[]),
+    ] {
+        let reply = server
+            .call("skills/extraRoots/set", set(roots))
+            .await
+            .unwrap();
+        assert_eq!(reply["result"], json!({}), "{reply}");
+        server.wait_for("skills/changed").await.unwrap();
+        let listed = server.call("skills/list", json!({ "cwds": [home.path()] }));
+        assert_eq!(on(&listed.await.unwrap()), found);
+    }
+    let relative = server.call("skills/extraRoots/set", set(json!(["x"])));
+    assert_eq!(relative.await.unwrap()["error"]["code"], -32600);
     let nowhere = server.call("skills/list", json!({ "cwds": ["x"] }));
     let nowhere = nowhere.await.unwrap();
     assert_eq!(nowhere["result"]["data"][0]["errors"][0]["path"], "x");

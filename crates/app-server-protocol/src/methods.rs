@@ -112,6 +112,9 @@ method_table! {
         FsWatch = "fs/watch": FsWatchParams => FsWatchResponse;
         /// Ends a watch.
         FsUnwatch = "fs/unwatch": FsUnwatchParams => FsUnwatchResponse;
+        /// Sets further folders of skills for every working folder.
+        SkillsExtraRootsSet = "skills/extraRoots/set":
+            SkillsExtraRootsSetParams => SkillsExtraRootsSetResponse;
         /// Turns a skill on or off in the user's configuration.
         SkillsConfigWrite = "skills/config/write": SkillsConfigWriteParams => SkillsConfigWriteResponse;
         /// Installs a plugin from a marketplace.

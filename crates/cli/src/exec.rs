@@ -16,8 +16,8 @@ use codex_client::Client;
 use codex_scenario::Scenario;
 use serde_json::{Value, json};
 
-pub(crate) use arguments::Arguments;
-use arguments::{Command, Options, ReviewArguments};
+pub(crate) use arguments::{Arguments, ReviewArguments};
+use arguments::{Command, Options};
 use follow::Follower;
 
 use crate::app_server;
@@ -59,6 +59,9 @@ async fn exec(
         command,
     } = arguments;
     check_images(&options)?;
+    if let Some(program) = &options.cyber_access_program {
+        tracing::warn!("no access program is asked for: `{program}` has no effect");
+    }
     let mut flags = SettingsFlags::default();
     let (resume, task) = match command {
         Some(Command::Resume(mut resume)) => {
@@ -203,7 +206,8 @@ fn working_folder(options: &Options) -> anyhow::Result<PathBuf> {
         None => std::env::current_dir().context("cannot tell the working folder")?,
     };
     let in_repository = cwd.ancestors().any(|folder| folder.join(".git").exists());
-    if !in_repository && !options.skip_git_repo_check && !options.bypass {
+    let allowed = options.skip_git_repo_check || options.bypass || options.outside_repository;
+    if !in_repository && !allowed {
         bail!(
             "{} is not inside a Git repository, where changes could be taken back; \
              --skip-git-repo-check goes on all the same",

@@ -8,11 +8,16 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use codex_app_server::{Auth, Listen, MESSAGE_LIMIT, Secret, SignedTokens};
 
+/// The default socket, below the home folder of the configuration. Clients look for it there.
+#[cfg(unix)]
+const HOME_SOCKET: &str = "app-server-control/app-server-control.sock";
+
 #[derive(Debug, Args)]
 pub(crate) struct ListenFlags {
-    /// Where to listen: `stdio://`, `ws://IP:PORT` or `unix://PATH`.
+    /// Where to listen: `stdio://`, `ws://IP:PORT`, `unix://PATH`, or `unix://` for a socket in the home
+    /// folder of the configuration.
     #[arg(long, value_name = "URL", default_value = "stdio://", value_parser = listen_url)]
-    listen: Transport,
+    listen: ListenUrl,
     /// Serve standard input and output, which is the default.
     #[arg(long, conflicts_with = "listen")]
     stdio: bool,
@@ -21,6 +26,16 @@ pub(crate) struct ListenFlags {
     max_message_bytes: usize,
     #[command(flatten)]
     auth: AuthFlags,
+}
+
+/// What a URL names.
+#[derive(Clone, Debug)]
+enum ListenUrl {
+    Stdio,
+    Listener(Listen),
+    /// The default socket.
+    #[cfg(unix)]
+    HomeSocket,
 }
 
 /// Standard input and output, or a listener.
@@ -63,25 +78,44 @@ enum Mode {
     SignedBearerToken,
 }
 
-fn listen_url(url: &str) -> Result<Transport, String> {
+fn listen_url(url: &str) -> Result<ListenUrl, String> {
     if url == "stdio://" {
-        return Ok(Transport::Stdio);
+        return Ok(ListenUrl::Stdio);
     }
     if let Some(address) = url.strip_prefix("ws://") {
         let address: Result<SocketAddr, _> = address.parse();
         let invalid =
             |_| format!("invalid websocket --listen URL `{url}`; expected `ws://IP:PORT`");
         return address
-            .map(|address| Transport::Listener(Listen::Tcp(address)))
+            .map(|address| ListenUrl::Listener(Listen::Tcp(address)))
             .map_err(invalid);
     }
     #[cfg(unix)]
-    if let Some(path) = url.strip_prefix("unix://").filter(|path| !path.is_empty()) {
-        return Ok(Transport::Listener(Listen::Unix(PathBuf::from(path))));
+    if let Some(path) = url.strip_prefix("unix://") {
+        return Ok(match path {
+            "" => ListenUrl::HomeSocket,
+            path => ListenUrl::Listener(Listen::Unix(PathBuf::from(path))),
+        });
     }
     Err(format!(
         "unsupported --listen URL `{url}`; expected `stdio://`, `ws://IP:PORT` or `unix://PATH`"
     ))
+}
+
+/// The path of the default socket, whose folder is made for its owner alone.
+#[cfg(unix)]
+fn home_socket() -> anyhow::Result<PathBuf> {
+    use std::os::unix::fs::DirBuilderExt;
+
+    let path = crate::wiring::home()?.join(HOME_SOCKET);
+    if let Some(folder) = path.parent() {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    Ok(path)
 }
 
 impl ListenFlags {
@@ -92,13 +126,19 @@ impl ListenFlags {
     /// Where to listen, and what is asked of clients there.
     pub(crate) fn transport(self) -> anyhow::Result<(Transport, Option<Auth>)> {
         let auth = self.auth.read()?;
-        if let Transport::Listener(Listen::Tcp(address)) = &self.listen
+        if let ListenUrl::Listener(Listen::Tcp(address)) = &self.listen
             && !address.ip().is_loopback()
             && auth.is_none()
         {
             bail!("{address} can be reached from other machines: `--ws-auth` is required");
         }
-        Ok((self.listen, auth))
+        let transport = match self.listen {
+            ListenUrl::Stdio => Transport::Stdio,
+            ListenUrl::Listener(listen) => Transport::Listener(listen),
+            #[cfg(unix)]
+            ListenUrl::HomeSocket => Transport::Listener(Listen::Unix(home_socket()?)),
+        };
+        Ok((transport, auth))
     }
 }
 

@@ -8,7 +8,9 @@ mod demo;
 mod doctor;
 mod environment;
 mod exec;
+mod features;
 mod generate;
+mod global_flags;
 mod host;
 mod listen_flags;
 mod log;
@@ -57,6 +59,8 @@ use crate::debug_app_server::AppServerCommand;
 struct Arguments {
     #[command(flatten)]
     settings: settings_flags::SettingsFlags,
+    #[command(flatten)]
+    global: global_flags::GlobalFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -77,7 +81,13 @@ enum Command {
     /// Show a whole session with a scripted model: no key, no network, no cost.
     Demo(demo::Arguments),
     /// Run one turn without a UI: the last message on standard output, progress on standard error.
+    #[command(visible_alias = "e")]
     Exec(Box<exec::Arguments>),
+    /// Have changes of this repository reviewed; the same as `codex exec review`.
+    Review(Box<exec::ReviewArguments>),
+    /// Look at the switches of features.
+    #[command(subcommand)]
+    Features(features::Command),
     /// Serve IDE extensions over JSON-RPC, or describe what is served.
     AppServer(Box<app_server::Arguments>),
     /// Log in to the model service.
@@ -131,11 +141,31 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(Arguments { settings, command }: Arguments) -> anyhow::Result<ExitCode> {
+fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let Arguments {
+        settings,
+        global,
+        command,
+    } = arguments;
     let success = |()| ExitCode::SUCCESS;
+    let settings = settings.followed_by(global.settings()?);
     match command {
+        Command::Exec(mut arguments) => {
+            arguments.take_global(global);
+            return exec::run(*arguments, settings);
+        }
+        Command::Review(review) => {
+            let mut arguments = exec::Arguments::from(*review);
+            arguments.take_global(global);
+            return exec::run(arguments, settings);
+        }
+        _ => {}
+    }
+    global.enter_folder()?;
+    match command {
+        Command::Exec(_) | Command::Review(_) => Ok(ExitCode::SUCCESS),
         Command::Demo(arguments) => demo::run(arguments),
-        Command::Exec(arguments) => exec::run(*arguments, settings),
+        Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::Login(arguments) => login::run(arguments, settings),
         Command::Logout(arguments) => login::log_out(arguments, settings),

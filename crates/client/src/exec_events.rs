@@ -7,11 +7,12 @@ use std::collections::HashMap;
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{
+    CollabAgentState, CollabAgentStatus, CollabAgentTool, CollabAgentToolCallStatus,
     CommandExecutionStatus, DynamicToolCallStatus, FileUpdateChange, McpToolCallStatus,
     PatchApplyStatus, PatchChangeKind, ThreadItem, TokenUsageBreakdown, TurnPlanStep,
     TurnPlanStepStatus, TurnStatus,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Turns notifications into events.
 #[derive(Debug, Default)]
@@ -104,7 +105,9 @@ impl ExecEvents {
                 json!({ "type": "turn.completed", "usage": {
                     "input_tokens": count(|usage| usage.input_tokens),
                     "cached_input_tokens": count(|usage| usage.cached_input_tokens),
+                    "cache_write_input_tokens": count(|usage| usage.cache_write_input_tokens.unwrap_or(0)),
                     "output_tokens": count(|usage| usage.output_tokens),
+                    "reasoning_output_tokens": count(|usage| usage.reasoning_output_tokens),
                 }})
             }
             TurnStatus::Failed => Self::failed(error.unwrap_or("the turn failed")),
@@ -169,9 +172,38 @@ fn in_progress(item: &ThreadItem) -> Option<(&String, Value)> {
                 McpToolCallStatus::Completed => "completed",
                 McpToolCallStatus::Failed => "failed",
             };
+            let result = result.as_ref().map(|result| {
+                json!({ "content": result.content,
+                        "structured_content": result.structured_content })
+            });
             let fields = json!({ "type": "mcp_tool_call", "server": server, "tool": tool,
                                  "arguments": arguments, "result": result, "error": error,
                                  "status": status });
+            (id, fields)
+        }
+        ThreadItem::CollabAgentToolCall {
+            id,
+            tool,
+            status,
+            sender_thread_id,
+            receiver_thread_ids,
+            prompt,
+            agents_states,
+            ..
+        } => {
+            let status = match status {
+                CollabAgentToolCallStatus::InProgress => "in_progress",
+                CollabAgentToolCallStatus::Completed => "completed",
+                CollabAgentToolCallStatus::Failed => "failed",
+            };
+            let states: Map<String, Value> = agents_states
+                .iter()
+                .map(|(thread, state)| (thread.clone(), agent_state(state)))
+                .collect();
+            let fields = json!({ "type": "collab_tool_call", "tool": collab_tool(*tool),
+                                 "sender_thread_id": sender_thread_id,
+                                 "receiver_thread_ids": receiver_thread_ids, "prompt": prompt,
+                                 "agents_states": states, "status": status });
             (id, fields)
         }
         ThreadItem::DynamicToolCall {
@@ -228,6 +260,29 @@ fn command_status(status: CommandExecutionStatus) -> &'static str {
         CommandExecutionStatus::Failed => "failed",
         CommandExecutionStatus::Declined => "declined",
     }
+}
+
+fn collab_tool(tool: CollabAgentTool) -> &'static str {
+    match tool {
+        CollabAgentTool::SpawnAgent => "spawn_agent",
+        CollabAgentTool::SendInput => "send_input",
+        CollabAgentTool::ResumeAgent => "resume_agent",
+        CollabAgentTool::Wait => "wait",
+        CollabAgentTool::CloseAgent => "close_agent",
+    }
+}
+
+fn agent_state(state: &CollabAgentState) -> Value {
+    let status = match state.status {
+        CollabAgentStatus::PendingInit => "pending_init",
+        CollabAgentStatus::Running => "running",
+        CollabAgentStatus::Interrupted => "interrupted",
+        CollabAgentStatus::Completed => "completed",
+        CollabAgentStatus::Errored => "errored",
+        CollabAgentStatus::Shutdown => "shutdown",
+        CollabAgentStatus::NotFound => "not_found",
+    };
+    json!({ "status": status, "message": state.message })
 }
 
 fn patch_status(status: PatchApplyStatus) -> &'static str {

@@ -77,3 +77,43 @@ fn a_turn_that_fails_says_why() {
         [json!({ "type": "turn.failed", "error": { "message": "no" } })]
     );
 }
+
+#[test]
+fn a_call_of_an_mcp_tool_has_what_its_server_structured() {
+    let mut events = ExecEvents::default();
+    let item = json!({ "item": {
+        "type": "mcpToolCall", "id": "c", "server": "s", "tool": "t", "status": "completed",
+        "arguments": { "a": 1 }, "error": null, "durationMs": 1,
+        "result": { "content": [{ "type": "text", "text": "x" }], "structuredContent": { "b": 2 } },
+    } });
+    let told = hear(&mut events, "item/completed", item);
+    let result = json!({ "content": [{ "type": "text", "text": "x" }],
+                         "structured_content": { "b": 2 } });
+    assert_eq!(told[0]["item"]["result"], result);
+}
+
+#[test]
+fn a_call_about_an_agent_is_told_of() {
+    let mut events = ExecEvents::default();
+    let item = |status: &str, states: Value| {
+        json!({ "item": {
+            "type": "collabAgentToolCall", "id": "c", "tool": "spawnAgent", "status": status,
+            "senderThreadId": "t", "receiverThreadIds": ["a"], "prompt": "go", "model": null,
+            "reasoningEffort": null, "agentsStates": states,
+        } })
+    };
+    let started = hear(&mut events, "item/started", item("inProgress", json!({})));
+    assert_eq!(started[0]["item"]["type"], "collab_tool_call");
+    assert_eq!(started[0]["item"]["status"], "in_progress");
+    let states = json!({ "a": { "status": "pendingInit", "message": null } });
+    let ended = hear(&mut events, "item/completed", item("completed", states));
+    let expected = json!({
+        "id": "item_0", "type": "collab_tool_call", "tool": "spawn_agent", "status": "completed",
+        "sender_thread_id": "t", "receiver_thread_ids": ["a"], "prompt": "go",
+        "agents_states": { "a": { "status": "pending_init", "message": null } },
+    });
+    assert_eq!(
+        ended,
+        [json!({ "type": "item.completed", "item": expected })]
+    );
+}

@@ -5,6 +5,7 @@
 
 mod agents;
 mod apps;
+mod features;
 mod mcp;
 mod permissions;
 mod profile;
@@ -82,6 +83,8 @@ pub use tools::ToolsFile;
 pub use ui::FileOpener;
 pub use ui::NoticeFile;
 pub use ui::TuiFile;
+
+pub(crate) use features::switch;
 
 use crate::trust::TrustLevel;
 
@@ -175,6 +178,7 @@ pub struct ConfigFile {
     pub profile: Option<String>,
     pub profiles: BTreeMap<String, ProfileFile>,
     pub projects: Option<BTreeMap<String, ProjectFile>>,
+    #[serde(deserialize_with = "features::switches")]
     pub features: Option<BTreeMap<String, bool>>,
     pub suppress_unstable_features_warning: Option<bool>,
     pub experimental_use_unified_exec_tool: Option<bool>,

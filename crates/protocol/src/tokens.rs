@@ -12,6 +12,9 @@ pub struct TokenUsage {
     pub input_tokens: i64,
     /// Those of them that the server had cached.
     pub cached_input_tokens: i64,
+    /// Those of them that the server put into its cache; older files do not say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_input_tokens: i64,
     /// Tokens received.
     pub output_tokens: i64,
     /// Those of them that were reasoning.
@@ -20,12 +23,21 @@ pub struct TokenUsage {
     pub total_tokens: i64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+fn is_zero(count: &i64) -> bool {
+    *count == 0
+}
+
 impl TokenUsage {
     /// Adds what another request used.
     pub fn add(&mut self, other: &Self) {
         let sum = i64::saturating_add;
         self.input_tokens = sum(self.input_tokens, other.input_tokens);
         self.cached_input_tokens = sum(self.cached_input_tokens, other.cached_input_tokens);
+        self.cache_write_input_tokens = sum(
+            self.cache_write_input_tokens,
+            other.cache_write_input_tokens,
+        );
         self.output_tokens = sum(self.output_tokens, other.output_tokens);
         self.reasoning_output_tokens =
             sum(self.reasoning_output_tokens, other.reasoning_output_tokens);

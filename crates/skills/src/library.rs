@@ -42,6 +42,8 @@ pub struct Library {
 struct State {
     /// By folder and by further roots.
     kept: HashMap<(PathBuf, Vec<PathBuf>), Arc<Skills>>,
+    /// Further roots of the user, for all folders.
+    further: Vec<PathBuf>,
     /// Grows with every change, so that what was read before one is not kept after it.
     changes: u64,
     listeners: Vec<Arc<Listener>>,
@@ -74,6 +76,13 @@ impl Library {
         })
     }
 
+    /// Sets further roots of the user for all folders, in place of those set before. A root need not be
+    /// there. Listeners are told.
+    pub fn set_further_roots(&self, roots: Vec<PathBuf>) {
+        self.state().further = roots;
+        self.changed();
+    }
+
     /// Calls `listener` whenever skill files changed. It must return at once.
     pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) {
         self.state().listeners.push(Arc::new(listener));
@@ -87,17 +96,18 @@ impl Library {
 
     /// The skills of a folder and of further roots of the user. Reads files, if they are not known.
     pub fn skills(&self, folder: &Path, further: &[PathBuf]) -> Arc<Skills> {
-        let mut further = further.to_vec();
-        further.sort();
-        let key = (folder.to_path_buf(), further);
-        let changes = {
+        let mut asked = further.to_vec();
+        asked.sort();
+        let key = (folder.to_path_buf(), asked);
+        let (changes, mut further) = {
             let state = self.state();
             if let Some(skills) = state.kept.get(&key) {
                 return Arc::clone(skills);
             }
-            state.changes
+            (state.changes, state.further.clone())
         };
-        let skills = Arc::new(self.read(folder, &key.1));
+        further.extend_from_slice(&key.1);
+        let skills = Arc::new(self.read(folder, &further));
         let mut state = self.state();
         if state.changes == changes {
             if state.kept.len() >= LIMIT {

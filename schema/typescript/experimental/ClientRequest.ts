@@ -47,6 +47,7 @@ import type { PluginUninstallParams } from "./v2/PluginUninstallParams";
 import type { RequestId } from "./RequestId";
 import type { ReviewStartParams } from "./v2/ReviewStartParams";
 import type { SkillsConfigWriteParams } from "./v2/SkillsConfigWriteParams";
+import type { SkillsExtraRootsSetParams } from "./v2/SkillsExtraRootsSetParams";
 import type { SkillsListParams } from "./v2/SkillsListParams";
 import type { ThreadArchiveParams } from "./v2/ThreadArchiveParams";
 import type { ThreadBackgroundTerminalsCleanParams } from "./v2/ThreadBackgroundTerminalsCleanParams";
@@ -500,6 +501,16 @@ export type FsUnwatchClientRequest = {
   method: "fs/unwatch";
   /** What the method takes. */
   params: FsUnwatchParams;
+};
+
+/** Sets further folders of skills for every working folder. */
+export type SkillsExtraRootsSetClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "skills/extraRoots/set";
+  /** What the method takes. */
+  params: SkillsExtraRootsSetParams;
 };
 
 /** Turns a skill on or off in the user's configuration. */
@@ -976,6 +987,7 @@ export type ClientRequest =
   | FsCopyClientRequest
   | FsWatchClientRequest
   | FsUnwatchClientRequest
+  | SkillsExtraRootsSetClientRequest
   | SkillsConfigWriteClientRequest
   | PluginInstallClientRequest
   | PluginUninstallClientRequest

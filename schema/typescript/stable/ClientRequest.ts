@@ -42,6 +42,7 @@ import type { PluginUninstallParams } from "./v2/PluginUninstallParams";
 import type { RequestId } from "./RequestId";
 import type { ReviewStartParams } from "./v2/ReviewStartParams";
 import type { SkillsConfigWriteParams } from "./v2/SkillsConfigWriteParams";
+import type { SkillsExtraRootsSetParams } from "./v2/SkillsExtraRootsSetParams";
 import type { SkillsListParams } from "./v2/SkillsListParams";
 import type { ThreadArchiveParams } from "./v2/ThreadArchiveParams";
 import type { ThreadCompactStartParams } from "./v2/ThreadCompactStartParams";
@@ -427,6 +428,16 @@ export type FsUnwatchClientRequest = {
   params: FsUnwatchParams;
 };
 
+/** Sets further folders of skills for every working folder. */
+export type SkillsExtraRootsSetClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "skills/extraRoots/set";
+  /** What the method takes. */
+  params: SkillsExtraRootsSetParams;
+};
+
 /** Turns a skill on or off in the user's configuration. */
 export type SkillsConfigWriteClientRequest = {
   /** Repeated in the reply. */
@@ -805,6 +816,7 @@ export type ClientRequest =
   | FsCopyClientRequest
   | FsWatchClientRequest
   | FsUnwatchClientRequest
+  | SkillsExtraRootsSetClientRequest
   | SkillsConfigWriteClientRequest
   | PluginInstallClientRequest
   | PluginUninstallClientRequest

@@ -33,6 +33,19 @@ pub struct SkillsListParams {
     pub per_cwd_extra_user_roots: Option<Vec<SkillsListExtraRootsForCwd>>,
 }
 
+/// Sets further folders to search for every working folder, for as long as the process runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillsExtraRootsSetParams {
+    /// Absolute paths of folders with skills, in place of the former ones; what is found there has
+    /// scope `user`. A folder need not be there.
+    pub extra_roots: Vec<AbsolutePathBuf>,
+}
+
+/// The folders are set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+pub struct SkillsExtraRootsSetResponse {}
+
 /// Turns skills on or off in the user's file; exactly one of path and name is required.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

@@ -104,6 +104,9 @@ pub struct TokenUsageBreakdown {
     pub input_tokens: i64,
     /// Part of the input that the provider had in its cache.
     pub cached_input_tokens: i64,
+    /// Part of the input that the provider put into its cache. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_input_tokens: Option<i64>,
     /// Tokens that the model produced, reasoning included.
     pub output_tokens: i64,
     /// Part of the output that was reasoning.

@@ -1,4 +1,4 @@
-//! `skills/list` and `skills/config/write`.
+//! `skills/list`, `skills/extraRoots/set` and `skills/config/write`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
     SkillDependencies, SkillErrorInfo, SkillInterface, SkillMetadata, SkillScope,
-    SkillToolDependency, SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry,
-    SkillsListParams, SkillsListResponse,
+    SkillToolDependency, SkillsConfigWriteParams, SkillsConfigWriteResponse,
+    SkillsExtraRootsSetParams, SkillsExtraRootsSetResponse, SkillsListEntry, SkillsListParams,
+    SkillsListResponse,
 };
 use codex_protocol as v1;
 use codex_skills::{Rule, Selector, Skills};
@@ -15,6 +16,9 @@ use codex_skills::{Rule, Selector, Skills};
 use super::blocking;
 use super::call::Call;
 use crate::failure::Failure;
+
+/// How many folders a client may set.
+const MAX_EXTRA_ROOTS: usize = 256;
 
 pub(super) async fn list(
     Call { server, .. }: Call,
@@ -61,6 +65,27 @@ fn further_roots(params: &SkillsListParams) -> Result<HashMap<String, Vec<PathBu
         }
     }
     Ok(further)
+}
+
+pub(super) async fn set_extra_roots(
+    Call { server, .. }: Call,
+    params: SkillsExtraRootsSetParams,
+) -> Result<SkillsExtraRootsSetResponse, Failure> {
+    if params.extra_roots.len() > MAX_EXTRA_ROOTS {
+        let message = format!("at most {MAX_EXTRA_ROOTS} folders of skills can be set");
+        return Err(Failure::over_limit(message));
+    }
+    let mut roots = Vec::with_capacity(params.extra_roots.len());
+    for root in params.extra_roots {
+        let path = PathBuf::from(root.0);
+        if !path.is_absolute() {
+            let message = format!("a folder of skills must be absolute: {}", path.display());
+            return Err(Failure::invalid(message));
+        }
+        roots.push(path.canonicalize().unwrap_or(path));
+    }
+    server.host().skills().set_further_roots(roots);
+    Ok(SkillsExtraRootsSetResponse {})
 }
 
 pub(super) async fn config_write(

@@ -173,6 +173,7 @@ handlers! {
     ExperimentalFeatureEnablementSet: concurrent => features::switch;
     CollaborationModeList: concurrent => features::collaboration_modes;
     SkillsList: concurrent => skills::list;
+    SkillsExtraRootsSet: concurrent => skills::set_extra_roots;
     SkillsConfigWrite: concurrent => skills::config_write;
     HooksList: concurrent => hooks::list;
 

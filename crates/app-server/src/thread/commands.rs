@@ -8,8 +8,8 @@ use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadResumeParams, ThreadRollbackResponse, ThreadSettingsUpdateParams,
     ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification, ThreadUnsubscribeStatus, Turn,
-    TurnInterruptParams, TurnItemsView, TurnStartParams, TurnStartResponse, TurnStatus,
-    TurnSteerParams, TurnSteerResponse,
+    TurnInterruptParams, TurnInterruptResponse, TurnItemsView, TurnStartParams, TurnStartResponse,
+    TurnStatus, TurnSteerParams, TurnSteerResponse,
 };
 use codex_core::{Said, SteerError, TaskKind};
 use codex_protocol::{
@@ -215,15 +215,18 @@ impl Actor {
         params: &TurnInterruptParams,
         reply: Responder<method::TurnInterrupt>,
     ) {
+        // Newer clients name no turn when they mean whatever runs.
+        let any = params.turn_id.is_empty();
         match &self.turn {
+            None if any => reply.accept(&TurnInterruptResponse {}),
             None => reply.refuse(Failure::invalid("no active turn to interrupt")),
-            Some(active) if *active != params.turn_id => {
+            Some(active) if !any && *active != params.turn_id => {
                 let expected = &params.turn_id;
                 let message = format!("expected active turn id `{expected}` but found `{active}`");
                 reply.refuse(Failure::invalid(message));
             }
-            Some(_) => {
-                self.fold.stopping(&params.turn_id);
+            Some(active) => {
+                self.fold.stopping(active);
                 if self.thread.submit(Op::Interrupt).await.is_ok() {
                     self.interrupts.push(reply);
                 }

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Value, json};
 
+use crate::global_flags::{GlobalFlags, Sandbox};
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
 
@@ -26,6 +27,25 @@ pub(crate) struct Arguments {
     pub(super) prompt: Option<String>,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
+}
+
+impl Arguments {
+    /// Takes over what stands before the command and is no setting.
+    pub(crate) fn take_global(&mut self, global: GlobalFlags) {
+        let options = &mut self.options;
+        options.cwd = options.cwd.take().or(global.cwd);
+        options.outside_repository |= global.bypass;
+    }
+}
+
+impl From<ReviewArguments> for Arguments {
+    fn from(review: ReviewArguments) -> Self {
+        Self {
+            options: Options::default(),
+            prompt: None,
+            command: Some(Command::Review(review)),
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -62,7 +82,7 @@ Examples:\n  codex exec review --uncommitted\n  codex exec review --base main -o
 codex exec review \"Look at the error handling of src/parser.rs.\"\n\n\
 Exit status: as that of `codex exec`, whatever was found."
 )]
-pub(super) struct ReviewArguments {
+pub(crate) struct ReviewArguments {
     /// What to look at and for, in words; `-` reads it from standard input.
     #[arg(group = "target")]
     pub(super) prompt: Option<String>,
@@ -113,7 +133,7 @@ impl ResumeArguments {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct Options {
     /// The model to use.
     #[arg(short, long, global = true, value_name = "MODEL")]
@@ -157,8 +177,14 @@ pub(super) struct Options {
     #[arg(short = 'o', long, global = true, value_name = "FILE")]
     pub(super) output_last_message: Option<PathBuf>,
     /// Print what happens as JSON, an event a line, in place of the last message.
-    #[arg(long, global = true)]
+    #[arg(long, alias = "experimental-json", global = true)]
     pub(super) json: bool,
+    /// What a new thread is for, in a word of the caller; it is told with the thread.
+    #[arg(long, global = true, value_name = "SOURCE")]
+    pub(super) thread_source: Option<String>,
+    /// Accepted for callers that pass it; no such program is asked for.
+    #[arg(long, hide = true, global = true, value_name = "PROGRAM")]
+    pub(super) cyber_access_program: Option<String>,
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(super) color: Colours,
@@ -167,25 +193,15 @@ pub(super) struct Options {
     pub(super) scenario: Option<PathBuf>,
     #[command(flatten)]
     flags: SettingsFlags,
-}
-
-/// What commands may do.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Sandbox {
-    /// Read files, change nothing.
-    ReadOnly,
-    /// Change files below the folder to work in, without network.
-    WorkspaceWrite,
-    /// Everything that you may.
-    DangerFullAccess,
+    /// A flag before the command allows to work outside a repository.
+    #[arg(skip)]
+    pub(super) outside_repository: bool,
 }
 
 impl Options {
     pub(super) fn sandbox_mode(&self) -> Option<&'static str> {
         match self.sandbox {
-            Some(Sandbox::ReadOnly) => Some("read-only"),
-            Some(Sandbox::WorkspaceWrite) => Some("workspace-write"),
-            Some(Sandbox::DangerFullAccess) => Some("danger-full-access"),
+            Some(sandbox) => Some(sandbox.name()),
             None if self.full_auto => Some("workspace-write"),
             None if self.bypass => Some("danger-full-access"),
             None => None,

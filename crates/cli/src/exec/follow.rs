@@ -38,7 +38,10 @@ impl Follower {
             let transcript = Transcript::new(io::stderr(), style, terminal::width());
             let mut transcript = transcript.seen_from(cwd);
             let thread = thread.to_owned();
-            let lines = [("thread", thread), ("folder", cwd.display().to_string())];
+            let lines = [
+                ("session id:", thread),
+                ("folder", cwd.display().to_string()),
+            ];
             transcript.list("codex exec", &lines)?;
             View::Progress(Box::new(transcript))
         };

@@ -32,6 +32,9 @@ pub(super) async fn open(
         if options.ephemeral {
             params["ephemeral"] = json!(true);
         }
+        if let Some(source) = &options.thread_source {
+            params["threadSource"] = json!(source);
+        }
         return Ok(Session::start(client, &params).await?);
     };
     let id = match resume {

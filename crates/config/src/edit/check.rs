@@ -15,6 +15,7 @@ use crate::error::ConfigError;
 use crate::error::SettingError;
 use crate::requirements::Requirements;
 use crate::schema::ConfigFile;
+use crate::schema::switch;
 use crate::stack::LayerStack;
 use crate::value;
 
@@ -99,7 +100,7 @@ fn check_pins(user: &Table, requirements: &Requirements) -> Result<(), EditError
     let levels = std::iter::once(user).chain(profiles);
     let features = levels.filter_map(|level| level.get("features")?.as_table());
     for (key, value) in features.flatten() {
-        if let Some(enabled) = value.as_bool() {
+        if let Some(enabled) = switch(value) {
             let checked = requirements.check_feature(key, enabled);
             checked.map_err(|error| EditError::Invalid(error.to_string()))?;
         }

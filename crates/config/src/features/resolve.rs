@@ -9,6 +9,7 @@ use toml::Value;
 use super::Feature;
 use super::FeatureSet;
 use crate::requirements::Requirements;
+use crate::schema::switch;
 
 /// Switches of earlier releases outside of `[features]`.
 const LEGACY_TOGGLES: &[(&str, Feature)] = &[
@@ -60,7 +61,7 @@ impl FeatureLevel<'_> {
         let features = features
             .into_iter()
             .flatten()
-            .filter_map(|(key, value)| Some((key.as_str(), Feature::parse(key), value.as_bool()?)));
+            .filter_map(|(key, value)| Some((key.as_str(), Feature::parse(key), switch(value)?)));
         toggles.chain(features)
     }
 }
@@ -159,6 +160,11 @@ mod tests {
             &["features.undo = true", "features.undo = false"],
             "",
             &[(Undo, false)],
+        );
+        check(
+            &["[features.code_mode]\nenabled = true\nother = 1\n[features.undo]"],
+            "",
+            &[(CodeMode, true), (Undo, false)],
         );
         check(
             &["experimental_use_unified_exec_tool = false"],

@@ -51,6 +51,7 @@ pub struct ProfileFile {
     pub web_search: Option<WebSearchMode>,
     pub analytics: Option<SwitchFile>,
     pub windows: Option<WindowsFile>,
+    #[serde(deserialize_with = "super::features::switches")]
     pub features: Option<BTreeMap<String, bool>>,
     pub oss_provider: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 use crate::world::World;
 use codex_config::ConfigWarning;
+use codex_config::Feature;
 use codex_config::TextPosition;
 
 #[track_caller]
@@ -122,6 +123,25 @@ fn efforts_and_tiers_pass_through_whatever_they_are() {
     let tier = model.service_tier.as_ref().unwrap();
     assert_eq!(tier.name_in_requests(), Some("standard"));
     assert!(config.warnings.is_empty());
+}
+
+#[test]
+fn a_feature_may_be_a_table() {
+    let world = World::user(
+        "[features.code_mode]\nenabled = true\nlimit = 3\n[features.undo]\nlimit = 3\n\
+         [profiles.p.features.apps]\nenabled = false\n",
+    );
+    let config = world.config();
+    assert!(config.features.enabled(Feature::CodeMode));
+    assert!(!config.features.enabled(Feature::Undo));
+    let shown = world.view().unwrap().config;
+    assert_eq!(shown["features"]["code_mode"], true);
+    let world = World::user("").flag("features.code_mode={enabled = true}");
+    assert!(world.config().features.enabled(Feature::CodeMode));
+    check(
+        "[features.undo]\nenabled = 'yes'",
+        "2:11: invalid type: string \"yes\", expected a boolean\nin `features.undo.enabled`",
+    );
 }
 
 #[test]

@@ -322,6 +322,7 @@ fn token_usage(usage: Usage) -> TokenUsage {
     TokenUsage {
         input_tokens: usage.prompt_tokens,
         cached_input_tokens: cached.unwrap_or(0),
+        cache_write_input_tokens: 0,
         output_tokens: usage.completion_tokens,
         reasoning_output_tokens: reasoning.unwrap_or(0),
         total_tokens: usage.total_tokens.unwrap_or(sum),
@@ -417,6 +418,7 @@ mod tests {
         let expected = TokenUsage {
             input_tokens: 3,
             cached_input_tokens: 1,
+            cache_write_input_tokens: 0,
             output_tokens: 4,
             reasoning_output_tokens: 2,
             total_tokens: 7,

@@ -63,7 +63,10 @@ struct Usage {
 
 #[derive(Deserialize)]
 struct InputDetails {
+    #[serde(default)]
     cached_tokens: i64,
+    #[serde(default)]
+    cache_write_tokens: i64,
 }
 
 #[derive(Deserialize)]
@@ -207,7 +210,13 @@ fn completion(response: &RawValue) -> Result<Completion, ModelError> {
     })?;
     let usage = response.usage.map(|usage| TokenUsage {
         input_tokens: usage.input_tokens,
-        cached_input_tokens: usage.input_tokens_details.map_or(0, |it| it.cached_tokens),
+        cached_input_tokens: usage
+            .input_tokens_details
+            .as_ref()
+            .map_or(0, |it| it.cached_tokens),
+        cache_write_input_tokens: usage
+            .input_tokens_details
+            .map_or(0, |it| it.cache_write_tokens),
         output_tokens: usage.output_tokens,
         reasoning_output_tokens: usage
             .output_tokens_details
@@ -342,6 +351,7 @@ mod tests {
         let expected = TokenUsage {
             input_tokens: 5,
             cached_input_tokens: 2,
+            cache_write_input_tokens: 0,
             output_tokens: 7,
             reasoning_output_tokens: 3,
             total_tokens: 12,

@@ -8,6 +8,8 @@ export type TokenUsageBreakdown = {
   inputTokens: number;
   /** Part of the input that the provider had in its cache. */
   cachedInputTokens: number;
+  /** Part of the input that the provider put into its cache. Newer than 0.117. */
+  cacheWriteInputTokens?: number | null;
   /** Tokens that the model produced, reasoning included. */
   outputTokens: number;
   /** Part of the output that was reasoning. */

@@ -214,6 +214,7 @@ fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
         total_tokens: usage.total_tokens,
         input_tokens: usage.input_tokens,
         cached_input_tokens: usage.cached_input_tokens,
+        cache_write_input_tokens: Some(usage.cache_write_input_tokens),
         output_tokens: usage.output_tokens,
         reasoning_output_tokens: usage.reasoning_output_tokens,
     };

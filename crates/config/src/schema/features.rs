@@ -1,0 +1,60 @@
+//! `[features]`: a switch a feature, as a boolean or as a table with `enabled` and settings of the feature.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::de::MapAccess;
+use serde::de::Visitor;
+use serde::de::value::MapAccessDeserializer;
+use toml::Value;
+
+/// What a value says about a feature; nothing if it is a table that leaves it as it is.
+pub(crate) fn switch(value: &Value) -> Option<bool> {
+    match value {
+        Value::Table(table) => table.get("enabled")?.as_bool(),
+        value => value.as_bool(),
+    }
+}
+
+/// Reads the switches, tables without a switch left out.
+pub(super) fn switches<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeMap<String, bool>>, D::Error> {
+    let all = Option::<BTreeMap<String, Switch>>::deserialize(deserializer)?;
+    let said = |(key, Switch(enabled))| Some((key, enabled?));
+    Ok(all.map(|all| all.into_iter().filter_map(said).collect()))
+}
+
+struct Switch(Option<bool>);
+
+/// A switch as a table. Settings of the feature itself are not read here.
+#[derive(Deserialize)]
+struct SwitchTable {
+    enabled: Option<bool>,
+}
+
+impl<'de> Deserialize<'de> for Switch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SwitchVisitor)
+    }
+}
+
+struct SwitchVisitor;
+
+impl<'de> Visitor<'de> for SwitchVisitor {
+    type Value = Switch;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a boolean")
+    }
+
+    fn visit_bool<E>(self, enabled: bool) -> Result<Switch, E> {
+        Ok(Switch(Some(enabled)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Switch, A::Error> {
+        SwitchTable::deserialize(MapAccessDeserializer::new(map)).map(|table| Switch(table.enabled))
+    }
+}
