@@ -2,6 +2,8 @@
 //! an administrator forbids.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use codex_test_support::{AppServer, ModelServer, ReceivedRequest};
@@ -45,6 +47,13 @@ async fn turn(server: &mut AppServer, thread: &Value, mut params: Value) -> Valu
     assert!(reply["error"].is_null(), "{reply}");
     let ended = server.wait_for("turn/completed").await.unwrap();
     ended["params"]["turn"].clone()
+}
+
+async fn resumed(server: &mut AppServer, thread: &Value) -> Value {
+    let params = json!({ "threadId": thread["thread"]["id"] });
+    let reply = server.call("thread/resume", params).await.unwrap();
+    assert!(reply["error"].is_null(), "{reply}");
+    reply["result"].clone()
 }
 
 fn last_request(model: &ModelServer) -> Value {
@@ -117,6 +126,27 @@ async fn web_search_is_offered_as_it_is_configured() {
 }
 
 #[tokio::test]
+async fn a_relative_folder_of_a_turn_is_told_as_it_is_used() {
+    let model = model().await;
+    let home = scripted_home(&model, "");
+    fs::create_dir(home.path().join("one")).unwrap();
+    fs::create_dir(home.path().join("two")).unwrap();
+    let folder = home.path().canonicalize().unwrap();
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server, json!({ "cwd": "one" })).await;
+    assert_eq!(thread["cwd"], folder.join("one").to_str().unwrap());
+    // The server's folder counts, not that of the thread.
+    turn(&mut server, &thread, json!({ "cwd": "two" })).await;
+    let two = folder.join("two");
+    let resumed = resumed(&mut server, &thread).await;
+    assert_eq!(resumed["cwd"], two.to_str().unwrap());
+    let input = last_request(&model)["input"].to_string();
+    let told = format!("<cwd>{}</cwd>", two.display());
+    assert!(input.contains(&told), "{input}");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_pipe_in_place_of_instructions_holds_nobody_up() {
     let model = model().await;
     let home = scripted_home(&model, "");
@@ -128,6 +158,68 @@ async fn a_pipe_in_place_of_instructions_holds_nobody_up() {
     }
     let mut server = server(&home).await;
     let thread = start_thread(&mut server, json!({ "cwd": "work" })).await;
+    let ended = turn(&mut server, &thread, json!({})).await;
+    assert_eq!(ended["status"], "completed");
+    server.finish().await.unwrap();
+}
+
+/// A program that runs ours where an administrator set these limits; none where mounts of our own
+/// are not allowed.
+fn limited(home: &TempDir, requirements: &str) -> Option<PathBuf> {
+    let spaces = "unshare --user --map-root-user --mount sh -c";
+    let is_possible = Command::new("sh")
+        .args(["-c", &format!("{spaces} 'mount -t tmpfs none /etc'")])
+        .status()
+        .is_ok_and(|status| status.success());
+    if !is_possible {
+        println!("skipped: no mounts of our own here");
+        return None;
+    }
+    let file = home.path().join("limits.toml");
+    fs::write(&file, requirements).unwrap();
+    let script = home.path().join("limited.sh");
+    let (file, program) = (file.display(), env!("CARGO_BIN_EXE_codex"));
+    let text = format!(
+        "#!/bin/sh\nexec {spaces} 'mount -t tmpfs none /etc && mkdir /etc/codex && \
+         cp {file} /etc/codex/requirements.toml && exec {program} \"$@\"' sh \"$@\"\n"
+    );
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    Some(script)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[tokio::test]
+async fn settings_that_are_not_allowed_fail_the_turn_and_are_not_told() {
+    let model = model().await;
+    let home = scripted_home(&model, "");
+    let limits =
+        "allowed_approval_policies = ['on-request']\nallowed_sandbox_modes = ['read-only']\n";
+    let Some(program) = limited(&home, limits) else {
+        return;
+    };
+    let mut server = server_of(text(&program), &home).await;
+    let thread = start_thread(&mut server, json!({})).await;
+    let forbidden = json!({
+        "approvalPolicy": "never",
+        "sandboxPolicy": { "type": "dangerFullAccess" },
+    });
+    let ended = turn(&mut server, &thread, forbidden.clone()).await;
+    assert_eq!(ended["status"], "failed");
+    let message = ended["error"]["message"].as_str().unwrap();
+    assert!(message.contains("approval_policy"), "{message}");
+    let resumed = resumed(&mut server, &thread).await;
+    assert_eq!(resumed["approvalPolicy"], "on-request");
+    assert_eq!(resumed["sandbox"]["type"], "readOnly");
+    assert_eq!(resumed["thread"]["turns"][0]["status"], "failed");
+    // Alone, they are refused.
+    let mut params = forbidden;
+    params["threadId"] = thread["thread"]["id"].clone();
+    let reply = server.call("thread/settings/update", params).await.unwrap();
+    assert_eq!(reply["error"]["code"], -32600, "{reply}");
     let ended = turn(&mut server, &thread, json!({})).await;
     assert_eq!(ended["status"], "completed");
     server.finish().await.unwrap();
@@ -193,4 +285,41 @@ async fn the_tool_for_questions_says_in_which_modes_it_works() {
         assert_eq!(description.contains("Default"), expected, "{description}");
         server.finish().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn settings_that_a_turn_changes_are_told_before_its_items() {
+    let model = model().await;
+    let home = scripted_home(&model, "");
+    let mut server = server(&home).await;
+    let thread = start_thread(&mut server, json!({})).await;
+    let params = json!({
+        "threadId": thread["thread"]["id"], "model": "another", "effort": "low",
+        "input": [{ "type": "text", "text": "go" }],
+    });
+    server.call("turn/start", params.clone()).await.unwrap();
+    let mut order = Vec::new();
+    while order.last().is_none_or(|method| method != "turn/completed") {
+        let message = server.receive().await.unwrap();
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        if method == "thread/settings/updated" {
+            let told = &message["params"]["threadSettings"];
+            assert_eq!(told["model"], "another");
+            assert_eq!(told["effort"], "low");
+            assert_eq!(told["collaborationMode"]["settings"]["model"], "another");
+        }
+        order.push(method);
+    }
+    let position = |name: &str| order.iter().position(|method| method == name);
+    assert!(position("thread/settings/updated").unwrap() < position("item/started").unwrap());
+    // The same again changes nothing.
+    server.call("turn/start", params).await.unwrap();
+    loop {
+        let message = server.receive().await.unwrap();
+        assert_ne!(message["method"], "thread/settings/updated", "{message}");
+        if message["method"] == "turn/completed" {
+            break;
+        }
+    }
+    server.finish().await.unwrap();
 }

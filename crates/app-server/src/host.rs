@@ -38,13 +38,15 @@ pub struct Identity {
 
 /// What a request asks of a thread's settings, in place of what is configured.
 #[derive(Clone, Debug)]
-pub struct ThreadSettings {
+pub struct RequestedSettings {
     /// The folder to work in; the server's own unless given.
     pub cwd: Option<PathBuf>,
     /// What the request says explicitly.
     pub params: RequestParams,
     /// Settings by their names.
     pub overrides: Map<String, Value>,
+    /// The name by which the sandbox is chosen, if it is.
+    pub permission_profile: Option<String>,
     /// The client.
     pub client: ClientName,
 }
@@ -108,7 +110,7 @@ pub trait Host: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// The settings do not fit together; a sentence that says why.
-    fn prepare(&self, settings: &ThreadSettings) -> Result<Prepared, String>;
+    fn prepare(&self, settings: &RequestedSettings) -> Result<Prepared, String>;
 
     /// What commands outside of threads run with. Reads files the first time.
     ///

@@ -36,7 +36,7 @@ mod watches;
 
 pub use configuration::Configuration;
 pub use host::{
-    ClientName, FeedbackSettings, Host, Identity, McpSettings, Prepared, Sending, ThreadSettings,
+    ClientName, FeedbackSettings, Host, Identity, McpSettings, Prepared, RequestedSettings, Sending,
 };
 pub use serve::{serve_in_memory, serve_stdio};
 pub use server::Server;

@@ -67,14 +67,14 @@ impl Roles for ConfiguredRoles {
             personality,
         } = settings.clone()?;
         if let Some(model) = model {
-            config.model = model;
-            config.effort = None;
+            config.settings.model = model;
+            config.settings.effort = None;
         }
-        config.effort = effort.or(config.effort.take());
-        config.summary = summary.or(config.summary);
+        config.settings.effort = effort.or(config.settings.effort.take());
+        config.settings.summary = summary.or(config.settings.summary);
         config.verbosity = verbosity.or(config.verbosity);
-        config.service_tier = service_tier.or(config.service_tier.take());
-        config.personality = personality.or(config.personality);
+        config.settings.service_tier = service_tier.or(config.settings.service_tier.take());
+        config.settings.personality = personality.or(config.settings.personality);
         let own = config.developer_instructions.take();
         config.developer_instructions = developer_instructions.or(own);
         Ok(())

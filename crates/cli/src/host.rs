@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
 use codex_app_server::{
-    ClientName, Configuration, FeedbackSettings, Host, Identity, McpSettings, Prepared, Sending,
-    ThreadSettings,
+    ClientName, Configuration, FeedbackSettings, Host, Identity, McpSettings, Prepared,
+    RequestedSettings, Sending,
 };
 use codex_config::{Config, ConfigWarning, Overrides, RequestParams};
 use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
@@ -123,7 +123,7 @@ impl EngineHost {
         })
     }
 
-    fn try_prepare(&self, settings: &ThreadSettings) -> anyhow::Result<Prepared> {
+    fn try_prepare(&self, settings: &RequestedSettings) -> anyhow::Result<Prepared> {
         let own = self.configuration.cwd();
         let cwd = settings.cwd.as_ref();
         let cwd = cwd.map_or_else(|| own.to_owned(), |cwd| own.join(cwd));
@@ -237,7 +237,7 @@ impl Host for EngineHost {
         &self.models
     }
 
-    fn prepare(&self, settings: &ThreadSettings) -> Result<Prepared, String> {
+    fn prepare(&self, settings: &RequestedSettings) -> Result<Prepared, String> {
         self.try_prepare(settings)
             .map_err(|error| format!("{error:#}"))
     }

@@ -163,16 +163,13 @@ impl Proto {
     /// Another session in place of this one, which is aborted.
     async fn replace(&mut self, id: &str, configure: ConfigureSession) -> anyhow::Result<()> {
         let mut session = self.session.clone();
-        session.cwd = session.cwd.join(&configure.cwd);
-        session.model = configure.model.unwrap_or(session.model);
-        session.effort = configure.model_reasoning_effort.or(session.effort);
-        session.summary = configure.model_reasoning_summary.or(session.summary);
-        session.base_instructions = configure.instructions.or(session.base_instructions);
-        session.approval_policy = configure.approval_policy.unwrap_or(session.approval_policy);
-        session.sandbox_policy = configure.sandbox_policy.unwrap_or(session.sandbox_policy);
-        let provider = match configure.provider {
+        session.base_instructions = configure.instructions.clone().or(session.base_instructions);
+        let (given, path) = (configure.provider.clone(), configure.resume_path.clone());
+        let before = session.settings;
+        session.settings = before.apply(configure.into(), &before.cwd);
+        let provider = match given {
             Some(given) => {
-                session.provider.clone_from(&given.name);
+                session.settings.provider.clone_from(&given.name);
                 older_provider(given)?
             }
             None => wiring::provider(&self.config.model.provider),
@@ -183,7 +180,7 @@ impl Proto {
             Arc::clone(&self.catalog),
             &self.config,
         )?);
-        let Started { thread, events, .. } = match configure.resume_path.map(PathBuf::from) {
+        let Started { thread, events, .. } = match path.map(PathBuf::from) {
             Some(path) => manager.resume(&path, session.clone())?,
             None => manager.start(session.clone())?,
         };

@@ -213,8 +213,8 @@ impl Bench {
 
     fn thread(&mut self) -> Started {
         let mut config = SessionConfig::new(self.home.path(), self.home.path(), "model");
-        config.approval_policy = AskForApproval::Never;
-        config.sandbox_policy = SandboxPolicy::DangerFullAccess;
+        config.settings.approval_policy = AskForApproval::Never;
+        config.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
         self.manager.start(config).expect("a thread")
     }
 

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use codex_exec_policy::Policy;
 use codex_protocol::{
-    ApprovalsReviewer, AskForApproval, DynamicToolSpec, Personality, ReasoningEffort,
-    ReasoningSummary, SandboxPolicy, ServiceTier, SessionSource, Verbosity, WebSearchMode,
-    WebSearchToolConfig,
+    DynamicToolSpec, SessionSource, ThreadSettings, Verbosity, WebSearchMode, WebSearchToolConfig,
 };
 use codex_rollout::Detail;
 use codex_skills::Library;
@@ -23,34 +21,16 @@ use crate::ports::{InstructionFiles, Limits};
 pub struct SessionConfig {
     /// The home folder of the engine.
     pub home: PathBuf,
-    /// The folder to work in, absolute.
-    pub cwd: PathBuf,
-    /// The model.
-    pub model: String,
+    /// What it is set to at first.
+    pub settings: ThreadSettings,
     /// The model of reviews, if it is another one.
     pub review_model: Option<String>,
-    /// The id of its provider.
-    pub provider: String,
-    /// How hard to reason.
-    pub effort: Option<ReasoningEffort>,
-    /// How to summarise reasoning.
-    pub summary: Option<ReasoningSummary>,
     /// How much to write.
     pub verbosity: Option<Verbosity>,
-    /// The service tier.
-    pub service_tier: Option<ServiceTier>,
-    /// The tone of the model.
-    pub personality: Option<Personality>,
-    /// When to ask.
-    pub approval_policy: AskForApproval,
-    /// Whom to ask.
-    pub approvals_reviewer: ApprovalsReviewer,
-    /// What of this may be changed to what; anything, if none are set.
+    /// What it may be set to later; anything, if there are no limits.
     pub limits: Option<Arc<dyn Limits>>,
     /// Rules about commands.
     pub rules: Policy,
-    /// What commands may touch.
-    pub sandbox_policy: SandboxPolicy,
     /// Instructions in place of ours.
     pub base_instructions: Option<String>,
     /// Instructions on top.
@@ -115,7 +95,7 @@ impl SessionConfig {
     /// Reads what files say about the working folder. Called where that may take its time.
     pub fn read_instructions(&mut self) {
         let files = self.instruction_files.as_ref();
-        let text = files.and_then(|files| files.read(&self.cwd));
+        let text = files.and_then(|files| files.read(&self.settings.cwd));
         self.user_instructions = text.map(Arc::from);
     }
 
@@ -124,20 +104,11 @@ impl SessionConfig {
     pub fn new(home: impl Into<PathBuf>, cwd: impl Into<PathBuf>, model: &str) -> Self {
         Self {
             home: home.into(),
-            cwd: cwd.into(),
-            model: model.to_owned(),
+            settings: ThreadSettings::new(cwd, model),
             review_model: None,
-            provider: "openai".to_owned(),
-            effort: None,
-            summary: None,
             verbosity: None,
-            service_tier: None,
-            personality: None,
-            approval_policy: AskForApproval::default(),
-            approvals_reviewer: ApprovalsReviewer::default(),
             limits: None,
             rules: Policy::default(),
-            sandbox_policy: read_only(),
             base_instructions: None,
             developer_instructions: None,
             compact_prompt: None,
@@ -168,13 +139,6 @@ impl SessionConfig {
             replay_events: true,
             show_raw_reasoning: false,
         }
-    }
-}
-
-fn read_only() -> SandboxPolicy {
-    SandboxPolicy::ReadOnly {
-        access: Default::default(),
-        network_access: false,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use codex_protocol::{ResponseItem, RolloutItem, ThreadId};
 use codex_rollout::{Claim, ClaimError, LineKind, Log, Place};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::agents::{AGENTS, Bond, Children};
 use crate::beginning::{Copied, File, initial_messages, write_start};
@@ -88,8 +88,8 @@ impl Threads {
 
     /// Launches a thread.
     pub(crate) fn launch(self: &Arc<Self>, origin: Origin) -> Result<Started, StartError> {
-        if !origin.config.cwd.is_absolute() {
-            return Err(StartError::RelativeCwd(origin.config.cwd));
+        if !origin.config.settings.cwd.is_absolute() {
+            return Err(StartError::RelativeCwd(origin.config.settings.cwd));
         }
         let Origin {
             id,
@@ -126,7 +126,10 @@ impl Threads {
             }
             File::Existing { .. } => {}
         }
-        let policy = services.model.info(&services.config.model).truncation;
+        let policy = services
+            .model
+            .info(&services.config.settings.model)
+            .truncation;
         let initial = initial_messages(&services.config, &file, forked_from.as_ref(), lines.read());
         if let Some(told) = &told {
             services.emitter.log(LineKind::ResponseItem, told);
@@ -135,7 +138,15 @@ impl Threads {
         let conversation = Conversation::rebuilt(lines.into_iter().chain(told), policy);
         let (tell, agents) = mpsc::channel(AGENTS);
         let children = Children::new(tell);
-        let session = Session::new(Arc::clone(&services), mailbox, conversation, children);
+        let settings = Arc::new(services.config.settings.clone());
+        let (settings, watched) = watch::channel(settings);
+        let session = Session::new(
+            Arc::clone(&services),
+            settings,
+            mailbox,
+            conversation,
+            children,
+        );
         let name = match file {
             File::Existing { .. } => codex_rollout::name_of(&services.config.home, &id),
             File::New | File::Copy { .. } => None,
@@ -154,6 +165,7 @@ impl Threads {
             id: id.clone(),
             path,
             mailbox: sender,
+            settings: watched,
             ids: Arc::clone(&self.ports.ids),
             emitter: services.emitter.clone(),
             holds: services.holds.clone(),
@@ -203,9 +215,9 @@ impl Threads {
         mailbox: mpsc::WeakSender<Mail>,
         bond: Bond,
     ) -> Services {
+        let model = self.ports.model.info(&config.settings.model);
         let given = config.base_instructions.take().map(Arc::from);
-        let model = self.ports.model.info(&config.model);
-        let own = || model.instructions(config.personality);
+        let own = || model.instructions(config.settings.personality);
         let instructions = given
             .or_else(own)
             .unwrap_or_else(context::base_instructions);

@@ -47,7 +47,7 @@ pub use mcp::{McpApprovals, McpServer, ToolApproval};
 pub use older::older_delta;
 pub use ports::*;
 pub use review::{review_hint, review_text};
-pub use session::{SteerError, TaskKind};
+pub use session::{NewTurn, SettingsError, StartTurnError, SteerError, TaskKind};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored::Stored;
 pub use thread::{Closed, Thread, unreadable_submission};

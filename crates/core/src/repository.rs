@@ -18,7 +18,7 @@ pub(crate) fn materialise(services: &Services) {
     if !emitter.begin_file() {
         return;
     }
-    let git = Git::new(services, &services.config.cwd);
+    let git = Git::new(services, &services.config.settings.cwd);
     if !git.is_repository() {
         return emitter.materialise(None);
     }

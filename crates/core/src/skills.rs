@@ -79,7 +79,7 @@ impl Session {
     /// Lists the skills of folders; of the thread's own if none are named.
     pub(crate) fn list_skills(&self, id: String, cwds: Vec<String>, reload: bool) {
         let emitter = self.emitter().clone();
-        let own = self.cwd().display().to_string();
+        let own = self.settings().cwd.display().to_string();
         let library = self.skill_library();
         let folders = match cwds.is_empty() {
             true => vec![own],

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use codex_protocol::{
     CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, ResponseItem, Submission, ThreadId,
+    ThreadSettings, ThreadSettingsPatch,
 };
 use codex_rollout::{ClaimError, LogError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::events::Emitter;
 use crate::holds::Holds;
 use crate::mcp::{McpServer, McpServers};
 use crate::ports::Ids;
-use crate::session::{Mail, Steer, SteerError};
+use crate::session::{Mail, NewTurn, SettingsError, StartTurnError, Steer, SteerError};
 use crate::tools::BackgroundTerminal;
 use crate::turn::Said;
 
@@ -23,6 +24,7 @@ pub struct Thread {
     pub(crate) id: ThreadId,
     pub(crate) path: Option<Arc<Path>>,
     pub(crate) mailbox: mpsc::Sender<Mail>,
+    pub(crate) settings: watch::Receiver<Arc<ThreadSettings>>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) emitter: Emitter,
     pub(crate) holds: Holds,
@@ -141,6 +143,40 @@ impl Thread {
     /// Something could not be written.
     pub async fn flush(&self) -> Result<(), LogError> {
         self.emitter.flush().await
+    }
+
+    /// What it is set to now.
+    #[must_use]
+    pub fn settings(&self) -> Arc<ThreadSettings> {
+        Arc::clone(&self.settings.borrow())
+    }
+
+    /// Changes settings from the next turn on. A relative folder starts at the thread's own.
+    ///
+    /// # Errors
+    /// An administrator does not allow them, and none is changed.
+    pub async fn update_settings(
+        &self,
+        patch: ThreadSettingsPatch,
+    ) -> Result<Arc<ThreadSettings>, SettingsError> {
+        let (reply, answer) = oneshot::channel();
+        let mail = Mail::UpdateSettings(Box::new(patch), reply);
+        let sent = self.mailbox.send(mail).await;
+        sent.map_err(|_| SettingsError::Closed)?;
+        answer.await.map_err(|_| SettingsError::Closed)?
+    }
+
+    /// Starts a turn, or puts its input into the one that runs, and answers the id of the turn that
+    /// has the input. Settings that are not allowed fail the turn, or if another one runs, this.
+    ///
+    /// # Errors
+    /// No turn starts and nothing is changed.
+    pub async fn start_turn(&self, turn: NewTurn) -> Result<String, StartTurnError> {
+        let (reply, answer) = oneshot::channel();
+        let mail = Mail::StartTurn(Box::new(turn), reply);
+        let sent = self.mailbox.send(mail).await;
+        sent.map_err(|_| StartTurnError::Closed)?;
+        answer.await.map_err(|_| StartTurnError::Closed)?
     }
 
     /// Puts input into the turn that runs and answers its id.

@@ -43,8 +43,8 @@ impl Side {
         let observers = traces.map(|traces| Arc::clone(traces) as Arc<dyn Observers>);
         let manager = ThreadManager::new(ports(model)).observed_by(observers);
         let mut config = SessionConfig::new(home, home, "mock-model");
-        config.approval_policy = AskForApproval::Never;
-        config.sandbox_policy = SandboxPolicy::DangerFullAccess;
+        config.settings.approval_policy = AskForApproval::Never;
+        config.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
         let mut started = manager.start(config).unwrap();
         turn(&mut started).await;
         let before = cpu();

@@ -56,12 +56,12 @@ impl SessionMetadata {
             nickname,
             agent_role,
             session_source: config.source.clone(),
-            cwd: config.cwd.display().to_string(),
+            cwd: config.settings.cwd.display().to_string(),
             rollout_path: thread.rollout_path.map(|path| path.display().to_string()),
-            model: config.model.clone(),
-            provider_name: config.provider.clone(),
-            approval_policy: config.approval_policy,
-            sandbox_policy: format!("{:?}", config.sandbox_policy),
+            model: config.settings.model.clone(),
+            provider_name: config.settings.provider.clone(),
+            approval_policy: config.settings.approval_policy,
+            sandbox_policy: format!("{:?}", config.settings.sandbox_policy),
         }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::host::{ClientName, ThreadSettings};
+use crate::host::{ClientName, RequestedSettings};
 use crate::projection::{engine_approval, engine_reviewer};
 use crate::thread::History;
 
@@ -34,6 +34,7 @@ macro_rules! settings_of {
             compact_prompt: None,
         };
         let mut settings = settings(params.cwd.clone(), request, &params.config, $connection);
+        settings.permission_profile.clone_from(&params.permissions);
         if let Some(name) = configured(params.permissions.as_deref()) {
             let name = Value::from(name);
             settings
@@ -47,14 +48,14 @@ macro_rules! settings_of {
 pub(super) fn of_start(
     params: &ThreadStartParams,
     connection: &Connection,
-) -> Result<ThreadSettings, Failure> {
+) -> Result<RequestedSettings, Failure> {
     settings_of!(params, params.personality, connection)
 }
 
 pub(super) fn of_resume(
     params: &ThreadResumeParams,
     connection: &Connection,
-) -> Result<ThreadSettings, Failure> {
+) -> Result<RequestedSettings, Failure> {
     settings_of!(params, params.personality, connection)
 }
 
@@ -62,17 +63,17 @@ pub(super) fn of_resume(
 pub(super) fn of_fork(
     params: &ThreadForkParams,
     connection: &Connection,
-) -> Result<ThreadSettings, Failure> {
+) -> Result<RequestedSettings, Failure> {
     settings_of!(params, None, connection)
 }
 
 /// Goes on with the model and effort that the thread was last run with, unless the request says
 /// anything about either.
 pub(super) fn with_stored(
-    mut settings: ThreadSettings,
+    mut settings: RequestedSettings,
     params: &ThreadResumeParams,
     stored: &History,
-) -> ThreadSettings {
+) -> RequestedSettings {
     const MODEL: &str = "model";
     const EFFORT: &str = "model_reasoning_effort";
     let says = |name: &str| settings.overrides.contains_key(name);
@@ -96,15 +97,16 @@ fn settings(
     params: RequestParams,
     config: &Option<BTreeMap<String, Value>>,
     connection: &Connection,
-) -> ThreadSettings {
+) -> RequestedSettings {
     let client = connection.client();
     let name = |text: fn(&crate::connection::Client) -> &String| {
         client.map(text).cloned().unwrap_or_default()
     };
-    ThreadSettings {
+    RequestedSettings {
         cwd: cwd.map(PathBuf::from),
         params,
         overrides: config.clone().into_iter().flatten().collect::<Map<_, _>>(),
+        permission_profile: None,
         client: ClientName {
             name: name(|client| &client.name),
             version: name(|client| &client.version),

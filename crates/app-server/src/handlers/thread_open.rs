@@ -20,7 +20,7 @@ use super::thread_turns::first_page;
 use super::{account_requirements, blocking, settings, thread_id, unreadable};
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::host::{Prepared, ThreadSettings};
+use crate::host::{Prepared, RequestedSettings};
 use crate::projection::{Turns, wire_deprecation, wire_warning};
 use crate::server::Server;
 use crate::thread::{Actor, Facts, History, Shown, ThreadHandle, read_to_load, stored_thread};
@@ -30,9 +30,9 @@ pub(super) async fn start(
     params: ThreadStartParams,
 ) -> Result<Reply<method::ThreadStart>, Failure> {
     let settings = settings::of_start(&params, &connection)?;
-    let (source, permissions) = (params.thread_source.clone(), params.permissions.clone());
+    let source = params.thread_source.clone();
     let (mut actor, mut facts) = open_new(&server, params, settings).await?;
-    (facts.thread_source, facts.permissions) = (source, permissions);
+    facts.thread_source = source;
     actor.facts = facts.clone();
     let thread = facts.thread(ThreadStatus::Idle);
     Ok(Reply::then(facts.started(thread.clone()), move || {
@@ -45,7 +45,7 @@ pub(super) async fn start(
 async fn open_new(
     server: &Arc<Server>,
     params: ThreadStartParams,
-    settings: ThreadSettings,
+    settings: RequestedSettings,
 ) -> Result<(Actor, Facts), Failure> {
     let tools = params.dynamic_tools.unwrap_or_default();
     check_tools(&tools)?;
@@ -80,9 +80,7 @@ pub(super) async fn resume(
     let settings = settings::with_stored(settings, &params, &source.history);
     let asked = params.initial_turns_page;
     let page = first_page(&server, source.path.clone(), None, asked).await?;
-    let (mut actor, mut facts, path, loaded) = open_stored(&server, settings, source).await?;
-    facts.permissions.clone_from(&params.permissions);
-    actor.facts.permissions = params.permissions;
+    let (actor, facts, path, loaded) = open_stored(&server, settings, source).await?;
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
     add_said(&server, &mut thread).await;
     tell_idle(&server, &thread.id);
@@ -103,7 +101,7 @@ fn join(thread: ThreadHandle, params: ThreadResumeParams) -> Reply<method::Threa
 async fn resume_history(
     server: Arc<Server>,
     connection: Arc<Connection>,
-    settings: ThreadSettings,
+    settings: RequestedSettings,
     history: Vec<ResponseItem>,
 ) -> Result<Reply<method::ThreadResume>, Failure> {
     if history.is_empty() {
@@ -119,7 +117,7 @@ async fn resume_history(
 
 async fn open_history(
     server: &Arc<Server>,
-    settings: ThreadSettings,
+    settings: RequestedSettings,
     history: Vec<ResponseItem>,
 ) -> Result<(Actor, Facts), Failure> {
     let prepared = prepare(server, settings).await?;
@@ -140,7 +138,7 @@ fn tell_idle(server: &Server, thread: &str) {
 
 async fn open_stored(
     server: &Arc<Server>,
-    mut settings: ThreadSettings,
+    mut settings: RequestedSettings,
     source: Source,
 ) -> Result<(Actor, Facts, PathBuf, History), Failure> {
     let Source {
@@ -170,11 +168,8 @@ pub(super) async fn fork(
     Call { server, connection }: Call,
     params: ThreadForkParams,
 ) -> Result<Reply<method::ThreadFork>, Failure> {
-    let permissions = params.permissions.clone();
     let settings = settings::of_fork(&params, &connection)?;
-    let (mut actor, mut facts, mut thread, turns) = fork_stored(&server, params, settings).await?;
-    facts.permissions.clone_from(&permissions);
-    actor.facts.permissions = permissions;
+    let (actor, facts, mut thread, turns) = fork_stored(&server, params, settings).await?;
     let own = facts.thread(ThreadStatus::Idle);
     (thread.id, thread.path) = (own.id, own.path);
     (thread.session_id, thread.forked_from_id) = (own.session_id, own.forked_from_id);
@@ -196,7 +191,7 @@ pub(super) async fn fork(
 async fn fork_stored(
     server: &Arc<Server>,
     params: ThreadForkParams,
-    mut settings: ThreadSettings,
+    mut settings: RequestedSettings,
 ) -> Result<(Actor, Facts, Thread, Turns), Failure> {
     let cut = Cut::of(&params)?;
     if let Some(running) = server.thread(&params.thread_id) {
@@ -270,7 +265,7 @@ async fn source(
     server: &Arc<Server>,
     id: &str,
     path: Option<&str>,
-    settings: &ThreadSettings,
+    settings: &RequestedSettings,
     shown: Shown,
     cut: Option<Cut>,
 ) -> Result<Source, Failure> {
@@ -300,7 +295,7 @@ async fn source(
     .await
 }
 
-async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepared, Failure> {
+async fn prepare(server: &Arc<Server>, settings: RequestedSettings) -> Result<Prepared, Failure> {
     account_requirements::load(server).await?;
     let host = Arc::clone(server.host());
     let prepared = blocking(move || {
@@ -310,6 +305,12 @@ async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepa
         // What is streamed is what can be read back.
         prepared.config.detail = Detail::Extended;
         prepared.config.replay_events = false;
+        let profile = &settings.permission_profile;
+        prepared
+            .config
+            .settings
+            .permission_profile
+            .clone_from(profile);
         Ok(prepared)
     })
     .await?;
@@ -320,7 +321,7 @@ async fn prepare(server: &Arc<Server>, settings: ThreadSettings) -> Result<Prepa
     Ok(prepared)
 }
 
-/// The first event of a session tells what it is set to.
+/// The first event of a session tells what it goes on from.
 async fn opened(
     server: &Arc<Server>,
     prepared: Prepared,
@@ -333,7 +334,7 @@ async fn opened(
         agents,
     } = started;
     let first = events.next().await.map(|event| event.msg);
-    let Some(EventMsg::SessionConfigured(settings)) = first else {
+    let Some(EventMsg::SessionConfigured(configured)) = first else {
         return Err(Failure::internal("the thread ended before it began"));
     };
     if let Err(reason) = thread.required_servers().await {
@@ -342,8 +343,8 @@ async fn opened(
             format!("error creating thread: Fatal error: Failed to initialize session: {reason}");
         return Err(Failure::internal(message));
     }
-    watch_skills(server, prepared.config.cwd.clone()).await;
-    let facts = Facts::new(*settings, &prepared.config, preview);
+    watch_skills(server, prepared.config.settings.cwd.clone()).await;
+    let facts = Facts::new(&thread, *configured, &prepared.config, preview);
     let (manager, deprecations) = (prepared.manager, prepared.deprecations);
     let mut actor = Actor::new(
         Arc::clone(server),

@@ -11,6 +11,7 @@ mod newer_item;
 mod policy;
 mod question;
 mod requirements;
+mod settings;
 mod turn_error;
 mod turn_item;
 mod warning;
@@ -26,5 +27,6 @@ pub(crate) use policy::{
 };
 pub(crate) use question::{Asker, Question, question, unaskable};
 pub(crate) use requirements::wire_requirements;
+pub(crate) use settings::{environment, wire_settings};
 pub(crate) use turn_error::turn_error;
 pub(crate) use warning::{wire_deprecation, wire_warning};

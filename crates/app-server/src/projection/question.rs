@@ -2,6 +2,8 @@
 //!
 //! An answer that cannot be read counts as a refusal; it never leaves a turn hanging.
 
+use std::path::Path;
+
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
@@ -116,7 +118,7 @@ impl Answer<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asker<'a> {
     pub(crate) thread: &'a str,
-    pub(crate) cwd: &'a str,
+    pub(crate) cwd: &'a Path,
     /// In Unix milliseconds.
     pub(crate) now: i64,
 }
@@ -359,7 +361,7 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
                     turn_id: event.turn_id.clone(),
                     item_id: event.call_id.clone(),
                     started_at_ms,
-                    cwd: Some(asker.cwd.to_owned()),
+                    cwd: Some(asker.cwd.display().to_string()),
                     reason: event.reason.clone(),
                     permissions: RequestPermissionProfile {
                         network: asked.network.as_ref().map(network),

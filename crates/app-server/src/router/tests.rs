@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::configuration::Configuration;
-use crate::host::{ClientName, Host, Identity, Prepared, ThreadSettings};
+use crate::host::{ClientName, Host, Identity, Prepared, RequestedSettings};
 use crate::outbox::Limits;
 use crate::transport::Lines;
 
@@ -104,7 +104,7 @@ impl Host for NoEngine {
         &self.models
     }
 
-    fn prepare(&self, _: &ThreadSettings) -> Result<Prepared, String> {
+    fn prepare(&self, _: &RequestedSettings) -> Result<Prepared, String> {
         Err("there is no engine".to_owned())
     }
 

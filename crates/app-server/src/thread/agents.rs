@@ -49,13 +49,13 @@ impl Actor {
             agents,
         } = started;
         let said = events.try_next().map(|event| event.msg);
-        let Some(EventMsg::SessionConfigured(settings)) = said else {
+        let Some(EventMsg::SessionConfigured(configured)) = said else {
             tracing::warn!("an agent ended before it began");
             return;
         };
         let preview = first.as_ref().and_then(preview_of_message);
         let preview = preview.unwrap_or_default().to_owned();
-        let facts = Facts::new(*settings, &config, preview);
+        let facts = Facts::new(&thread, *configured, &config, preview);
         let thread_id = thread.id().to_string();
         let (server, manager) = (Arc::clone(&self.server), Arc::clone(&self.manager));
         let mut actor = Self::new(server, manager, thread, events, agents, facts);

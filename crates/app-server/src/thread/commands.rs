@@ -11,9 +11,9 @@ use codex_app_server_protocol::v2::{
     TurnInterruptParams, TurnInterruptResponse, TurnItemsView, TurnStartParams, TurnStartResponse,
     TurnStatus, TurnSteerParams, TurnSteerResponse,
 };
-use codex_core::{Said, SteerError, TaskKind};
+use codex_core::{NewTurn, Said, SettingsError, StartTurnError, SteerError, TaskKind};
 use codex_protocol::{
-    CodexErrorInfo, NonSteerableTurnKind, Op, OverrideTurnContext, Submission, Update, UserInputOp,
+    CodexErrorInfo, NonSteerableTurnKind, Op, ThreadSettings, ThreadSettingsPatch, Update,
 };
 use serde_json::json;
 
@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::handlers::stored::add_said;
 use crate::handlers::{built_in_sandbox, first_page};
 use crate::projection::{
-    engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error,
+    engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error, wire_settings,
 };
 
 impl Actor {
@@ -73,73 +73,58 @@ impl Actor {
     }
 
     async fn start_turn(&mut self, params: TurnStartParams, reply: Responder<method::TurnStart>) {
-        match self.submit_turn(params).await {
-            Ok(id) => reply.accept(&TurnStartResponse {
-                turn: Turn {
-                    id,
-                    items: Vec::new(),
-                    status: TurnStatus::InProgress,
-                    error: None,
-                    started_at: None,
-                    completed_at: None,
-                    duration_ms: None,
-                    items_view: Some(TurnItemsView::NotLoaded),
-                },
-            }),
+        let before = self.thread.settings();
+        match self.begin_turn(params).await {
+            Ok(id) => {
+                reply.accept(&TurnStartResponse {
+                    turn: Turn {
+                        id,
+                        items: Vec::new(),
+                        status: TurnStatus::InProgress,
+                        error: None,
+                        started_at: None,
+                        completed_at: None,
+                        duration_ms: None,
+                        items_view: Some(TurnItemsView::NotLoaded),
+                    },
+                });
+                // Clients of 0.117 choose a mode with a turn and expect no word about it.
+                let after = self.thread.settings();
+                let in_old_mode = ThreadSettings {
+                    mode: before.mode,
+                    mode_instructions: before.mode_instructions.clone(),
+                    ..(*after).clone()
+                };
+                if in_old_mode != *before {
+                    self.tell_settings(&after);
+                }
+            }
             Err(failure) => reply.refuse(failure),
         }
     }
 
     /// Starts a turn, or puts what is said into the one that runs. The id of the turn that it is now in.
-    async fn submit_turn(&mut self, params: TurnStartParams) -> Result<String, Failure> {
-        let claimed = self.thread.claim();
-        claimed.map_err(|error| Failure::invalid(error.to_string()))?;
-        self.change_settings(&params).await?;
+    async fn begin_turn(&mut self, mut params: TurnStartParams) -> Result<String, Failure> {
+        let settings = self.patch_of(&mut params)?;
         let besides = params.additional_context.unwrap_or_default();
-        let besides = self.additional_context.take(besides);
-        if !besides.is_empty() {
-            self.thread.inject(besides).await.map_err(closed)?;
-        }
-        let said = Said {
-            items: params.input.into_iter().map(engine_input).collect(),
-            client_id: params.client_user_message_id,
-        };
-        if self.turn.is_some() {
-            match self.thread.steer(None, said.clone()).await {
-                Ok(active) => return Ok(active),
-                Err(SteerError::Closed) => return Err(closed(codex_core::Closed)),
-                // It has just ended, or it is of a kind that takes no input: a turn of its own follows.
-                Err(_) => {}
-            }
-        }
-        let id = uuid::Uuid::now_v7().to_string();
-        let op = Op::UserInput(UserInputOp {
-            items: said.items,
-            final_output_json_schema: params.output_schema,
-            last_response_id: None,
-            client_id: said.client_id,
+        let turn = NewTurn {
+            id: uuid::Uuid::now_v7().to_string(),
+            settings,
+            context: self.additional_context.take(besides),
+            input: Said {
+                items: params.input.into_iter().map(engine_input).collect(),
+                client_id: params.client_user_message_id,
+            },
+            output_schema: params.output_schema,
             service_tier: params.service_tier_for_turn,
-        });
-        let submission = Submission {
-            id: id.clone(),
-            op,
-            trace: None,
         };
-        self.thread.submit_as(submission).await.map_err(closed)?;
+        let started = self.thread.start_turn(turn).await;
+        let id = started.map_err(|error| match error {
+            StartTurnError::Closed => Failure::internal(error.to_string()),
+            _ => Failure::invalid(error.to_string()),
+        })?;
         self.turn.get_or_insert_with(|| id.clone());
         Ok(id)
-    }
-
-    async fn change_settings(&mut self, params: &TurnStartParams) -> Result<(), Failure> {
-        if let Some(change) = change_of_settings(params)? {
-            self.note(&change);
-            if change.sandbox_policy.is_some() {
-                self.facts.permissions.clone_from(&params.permissions);
-            }
-            let op = Op::OverrideTurnContext(Box::new(change));
-            self.thread.submit(op).await.map_err(closed)?;
-        }
-        Ok(())
     }
 
     async fn update_settings(
@@ -147,52 +132,54 @@ impl Actor {
         params: ThreadSettingsUpdateParams,
         reply: Responder<method::ThreadSettingsUpdate>,
     ) {
-        if let Err(failure) = self.change_settings(&params.into()).await {
-            return reply.refuse(failure);
+        let before = self.thread.settings();
+        let updated = match self.patch_of(&mut params.into()) {
+            Ok(patch) => self.thread.update_settings(patch).await.map_err(refused),
+            Err(failure) => Err(failure),
+        };
+        match updated {
+            Ok(after) => {
+                reply.accept(&ThreadSettingsUpdateResponse {});
+                if after != before {
+                    self.tell_settings(&after);
+                }
+            }
+            Err(failure) => reply.refuse(failure),
         }
-        reply.accept(&ThreadSettingsUpdateResponse {});
+    }
+
+    fn tell_settings(&self, settings: &ThreadSettings) {
         let updated = ThreadSettingsUpdatedNotification {
             thread_id: self.thread.id().to_string(),
-            thread_settings: self.facts.thread_settings(),
+            thread_settings: wire_settings(settings),
         };
         self.tell(&Told::ThreadSettingsUpdated(updated));
     }
 
-    /// Keeps what is shown of the thread in step with what it is set to.
-    fn note(&mut self, change: &OverrideTurnContext) {
-        let settings = &mut self.facts.settings;
-        if let Some(cwd) = &change.cwd {
-            settings.cwd.clone_from(cwd);
-        }
-        if let Some(model) = &change.model {
-            settings.model.clone_from(model);
-        }
-        if let Some(policy) = change.approval_policy {
-            settings.approval_policy = policy;
-        }
-        if let Some(reviewer) = change.approvals_reviewer {
-            settings.approvals_reviewer = reviewer;
-        }
-        if let Some(policy) = &change.sandbox_policy {
-            settings.sandbox_policy.clone_from(policy);
-        }
-        change.effort.clone().apply(&mut settings.reasoning_effort);
-        change
-            .service_tier
-            .clone()
-            .apply(&mut settings.service_tier);
-        if let Some(mode) = &change.collaboration_mode {
-            settings.model.clone_from(&mode.settings.model);
-            settings
-                .reasoning_effort
-                .clone_from(&mode.settings.reasoning_effort);
-            self.facts.mode = Some(mode.clone());
-        } else if let Some(mode) = &mut self.facts.mode {
-            mode.settings.model.clone_from(&settings.model);
-            mode.settings
-                .reasoning_effort
-                .clone_from(&settings.reasoning_effort);
-        }
+    /// The settings that a request changes. A relative folder starts at that of the server.
+    fn patch_of(&self, params: &mut TurnStartParams) -> Result<ThreadSettingsPatch, Failure> {
+        let sandbox_policy = match (params.sandbox_policy.take(), &params.permissions) {
+            (Some(_), Some(_)) => {
+                let message = "`permissions` cannot be combined with `sandboxPolicy`";
+                return Err(Failure::invalid(message));
+            }
+            (None, Some(name)) => Some(built_in_sandbox(name)?),
+            (policy, None) => policy.map(engine_sandbox),
+        };
+        let folder = self.server.host().working_folder();
+        Ok(ThreadSettingsPatch {
+            cwd: params.cwd.take().map(|cwd| folder.join(cwd)),
+            model: params.model.take(),
+            effort: params.effort.take().map_or(Update::Leave, Update::Set),
+            summary: params.summary.take(),
+            service_tier: std::mem::take(&mut params.service_tier),
+            personality: params.personality.take(),
+            collaboration_mode: params.collaboration_mode.take(),
+            approval_policy: params.approval_policy.take().map(engine_approval),
+            approvals_reviewer: params.approvals_reviewer.take().map(engine_reviewer),
+            sandbox_policy,
+            permission_profile: params.permissions.take(),
+        })
     }
 
     async fn steer(&mut self, params: TurnSteerParams, reply: Responder<method::TurnSteer>) {
@@ -349,30 +336,11 @@ fn closed(error: codex_core::Closed) -> Failure {
     Failure::internal(error.to_string())
 }
 
-/// What a turn changes for itself and those after it; none if it changes nothing.
-fn change_of_settings(params: &TurnStartParams) -> Result<Option<OverrideTurnContext>, Failure> {
-    let sandbox = match (&params.sandbox_policy, &params.permissions) {
-        (Some(_), Some(_)) => {
-            let message = "`permissions` cannot be combined with `sandboxPolicy`";
-            return Err(Failure::invalid(message));
-        }
-        (None, Some(name)) => Some(built_in_sandbox(name)?),
-        (policy, None) => policy.clone().map(engine_sandbox),
-    };
-    let change = OverrideTurnContext {
-        cwd: params.cwd.clone(),
-        approval_policy: params.approval_policy.clone().map(engine_approval),
-        approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
-        sandbox_policy: sandbox,
-        windows_sandbox_level: None,
-        model: params.model.clone(),
-        effort: params.effort.clone().map_or(Update::Leave, Update::Set),
-        summary: params.summary,
-        service_tier: params.service_tier.clone(),
-        collaboration_mode: params.collaboration_mode.clone(),
-        personality: params.personality,
-    };
-    Ok((change != OverrideTurnContext::default()).then_some(change))
+fn refused(error: SettingsError) -> Failure {
+    match error {
+        SettingsError::Forbidden(reason) => Failure::invalid(reason),
+        SettingsError::Closed => Failure::internal(error.to_string()),
+    }
 }
 
 /// Clients read from the data which kind of turn it is.

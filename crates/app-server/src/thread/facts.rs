@@ -2,62 +2,84 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use codex_app_server_protocol::v2::{
-    ActivePermissionProfile, GitInfo, Thread, ThreadEnvironment, ThreadForkResponse,
-    ThreadHistoryMode, ThreadResumeResponse, ThreadSettings, ThreadStartResponse, ThreadStatus,
+    GitInfo, Thread, ThreadForkResponse, ThreadHistoryMode, ThreadResumeResponse,
+    ThreadStartResponse, ThreadStatus,
 };
 use codex_core::SessionConfig;
 use codex_protocol::{
-    CollaborationMode, ModeKind, SessionConfiguredEvent, SessionSource, Settings, SubAgentSource,
-    Update,
+    SessionConfiguredEvent, SessionSource, SubAgentSource, ThreadId, ThreadSettings, Update,
 };
 use jiff::Timestamp;
 
 use super::History;
-use crate::projection::{Turns, wire_approval, wire_reviewer, wire_sandbox, wire_source};
+use crate::projection::{Turns, environment, wire_settings, wire_source};
 
-/// A loaded thread: where it is and what it is set to.
+/// A loaded thread: where it is and what it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
-    pub(crate) settings: SessionConfiguredEvent,
+    session: codex_core::Thread,
+    forked_from: Option<ThreadId>,
     pub(crate) preview: String,
     pub(crate) path: Option<PathBuf>,
     created_at: i64,
     cli_version: String,
     source: SessionSource,
-    /// How model and person work together, once that was said.
-    pub(crate) mode: Option<CollaborationMode>,
-    /// The name that its sandbox was chosen by.
-    pub(crate) permissions: Option<String>,
     /// What the client that started it said that it is for.
     pub(crate) thread_source: Option<String>,
 }
 
+/// A reply that shows a thread with what it is set to.
+macro_rules! opened {
+    ($response:ident, $facts:expr, $thread:expr $(, $member:ident: $value:expr)?) => {{
+        let settings = wire_settings(&$facts.settings());
+        $response {
+            thread: $facts.with_live($thread),
+            model: settings.model,
+            model_provider: settings.model_provider,
+            service_tier: settings.service_tier,
+            cwd: settings.cwd,
+            approval_policy: settings.approval_policy,
+            approvals_reviewer: settings.approvals_reviewer,
+            sandbox: settings.sandbox_policy,
+            active_permission_profile: settings.active_permission_profile,
+            reasoning_effort: settings.effort,
+            $($member: $value,)?
+        }
+    }};
+}
+
 impl Facts {
     pub(crate) fn new(
-        settings: SessionConfiguredEvent,
+        thread: &codex_core::Thread,
+        configured: SessionConfiguredEvent,
         config: &SessionConfig,
         preview: String,
     ) -> Self {
         Self {
+            session: thread.clone(),
+            forked_from: configured.forked_from_id,
             preview,
-            path: settings.rollout_path.clone().map(PathBuf::from),
+            path: configured.rollout_path.map(PathBuf::from),
             created_at: Timestamp::now().as_second(),
             cli_version: config.version.clone(),
             source: config.source.clone(),
-            mode: None,
-            permissions: None,
             thread_source: None,
-            settings,
         }
+    }
+
+    /// What the thread is set to now.
+    pub(crate) fn settings(&self) -> Arc<ThreadSettings> {
+        self.session.settings()
     }
 
     /// The thread of a live session, without turns.
     pub(crate) fn thread(&self, status: ThreadStatus) -> Thread {
+        let (id, settings) = (self.session.id().to_string(), self.settings());
         let path = self.path.as_deref();
-        let forked_from = self.settings.forked_from_id.as_ref();
         let (agent_nickname, agent_role) = match &self.source {
             SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
                 agent_nickname,
@@ -68,10 +90,10 @@ impl Facts {
         };
         let updated_at = path.and_then(modified).unwrap_or(self.created_at);
         let thread = Thread {
-            id: self.settings.session_id.to_string(),
-            session_id: Some(self.settings.session_id.to_string()),
-            forked_from_id: forked_from.map(ToString::to_string),
-            model: Some(self.settings.model.clone()),
+            session_id: Some(id.clone()),
+            id,
+            forked_from_id: self.forked_from.as_ref().map(ToString::to_string),
+            model: Some(settings.model.clone()),
             project_id: Update::Clear,
             parent_thread_id: parent_of(&self.source),
             thread_source: None,
@@ -82,12 +104,12 @@ impl Facts {
             recency_at: Some(updated_at),
             preview: self.preview.clone(),
             ephemeral: path.is_none(),
-            model_provider: self.settings.model_provider_id.clone(),
+            model_provider: settings.provider.clone(),
             created_at: self.created_at,
             updated_at,
             status,
             path: path.map(|path| path.display().to_string()),
-            cwd: self.settings.cwd.clone(),
+            cwd: settings.cwd.display().to_string(),
             cli_version: self.cli_version.clone(),
             source: wire_source(self.source.clone()),
             agent_nickname,
@@ -101,101 +123,27 @@ impl Facts {
 
     /// The thread with what is known of it only while it is loaded.
     pub(crate) fn with_live(&self, mut thread: Thread) -> Thread {
-        thread.reasoning_effort = self.settings.reasoning_effort.clone();
+        let settings = self.settings();
+        thread.reasoning_effort = settings.effort.clone();
         thread.thread_source.clone_from(&self.thread_source);
         thread.can_accept_direct_input = Some(true);
-        thread.environments = Some(vec![self.environment()]);
+        thread.environments = Some(vec![environment(&settings)]);
         thread
-    }
-
-    fn environment(&self) -> ThreadEnvironment {
-        let cwd = &self.settings.cwd;
-        ThreadEnvironment {
-            environment_id: "local".to_owned(),
-            cwd: cwd.clone(),
-            runtime_workspace_roots: vec![cwd.clone()],
-        }
-    }
-
-    fn permission_profile(&self) -> Option<ActivePermissionProfile> {
-        let id = self.permissions.clone();
-        id.map(|id| ActivePermissionProfile { id })
-    }
-
-    /// What the next turn will have.
-    pub(crate) fn thread_settings(&self) -> ThreadSettings {
-        let settings = &self.settings;
-        let default = || CollaborationMode {
-            mode: ModeKind::Default,
-            settings: Settings {
-                model: settings.model.clone(),
-                reasoning_effort: settings.reasoning_effort.clone(),
-                developer_instructions: None,
-            },
-        };
-        ThreadSettings {
-            cwd: settings.cwd.clone(),
-            environments: vec![self.environment()],
-            approval_policy: wire_approval(settings.approval_policy),
-            approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
-            sandbox_policy: wire_sandbox(settings.sandbox_policy.clone()),
-            active_permission_profile: self.permission_profile(),
-            model: settings.model.clone(),
-            model_provider: settings.model_provider_id.clone(),
-            service_tier: settings.service_tier.clone(),
-            effort: settings.reasoning_effort.clone(),
-            collaboration_mode: self.mode.clone().unwrap_or_else(default),
-        }
     }
 
     /// The reply to `thread/start`.
     pub(crate) fn started(&self, thread: Thread) -> ThreadStartResponse {
-        let settings = &self.settings;
-        ThreadStartResponse {
-            thread,
-            model: settings.model.clone(),
-            model_provider: settings.model_provider_id.clone(),
-            service_tier: settings.service_tier.clone(),
-            cwd: settings.cwd.clone(),
-            approval_policy: wire_approval(settings.approval_policy),
-            approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
-            sandbox: wire_sandbox(settings.sandbox_policy.clone()),
-            active_permission_profile: self.permission_profile(),
-            reasoning_effort: settings.reasoning_effort.clone(),
-        }
+        opened!(ThreadStartResponse, self, thread)
     }
 
+    /// The reply to `thread/resume`.
     pub(crate) fn resumed(&self, thread: Thread) -> ThreadResumeResponse {
-        let started = self.started(self.with_live(thread));
-        ThreadResumeResponse {
-            thread: started.thread,
-            model: started.model,
-            model_provider: started.model_provider,
-            service_tier: started.service_tier,
-            cwd: started.cwd,
-            approval_policy: started.approval_policy,
-            approvals_reviewer: started.approvals_reviewer,
-            sandbox: started.sandbox,
-            active_permission_profile: started.active_permission_profile,
-            reasoning_effort: started.reasoning_effort,
-            initial_turns_page: None,
-        }
+        opened!(ThreadResumeResponse, self, thread, initial_turns_page: None)
     }
 
+    /// The reply to `thread/fork`.
     pub(crate) fn forked(&self, thread: Thread) -> ThreadForkResponse {
-        let started = self.started(self.with_live(thread));
-        ThreadForkResponse {
-            thread: started.thread,
-            model: started.model,
-            model_provider: started.model_provider,
-            service_tier: started.service_tier,
-            cwd: started.cwd,
-            approval_policy: started.approval_policy,
-            approvals_reviewer: started.approvals_reviewer,
-            sandbox: started.sandbox,
-            active_permission_profile: started.active_permission_profile,
-            reasoning_effort: started.reasoning_effort,
-        }
+        opened!(ThreadForkResponse, self, thread)
     }
 }
 

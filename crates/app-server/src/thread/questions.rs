@@ -27,9 +27,10 @@ impl Pending {
 impl Actor {
     /// Puts the question of an event, if it has one, to everybody who hears the thread.
     pub(super) fn ask(&mut self, now: i64, event: &EventMsg) {
+        let settings = self.thread.settings();
         let asker = Asker {
             thread: self.thread.id().as_str(),
-            cwd: &self.facts.settings.cwd,
+            cwd: &settings.cwd,
             now,
         };
         let Some((question, request)) = projection::question(&asker, event) else {

@@ -45,11 +45,12 @@ impl Bond {
 /// What an agent of a thread is set to: what the thread was made with, and what its turn is set to now.
 pub(crate) fn config_of_agent(services: &Services, turn: &TurnSettings) -> SessionConfig {
     let mut config = services.config.clone();
-    config.model.clone_from(&turn.model.slug);
-    config.effort = turn.mode.settings.reasoning_effort.clone();
-    config.summary = Some(turn.summary);
-    config.service_tier = turn.service_tier.clone();
-    config.personality = turn.personality;
+    let settings = &mut config.settings;
+    settings.model.clone_from(&turn.model.slug);
+    settings.effort = turn.mode.settings.reasoning_effort.clone();
+    settings.summary = Some(turn.summary);
+    settings.service_tier = turn.service_tier.clone();
+    settings.personality = turn.personality;
     config.base_instructions = Some(services.instructions.to_string());
     config.developer_instructions = services
         .developer_instructions
@@ -67,10 +68,10 @@ pub(crate) fn config_of_agent(services: &Services, turn: &TurnSettings) -> Sessi
 
 /// What nothing may loosen: where an agent works, what it may touch and when it has to ask.
 pub(crate) fn take_policies(config: &mut SessionConfig, turn: &TurnSettings) {
-    config.cwd.clone_from(&turn.cwd);
-    config.approval_policy = turn.approval_policy;
+    config.settings.cwd.clone_from(&turn.cwd);
+    config.settings.approval_policy = turn.approval_policy;
     let sandbox: &SandboxPolicy = &turn.sandbox_policy;
-    config.sandbox_policy = sandbox.clone();
+    config.settings.sandbox_policy = sandbox.clone();
 }
 
 /// Whether settings are those of an agent.

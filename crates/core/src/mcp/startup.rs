@@ -26,7 +26,10 @@ pub(super) fn start(
     let emitter = &services.emitter;
     let mut slots = BTreeMap::new();
     let mut starts = Vec::new();
-    let sandbox = SandboxState::of(&services.config.sandbox_policy, &services.config.cwd);
+    let sandbox = SandboxState::of(
+        &services.config.settings.sandbox_policy,
+        &services.config.settings.cwd,
+    );
     for configured in servers {
         let name = configured.server.name.clone();
         tell(emitter, &name, McpStartupStatus::Starting);

@@ -262,7 +262,7 @@ impl Session {
                 Err(Input::Silent(back)) => item = back,
             }
         }
-        let policy = self.services.model.info(&self.settings.mode.settings.model);
+        let policy = self.services.model.info(&self.settings().model);
         let services = std::sync::Arc::clone(&self.services);
         match self.idle() {
             Some(conversation) => {

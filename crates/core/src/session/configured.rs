@@ -23,21 +23,21 @@ impl Session {
     }
 
     pub(super) fn configured(&self, initial_messages: Option<Vec<EventMsg>>) -> EventMsg {
-        let (config, settings) = (&self.services.config, &self.settings);
+        let (config, settings) = (&self.services.config, self.settings());
         let path = self.services.emitter.log_path();
         let history = codex_rollout::message_history(&config.home);
         EventMsg::SessionConfigured(Box::new(SessionConfiguredEvent {
             session_id: self.services.emitter.thread().clone(),
             forked_from_id: None,
             thread_name: None,
-            model: settings.mode.settings.model.clone(),
-            model_provider_id: config.provider.clone(),
+            model: settings.model.clone(),
+            model_provider_id: settings.provider.clone(),
             service_tier: settings.service_tier.clone(),
             approval_policy: settings.approval_policy,
-            approvals_reviewer: config.approvals_reviewer,
+            approvals_reviewer: settings.approvals_reviewer,
             sandbox_policy: settings.sandbox_policy.clone(),
             cwd: settings.cwd.display().to_string(),
-            reasoning_effort: settings.mode.settings.reasoning_effort.clone(),
+            reasoning_effort: settings.effort.clone(),
             history_log_id: history.log_id,
             history_entry_count: history.entry_count,
             initial_messages,

@@ -23,7 +23,7 @@ impl Session {
     ) {
         let policy = match self.running() {
             Some(running) => running.settings.approval_policy,
-            None => self.settings.approval_policy,
+            None => self.settings().approval_policy,
         };
         let may_ask = match policy {
             AskForApproval::Never => false,

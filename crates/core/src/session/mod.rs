@@ -18,14 +18,14 @@ mod undo;
 mod user_shell;
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
 use codex_protocol::{
     CodexErrorInfo, DynamicToolSpec, ElicitationRequest, ErrorEvent, EventMsg, RequestId,
-    RequestPermissionsResponse, ResponseItem, Submission, TurnAbortReason, WarningEvent,
+    RequestPermissionsResponse, ResponseItem, Submission, ThreadSettings, ThreadSettingsPatch,
+    TurnAbortReason, WarningEvent,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::{Bond, Children};
@@ -44,9 +44,10 @@ pub(crate) use agents::{AgentMail, Fork, NewAgent, StoredAgent, StoredThread};
 use ask::Questions;
 pub(crate) use ask::{Answer, Question, QuestionKey};
 pub(crate) use gatekeeper::{Judge, Stage};
-pub(crate) use operations::Steer;
-pub use operations::SteerError;
-pub(crate) use settings::{ForTurn, ThreadSettings};
+pub use operations::{NewTurn, StartTurnError, SteerError};
+pub(crate) use operations::{Steer, TurnReply};
+pub(crate) use settings::ForTurn;
+pub use settings::SettingsError;
 use task::Running;
 pub use task::TaskKind;
 
@@ -60,6 +61,13 @@ pub(crate) enum Mail {
     Submission(Box<Submission>),
     /// More input for the turn that runs.
     Steer(operations::Steer),
+    /// A turn, or more input for the one that runs.
+    StartTurn(Box<NewTurn>, TurnReply),
+    /// Other settings from the next turn on.
+    UpdateSettings(
+        Box<ThreadSettingsPatch>,
+        oneshot::Sender<Result<Arc<ThreadSettings>, SettingsError>>,
+    ),
     /// From an MCP server: a question for the user.
     Elicit {
         server: String,
@@ -140,7 +148,7 @@ impl Services {
 pub(crate) struct Session {
     services: Arc<Services>,
     mailbox: mpsc::Receiver<Mail>,
-    settings: ThreadSettings,
+    settings: watch::Sender<Arc<ThreadSettings>>,
     tools: settings::ToolCache,
     questions: Questions,
     memory: Memory,
@@ -173,12 +181,13 @@ enum Flow {
 impl Session {
     pub(crate) fn new(
         services: Arc<Services>,
+        settings: watch::Sender<Arc<ThreadSettings>>,
         mailbox: mpsc::Receiver<Mail>,
         conversation: Conversation,
         children: Children,
     ) -> Self {
         Self {
-            settings: ThreadSettings::of(&services.config),
+            settings,
             tools: settings::ToolCache::default(),
             questions: Questions::default(),
             memory: Memory::with_rules(services.config.rules.clone()),
@@ -242,6 +251,10 @@ impl Session {
                 tokio::spawn(async move { reply.send(services.terminals.stop(id).await) });
             }
             Mail::Steer(steer) => self.steer(steer),
+            Mail::StartTurn(turn, reply) => self.start_turn(*turn, reply).await,
+            Mail::UpdateSettings(patch, reply) => {
+                let _ = reply.send(self.change_settings(*patch));
+            }
             Mail::Ask(question, answer) => self.ask(*question, answer),
             Mail::Judge(judge) => self.judge(*judge),
             Mail::Agents(mail) => self.agents(mail),
@@ -270,10 +283,6 @@ impl Session {
 
     pub(crate) fn emitter(&self) -> &Emitter {
         &self.services.emitter
-    }
-
-    pub(crate) fn cwd(&self) -> &Path {
-        &self.settings.cwd
     }
 
     pub(crate) fn skill_library(&self) -> Option<Arc<codex_skills::Library>> {

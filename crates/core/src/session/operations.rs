@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use codex_protocol::{
-    CodexErrorInfo, ConfigureSession, EventMsg, Op, ReviewDecision, Submission,
-    ThreadNameUpdatedEvent, ThreadRolledBackEvent, TurnAbortReason, UserInputOp, UserTurn,
+    CodexErrorInfo, ConfigureSession, EventMsg, Op, ResponseItem, ReviewDecision, ServiceTier,
+    Submission, ThreadNameUpdatedEvent, ThreadRolledBackEvent, ThreadSettingsPatch,
+    TurnAbortReason, UserInputOp, UserTurn,
 };
 use codex_rollout::LineKind;
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::ask::{Answer, QuestionKey};
 use super::task::TaskKind;
-use super::{ForTurn, MAILBOX, Session, ThreadSettings};
+use super::{ForTurn, MAILBOX, Session, SettingsError};
 use crate::tools::TypedCommand;
-use crate::turn::{Input, Said, TurnSettings};
+use crate::turn::{Input, Said};
 
 /// Whether an operation goes on with the thread, which one process does at a time.
 fn writes(op: &Op) -> bool {
@@ -62,6 +64,43 @@ pub(super) struct WaitingTurn {
     own: ForTurn,
 }
 
+/// A turn that is to start, and the settings that it changes for itself and those after it.
+#[derive(Clone, Debug, Default)]
+pub struct NewTurn {
+    /// Its id.
+    pub id: String,
+    /// The settings that change.
+    pub settings: ThreadSettingsPatch,
+    /// What the model is shown before the input, and people are not.
+    pub context: Vec<ResponseItem>,
+    /// What a person says.
+    pub input: Said,
+    /// The JSON Schema that the answer should follow, in this turn alone.
+    pub output_schema: Option<Value>,
+    /// The class of service of this turn alone.
+    pub service_tier: Option<ServiceTier>,
+}
+
+/// Why no turn starts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartTurnError {
+    /// Nothing was said.
+    #[error("input must not be empty")]
+    Empty,
+    /// Another process goes on with the thread; the sentence says so.
+    #[error("{0}")]
+    Claimed(String),
+    /// Another turn runs, and settings are not allowed.
+    #[error(transparent)]
+    Settings(SettingsError),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
+}
+
+/// The id of the turn that the input went into, which is the new one's unless another one runs.
+pub(crate) type TurnReply = oneshot::Sender<Result<String, StartTurnError>>;
+
 /// Input for the turn that runs.
 #[derive(Debug)]
 pub(crate) struct Steer {
@@ -82,11 +121,7 @@ impl Session {
         match op {
             Op::UserInput(input) => self.user_input(id, input).await,
             Op::UserTurn(turn) => self.user_turn(id, *turn).await,
-            Op::OverrideTurnContext(change) => {
-                let mut settings = self.settings.clone();
-                settings.take_override(*change);
-                self.take_settings(&id, settings);
-            }
+            Op::OverrideTurnContext(change) => drop(self.override_settings(&id, *change)),
             Op::ConfigureSession(configure) => self.reconfigure(id, *configure).await,
             Op::Interrupt => {
                 self.waiting.clear();
@@ -142,6 +177,7 @@ impl Session {
         let own = ForTurn {
             schema: input.final_output_json_schema,
             service_tier: input.service_tier,
+            refused: None,
         };
         let said = Said {
             items: input.items,
@@ -152,41 +188,70 @@ impl Session {
     }
 
     async fn user_turn(&mut self, id: String, turn: UserTurn) {
-        let mut settings = self.settings.clone();
-        settings.take_turn(&turn);
-        if !self.take_settings(&id, settings) {
+        if self.override_settings(&id, &turn).is_err() {
             return;
         }
         let own = ForTurn {
             schema: turn.final_output_json_schema,
-            service_tier: None,
+            ..ForTurn::default()
         };
         self.begin_or_steer(id, turn.items.into(), own, turn.last_response_id)
             .await;
     }
 
-    /// Starts a turn, or puts the input into the one that runs.
+    pub(super) async fn start_turn(&mut self, turn: NewTurn, reply: TurnReply) {
+        let begun = self.try_start_turn(turn).await;
+        let _ = reply.send(begun);
+    }
+
+    /// Settings that are not allowed fail the turn, which runs with those from before.
+    async fn try_start_turn(&mut self, turn: NewTurn) -> Result<String, StartTurnError> {
+        let claimed = self.services.emitter.claim();
+        claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
+        if turn.input.items.is_empty() {
+            return Err(StartTurnError::Empty);
+        }
+        let refused = match self.change_settings(turn.settings) {
+            Ok(_) => None,
+            Err(error) if self.running().is_none() => Some(error.to_string()),
+            Err(error) => return Err(StartTurnError::Settings(error)),
+        };
+        for item in turn.context {
+            self.tell_model(item);
+        }
+        let own = ForTurn {
+            schema: turn.output_schema,
+            service_tier: turn.service_tier,
+            refused,
+        };
+        let active = self.begin_or_steer(turn.id.clone(), turn.input, own, None);
+        Ok(active.await.unwrap_or(turn.id))
+    }
+
+    /// Starts a turn, or puts the input into the one that runs, whose id is the answer then.
     async fn begin_or_steer(
         &mut self,
         id: String,
         mut said: Said,
         own: ForTurn,
         last_response_id: Option<String>,
-    ) {
+    ) -> Option<String> {
         if said.items.is_empty() {
-            return self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
+            self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
+            return None;
         }
         let busy = self
             .running()
             .is_some_and(|running| running.kind != TaskKind::Regular);
         if busy && self.waiting.len() < MAILBOX {
-            return self.waiting.push_back(WaitingTurn { id, said, own });
+            self.waiting.push_back(WaitingTurn { id, said, own });
+            return None;
         }
         if last_response_id.is_none() {
             match self.put_into_turn(Input::Said(said)) {
-                Ok(_) => return,
+                Ok(running) => return Some(running.settings.id.to_string()),
                 Err(Input::Said(back)) => said = back,
-                Err(Input::Silent(_)) => return,
+                Err(Input::Silent(_)) => return None,
             }
         }
         self.abort(TurnAbortReason::Replaced).await;
@@ -196,10 +261,12 @@ impl Session {
                 .is_some_and(|conversation| conversation.return_to(&response))
         {
             let message = format!("no response with id `{response}` in this session");
-            return self.error(&id, message, CodexErrorInfo::BadRequest);
+            self.error(&id, message, CodexErrorInfo::BadRequest);
+            return None;
         }
         let settings = self.turn_settings(&id, own);
         self.start_regular(settings, said).await;
+        None
     }
 
     /// A task ended by itself: what waited for that begins.
@@ -207,11 +274,6 @@ impl Session {
         while let Some(WaitingTurn { id, said, own }) = self.waiting.pop_front() {
             self.begin_or_steer(id, said, own, None).await;
         }
-    }
-
-    pub(crate) fn turn_settings(&mut self, id: &str, own: ForTurn) -> TurnSettings {
-        self.settings
-            .for_turn(id, own, &self.services, &mut self.tools)
     }
 
     pub(super) fn steer(&mut self, steer: Steer) {
@@ -248,40 +310,22 @@ impl Session {
     /// The older way to change settings: whatever runs is aborted.
     async fn reconfigure(&mut self, id: String, configure: ConfigureSession) {
         self.abort(TurnAbortReason::Replaced).await;
-        let mut settings = self.settings.clone();
-        settings.cwd = settings.cwd.join(configure.cwd);
-        settings.approval_policy = configure
-            .approval_policy
-            .unwrap_or(settings.approval_policy);
-        if let Some(policy) = configure.sandbox_policy {
-            settings.sandbox_policy = policy;
+        if self.override_settings(&id, configure).is_ok() {
+            let configured = self.configured(None);
+            self.services.emitter.emit(&id, configured);
         }
-        if let Some(model) = configure.model {
-            settings.mode.settings.model = model;
-        }
-        if let Some(effort) = configure.model_reasoning_effort {
-            settings.mode.settings.reasoning_effort = Some(effort);
-        }
-        settings.summary = configure.model_reasoning_summary.or(settings.summary);
-        if !self.take_settings(&id, settings) {
-            return;
-        }
-        let configured = self.configured(None);
-        self.services.emitter.emit(&id, configured);
     }
 
-    /// Takes other settings over, all of them or, if the administrator forbids one, none.
-    fn take_settings(&mut self, id: &str, settings: ThreadSettings) -> bool {
-        let limits = self.services.config.limits.as_ref();
-        let allowed = limits.map_or(Ok(()), |limits| {
-            limits.check(settings.approval_policy, &settings.sandbox_policy)
-        });
-        if let Err(reason) = &allowed {
-            self.error(id, reason.as_str(), CodexErrorInfo::BadRequest);
-            return false;
-        }
-        self.settings = settings;
-        true
+    /// Changes settings on behalf of an operation, which a refusal is told as an error of.
+    fn override_settings(
+        &mut self,
+        id: &str,
+        patch: impl Into<ThreadSettingsPatch>,
+    ) -> Result<(), SettingsError> {
+        let changed = self.change_settings(patch.into());
+        changed.map(drop).inspect_err(|error| {
+            self.error(id, error.to_string(), CodexErrorInfo::BadRequest);
+        })
     }
 
     fn roll_back(&mut self, id: &str, num_turns: u32) {

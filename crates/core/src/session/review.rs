@@ -3,10 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use codex_protocol::{
-    AskForApproval, CodexErrorInfo, ReviewRequest, ReviewTarget, SessionSource, SubAgentSource,
+    AskForApproval, CodexErrorInfo, ModeKind, ReviewRequest, ReviewTarget, SessionSource,
+    SubAgentSource,
 };
 
-use super::settings::{ToolCache, default_mode};
+use super::settings::{ToolCache, for_turn};
 use super::task::TaskKind;
 use super::{ForTurn, Services, Session};
 use crate::config::WebSearch;
@@ -31,14 +32,13 @@ impl Session {
     /// The thread's own settings, but nobody is asked and nothing is for others.
     fn reviewer(&self, id: &str) -> Reviewer {
         let services = self.services.for_reviewer();
-        let mut settings = self.settings.clone();
-        let own = &settings.mode.settings;
+        let mut settings = (*self.settings()).clone();
         let model = services.config.review_model.clone();
-        let model = model.unwrap_or_else(|| own.model.clone());
-        settings.mode = default_mode(model, own.reasoning_effort.clone());
+        settings.model = model.unwrap_or(settings.model);
+        (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
         settings.approval_policy = AskForApproval::Never;
-        let settings =
-            settings.for_turn(id, ForTurn::default(), &services, &mut ToolCache::default());
+        let (own, mut tools) = (ForTurn::default(), ToolCache::default());
+        let settings = for_turn(&settings, id, own, &services, &mut tools);
         Reviewer {
             services: Arc::new(services),
             settings: Arc::new(settings),

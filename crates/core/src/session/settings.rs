@@ -1,31 +1,26 @@
-//! The settings of a thread, which last from turn to turn until they are changed.
+//! The settings of a thread: the session owns them, and everybody else watches.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use codex_model_client::TurnState;
-use codex_protocol::{
-    AskForApproval, CollaborationMode, ModeKind, OverrideTurnContext, Personality,
-    ReasoningSummary, SandboxPolicy, ServiceTier, Settings, UserTurn,
-};
+use codex_protocol::{SandboxPolicy, ServiceTier, ThreadSettings, ThreadSettingsPatch};
 use serde_json::Value;
 
-use super::Services;
+use super::{Services, Session};
 use crate::config::SessionConfig;
 use crate::ports::ModelInfo;
 use crate::tools::{McpTools, ToolSet};
 use crate::turn::{TurnSettings, TurnTools};
 
-/// The settings of a thread.
-#[derive(Clone, Debug)]
-pub(crate) struct ThreadSettings {
-    pub(crate) cwd: PathBuf,
-    pub(crate) approval_policy: AskForApproval,
-    pub(crate) sandbox_policy: SandboxPolicy,
-    pub(crate) mode: CollaborationMode,
-    pub(crate) summary: Option<ReasoningSummary>,
-    pub(crate) service_tier: Option<ServiceTier>,
-    pub(crate) personality: Option<Personality>,
+/// Why settings stay as they are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// An administrator does not allow others; the sentence says which.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
 }
 
 /// What one turn brings along for itself alone.
@@ -35,111 +30,78 @@ pub(crate) struct ForTurn {
     pub(crate) schema: Option<Value>,
     /// The class of service, instead of that of the thread.
     pub(crate) service_tier: Option<ServiceTier>,
+    /// Why it runs with other settings than it was to.
+    pub(crate) refused: Option<String>,
 }
 
-impl ThreadSettings {
-    pub(crate) fn of(config: &SessionConfig) -> Self {
-        Self {
-            cwd: config.cwd.clone(),
-            approval_policy: config.approval_policy,
-            sandbox_policy: config.sandbox_policy.clone(),
-            mode: default_mode(config.model.clone(), config.effort.clone()),
-            summary: config.summary,
-            service_tier: config.service_tier.clone(),
-            personality: config.personality,
-        }
+impl Session {
+    /// The settings now.
+    pub(crate) fn settings(&self) -> Arc<ThreadSettings> {
+        Arc::clone(&self.settings.borrow())
     }
 
-    /// Takes what a user turn brings along.
-    pub(crate) fn take_turn(&mut self, turn: &UserTurn) {
-        self.cwd = self.cwd.join(&turn.cwd);
-        self.approval_policy = turn.approval_policy;
-        self.sandbox_policy = turn.sandbox_policy.clone();
-        self.mode = match &turn.collaboration_mode {
-            Some(mode) => mode.clone(),
-            None => default_mode(turn.model.clone(), turn.effort.clone()),
-        };
-        self.summary = turn.summary.or(self.summary);
-        turn.service_tier.clone().apply(&mut self.service_tier);
-        self.personality = turn.personality.or(self.personality);
-    }
-
-    /// Takes changes.
-    pub(crate) fn take_override(&mut self, change: OverrideTurnContext) {
-        if let Some(cwd) = change.cwd {
-            self.cwd = self.cwd.join(cwd);
+    /// Changes settings, all that the patch names or, if the administrator forbids one, none.
+    pub(super) fn change_settings(
+        &mut self,
+        patch: ThreadSettingsPatch,
+    ) -> Result<Arc<ThreadSettings>, SettingsError> {
+        let before = self.settings();
+        let after = before.apply(patch, &before.cwd);
+        if after == *before {
+            return Ok(before);
         }
-        self.approval_policy = change.approval_policy.unwrap_or(self.approval_policy);
-        if let Some(policy) = change.sandbox_policy {
-            self.sandbox_policy = policy;
+        if let Some(limits) = &self.services.config.limits {
+            let checked = limits.check(after.approval_policy, &after.sandbox_policy);
+            checked.map_err(SettingsError::Forbidden)?;
         }
-        match change.collaboration_mode {
-            Some(mode) => self.mode = mode,
-            None => {
-                let settings = &mut self.mode.settings;
-                if let Some(model) = change.model {
-                    settings.model = model;
-                }
-                change.effort.apply(&mut settings.reasoning_effort);
-            }
-        }
-        self.summary = change.summary.or(self.summary);
-        change.service_tier.apply(&mut self.service_tier);
-        self.personality = change.personality.or(self.personality);
+        let after = Arc::new(after);
+        self.settings.send_replace(Arc::clone(&after));
+        Ok(after)
     }
 
     /// The settings of a turn that starts now.
-    pub(crate) fn for_turn(
-        &self,
-        id: &str,
-        own: ForTurn,
-        services: &Services,
-        tools: &mut ToolCache,
-    ) -> TurnSettings {
-        let config = &services.config;
-        let name = &self.mode.settings.model;
-        let (model, tools) = tools.get(name, &self.sandbox_policy, services);
-        let zone = services.clock.zone();
-        let now = services.clock.now().to_zoned(zone.clone());
-        TurnSettings {
-            id: Arc::from(id),
-            cwd: self.cwd.clone(),
-            approval_policy: self.approval_policy,
-            sandbox_policy: self.sandbox_policy.clone(),
-            summary: self.summary.unwrap_or(model.default_summary),
-            verbosity: model
-                .default_verbosity
-                .map(|own| config.verbosity.unwrap_or(own)),
-            model,
-            mode: self.mode.clone(),
-            service_tier: own.service_tier.or_else(|| self.service_tier.clone()),
-            personality: self.personality,
-            output_schema: own.schema.map(Arc::new),
-            date: now.strftime("%Y-%m-%d").to_string(),
-            timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
-            shell: config.shell.clone(),
-            instructions: Arc::clone(&services.instructions),
-            user_instructions: services.user_instructions.clone(),
-            developer_instructions: services.developer_instructions.clone(),
-            tools: TurnTools::new(tools),
-            turn_state: TurnState::default(),
-            skills: OnceLock::new(),
-        }
+    pub(crate) fn turn_settings(&mut self, id: &str, own: ForTurn) -> TurnSettings {
+        let settings = self.settings();
+        for_turn(&settings, id, own, &self.services, &mut self.tools)
     }
 }
 
-pub(super) fn default_mode(
-    model: String,
-    reasoning_effort: Option<codex_protocol::ReasoningEffort>,
-) -> CollaborationMode {
-    let settings = Settings {
+/// The settings of a turn of a thread with these settings.
+pub(super) fn for_turn(
+    settings: &ThreadSettings,
+    id: &str,
+    own: ForTurn,
+    services: &Services,
+    tools: &mut ToolCache,
+) -> TurnSettings {
+    let config = &services.config;
+    let (model, tools) = tools.get(&settings.model, &settings.sandbox_policy, services);
+    let zone = services.clock.zone();
+    let now = services.clock.now().to_zoned(zone.clone());
+    TurnSettings {
+        id: Arc::from(id),
+        cwd: settings.cwd.clone(),
+        approval_policy: settings.approval_policy,
+        sandbox_policy: settings.sandbox_policy.clone(),
+        summary: settings.summary.unwrap_or(model.default_summary),
+        verbosity: model
+            .default_verbosity
+            .map(|own| config.verbosity.unwrap_or(own)),
         model,
-        reasoning_effort,
-        developer_instructions: None,
-    };
-    CollaborationMode {
-        mode: ModeKind::Default,
-        settings,
+        mode: settings.collaboration_mode(),
+        service_tier: own.service_tier.or_else(|| settings.service_tier.clone()),
+        personality: settings.personality,
+        output_schema: own.schema.map(Arc::new),
+        refused: own.refused,
+        date: now.strftime("%Y-%m-%d").to_string(),
+        timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
+        shell: config.shell.clone(),
+        instructions: Arc::clone(&services.instructions),
+        user_instructions: services.user_instructions.clone(),
+        developer_instructions: services.developer_instructions.clone(),
+        tools: TurnTools::new(tools),
+        turn_state: TurnState::default(),
+        skills: OnceLock::new(),
     }
 }
 

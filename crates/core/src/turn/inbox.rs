@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 const LIMIT: usize = 512;
 
 /// What a person says.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Said {
     /// Piece by piece.
     pub items: Vec<UserInput>,

@@ -100,6 +100,12 @@ pub(crate) async fn run_regular(
         voice.say(EventMsg::Warning(WarningEvent { message }));
     }
     let guard = TurnGuard::start(&scope);
+    if let Some(message) = scope.settings.refused.clone() {
+        voice.say(EventMsg::Error(ErrorEvent {
+            message,
+            codex_error_info: Some(CodexErrorInfo::BadRequest),
+        }));
+    }
     let body = Turn {
         scope: &scope,
         voice: &voice,

@@ -29,6 +29,8 @@ pub(crate) struct TurnSettings {
     pub(crate) verbosity: Option<Verbosity>,
     pub(crate) personality: Option<Personality>,
     pub(crate) output_schema: Option<Arc<Value>>,
+    /// Why it runs with other settings than it was to; it fails with that.
+    pub(crate) refused: Option<String>,
     /// The local date.
     pub(crate) date: String,
     /// The name of the time zone.

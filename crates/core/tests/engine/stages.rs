@@ -77,7 +77,7 @@ impl Scene {
     async fn at(stage: Stage) -> Self {
         let driver = Driver::with(|config| {
             if stage == Stage::Approval {
-                config.approval_policy = AskForApproval::UnlessTrusted;
+                config.settings.approval_policy = AskForApproval::UnlessTrusted;
             }
         })
         .await;

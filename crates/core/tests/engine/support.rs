@@ -534,8 +534,8 @@ fn close(items: &mut Vec<String>, id: &str) {
 
 pub(crate) fn config(home: &TempDir) -> SessionConfig {
     let mut config = SessionConfig::new(home.path(), home.path(), "mock-model");
-    config.approval_policy = AskForApproval::Never;
-    config.sandbox_policy = SandboxPolicy::DangerFullAccess;
+    config.settings.approval_policy = AskForApproval::Never;
+    config.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
     config
 }
 

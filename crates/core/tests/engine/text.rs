@@ -240,7 +240,8 @@ async fn a_plan_is_an_item_of_its_own() {
 
 #[tokio::test]
 async fn a_personality_is_told_once_and_again_when_it_changes() {
-    let mut driver = Driver::with(|config| config.personality = Some(Personality::Pragmatic)).await;
+    let mut driver =
+        Driver::with(|config| config.settings.personality = Some(Personality::Pragmatic)).await;
     let mut specs = Vec::new();
     let changes = [
         None,
@@ -320,7 +321,7 @@ impl codex_core::Limits for NeverNever {
 #[tokio::test]
 async fn what_the_administrator_forbids_changes_nothing_at_all() {
     let mut driver = Driver::with(|config| {
-        config.approval_policy = AskForApproval::OnRequest;
+        config.settings.approval_policy = AskForApproval::OnRequest;
         config.limits = Some(std::sync::Arc::new(NeverNever));
     })
     .await;

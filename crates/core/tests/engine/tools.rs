@@ -21,8 +21,8 @@ async fn outputs_of(driver: &mut Driver, items: Vec<ResponseItem>) -> Vec<serde_
 
 async fn asking() -> Driver {
     Driver::with(|config| {
-        config.approval_policy = AskForApproval::UnlessTrusted;
-        config.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+        config.settings.approval_policy = AskForApproval::UnlessTrusted;
+        config.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
             read_only_access: ReadOnlyAccess::FullAccess,
             network_access: false,
@@ -242,16 +242,16 @@ async fn stopping_at_an_approval_ends_the_turn() {
 #[tokio::test]
 async fn a_patch_is_applied_inside_and_asked_about_outside() {
     let mut driver = Driver::with(|config| {
-        config.approval_policy = AskForApproval::OnRequest;
-        config.sandbox_policy = SandboxPolicy::WorkspaceWrite {
+        config.settings.approval_policy = AskForApproval::OnRequest;
+        config.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
             read_only_access: ReadOnlyAccess::FullAccess,
             network_access: false,
             exclude_tmpdir_env_var: true,
             exclude_slash_tmp: true,
         };
-        config.cwd = config.home.join("work");
-        std::fs::create_dir(&config.cwd).unwrap();
+        config.settings.cwd = config.home.join("work");
+        std::fs::create_dir(&config.settings.cwd).unwrap();
     })
     .await;
     let patch = |path: &str| format!("*** Begin Patch\n*** Add File: {path}\n+hi\n*** End Patch");
@@ -476,8 +476,8 @@ async fn what_a_person_types_is_run_and_told() {
 /// A thread whose commands run in a sandbox, and again without it if people agree.
 async fn on_failure() -> Driver {
     Driver::with(|config| {
-        config.approval_policy = AskForApproval::OnFailure;
-        config.sandbox_policy = SandboxPolicy::ReadOnly {
+        config.settings.approval_policy = AskForApproval::OnFailure;
+        config.settings.sandbox_policy = SandboxPolicy::ReadOnly {
             access: ReadOnlyAccess::FullAccess,
             network_access: false,
         };

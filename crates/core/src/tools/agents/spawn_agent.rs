@@ -121,15 +121,15 @@ async fn call(context: &ToolContext) -> ToolResult {
         reasoning_effort: end.reasoning_effort.clone(),
     });
     let ending = Ending::begin(context, begin, EventMsg::CollabAgentSpawnEnd(end.clone()));
-    let (mut agent, config) = spawn(context, asked, said).await?;
+    let (mut agent, shown) = spawn(context, asked, said).await?;
     // Its turn begins at once; what is told of it then comes before the end of this call.
     let has_begun = |status: &AgentStatus| *status != AgentStatus::PendingInit;
     let _ = agent.status.wait_for(has_begun).await;
     end.new_thread_id = Some(agent.thread.id().clone());
     end.new_agent_nickname.clone_from(&agent.nickname);
     end.new_agent_role.clone_from(&agent.role);
-    end.model = config.model;
-    end.reasoning_effort = config.effort.unwrap_or(ReasoningEffort::Medium);
+    end.model = shown.model;
+    end.reasoning_effort = shown.effort.unwrap_or(ReasoningEffort::Medium);
     end.status = agent.status_now();
     ending.end(EventMsg::CollabAgentSpawnEnd(end));
     let told = json!({ "agent_id": agent.thread.id(), "nickname": agent.nickname });
@@ -162,8 +162,8 @@ async fn spawn(
     };
     take_policies(&mut config, &context.settings);
     let shown = Shown {
-        model: config.model.clone(),
-        effort: config.effort.clone(),
+        model: config.settings.model.clone(),
+        effort: config.settings.effort.clone(),
     };
     let fork = match asked.fork_context {
         true => Some(fork(context).await.map_err(failed)?),
@@ -205,13 +205,15 @@ fn choose_model(
                 "Unknown model `{name}` for spawn_agent. Available models: {known}"
             ));
         }
-        config.model.clone_from(name);
-        config.effort = chosen.and_then(|model| model.default_effort.clone());
+        config.settings.model.clone_from(name);
+        config.settings.effort = chosen.and_then(|model| model.default_effort.clone());
     }
     let Some(effort) = &asked.reasoning_effort else {
         return Ok(());
     };
-    let model = known.iter().find(|model| model.slug == config.model);
+    let model = known
+        .iter()
+        .find(|model| model.slug == config.settings.model);
     if let Some(model) = model.filter(|model| !model.efforts.contains(effort)) {
         let known: Vec<&str> = model.efforts.iter().map(ReasoningEffort::as_str).collect();
         return Err(format!(
@@ -221,7 +223,7 @@ fn choose_model(
             known.join(", ")
         ));
     }
-    config.effort = Some(effort.clone());
+    config.settings.effort = Some(effort.clone());
     Ok(())
 }
 

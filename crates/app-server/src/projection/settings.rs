@@ -1,0 +1,34 @@
+//! What a thread is set to, as clients are shown it.
+
+use codex_app_server_protocol::v2::{self, ActivePermissionProfile, ThreadEnvironment};
+use codex_protocol::ThreadSettings;
+
+use super::{wire_approval, wire_reviewer, wire_sandbox};
+
+/// The settings of the next turn. Every reply and notification about settings is made of these.
+pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
+    let profile = settings.permission_profile.clone();
+    v2::ThreadSettings {
+        cwd: settings.cwd.display().to_string(),
+        environments: vec![environment(settings)],
+        approval_policy: wire_approval(settings.approval_policy),
+        approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
+        sandbox_policy: wire_sandbox(settings.sandbox_policy.clone()),
+        active_permission_profile: profile.map(|id| ActivePermissionProfile { id }),
+        model: settings.model.clone(),
+        model_provider: settings.provider.clone(),
+        service_tier: settings.service_tier.clone(),
+        effort: settings.effort.clone(),
+        collaboration_mode: settings.collaboration_mode(),
+    }
+}
+
+/// The one place that a thread works in: its folder on this machine.
+pub(crate) fn environment(settings: &ThreadSettings) -> ThreadEnvironment {
+    let cwd = settings.cwd.display().to_string();
+    ThreadEnvironment {
+        environment_id: "local".to_owned(),
+        runtime_workspace_roots: vec![cwd.clone()],
+        cwd,
+    }
+}

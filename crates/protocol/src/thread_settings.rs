@@ -1,0 +1,312 @@
+//! What a thread is set to, and how that changes.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::configure_session::ConfigureSession;
+use crate::op::OverrideTurnContext;
+use crate::op::UserTurn;
+use crate::policy::ApprovalsReviewer;
+use crate::policy::AskForApproval;
+use crate::policy::SandboxPolicy;
+use crate::settings::CollaborationMode;
+use crate::settings::ModeKind;
+use crate::settings::Personality;
+use crate::settings::ReasoningEffort;
+use crate::settings::ReasoningSummary;
+use crate::settings::ServiceTier;
+use crate::settings::Settings;
+use crate::update::Update;
+
+/// Everything that a thread is set to and that can change while it lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadSettings {
+    /// The folder to work in, absolute.
+    pub cwd: PathBuf,
+    /// The model.
+    pub model: String,
+    /// The id of its provider, which never changes.
+    pub provider: String,
+    /// How hard to reason.
+    pub effort: Option<ReasoningEffort>,
+    /// How to summarise reasoning.
+    pub summary: Option<ReasoningSummary>,
+    /// The class of service.
+    pub service_tier: Option<ServiceTier>,
+    /// The style of the model.
+    pub personality: Option<Personality>,
+    /// How model and person work together.
+    pub mode: ModeKind,
+    /// Instructions for that in place of the built-in ones.
+    pub mode_instructions: Option<String>,
+    /// When to ask.
+    pub approval_policy: AskForApproval,
+    /// Whom to ask.
+    pub approvals_reviewer: ApprovalsReviewer,
+    /// What commands may touch.
+    pub sandbox_policy: SandboxPolicy,
+    /// The name by which the sandbox policy was chosen, if it was.
+    pub permission_profile: Option<String>,
+}
+
+/// Changes of the settings of a thread; what is absent stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadSettingsPatch {
+    /// The folder to work in.
+    pub cwd: Option<PathBuf>,
+    /// The model.
+    pub model: Option<String>,
+    /// How hard to reason.
+    pub effort: Update<ReasoningEffort>,
+    /// How to summarise reasoning.
+    pub summary: Option<ReasoningSummary>,
+    /// The class of service.
+    pub service_tier: Update<ServiceTier>,
+    /// The style of the model.
+    pub personality: Option<Personality>,
+    /// How model and person work together. It wins over model and effort.
+    pub collaboration_mode: Option<CollaborationMode>,
+    /// When to ask.
+    pub approval_policy: Option<AskForApproval>,
+    /// Whom to ask.
+    pub approvals_reviewer: Option<ApprovalsReviewer>,
+    /// What commands may touch.
+    pub sandbox_policy: Option<SandboxPolicy>,
+    /// The name by which that was chosen; it counts only together with it.
+    pub permission_profile: Option<String>,
+}
+
+impl ThreadSettings {
+    /// Everything at its default.
+    #[must_use]
+    pub fn new(cwd: impl Into<PathBuf>, model: impl Into<String>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            model: model.into(),
+            provider: "openai".to_owned(),
+            effort: None,
+            summary: None,
+            service_tier: None,
+            personality: None,
+            mode: ModeKind::Default,
+            mode_instructions: None,
+            approval_policy: AskForApproval::default(),
+            approvals_reviewer: ApprovalsReviewer::default(),
+            sandbox_policy: SandboxPolicy::ReadOnly {
+                access: Default::default(),
+                network_access: false,
+            },
+            permission_profile: None,
+        }
+    }
+
+    /// The settings after a change. A relative folder starts at `base`.
+    #[must_use]
+    pub fn apply(&self, patch: ThreadSettingsPatch, base: &Path) -> Self {
+        let ThreadSettingsPatch {
+            cwd,
+            model,
+            effort,
+            summary,
+            service_tier,
+            personality,
+            collaboration_mode,
+            approval_policy,
+            approvals_reviewer,
+            sandbox_policy,
+            permission_profile,
+        } = patch;
+        let mut new = self.clone();
+        if let Some(cwd) = cwd {
+            new.cwd = base.join(cwd);
+        }
+        match collaboration_mode {
+            Some(CollaborationMode { mode, settings }) => {
+                new.mode = mode;
+                new.model = settings.model;
+                new.effort = settings.reasoning_effort;
+                new.mode_instructions = settings.developer_instructions;
+            }
+            None => {
+                new.model = model.unwrap_or(new.model);
+                effort.apply(&mut new.effort);
+            }
+        }
+        new.summary = summary.or(new.summary);
+        service_tier.apply(&mut new.service_tier);
+        new.personality = personality.or(new.personality);
+        new.approval_policy = approval_policy.unwrap_or(new.approval_policy);
+        new.approvals_reviewer = approvals_reviewer.unwrap_or(new.approvals_reviewer);
+        if let Some(policy) = sandbox_policy {
+            new.sandbox_policy = policy;
+            new.permission_profile = permission_profile;
+        }
+        new
+    }
+
+    /// How model and person work together, with the settings that come with it.
+    #[must_use]
+    pub fn collaboration_mode(&self) -> CollaborationMode {
+        CollaborationMode {
+            mode: self.mode,
+            settings: Settings {
+                model: self.model.clone(),
+                reasoning_effort: self.effort.clone(),
+                developer_instructions: self.mode_instructions.clone(),
+            },
+        }
+    }
+}
+
+impl From<OverrideTurnContext> for ThreadSettingsPatch {
+    fn from(change: OverrideTurnContext) -> Self {
+        Self {
+            cwd: change.cwd.map(PathBuf::from),
+            model: change.model,
+            effort: change.effort,
+            summary: change.summary,
+            service_tier: change.service_tier,
+            personality: change.personality,
+            collaboration_mode: change.collaboration_mode,
+            approval_policy: change.approval_policy,
+            approvals_reviewer: change.approvals_reviewer,
+            sandbox_policy: change.sandbox_policy,
+            permission_profile: None,
+        }
+    }
+}
+
+/// A user turn says everything anew: without a mode it is in the default one.
+impl From<&UserTurn> for ThreadSettingsPatch {
+    fn from(turn: &UserTurn) -> Self {
+        let default_mode = || CollaborationMode {
+            mode: ModeKind::Default,
+            settings: Settings {
+                model: turn.model.clone(),
+                reasoning_effort: turn.effort.clone(),
+                developer_instructions: None,
+            },
+        };
+        Self {
+            cwd: Some(PathBuf::from(&turn.cwd)),
+            model: None,
+            effort: Update::Leave,
+            summary: turn.summary,
+            service_tier: turn.service_tier.clone(),
+            personality: turn.personality,
+            collaboration_mode: Some(turn.collaboration_mode.clone().unwrap_or_else(default_mode)),
+            approval_policy: Some(turn.approval_policy),
+            approvals_reviewer: turn.approvals_reviewer,
+            sandbox_policy: Some(turn.sandbox_policy.clone()),
+            permission_profile: None,
+        }
+    }
+}
+
+impl From<ConfigureSession> for ThreadSettingsPatch {
+    fn from(configure: ConfigureSession) -> Self {
+        Self {
+            cwd: Some(PathBuf::from(configure.cwd)),
+            model: configure.model,
+            effort: configure
+                .model_reasoning_effort
+                .map_or(Update::Leave, Update::Set),
+            summary: configure.model_reasoning_summary,
+            approval_policy: configure.approval_policy,
+            sandbox_policy: configure.sandbox_policy,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> ThreadSettings {
+        ThreadSettings::new("/work", "first")
+    }
+
+    fn patched(patch: ThreadSettingsPatch) -> ThreadSettings {
+        settings().apply(patch, Path::new("/base"))
+    }
+
+    #[test]
+    fn an_empty_patch_changes_nothing() {
+        assert_eq!(patched(ThreadSettingsPatch::default()), settings());
+    }
+
+    #[test]
+    fn a_relative_folder_starts_at_the_base() {
+        let cwd = |text: &str| {
+            let cwd = Some(PathBuf::from(text));
+            patched(ThreadSettingsPatch {
+                cwd,
+                ..Default::default()
+            })
+            .cwd
+        };
+        assert_eq!(cwd("sub"), Path::new("/base/sub"));
+        assert_eq!(cwd("/other"), Path::new("/other"));
+    }
+
+    #[test]
+    fn a_mode_wins_over_model_and_effort() {
+        let mode = CollaborationMode {
+            mode: ModeKind::Plan,
+            settings: Settings {
+                model: "planner".to_owned(),
+                reasoning_effort: None,
+                developer_instructions: Some("plan".to_owned()),
+            },
+        };
+        let new = patched(ThreadSettingsPatch {
+            model: Some("other".to_owned()),
+            effort: Update::Set(ReasoningEffort::Low),
+            collaboration_mode: Some(mode.clone()),
+            ..Default::default()
+        });
+        assert_eq!(new.collaboration_mode(), mode);
+        // A model alone stays in the mode.
+        let new = new.apply(
+            ThreadSettingsPatch {
+                model: Some("other".to_owned()),
+                ..Default::default()
+            },
+            Path::new("/"),
+        );
+        assert_eq!((new.model.as_str(), new.mode), ("other", ModeKind::Plan));
+    }
+
+    #[test]
+    fn the_name_of_permissions_goes_with_the_policy() {
+        let named = patched(ThreadSettingsPatch {
+            sandbox_policy: Some(SandboxPolicy::DangerFullAccess),
+            permission_profile: Some(":danger-full-access".to_owned()),
+            ..Default::default()
+        });
+        assert!(named.permission_profile.is_some());
+        let patch = ThreadSettingsPatch {
+            sandbox_policy: Some(SandboxPolicy::DangerFullAccess),
+            ..Default::default()
+        };
+        assert_eq!(named.apply(patch, Path::new("/")).permission_profile, None);
+    }
+
+    #[test]
+    fn a_user_turn_without_a_mode_ends_plan_mode() {
+        let turn: UserTurn = serde_json::from_value(serde_json::json!({
+            "items": [], "cwd": "sub", "approval_policy": "never", "model": "m", "effort": "low",
+            "sandbox_policy": { "type": "danger-full-access" },
+        }))
+        .unwrap();
+        let planning = ThreadSettings {
+            mode: ModeKind::Plan,
+            ..settings()
+        };
+        let new = planning.apply(ThreadSettingsPatch::from(&turn), Path::new("/work"));
+        assert_eq!(new.mode, ModeKind::Default);
+        assert_eq!(new.cwd, Path::new("/work/sub"));
+        assert_eq!(new.effort, Some(ReasoningEffort::Low));
+    }
+}
