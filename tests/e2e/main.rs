@@ -17,6 +17,8 @@ mod broken_stores;
 mod command_exec;
 mod command_line;
 #[cfg(target_os = "linux")]
+mod configured;
+#[cfg(target_os = "linux")]
 mod debug_send;
 #[cfg(target_os = "linux")]
 mod demo;

@@ -347,7 +347,7 @@ async fn turns_that_were_reported_complete_survive_a_crash() {
 async fn assert_index_is_true(home: &Path, threads: usize) {
     let store = Store::new(home);
     store.settle().await.unwrap();
-    let inspection = inspect(home);
+    let inspection = inspect(home, home);
     assert!(
         matches!(&inspection.index, IndexState::Read { threads: found, behind, gone }
             if *found == threads && behind.is_empty() && gone.is_empty()),

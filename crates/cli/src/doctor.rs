@@ -104,8 +104,10 @@ fn examine(settings: &SettingsFlags) -> Vec<Finding> {
             return vec![finding.advise(advice), sandbox];
         }
     };
-    let found = inspect(&home);
     let config = configuration(settings);
+    let folder = config.as_ref().ok();
+    let folder = folder.map_or_else(|| home.clone(), |config| config.storage.sqlite_home.clone());
+    let found = inspect(&home, &folder);
     vec![
         writable(&home),
         read(&config),
@@ -113,7 +115,7 @@ fn examine(settings: &SettingsFlags) -> Vec<Finding> {
         sandbox,
         rollouts(&found),
         torn(&found),
-        index(&home, &found.index),
+        index(&folder, &found.index),
         locks(&home, &found),
     ]
 }
@@ -211,8 +213,8 @@ fn torn(found: &Inspection) -> Finding {
     }
 }
 
-fn index(home: &Path, state: &IndexState) -> Finding {
-    let damaged = home.join(format!("{}.damaged", codex_thread_store::FILE_NAME));
+fn index(folder: &Path, state: &IndexState) -> Finding {
+    let damaged = folder.join(format!("{}.damaged", codex_thread_store::FILE_NAME));
     let finding = match state {
         IndexState::Missing => Finding::new("index", State::Ok, "there is none yet"),
         IndexState::Unusable(why) => {

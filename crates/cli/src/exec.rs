@@ -102,8 +102,10 @@ async fn exec(
     if options.scenario.is_none() {
         note_missing_login(&mut client).await?;
     }
+    let read = client.call("config/read", &json!({ "cwd": cwd })).await?;
+    let hides_reasoning = read["config"]["hide_agent_reasoning"] == true;
     let mut session = thread::open(client, &options, &cwd, resume).await?;
-    let mut follower = Follower::new(&options, session.id(), &cwd)?;
+    let mut follower = Follower::new(&options, session.id(), &cwd, hides_reasoning)?;
     let outcome = match task {
         Task::Prompt(prompt) => {
             follower.prompt(&prompt)?;

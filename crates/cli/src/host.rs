@@ -9,7 +9,7 @@ use codex_app_server::{
     ClientName, Configuration, FeedbackSettings, Host, Identity, McpSettings, Prepared,
     RequestedSettings, Sending,
 };
-use codex_config::{Config, ConfigWarning, Overrides, RequestParams};
+use codex_config::{Config, ConfigWarning, Feature, Overrides, RequestParams};
 use codex_core::{ProviderModel, StandaloneCommands, ThreadManager};
 use codex_exec::Launcher;
 use codex_external_agent::Homes;
@@ -29,6 +29,7 @@ use crate::machine::{self, Machine};
 use crate::mcp_servers::{self, KeptApprovals};
 use crate::rules::rules;
 use crate::scripted_model::ScriptedModel;
+use crate::session_settings::{SessionParts, session_parts};
 use crate::skills;
 use crate::wiring::{self, Tracing};
 
@@ -105,7 +106,10 @@ impl EngineHost {
             environment: Arc::new(wiring::command_environment(config)),
             sandbox_policy: config.policy.sandbox_policy.clone(),
         };
-        let store = Store::new(&config.home);
+        let store = Store::kept_in(&config.home, &config.storage.sqlite_home);
+        if let Some(folder) = &config.storage.log_dir {
+            log::keep_in(folder);
+        }
         Ok(Self {
             skills: skills::library(configuration.flags().clone()),
             machine,
@@ -135,27 +139,29 @@ impl EngineHost {
             None => self.models.known(),
         });
         let chatgpt = self.machine.has_chatgpt_login();
-        let (mut session, mut warnings) = wiring::session_config(&config, &cwd, &catalog, chatgpt);
+        let manager = self.engine(&config, &settings.client, &catalog)?;
+        let is_on = config.features.enabled(Feature::MultiAgent);
+        let roles = is_on.then(|| ConfiguredRoles::read(&layers, &config));
+        let SessionParts {
+            config: mut session,
+            mut warnings,
+            deprecations,
+        } = session_parts(config, &cwd, &catalog, chatgpt);
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(Arc::clone(&self.skills));
-        if let Some(agents) = &mut session.agents {
-            let (roles, odd) = ConfiguredRoles::read(&layers, &config);
+        if let (Some(agents), Some((roles, odd))) = (&mut session.agents, roles) {
             agents.roles = Some(Arc::new(roles));
             warnings.extend(odd);
         }
         let flags = self.configuration.flags().clone();
         session.mcp_approvals = Some(Arc::new(KeptApprovals::new(flags)));
-        let manager = self.engine(&config, &settings.client, &catalog)?;
+        warnings.retain(|warning| !self.warnings.contains(warning));
         Ok(Prepared {
             manager,
             config: session,
-            warnings: {
-                warnings.extend(config.warnings);
-                warnings.retain(|warning| !self.warnings.contains(warning));
-                warnings
-            },
-            deprecations: config.deprecations,
+            warnings,
+            deprecations,
         })
     }
 

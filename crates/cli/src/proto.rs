@@ -20,6 +20,7 @@ use codex_skills::Library;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
 use crate::machine::Machine;
+use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
 use crate::skills;
 use crate::wiring::{self, Tracing};
@@ -80,11 +81,12 @@ impl Proto {
         let machine = Machine::new(&config);
         let catalog = Arc::new(machine.catalog(&config)?);
         let chatgpt = machine.has_chatgpt_login();
-        let (mut session, warnings) = wiring::session_config(&config, cwd, &catalog, chatgpt);
+        let parts = session_parts(config.clone(), cwd, &catalog, chatgpt);
+        let mut session = parts.config;
         session.skills = Some(skills);
         // One thread is heard here, and nobody would hear its agents.
         session.agents = None;
-        for warning in config.warnings.iter().chain(&warnings) {
+        for warning in &parts.warnings {
             let details = warning.details.as_deref().unwrap_or_default();
             tracing::warn!(details, "{}", warning.summary);
         }

@@ -42,6 +42,7 @@ mod unknown_values;
 mod value;
 mod view;
 mod warning;
+mod without_effect;
 
 pub use config::*;
 pub use dotenv::parse_dotenv;
@@ -93,3 +94,4 @@ pub use view::LayerMetadata;
 pub use view::LayerView;
 pub use view::ViewError;
 pub use warning::ConfigWarning;
+pub use without_effect::WITHOUT_EFFECT;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_exec_policy::Policy;
 use codex_protocol::{
@@ -14,7 +15,7 @@ use codex_skills::Library;
 
 use crate::agents::AgentSettings;
 use crate::mcp::{McpApprovals, McpServer};
-use crate::ports::{InstructionFiles, Limits};
+use crate::ports::{InstructionFiles, Limits, TurnEnded};
 
 /// What a session starts with.
 #[derive(Clone, Debug)]
@@ -89,6 +90,12 @@ pub struct SessionConfig {
     pub replay_events: bool,
     /// Whether to tell the reasoning itself once it is complete.
     pub show_raw_reasoning: bool,
+    /// Whether the model is taken to sum up its reasoning, whatever is known of it.
+    pub reasoning_summaries: bool,
+    /// The longest that a background command is waited for.
+    pub longest_poll: Duration,
+    /// Who is told of turns that have ended.
+    pub turn_ended: Option<Arc<dyn TurnEnded>>,
 }
 
 impl SessionConfig {
@@ -138,6 +145,9 @@ impl SessionConfig {
             raw_items: false,
             replay_events: true,
             show_raw_reasoning: false,
+            reasoning_summaries: false,
+            longest_poll: Duration::from_secs(300),
+            turn_ended: None,
         }
     }
 }

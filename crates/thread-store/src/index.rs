@@ -17,7 +17,7 @@ use crate::record::ThreadRecord;
 use crate::said;
 use crate::store::StoreError;
 
-/// The file of the index, under the home folder. The number is that of its tables.
+/// The file of the index, in its folder. The number is that of its tables.
 pub const FILE_NAME: &str = "thread-index-1.sqlite";
 
 /// How long a pass works before it looks for requests.
@@ -44,6 +44,7 @@ pub(crate) enum Job {
 
 pub(crate) struct Index {
     pub(crate) home: PathBuf,
+    file: PathBuf,
     jobs: Receiver<Job>,
     database: Option<Database>,
     touched: BTreeSet<PathBuf>,
@@ -56,9 +57,10 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn new(home: PathBuf, jobs: Receiver<Job>) -> Self {
+    pub(crate) fn new(home: PathBuf, file: PathBuf, jobs: Receiver<Job>) -> Self {
         Self {
             home,
+            file,
             jobs,
             database: None,
             touched: BTreeSet::new(),
@@ -171,7 +173,7 @@ impl Index {
 
     /// Puts another database in place of one that is damaged or cannot be written.
     fn recover(&mut self, error: &rusqlite::Error) -> bool {
-        let path = self.home.join(FILE_NAME);
+        let path = self.file.clone();
         match error.sqlite_error_code() {
             // The last one: a table or a column is missing.
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) => {
@@ -200,7 +202,11 @@ impl Index {
 
     pub(crate) fn database(&mut self) -> rusqlite::Result<&Database> {
         if self.database.is_none() {
-            let database = Database::open(&self.home.join(FILE_NAME))?;
+            if let Some(folder) = self.file.parent() {
+                // Where that cannot be, opening says why.
+                let _ = std::fs::create_dir_all(folder);
+            }
+            let database = Database::open(&self.file)?;
             self.is_complete = database.is_complete()?;
             self.database = Some(database);
         }

@@ -45,23 +45,23 @@ pub enum IndexState {
     },
 }
 
-/// Looks at everything below a home folder.
+/// Looks at everything below a home folder, whose index is kept in `folder`.
 #[must_use]
-pub fn inspect(home: &Path) -> Inspection {
+pub fn inspect(home: &Path, folder: &Path) -> Inspection {
     let mut found = Inspection::default();
     let mut seen = Vec::new();
-    let mut folders = day_folders(home);
-    folders.push(PathBuf::from(ARCHIVED));
-    for folder in folders {
-        for (file, id) in files_of(&home.join(&folder)) {
-            let path = home.join(&folder).join(&file);
+    let mut days = day_folders(home);
+    days.push(PathBuf::from(ARCHIVED));
+    for day in days {
+        for (file, id) in files_of(&home.join(&day)) {
+            let path = home.join(&day).join(&file);
             if let Some(stamp) = look_at(&path, &id, &mut found) {
-                seen.push((folder.to_string_lossy().into_owned(), file, stamp));
+                seen.push((day.to_string_lossy().into_owned(), file, stamp));
             }
             found.rollouts.push((id, path));
         }
     }
-    found.index = match compare(home, &seen) {
+    found.index = match compare(home, folder, &seen) {
         Ok(state) => state,
         Err(error) => IndexState::Unusable(error.to_string()),
     };
@@ -109,8 +109,12 @@ fn is_torn(path: &Path) -> io::Result<bool> {
     Ok(last != *b"\n")
 }
 
-fn compare(home: &Path, seen: &[(String, String, Stamp)]) -> rusqlite::Result<IndexState> {
-    let path = home.join(FILE_NAME);
+fn compare(
+    home: &Path,
+    folder: &Path,
+    seen: &[(String, String, Stamp)],
+) -> rusqlite::Result<IndexState> {
+    let path = folder.join(FILE_NAME);
     if !path.exists() {
         return Ok(IndexState::Missing);
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use codex_protocol::{GitInfo, ThreadId};
 use tokio::sync::oneshot;
 
-use crate::index::{Index, Job, Reply};
+use crate::index::{FILE_NAME, Index, Job, Reply};
 use crate::query::{Page, Query};
 use crate::record::ThreadRecord;
 
@@ -32,15 +32,25 @@ pub struct Store(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     home: PathBuf,
+    /// The folder of the database.
+    folder: PathBuf,
     jobs: OnceLock<Option<Sender<Job>>>,
 }
 
 impl Store {
-    /// The index of a home folder.
+    /// The index of a home folder, kept there.
     #[must_use]
     pub fn new(home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        Self::kept_in(home.clone(), home)
+    }
+
+    /// The index of a home folder, kept in another one.
+    #[must_use]
+    pub fn kept_in(home: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
         Self(Arc::new(Shared {
             home: home.into(),
+            folder: folder.into(),
             jobs: OnceLock::new(),
         }))
     }
@@ -98,7 +108,7 @@ impl Store {
     }
 
     fn send(&self, job: Job) {
-        let jobs = self.0.jobs.get_or_init(|| start(&self.0.home));
+        let jobs = self.0.jobs.get_or_init(|| start(&self.0));
         // A job that is dropped answers that the index has stopped.
         if let Some(jobs) = jobs {
             let _ = jobs.send(job);
@@ -106,9 +116,9 @@ impl Store {
     }
 }
 
-fn start(home: &Path) -> Option<Sender<Job>> {
+fn start(shared: &Shared) -> Option<Sender<Job>> {
     let (jobs, received) = channel();
-    let index = Index::new(home.to_owned(), received);
+    let index = Index::new(shared.home.clone(), shared.folder.join(FILE_NAME), received);
     let started = std::thread::Builder::new()
         .name("thread-index".to_owned())
         .spawn(move || index.run());

@@ -242,7 +242,7 @@ async fn a_folder_that_is_gone_is_forgotten() {
     let (_, path) = home.thread(1, "/w", "gone");
     home.thread(50, "/w", "there");
     home.store.settle().await.unwrap();
-    let known = || match inspect(home.path()).index {
+    let known = || match inspect(home.path(), home.path()).index {
         IndexState::Read {
             threads,
             behind,

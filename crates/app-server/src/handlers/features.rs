@@ -56,9 +56,10 @@ pub(super) async fn switch(
     blocking(switch).await
 }
 
-/// The presets: plan mode thinks a fair amount, the usual mode leaves everything as it is.
+/// The presets: plan mode thinks a fair amount unless settings say otherwise, the usual mode leaves
+/// everything as it is.
 pub(super) async fn collaboration_modes(
-    _: Call,
+    call: Call,
     _params: v2::CollaborationModeListParams,
 ) -> Result<v2::CollaborationModeListResponse, Failure> {
     let preset = |name: &str, mode, reasoning_effort| v2::CollaborationModeMask {
@@ -67,9 +68,12 @@ pub(super) async fn collaboration_modes(
         model: None,
         reasoning_effort,
     };
+    let configured = call.server.host().configuration().startup();
+    let planning = configured.model.plan_mode_reasoning_effort.clone();
+    let planning = planning.unwrap_or(ReasoningEffort::Medium);
     Ok(v2::CollaborationModeListResponse {
         data: vec![
-            preset("Plan", ModeKind::Plan, Some(ReasoningEffort::Medium)),
+            preset("Plan", ModeKind::Plan, Some(planning)),
             preset("Default", ModeKind::Default, None),
         ],
     })

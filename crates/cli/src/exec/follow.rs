@@ -25,10 +25,16 @@ pub(super) struct Follower {
     last_message: Option<String>,
     usage: Option<TokenUsageBreakdown>,
     interrupts: Interrupts,
+    hides_reasoning: bool,
 }
 
 impl Follower {
-    pub(super) fn new(options: &Options, thread: &str, cwd: &Path) -> io::Result<Self> {
+    pub(super) fn new(
+        options: &Options,
+        thread: &str,
+        cwd: &Path,
+        hides_reasoning: bool,
+    ) -> io::Result<Self> {
         let view = if options.json {
             let event = ExecEvents::thread_started(thread);
             print_line(&mut io::stdout().lock(), &event.to_string())?;
@@ -50,6 +56,7 @@ impl Follower {
             last_message: None,
             usage: None,
             interrupts: Interrupts::new()?,
+            hides_reasoning,
         })
     }
 
@@ -101,6 +108,7 @@ impl Listener for Follower {
             _ => {}
         }
         match &mut self.view {
+            View::Progress(_) if self.hides_reasoning && is_reasoning(notification) => {}
             View::Progress(transcript) => transcript.hear(notification)?,
             View::Events(events) => {
                 let mut out = io::stdout().lock();
@@ -126,6 +134,18 @@ impl Listener for Follower {
                 std::process::exit(INTERRUPTED.into());
             });
         }
+    }
+}
+
+fn is_reasoning(notification: &ServerNotification) -> bool {
+    use ServerNotification as N;
+    match notification {
+        N::ReasoningSummaryTextDelta(_)
+        | N::ReasoningTextDelta(_)
+        | N::ReasoningSummaryPartAdded(_) => true,
+        N::ItemStarted(it) => matches!(it.item.item, ThreadItem::Reasoning { .. }),
+        N::ItemCompleted(it) => matches!(it.item.item, ThreadItem::Reasoning { .. }),
+        _ => false,
     }
 }
 

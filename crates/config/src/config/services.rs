@@ -47,8 +47,8 @@ pub struct StorageSettings {
     pub history: HistoryFile,
     /// The folder of the databases.
     pub sqlite_home: PathBuf,
-    /// The folder of logs.
-    pub log_dir: PathBuf,
+    /// The folder of a log, if there is to be one.
+    pub log_dir: Option<PathBuf>,
     /// Memories.
     pub memories: MemorySettings,
     /// Snapshots for undo.
@@ -92,7 +92,7 @@ pub(super) fn storage(file: &ConfigFile, request: LoadRequest<'_>) -> StorageSet
     StorageSettings {
         history: file.history.unwrap_or_default(),
         sqlite_home: databases.unwrap_or_else(|| home.clone()),
-        log_dir: file.log_dir.clone().unwrap_or_else(|| home.join("log")),
+        log_dir: file.log_dir.clone(),
         memories: memories(file.memories.clone().unwrap_or_default()),
         ghost_snapshot: ghost_snapshot(file),
     }

@@ -66,7 +66,10 @@ fn paths_start_from_the_folder_of_their_layer() {
     .in_folder("repo/sub")
     .flag("js_repl_node_path=node");
     let config = world.config();
-    assert_eq!(world.short_path(&config.storage.log_dir), "@/user/logs");
+    assert_eq!(
+        world.short_path(config.storage.log_dir.as_deref().unwrap()),
+        "@/user/logs"
+    );
     assert_eq!(
         world.short_path(&config.policy.zsh_path.unwrap()),
         "@/repo/.codex/bin/zsh"

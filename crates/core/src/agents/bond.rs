@@ -59,6 +59,7 @@ pub(crate) fn config_of_agent(services: &Services, turn: &TurnSettings) -> Sessi
     config.dynamic_tools = Vec::new();
     config.features.default_mode_questions = false;
     config.raw_items = false;
+    config.turn_ended = None;
     config.replay_events = false;
     take_policies(&mut config, turn);
     let deepest = services.bond.depth.saturating_add(1);

@@ -11,6 +11,7 @@ mod model;
 mod observer;
 mod processes;
 mod provider_model;
+mod turn_ended;
 
 pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
@@ -23,3 +24,4 @@ pub use model::{
 pub use observer::{Asked, Beginning, Observer, Observers};
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;
+pub use turn_ended::{EndedTurn, TurnEnded};

@@ -52,6 +52,7 @@ impl Services {
         config.source = SessionSource::SubAgent(SubAgentSource::Review);
         config.web_search = WebSearch::default();
         config.agents = None;
+        config.turn_ended = None;
         config.features.request_permissions = false;
         config.features.exec_permissions = false;
         config.features.default_mode_questions = false;

@@ -148,6 +148,7 @@ impl ToolCache {
 /// What the configuration knows better about a model.
 fn with_overrides(model: Arc<ModelInfo>, config: &SessionConfig) -> Arc<ModelInfo> {
     let mut changed = (*model).clone();
+    changed.reasoning |= config.reasoning_summaries;
     changed.context_window = config.context_window.or(changed.context_window);
     changed.auto_compact_limit = match (config.auto_compact_limit, changed.auto_compact_limit) {
         (Some(ours), Some(own)) => Some(ours.min(own)),

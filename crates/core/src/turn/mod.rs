@@ -34,7 +34,7 @@ use crate::conversation::{Conversation, Recorder};
 use crate::events::Withheld;
 use crate::git::Git;
 use crate::mcp::SandboxState;
-use crate::ports::ModelError;
+use crate::ports::{EndedTurn, ModelError};
 use crate::session::Services;
 use crate::snapshot;
 use crate::tools::{McpTools, ToolSet};
@@ -112,14 +112,30 @@ pub(crate) async fn run_regular(
         conversation: &mut conversation,
     };
     let ended = AssertUnwindSafe(body.run(input)).catch_unwind().await;
-    finish(
-        &scope,
-        &mut conversation,
-        guard,
-        ended.unwrap_or_else(|_| Err(panicked())),
-    )
-    .await;
+    let ended = ended.unwrap_or_else(|_| Err(panicked()));
+    let notice = match (&scope.services.config.turn_ended, &ended) {
+        (Some(listener), Ok(completed)) => Some((
+            Arc::clone(listener),
+            ended_turn(&scope, &conversation, completed),
+        )),
+        _ => None,
+    };
+    finish(&scope, &mut conversation, guard, ended).await;
+    if let Some((listener, turn)) = notice {
+        listener.ended(turn);
+    }
     conversation
+}
+
+fn ended_turn(scope: &TurnScope, conversation: &Conversation, completed: &Completed) -> EndedTurn {
+    EndedTurn {
+        thread: scope.services.emitter.thread().to_string(),
+        turn: scope.settings.id.to_string(),
+        cwd: scope.settings.cwd.display().to_string(),
+        client: Some(scope.services.config.originator.clone()),
+        input_messages: context::summary::user_texts(&conversation.history),
+        last_agent_message: completed.last_agent_message.clone(),
+    }
 }
 
 pub(crate) fn panicked() -> Halt {

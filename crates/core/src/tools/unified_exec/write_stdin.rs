@@ -16,8 +16,8 @@ use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
 const PAUSE: Duration = Duration::from_millis(100);
 /// The shortest and the longest wait after input.
 const TYPED: (u64, u64) = (250, 30_000);
-/// The same where nothing was typed.
-const POLLED: (u64, u64) = (5_000, 300_000);
+/// The shortest wait where nothing was typed.
+const POLLED: u64 = 5_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteStdinTool;
@@ -74,7 +74,9 @@ async fn write(context: &ToolContext) -> ToolResult {
         terminal.write(arguments.chars.clone().into_bytes()).await;
         context.services.clock.sleep(PAUSE).await;
     }
-    let (shortest, longest) = if typed { TYPED } else { POLLED };
+    let longest = context.services.config.longest_poll.as_millis();
+    let longest = u64::try_from(longest).unwrap_or(u64::MAX).max(POLLED);
+    let (shortest, longest) = if typed { TYPED } else { (POLLED, longest) };
     let patience = arguments
         .yield_time_ms
         .unwrap_or(250)

@@ -1,0 +1,276 @@
+//! From configuration to a session: what each setting means to the engine.
+//!
+//! Configuration is taken apart without `..`, so that a new setting is used here or named as one
+//! without effect ([`codex_config::WITHOUT_EFFECT`], which docs/status.md repeats).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codex_config::schema::HistoryPersistence;
+use codex_config::{
+    AgentSettings as ConfiguredAgents, Config, ConfigWarning, DeprecationNotice, Feature,
+    FeatureSet, GhostSnapshotSettings, Instructions, ModelSettings, PolicySettings,
+    ProjectDocSettings, Requirements, StorageSettings,
+};
+use codex_core::{
+    AgentSettings, Features, InstructionFiles, Limits, MessageHistory, SessionConfig, Snapshots,
+    WebSearch,
+};
+use codex_model_client::ModelCatalog;
+use codex_protocol::{AskForApproval, SandboxPolicy, ThreadSettings, WebSearchMode};
+
+use crate::environment::variable;
+use crate::mcp_servers;
+use crate::notify::TurnProgram;
+use crate::rules::rules;
+use crate::wiring::{ORIGINATOR, command_environment};
+
+/// The trailer of commits where the user names nobody else.
+const COMMIT_AUTHOR: &str = "Codex <noreply@openai.com>";
+
+/// What a session starts with.
+#[derive(Debug)]
+pub(crate) struct SessionParts {
+    pub(crate) config: SessionConfig,
+    /// What is wrong with the files that it comes from.
+    pub(crate) warnings: Vec<ConfigWarning>,
+    /// What is obsolete in them.
+    pub(crate) deprecations: Vec<DeprecationNotice>,
+}
+
+/// Makes a session's settings of a configuration. Reads files. `chatgpt` is whether there is a ChatGPT
+/// login, which some models need.
+pub(crate) fn session_parts(
+    config: Config,
+    cwd: &Path,
+    catalog: &ModelCatalog,
+    chatgpt: bool,
+) -> SessionParts {
+    let (rules, mut warnings) = rules(&config);
+    let mcp_servers = mcp_servers::enabled(&config);
+    let environment = Arc::new(command_environment(&config));
+    let Config {
+        home,
+        model,
+        providers: _,
+        instructions,
+        project_docs,
+        policy,
+        shell_environment: _,
+        // Skills have a library of their own. Plugins, apps, suggestions and the JavaScript session
+        // are not there.
+        tools: _,
+        mcp: _,
+        agents,
+        realtime: _,
+        account: _,
+        storage,
+        telemetry: _,
+        features,
+        profile: _,
+        trust: _,
+        rule_folders: _,
+        requirements,
+        notify,
+        show_raw_reasoning,
+        hide_reasoning: _,
+        deprecations,
+        warnings: own_warnings,
+    } = config;
+    warnings.extend(own_warnings);
+    let ModelSettings {
+        model,
+        review_model,
+        provider_id,
+        provider,
+        reasoning_effort,
+        // The app-server puts it into the preset of the plan mode.
+        plan_mode_reasoning_effort: _,
+        reasoning_summary,
+        force_reasoning_summaries,
+        verbosity,
+        context_window,
+        auto_compact_token_limit,
+        tool_output_token_limit,
+        service_tier,
+        personality,
+        catalog: _,
+    } = model;
+    let PolicySettings {
+        approval_policy,
+        approvals_reviewer,
+        sandbox_policy,
+        permissions: _,
+        workspace_write: _,
+        allow_login_shell,
+        zsh_path: _,
+        background_terminal_max_timeout,
+        windows: _,
+        web_search,
+        web_search_options,
+    } = policy;
+    let Instructions {
+        base,
+        developer,
+        compact_prompt,
+        commit_attribution,
+    } = instructions;
+    let StorageSettings {
+        history,
+        sqlite_home: _,
+        log_dir: _,
+        memories: _,
+        ghost_snapshot,
+    } = storage;
+    let preset = catalog.default_model(chatgpt);
+    let preset = preset.map(|model| model.slug.clone());
+    let mut session = SessionConfig::new(&home, cwd, "");
+    session.settings = ThreadSettings {
+        provider: provider_id,
+        effort: reasoning_effort,
+        summary: reasoning_summary,
+        service_tier,
+        personality,
+        approval_policy,
+        approvals_reviewer,
+        sandbox_policy,
+        ..ThreadSettings::new(cwd, model.or(preset).unwrap_or_default())
+    };
+    session.review_model = review_model;
+    session.verbosity = verbosity;
+    session.reasoning_summaries = force_reasoning_summaries;
+    session.context_window = context_window;
+    session.auto_compact_limit = auto_compact_token_limit;
+    session.tool_output_tokens = tool_output_token_limit;
+    session.longest_poll = background_terminal_max_timeout;
+    session.allow_login_shell = allow_login_shell;
+    session.base_instructions = base;
+    let trailer = features
+        .enabled(Feature::CodexGitCommit)
+        .then(|| commit_trailer(commit_attribution.as_deref()));
+    let developer = [developer, trailer.flatten()].into_iter().flatten();
+    let developer: Vec<String> = developer.collect();
+    session.developer_instructions = (!developer.is_empty()).then(|| developer.join("\n\n"));
+    session.compact_prompt = compact_prompt;
+    session.mcp_servers = mcp_servers;
+    session.web_search = WebSearch {
+        mode: web_search,
+        live_with_full_access: requirements.check_web_search(WebSearchMode::Live).is_ok(),
+        options: web_search_options,
+    };
+    session.message_history = MessageHistory {
+        keep: history.persistence == HistoryPersistence::SaveAll,
+        max_bytes: history.max_bytes,
+    };
+    session.features = self::features(features);
+    session.agents = features
+        .enabled(Feature::MultiAgent)
+        .then(|| self::agents(&agents));
+    session.snapshots = features
+        .enabled(Feature::Undo)
+        .then(|| snapshots(ghost_snapshot));
+    session.environment = environment;
+    session.shell = shell();
+    session.stream_max_retries = provider.stream_max_retries;
+    session.show_raw_reasoning = show_raw_reasoning;
+    session.originator = ORIGINATOR.to_owned();
+    session.rules = rules;
+    session.limits = Some(Arc::new(AdministratorLimits(requirements)));
+    session.turn_ended = notify.map(|command| Arc::new(TurnProgram(command)) as _);
+    session.instruction_files = Some(Arc::new(ProjectInstructions {
+        home,
+        settings: project_docs,
+    }));
+    session.read_instructions();
+    SessionParts {
+        config: session,
+        warnings,
+        deprecations,
+    }
+}
+
+/// What the model is told of commits; nothing if the user wants no trailer.
+fn commit_trailer(author: Option<&str>) -> Option<String> {
+    let author = author.unwrap_or(COMMIT_AUTHOR).trim();
+    (!author.is_empty()).then(|| {
+        format!(
+            "When you write the message of a commit, end it with this trailer, once and after an \
+             empty line:\nCo-authored-by: {author}"
+        )
+    })
+}
+
+/// The agents that the model may start.
+fn agents(settings: &ConfiguredAgents) -> AgentSettings {
+    AgentSettings {
+        max_threads: usize::try_from(settings.max_threads).unwrap_or(usize::MAX),
+        max_depth: i32::try_from(settings.max_depth).unwrap_or(i32::MAX),
+        roles: None,
+    }
+}
+
+/// What undo goes back to.
+fn snapshots(settings: GhostSnapshotSettings) -> Snapshots {
+    Snapshots {
+        max_file_bytes: settings.max_untracked_file_bytes,
+        max_folder_files: settings.max_untracked_dir_files,
+        quiet: settings.disable_warnings,
+    }
+}
+
+/// The AGENTS.md files of the home folder and of projects.
+#[derive(Debug)]
+struct ProjectInstructions {
+    home: PathBuf,
+    settings: ProjectDocSettings,
+}
+
+impl InstructionFiles for ProjectInstructions {
+    fn read(&self, cwd: &Path) -> Option<String> {
+        let docs = self.settings.read(&self.home, cwd);
+        if let Some(error) = docs.error {
+            tracing::warn!(cwd = %cwd.display(), %error, "cannot read the project's instructions");
+        }
+        docs.text
+    }
+}
+
+/// The limits of the configuration, as the engine asks for them.
+#[derive(Debug)]
+struct AdministratorLimits(Requirements);
+
+impl Limits for AdministratorLimits {
+    fn check(&self, approval: AskForApproval, sandbox: &SandboxPolicy) -> Result<(), String> {
+        let requirements = &self.0;
+        let checked = requirements
+            .check_approval_policy(approval)
+            .and_then(|()| requirements.check_sandbox_policy(sandbox));
+        checked.map_err(|violation| violation.to_string())
+    }
+}
+
+fn features(set: FeatureSet) -> Features {
+    let on = |feature| set.enabled(feature);
+    Features {
+        shell_tool: on(Feature::ShellTool),
+        unified_exec: on(Feature::UnifiedExec),
+        apply_patch_freeform: on(Feature::ApplyPatchFreeform),
+        request_permissions: on(Feature::RequestPermissionsTool),
+        exec_permissions: on(Feature::ExecPermissionApprovals),
+        default_mode_questions: on(Feature::DefaultModeRequestUserInput),
+    }
+}
+
+/// The user's shell, if it is one whose scripts can be read.
+fn shell() -> PathBuf {
+    let known = |path: &PathBuf| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        matches!(stem, Some("bash" | "zsh" | "sh")) && path.exists()
+    };
+    let own = variable("SHELL").map(PathBuf::from).filter(known);
+    let usual = ["/bin/bash", "/bin/zsh"]
+        .map(PathBuf::from)
+        .into_iter()
+        .find(known);
+    own.or(usual).unwrap_or_else(|| PathBuf::from("/bin/sh"))
+}

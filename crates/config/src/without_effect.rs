@@ -1,0 +1,24 @@
+//! Settings that are read and checked and change nothing here.
+
+/// Their names in files. docs/status.md names the same ones.
+pub const WITHOUT_EFFECT: &[&str] = &[
+    "agents.job_max_runtime_seconds",
+    "analytics",
+    "apps",
+    "experimental_realtime_start_instructions",
+    "experimental_realtime_ws_backend_prompt",
+    "experimental_realtime_ws_base_url",
+    "experimental_realtime_ws_model",
+    "experimental_realtime_ws_startup_context",
+    "js_repl_node_module_dirs",
+    "js_repl_node_path",
+    "memories",
+    "model_providers.*.supports_websockets",
+    "model_providers.*.websocket_connect_timeout_ms",
+    "otel",
+    "plugins",
+    "realtime",
+    "tool_suggest",
+    "windows",
+    "zsh_path",
+];

@@ -1,0 +1,147 @@
+//! Settings that are acted on, and those that are not, which the documentation names.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use codex_config::WITHOUT_EFFECT;
+use codex_test_support::{AppServer, ModelServer};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::AsyncReadExt;
+
+use crate::repository;
+use crate::scripted_home::scripted_home;
+use crate::threads::said;
+
+async fn started(home: &TempDir) -> AppServer {
+    let mut server = AppServer::start(env!("CARGO_BIN_EXE_codex"), home.path()).unwrap();
+    let params = json!({ "clientInfo": { "name": "tests", "version": "1" },
+        "capabilities": { "experimentalApi": true } });
+    server.call("initialize", params).await.unwrap();
+    server
+}
+
+/// Runs a turn in a new thread and answers the ids of both.
+async fn turn(server: &mut AppServer) -> (String, String) {
+    let reply = server.call("thread/start", json!({})).await.unwrap();
+    let thread = reply["result"]["thread"]["id"].as_str().unwrap().to_owned();
+    let params = json!({ "threadId": thread, "input": [{ "type": "text", "text": "go" }] });
+    server.call("turn/start", params).await.unwrap();
+    let ended = server.wait_for("turn/completed").await.unwrap();
+    let turn = ended["params"]["turn"]["id"].as_str().unwrap().to_owned();
+    (thread, turn)
+}
+
+#[test]
+fn settings_without_effect_are_named_where_users_look() {
+    let status = fs::read_to_string(repository().join("docs/status.md")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Settings that are read and change nothing: "))
+        .unwrap();
+    let named: Vec<&str> = line
+        .trim_end_matches('.')
+        .split(", ")
+        .map(|name| name.trim_matches('`'))
+        .collect();
+    assert_eq!(named, WITHOUT_EFFECT);
+}
+
+#[tokio::test]
+async fn a_program_is_told_of_each_turn_that_has_ended() {
+    let model = ModelServer::start([said("m", "done")]).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (script, told) = (folder.path().join("notify.sh"), folder.path().join("told"));
+    let made = std::process::Command::new("mkfifo").arg(&told).status();
+    assert!(made.unwrap().success());
+    let text = format!(
+        "#!/bin/sh\nprintf '%s %s' \"$1\" \"$2\" > {}\n",
+        told.display()
+    );
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let notify = format!("notify = ['{}', 'first']", script.display());
+    let home = scripted_home(&model, &notify);
+    let mut server = started(&home).await;
+    let (thread, turn) = turn(&mut server).await;
+    let read = async {
+        let mut text = String::new();
+        let mut pipe = tokio::fs::File::open(&told).await.unwrap();
+        pipe.read_to_string(&mut text).await.unwrap();
+        text
+    };
+    let told = tokio::time::timeout(Duration::from_secs(20), read)
+        .await
+        .unwrap();
+    let told = told.strip_prefix("first ").unwrap();
+    let expected = json!({
+        "type": "agent-turn-complete", "thread-id": thread, "turn-id": turn,
+        "cwd": home.path().canonicalize().unwrap(), "client": "tests",
+        "input-messages": ["go"], "last-assistant-message": "done",
+    });
+    assert_eq!(serde_json::from_str::<Value>(told).unwrap(), expected);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_index_and_the_log_are_kept_where_settings_say() {
+    let model = ModelServer::start([said("m", "done")]).await.unwrap();
+    let home = scripted_home(&model, "sqlite_home = 'elsewhere'\nlog_dir = 'logs'");
+    let mut server = started(&home).await;
+    turn(&mut server).await;
+    server.call("thread/list", json!({})).await.unwrap();
+    server.finish().await.unwrap();
+    let files = |folder: &str| {
+        let found = fs::read_dir(home.path().join(folder)).unwrap();
+        let names = found.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<Vec<_>>()
+    };
+    let is_index = |name: &String| name.ends_with(".sqlite");
+    assert!(files("elsewhere").iter().any(is_index));
+    assert!(!files(".").iter().any(is_index));
+    assert_eq!(files("logs"), ["codex.log"]);
+}
+
+#[tokio::test]
+async fn the_preset_of_plan_mode_has_the_effort_of_the_settings() {
+    for (settings, expected) in [
+        ("", "medium"),
+        ("plan_mode_reasoning_effort = 'high'", "high"),
+    ] {
+        let model = ModelServer::start([]).await.unwrap();
+        let home = scripted_home(&model, settings);
+        let mut server = started(&home).await;
+        let listed = server
+            .call("collaborationMode/list", json!({}))
+            .await
+            .unwrap();
+        assert_eq!(listed["result"]["data"][0]["reasoning_effort"], expected);
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_model_is_told_of_the_trailer_of_commits() {
+    let feature = "[features]\ncodex_git_commit = true\n";
+    for (settings, expected) in [
+        (String::new(), None),
+        (feature.to_owned(), Some("Co-authored-by: Codex <")),
+        (
+            format!("commit_attribution = 'Me <me@example.org>'\n{feature}"),
+            Some("Co-authored-by: Me <me@example.org>"),
+        ),
+        (format!("commit_attribution = ''\n{feature}"), None),
+    ] {
+        let model = ModelServer::start([said("m", "done")]).await.unwrap();
+        let home = scripted_home(&model, &settings);
+        let mut server = started(&home).await;
+        turn(&mut server).await;
+        let input = model.requests()[0].json()["input"].to_string();
+        match expected {
+            Some(text) => assert!(input.contains(text), "{settings}"),
+            None => assert!(!input.contains("Co-authored-by"), "{settings}"),
+        }
+        server.finish().await.unwrap();
+    }
+}
