@@ -190,5 +190,5 @@ fn clients_are_made_in_one_place() {
             }
         }
     }
-    assert_eq!(made, [Path::new("http.rs")]);
+    assert_eq!(made, [Path::new("pool.rs")]);
 }

@@ -6,11 +6,13 @@
 //! its row of the [table](crate::handlers) names.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use codex_app_server_protocol::rpc::{self, Message, RequestId};
 use codex_app_server_protocol::{ClientRequest, ReadError};
 use codex_protocol::Experimental;
+use futures::FutureExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::connection::Connection;
@@ -58,7 +60,7 @@ impl Router {
         match serde_json::from_slice::<Message<'_>>(&line) {
             Ok(Message::Request(request)) => self.request(request).await,
             Ok(Message::Notification(notification)) => {
-                tracing::debug!(method = %notification.method, "the client tells something");
+                tracing::debug!(method = %notification.method, "a notification of the client");
             }
             Ok(Message::Response(response)) => {
                 let result = response.result.get().to_owned();
@@ -89,14 +91,14 @@ impl Router {
 
     async fn answer(&self, id: &RequestId, answer: Answer) {
         let RequestId::Integer(number) = *id else {
-            return tracing::warn!(%id, "an answer to a question that was never asked");
+            return tracing::warn!(%id, "an answer to a request that was never sent");
         };
         let Err(answer) = self.server.own_requests().answer(number, answer) else {
             return;
         };
         match self.server.close_question(number) {
             Some(thread) => thread.answer(number, answer.ok()).await,
-            None => tracing::debug!(number, "an answer that nobody waits for"),
+            None => tracing::debug!(number, "an answer to no open request"),
         }
     }
 
@@ -143,7 +145,9 @@ impl Router {
             server: Arc::clone(&self.server),
             connection: Arc::clone(&self.connection),
         };
-        let mut handling = handlers::handle(request, call, id);
+        // A handler that panics has its request replied to by its responder, and harms nobody else.
+        let handling = AssertUnwindSafe(handlers::handle(request, call, id));
+        let mut handling = handling.catch_unwind();
         let place = match order {
             Order::AtOnce if futures::poll!(&mut handling).is_ready() => return,
             Order::AtOnce | Order::Concurrent => None,
@@ -155,7 +159,7 @@ impl Router {
                 Some(place) => Some(place.await_turn().await),
                 None => None,
             };
-            handling.await;
+            let _ = handling.await;
         });
     }
 }

@@ -29,8 +29,8 @@ pub struct Server {
     questions: Mutex<HashMap<i64, ThreadHandle>>,
     own_requests: Arc<OpenRequests>,
     watcher: Mutex<Option<Arc<Watcher>>>,
-    /// Somebody was told something of all threads, their status for instance.
-    told: Notify,
+    /// Notified after each broadcast: the status of a thread may have changed.
+    broadcasts: Notify,
     outlines: Outlines,
     is_ending: AtomicBool,
 }
@@ -46,13 +46,13 @@ impl Server {
             threads: Mutex::default(),
             questions: Mutex::default(),
             watcher: Mutex::default(),
-            told: Notify::new(),
+            broadcasts: Notify::new(),
             outlines: Outlines::default(),
             is_ending: AtomicBool::new(false),
         });
-        let told = Arc::downgrade(&server);
+        let weak = Arc::downgrade(&server);
         server.host.skills().on_change(move || {
-            if let Some(server) = told.upgrade() {
+            if let Some(server) = weak.upgrade() {
                 let changed = SkillsChangedNotification {};
                 server.broadcast(&ServerNotification::SkillsChanged(changed));
             }
@@ -112,7 +112,7 @@ impl Server {
 
     fn broadcast_line(&self, method: &str, line: impl FnOnce() -> Message) {
         self.clients.broadcast(method, line);
-        self.told.notify_waiters();
+        self.broadcasts.notify_waiters();
     }
 
     pub(crate) fn thread(&self, id: &str) -> Option<ThreadHandle> {
@@ -157,14 +157,14 @@ impl Server {
     /// Waits until no turn runs. What was said of the last one is then on its way to the clients.
     pub(crate) async fn until_idle(&self) {
         loop {
-            let told = self.told.notified();
-            tokio::pin!(told);
-            // From here on nothing that is told is missed.
-            told.as_mut().enable();
+            let broadcast = self.broadcasts.notified();
+            tokio::pin!(broadcast);
+            // From here on no broadcast is missed.
+            broadcast.as_mut().enable();
             if !self.is_busy().await {
                 return;
             }
-            told.await;
+            broadcast.await;
         }
     }
 
