@@ -463,6 +463,17 @@ async fn status_is_listed_and_configuration_read_anew() {
     assert_eq!(data[1]["authStatus"], "unsupported");
     start_turn(&mut server, &thread, "two").await;
     server.wait_for("turn/completed").await.unwrap();
+    assert_eq!(data[1]["runtimeStatus"], Value::Null);
+    let of_thread = json!({ "threadId": thread });
+    let listed = server
+        .call("mcpServerStatus/list", of_thread)
+        .await
+        .unwrap();
+    let statuses = listed["result"]["data"].as_array().unwrap().iter();
+    let statuses: Vec<_> = statuses
+        .map(|status| status["runtimeStatus"].clone())
+        .collect();
+    assert_eq!(statuses, ["disabled", "connected"]);
     let offers = |request: Value| request["tools"].to_string().contains("mcp__scripted__echo");
     assert!(!offers(model.request(0).await.json()));
     assert!(offers(model.request(1).await.json()));

@@ -410,3 +410,86 @@ async fn efforts_and_tiers_that_are_not_known_pass_through() {
     assert_eq!(resumed["result"]["reasoningEffort"], "max", "{resumed}");
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn tools_of_the_client_may_be_in_a_namespace() {
+    let schema = json!({ "type": "object" });
+    let tools = json!([
+        { "type": "namespace", "name": "crm", "description": "d", "tools": [
+            { "type": "function", "name": "lookup", "description": "x", "inputSchema": schema }] },
+        { "type": "function", "name": "flat", "description": "y", "inputSchema": schema },
+    ]);
+    let in_namespace = json!({
+        "type": "function_call", "name": "lookup", "namespace": "crm", "arguments": "{\"id\":1}",
+        "call_id": "d1",
+    });
+    let done = json!({ "type": "response.output_item.done", "item": in_namespace });
+    let completed = json!({ "type": "response.completed", "response": { "id": "r" } });
+    let call = HttpReply::stream([&done, &completed]);
+    let flat = HttpReply::stream(&sse::items(&[sse::function_call("d2", "flat", &json!({}))]));
+    let replies = [call, flat, message(2, "done"), message(3, "again")];
+    let mut scripted = Scripted::start(replies, json!({ "dynamicTools": tools })).await;
+    let input = json!([{ "type": "text", "text": "hi" }]);
+    scripted.call("turn/start", json!({ "input": input })).await;
+    for (tool, namespace) in [("lookup", json!("crm")), ("flat", Value::Null)] {
+        let asked = scripted.server.wait_for("item/tool/call").await.unwrap();
+        assert_eq!(asked["params"]["tool"], tool);
+        assert_eq!(asked["params"]["namespace"], namespace);
+        let content = json!([{ "type": "inputText", "text": "open" }]);
+        let answer = json!({ "contentItems": content, "success": true });
+        let reply = json!({ "id": asked["id"], "result": answer });
+        scripted.server.send(&reply).await.unwrap();
+        loop {
+            let ended = scripted.server.wait_for("item/completed").await.unwrap();
+            let item = &ended["params"]["item"];
+            if item["type"] == "dynamicToolCall" {
+                assert_eq!(
+                    (&item["tool"], &item["namespace"]),
+                    (&json!(tool), &namespace)
+                );
+                break;
+            }
+        }
+    }
+    scripted.server.wait_for("turn/completed").await.unwrap();
+    let request = scripted.model.request(0).await.json();
+    let offered = request["tools"].as_array().unwrap();
+    let namespace = offered
+        .iter()
+        .find(|tool| tool["type"] == "namespace")
+        .unwrap();
+    assert_eq!(namespace["name"], "crm");
+    assert_eq!(namespace["tools"][0]["name"], "lookup");
+
+    let old = json!({ "name": "old", "description": "x", "inputSchema": schema });
+    let mixed = json!([old, { "type": "function", "name": "f", "description": "x", "inputSchema": schema }]);
+    let blank =
+        json!([{ "type": "function", "name": "a b", "description": "x", "inputSchema": schema }]);
+    for tools in [mixed, blank] {
+        let params = json!({ "dynamicTools": tools });
+        let refused = scripted.server.call("thread/start", params).await.unwrap();
+        assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    }
+
+    // They are stored with the thread, in the form in which they were given.
+    let path = scripted.thread["thread"]["path"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let stored = std::fs::read_to_string(path).unwrap();
+    let meta: Value = serde_json::from_str(stored.lines().next().unwrap()).unwrap();
+    assert_eq!(meta["payload"]["dynamic_tools"][0]["type"], "namespace");
+    let id = scripted.id();
+    let fork = scripted
+        .server
+        .call("thread/fork", json!({ "threadId": id }))
+        .await
+        .unwrap();
+    let fork = fork["result"]["thread"]["id"].clone();
+    let turn = json!({ "threadId": fork, "input": input });
+    scripted.server.call("turn/start", turn).await.unwrap();
+    scripted.server.wait_for("turn/completed").await.unwrap();
+    let request = scripted.model.request(3).await.json();
+    assert!(request["tools"].to_string().contains("\"lookup\""));
+    scripted.server.finish().await.unwrap();
+}

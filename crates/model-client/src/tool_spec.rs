@@ -34,6 +34,15 @@ pub enum ToolSpec {
         /// What the text must look like.
         format: CustomToolFormat,
     },
+    /// Functions with a name in common, which calls of them name too.
+    Namespace {
+        /// The name.
+        name: String,
+        /// What the functions are for, for the model.
+        description: String,
+        /// The functions.
+        tools: Vec<ToolSpec>,
+    },
     /// The shell tool that some models are trained on.
     LocalShell,
     /// Web search, carried out by the server.
@@ -131,6 +140,15 @@ mod tests {
     #[test]
     fn each_kind_has_its_form() {
         check(ToolSpec::LocalShell, json!({"type": "local_shell"}));
+        check(
+            ToolSpec::Namespace {
+                name: "n".to_owned(),
+                description: "d".to_owned(),
+                tools: vec![ToolSpec::LocalShell],
+            },
+            json!({"type": "namespace", "name": "n", "description": "d",
+                   "tools": [{"type": "local_shell"}]}),
+        );
         check(
             ToolSpec::Function {
                 name: "f".to_owned(),

@@ -4,7 +4,6 @@ use codex_app_server_protocol_macros::sparse;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::ids::SubAgentSource;
 
@@ -42,21 +41,6 @@ pub struct GitInfo {
     pub branch: Option<String>,
     /// Where the repository was cloned from.
     pub repository_url: Option<String>,
-}
-
-/// A tool that the client carries out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DynamicToolSpec {
-    /// The name by which the model calls it.
-    pub name: String,
-    /// What it does, for the model.
-    pub description: String,
-    /// The JSON Schema of its arguments.
-    pub input_schema: Value,
-    /// Whether the model has to search for it before it may call it.
-    #[serde(default)]
-    pub defer_loading: bool,
 }
 
 /// The id of a request, as JSON-RPC and MCP have it.

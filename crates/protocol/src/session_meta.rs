@@ -1,11 +1,13 @@
 //! What a rollout file says of its thread at the start.
 
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::dynamic_tool::DynamicToolSpec;
 use crate::ids::AgentPath;
 use crate::ids::ThreadId;
-use crate::session::DynamicToolSpec;
 use crate::session::GitInfo;
 use crate::session::SessionSource;
 
@@ -41,8 +43,12 @@ pub struct SessionMeta {
     pub model_provider: Option<String>,
     /// The instructions that every request carries; older records do not tell.
     pub base_instructions: Option<BaseInstructions>,
-    /// The tools that the client carries out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The tools that the client carries out; those in a form that is not known are left out.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "known_tools"
+    )]
     pub dynamic_tools: Option<Vec<DynamicToolSpec>>,
     /// What memories may do with it; absent if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,4 +63,12 @@ pub struct SessionMeta {
 pub struct BaseInstructions {
     /// The text.
     pub text: String,
+}
+
+fn known_tools<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<DynamicToolSpec>>, D::Error> {
+    let tools = Option::<Vec<Value>>::deserialize(deserializer)?;
+    let known = |tool| serde_json::from_value(tool).ok();
+    Ok(tools.map(|tools| tools.into_iter().filter_map(known).collect()))
 }

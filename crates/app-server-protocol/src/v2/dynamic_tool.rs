@@ -1,27 +1,13 @@
 //! Tools that a client provides: how it registers them and how the server has them run.
 
 use codex_app_server_protocol_macros::Experimental;
+pub use codex_protocol::DynamicToolSpec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::v2::DynamicToolCallOutputContentItem;
-
-/// A tool that a client provides for a thread.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DynamicToolSpec {
-    /// Name the model calls it by: unique, no blanks around it, not `mcp`, not beginning `mcp__`.
-    pub name: String,
-    /// What the tool does, for the model.
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub input_schema: Value,
-    /// Whether the tool stays callable without being listed to the model; false by default.
-    #[serde(default)]
-    pub defer_loading: bool,
-}
 
 /// Params of `item/tool/call`: the model calls a tool of the client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
@@ -33,6 +19,9 @@ pub struct DynamicToolCallParams {
     pub turn_id: String,
     /// Id of the call, which is also the id of its `dynamicToolCall` item.
     pub call_id: String,
+    /// Namespace of the tool; absent if it is in none. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// Name of the tool, as registered.
     pub tool: String,
     /// Arguments that the model gave; not checked against the tool's schema.

@@ -138,6 +138,9 @@ pub enum ThreadItem {
     DynamicToolCall {
         /// Id of the call, as in `item/tool/call`.
         id: String,
+        /// Namespace of the tool; absent if it is in none. Newer than 0.117.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
         /// Name of the tool, as registered at `thread/start`.
         tool: String,
         /// Arguments that the model gave.

@@ -97,6 +97,29 @@ pub struct McpServerStatus {
     pub resource_templates: Vec<ResourceTemplate>,
     /// How requests to it are authorised.
     pub auth_status: McpAuthStatus,
+    /// How the connection of the named thread is doing; absent without a thread. Newer than 0.117.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_status: Option<McpServerConnectionStatus>,
+}
+
+/// How a thread's connection to an MCP server is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpServerConnectionStatus {
+    /// The thread has not begun to connect.
+    NotStarted,
+    /// The server is being started.
+    Starting,
+    /// Its tools can be used.
+    Connected,
+    /// It did not start, and nobody is logged in to it.
+    AuthenticationRequired,
+    /// It did not start.
+    Failed,
+    /// Its start was given up.
+    Cancelled,
+    /// The configuration switches it off.
+    Disabled,
 }
 
 /// One page of MCP servers, by name.

@@ -1,6 +1,6 @@
 //! MCP servers: what they offer, reading their configuration anew, and logins to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use codex_mcp_client::{
     Authorization, Connector, LoginError, LoginOptions, NoQuestions, Running, Server as McpServer,
     StartedLogin,
 };
+use codex_protocol::McpStartupStatus;
 use futures::future::join_all;
 
 use super::call::{Call, Reply};
@@ -19,6 +20,7 @@ use super::{blocking, loaded_thread};
 use crate::failure::Failure;
 use crate::host::McpSettings;
 use crate::server::Server;
+use crate::thread::Snapshot;
 
 /// How long a server may take to tell what it has, all of it. The rest is told without it.
 const LISTING: Duration = Duration::from_secs(5);
@@ -31,7 +33,16 @@ pub(super) async fn list(
     Call { server, .. }: Call,
     params: v2::ListMcpServerStatusParams,
 ) -> Result<v2::ListMcpServerStatusResponse, Failure> {
-    let settings = configured_for(&server, params.thread_id.as_deref()).await?;
+    let (settings, connections) = match &params.thread_id {
+        None => (configured(&server).await?, None),
+        Some(id) => {
+            let thread = snapshot(&server, id).await?;
+            let settings = configured_in(&server, thread.thread.cwd.into()).await?;
+            (settings, Some(thread.mcp_servers))
+        }
+    };
+    let switched_off = settings.disabled.iter().map(|server| server.name.clone());
+    let switched_off: HashSet<String> = switched_off.collect();
     let enabled = settings.enabled.into_iter();
     let enabled = enabled.map(|configured| (configured.server, true));
     let disabled = settings.disabled.into_iter().map(|server| (server, false));
@@ -46,7 +57,15 @@ pub(super) async fn list(
     let asked = shown
         .into_iter()
         .map(|(server, is_enabled)| status(&settings.connector, server, is_enabled, detail));
-    let data = join_all(asked).await;
+    let mut data = join_all(asked).await;
+    if let Some(connections) = connections {
+        for server in &mut data {
+            let is_off = switched_off.contains(&server.name);
+            let status =
+                connection_status(connections.get(&server.name), is_off, server.auth_status);
+            server.runtime_status = Some(status);
+        }
+    }
     Ok(v2::ListMcpServerStatusResponse { data, next_cursor })
 }
 
@@ -78,6 +97,7 @@ async fn status(
         tools: BTreeMap::new(),
         resources: Vec::new(),
         resource_templates: Vec::new(),
+        runtime_status: None,
     };
     if let Some(Running {
         connection, tools, ..
@@ -96,6 +116,25 @@ async fn status(
         status.tools = tools.collect();
     }
     status
+}
+
+fn connection_status(
+    told: Option<&McpStartupStatus>,
+    is_off: bool,
+    authorization: v2::McpAuthStatus,
+) -> v2::McpServerConnectionStatus {
+    use v2::McpServerConnectionStatus as Status;
+    match told {
+        _ if is_off => Status::Disabled,
+        None => Status::NotStarted,
+        Some(McpStartupStatus::Starting) => Status::Starting,
+        Some(McpStartupStatus::Ready) => Status::Connected,
+        Some(McpStartupStatus::Cancelled) => Status::Cancelled,
+        Some(McpStartupStatus::Failed { .. }) => match authorization {
+            v2::McpAuthStatus::NotLoggedIn => Status::AuthenticationRequired,
+            _ => Status::Failed,
+        },
+    }
 }
 
 /// Every loaded thread takes the servers over when its next turn starts.
@@ -165,10 +204,14 @@ async fn configured_for(
     let Some(id) = thread else {
         return configured(server).await;
     };
+    let snapshot = snapshot(server, id).await?;
+    configured_in(server, snapshot.thread.cwd.into()).await
+}
+
+async fn snapshot(server: &Arc<Server>, id: &str) -> Result<Snapshot, Failure> {
     let thread = loaded_thread(server, id)?;
     let missing = || Failure::invalid(format!("thread not found: {id}"));
-    let snapshot = thread.describe().await.ok_or_else(missing)?;
-    configured_in(server, snapshot.thread.cwd.into()).await
+    thread.describe().await.ok_or_else(missing)
 }
 
 /// The servers of the server's own folder.

@@ -6,6 +6,7 @@ mod account_requirements;
 mod call;
 mod command_exec;
 mod config;
+mod dynamic_tools;
 mod extensions;
 mod external_agent;
 mod features;

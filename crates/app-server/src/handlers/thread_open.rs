@@ -6,8 +6,8 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    DynamicToolSpec, Thread, ThreadForkParams, ThreadResumeParams, ThreadStartParams,
-    ThreadStartedNotification, ThreadStatus, ThreadStatusChangedNotification,
+    Thread, ThreadForkParams, ThreadResumeParams, ThreadStartParams, ThreadStartedNotification,
+    ThreadStatus, ThreadStatusChangedNotification,
 };
 use codex_core::{StartError, Started, Stored};
 use codex_protocol::{EventMsg, ResponseItem};
@@ -17,7 +17,7 @@ use super::call::{Call, Reply};
 use super::fork_cut::Cut;
 use super::stored::add_said;
 use super::thread_turns::first_page;
-use super::{account_requirements, blocking, settings, thread_id, unreadable};
+use super::{account_requirements, blocking, dynamic_tools, settings, thread_id, unreadable};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::{Prepared, RequestedSettings};
@@ -48,12 +48,12 @@ async fn open_new(
     settings: RequestedSettings,
 ) -> Result<(Actor, Facts), Failure> {
     let tools = params.dynamic_tools.unwrap_or_default();
-    check_tools(&tools)?;
+    dynamic_tools::check(&tools)?;
     let mut prepared = prepare(server, settings).await?;
     let config = &mut prepared.config;
     config.ephemeral = params.ephemeral.unwrap_or_default();
     config.raw_items = params.experimental_raw_events;
-    config.dynamic_tools = tools.into_iter().map(engine_tool).collect();
+    config.dynamic_tools = tools;
     let started = prepared.manager.start(config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;
     opened(server, prepared, started, String::new()).await
@@ -371,34 +371,4 @@ async fn watch_skills(server: &Arc<Server>, cwd: PathBuf) {
 
 fn failed(doing: &str, error: &StartError) -> Failure {
     Failure::internal(format!("error {doing} thread: {error}"))
-}
-
-fn check_tools(tools: &[DynamicToolSpec]) -> Result<(), Failure> {
-    for (position, tool) in tools.iter().enumerate() {
-        let name = tool.name.as_str();
-        let complaint = if name.trim().is_empty() {
-            "dynamic tool name must not be empty".to_owned()
-        } else if name.trim() != name {
-            format!("dynamic tool name has leading or trailing whitespace: {name}")
-        } else if name == "mcp" || name.starts_with("mcp__") {
-            format!("dynamic tool name is reserved: {name}")
-        } else if tools[..position].iter().any(|other| other.name == name) {
-            format!("duplicate dynamic tool name: {name}")
-        } else if !tool.input_schema.is_object() {
-            format!("dynamic tool input schema is not supported for {name}: not an object")
-        } else {
-            continue;
-        };
-        return Err(Failure::invalid(complaint));
-    }
-    Ok(())
-}
-
-fn engine_tool(tool: DynamicToolSpec) -> codex_protocol::DynamicToolSpec {
-    codex_protocol::DynamicToolSpec {
-        name: tool.name,
-        description: tool.description,
-        input_schema: tool.input_schema,
-        defer_loading: tool.defer_loading,
-    }
 }

@@ -250,6 +250,7 @@ pub(super) fn patch_status(status: v1::PatchApplyStatus) -> PatchApplyStatus {
 pub(super) fn dynamic_call(request: &v1::DynamicToolCallRequestEvent) -> ThreadItem {
     ThreadItem::DynamicToolCall {
         id: request.call_id.clone(),
+        namespace: request.namespace.clone(),
         tool: request.tool.clone(),
         arguments: request.arguments.clone(),
         status: DynamicToolCallStatus::InProgress,
@@ -270,6 +271,7 @@ pub(super) fn dynamic_answer(answer: &v1::DynamicToolCallResponseEvent) -> Threa
     };
     ThreadItem::DynamicToolCall {
         id: answer.call_id.clone(),
+        namespace: answer.namespace.clone(),
         tool: answer.tool.clone(),
         arguments: answer.arguments.clone(),
         status: match answer.success {

@@ -53,6 +53,8 @@ enum NewerItem {
     },
     DynamicToolCall {
         id: String,
+        #[serde(default)]
+        namespace: Option<String>,
         tool: String,
         #[serde(default)]
         arguments: Value,
@@ -122,6 +124,7 @@ pub(super) fn newer_item(stored: &Value) -> Option<ThreadItem> {
         }),
         NewerItem::DynamicToolCall {
             id,
+            namespace,
             tool,
             arguments,
             content_items,
@@ -130,6 +133,7 @@ pub(super) fn newer_item(stored: &Value) -> Option<ThreadItem> {
         } => item::dynamic_answer(&v1::DynamicToolCallResponseEvent {
             call_id: id,
             turn_id: String::new(),
+            namespace,
             tool,
             arguments,
             content_items: content_items.unwrap_or_default(),

@@ -398,6 +398,7 @@ pub(crate) fn question(asker: &Asker<'_>, event: &EventMsg) -> Option<(Question,
                 thread_id,
                 turn_id: event.turn_id.clone(),
                 call_id: event.call_id.clone(),
+                namespace: event.namespace.clone(),
                 tool: event.tool.clone(),
                 arguments: event.arguments.clone(),
             });

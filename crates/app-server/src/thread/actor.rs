@@ -18,7 +18,7 @@ use super::additional_context::AdditionalContext;
 use super::agents::Agents;
 use super::questions::Pending;
 use super::status::Activity;
-use super::{Command, Facts, Subscribers, ThreadHandle};
+use super::{Command, Facts, McpServers, Subscribers, ThreadHandle};
 use crate::connection::{Connection, Responder, encode};
 use crate::projection::{self, Fold, Notifications, preview_of_message};
 use crate::server::Server;
@@ -38,6 +38,7 @@ pub(crate) struct Actor {
     pub(crate) deprecations: Vec<DeprecationNoticeNotification>,
     pub(super) pending: BTreeMap<i64, Pending>,
     pub(super) interrupts: Vec<Responder<method::TurnInterrupt>>,
+    pub(super) mcp_servers: McpServers,
     pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
     /// The turn that runs or is about to.
     pub(super) turn: Option<String>,
@@ -79,6 +80,7 @@ impl Actor {
             deprecations: Vec::new(),
             pending: BTreeMap::new(),
             interrupts: Vec::new(),
+            mcp_servers: McpServers::default(),
             rollback: None,
             turn: None,
             is_closing: false,
@@ -182,6 +184,10 @@ impl Actor {
             EventMsg::TurnStarted(started) => self.turn = Some(started.turn_id.clone()),
             EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_) => self.turn_ended(),
             EventMsg::Error(error) => self.rollback_refused(&event.id, &error.message),
+            EventMsg::McpStartupUpdate(update) => {
+                let (server, status) = (update.server.clone(), update.status.clone());
+                self.mcp_servers.insert(server, status);
+            }
             _ => {}
         }
         self.tell_status();

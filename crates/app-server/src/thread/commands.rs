@@ -50,7 +50,12 @@ impl Actor {
                 let _ = self.thread.flush().await;
                 let thread = self.facts.thread(self.status());
                 let running = self.fold.running_turn();
-                let _ = reply.send(Snapshot { thread, running });
+                let mcp_servers = self.mcp_servers.clone();
+                let _ = reply.send(Snapshot {
+                    thread,
+                    running,
+                    mcp_servers,
+                });
             }
             Command::WatchIfUnheard(connection) => {
                 if self.subscribers.is_empty() {

@@ -15,6 +15,7 @@ mod questions;
 mod review;
 mod status;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
@@ -24,7 +25,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_core::Holds;
 use codex_core::McpServer;
-use codex_protocol::{Op, ReviewTarget};
+use codex_protocol::{McpStartupStatus, Op, ReviewTarget};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::connection::{Connection, ConnectionId, Responder};
@@ -76,7 +77,12 @@ pub(crate) struct Snapshot {
     pub(crate) thread: Thread,
     /// The turn that runs, with what is unfinished in it.
     pub(crate) running: Option<Turn>,
+    /// How far its MCP servers have come, as they told last.
+    pub(crate) mcp_servers: McpServers,
 }
+
+/// How far MCP servers have come, by their names.
+pub(crate) type McpServers = HashMap<String, McpStartupStatus>;
 
 impl ThreadHandle {
     fn new() -> (Self, mpsc::Receiver<Command>) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use codex_model_client::ToolSpec;
 use codex_protocol::{
     DynamicToolCallRequestEvent, DynamicToolCallResponseEvent, DynamicToolContentItem,
-    DynamicToolSpec, EventMsg, FunctionCallOutputBody, FunctionCallOutputContentItem,
+    DynamicToolFunction, EventMsg, FunctionCallOutputBody, FunctionCallOutputContentItem,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -19,32 +19,34 @@ const CANCELLED: &str = "dynamic tool call was cancelled before receiving a resp
 
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicTool {
-    pub(crate) spec: DynamicToolSpec,
+    pub(crate) namespace: Option<String>,
+    pub(crate) function: DynamicToolFunction,
 }
 
 impl Tool for DynamicTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec::Function {
-            name: self.spec.name.clone(),
-            description: self.spec.description.clone(),
+            name: self.function.name.clone(),
+            description: self.function.description.clone(),
             strict: false,
             defer_loading: None,
-            parameters: self.spec.input_schema.clone(),
+            parameters: self.function.input_schema.clone(),
         }
     }
 
     fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
-        let tool = self.spec.name.clone();
-        Box::pin(async move { ask_client(&context, tool).await })
+        let (namespace, tool) = (self.namespace.clone(), self.function.name.clone());
+        Box::pin(async move { ask_client(&context, namespace, tool).await })
     }
 }
 
-async fn ask_client(context: &ToolContext, tool: String) -> ToolResult {
+async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: String) -> ToolResult {
     let arguments: Value = arguments(context)?;
     let (call_id, turn) = (context.call.id.clone(), context.settings.id.to_string());
     let event = EventMsg::DynamicToolCallRequest(DynamicToolCallRequestEvent {
         call_id: call_id.clone(),
         turn_id: turn.clone(),
+        namespace: namespace.clone(),
         tool: tool.clone(),
         arguments: arguments.clone(),
     });
@@ -54,6 +56,7 @@ async fn ask_client(context: &ToolContext, tool: String) -> ToolResult {
         event: Some(DynamicToolCallResponseEvent {
             call_id: call_id.clone(),
             turn_id: turn.clone(),
+            namespace,
             tool,
             arguments,
             content_items: Vec::new(),

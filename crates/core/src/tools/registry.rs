@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use codex_model_client::{Encoded, ToolSpec};
-use codex_protocol::SandboxPolicy;
+use codex_protocol::{DynamicToolSpec, SandboxPolicy};
 
 use super::Tool;
 use super::agents::{CloseAgentTool, ResumeAgentTool, SendInputTool, WaitAgentTool};
@@ -99,12 +99,8 @@ impl ToolSet {
         for tool in &mcp.tools {
             builder.offer(McpTool(tool.clone()));
         }
-        for spec in &services.dynamic_tools {
-            let (tool, deferred) = (DynamicTool { spec: spec.clone() }, spec.defer_loading);
-            match deferred {
-                true => builder.accept(&spec.name, tool),
-                false => builder.offer(tool),
-            }
+        for tool in &services.dynamic_tools {
+            builder.dynamic(tool);
         }
         builder.build()
     }
@@ -198,6 +194,41 @@ impl Builder {
         );
     }
 
+    /// Tools of the client. A call of one in a namespace names both, see [`Call::of`].
+    fn dynamic(&mut self, tool: &DynamicToolSpec) {
+        let mut offered = Vec::new();
+        for (namespace, function) in tool.functions() {
+            let tool = DynamicTool {
+                namespace: namespace.map(str::to_owned),
+                function: function.clone(),
+            };
+            let name = match namespace {
+                Some(namespace) => format!("{namespace}:{}", function.name),
+                None => function.name.clone(),
+            };
+            if function.defer_loading {
+                self.accept(&name, tool);
+                continue;
+            }
+            offered.push(tool.spec());
+            let handler = Handler {
+                tool: Arc::new(tool),
+                offered: true,
+            };
+            self.handlers.insert(name, handler);
+        }
+        match tool {
+            DynamicToolSpec::Function(_) => self.specs.extend(offered),
+            // A namespace without tools would be refused.
+            DynamicToolSpec::Namespace(_) if offered.is_empty() => {}
+            DynamicToolSpec::Namespace(namespace) => self.specs.push(ToolSpec::Namespace {
+                name: namespace.name.clone(),
+                description: namespace.description.clone(),
+                tools: offered,
+            }),
+        }
+    }
+
     /// Answers calls by a name that the model was not told.
     fn accept(&mut self, name: &str, tool: impl Tool + 'static) {
         self.handlers
@@ -235,7 +266,9 @@ pub(crate) fn no_tools() -> Encoded<Vec<ToolSpec>> {
 
 fn name_of(spec: &ToolSpec) -> &str {
     match spec {
-        ToolSpec::Function { name, .. } | ToolSpec::Custom { name, .. } => name,
+        ToolSpec::Function { name, .. }
+        | ToolSpec::Custom { name, .. }
+        | ToolSpec::Namespace { name, .. } => name,
         ToolSpec::LocalShell => "local_shell",
         ToolSpec::WebSearch { .. } => "web_search",
         ToolSpec::ImageGeneration { .. } => "image_generation",

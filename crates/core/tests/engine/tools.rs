@@ -312,12 +312,13 @@ async fn a_patch_in_a_folder_that_is_not_there_makes_none() {
 #[tokio::test]
 async fn the_client_carries_its_tools_out() {
     let mut driver = Driver::with(|config| {
-        config.dynamic_tools = vec![DynamicToolSpec {
+        config.dynamic_tools = vec![DynamicToolSpec::Function(DynamicToolFunction {
+            kind: None,
             name: "weather".to_owned(),
             description: "The weather.".to_owned(),
             input_schema: json!({ "type": "object", "properties": {} }),
             defer_loading: false,
-        }];
+        })];
     })
     .await;
     driver.model.push(Reply::Events(calls(vec![call(

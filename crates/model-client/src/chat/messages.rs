@@ -4,6 +4,7 @@
 //! right after it the output of each of them. The history keeps both, but may hold something in
 //! between; here the outputs are fetched to where they belong.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::HashSet;
 
@@ -17,6 +18,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::tools::LOCAL_SHELL;
+use super::tools::flat_name;
 
 /// What a call without an output is said to have answered.
 const NO_OUTPUT: &str = "aborted";
@@ -70,7 +72,7 @@ struct ToolCall<'a> {
 
 #[derive(Debug, PartialEq, Serialize)]
 struct Function<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: String,
 }
 
@@ -188,10 +190,17 @@ fn tool_call(item: &ResponseItem) -> Option<ToolCall<'_>> {
     let (id, name, arguments) = match item {
         ResponseItem::FunctionCall {
             name,
+            namespace,
             arguments,
             call_id,
             ..
-        } => (call_id.as_str(), name.as_str(), arguments.clone()),
+        } => {
+            let name = match namespace {
+                Some(namespace) => Cow::Owned(flat_name(namespace, name)),
+                None => Cow::Borrowed(name.as_str()),
+            };
+            (call_id.as_str(), name, arguments.clone())
+        }
         ResponseItem::CustomToolCall {
             name,
             input,
@@ -199,7 +208,7 @@ fn tool_call(item: &ResponseItem) -> Option<ToolCall<'_>> {
             ..
         } => (
             call_id.as_str(),
-            name.as_str(),
+            Cow::Borrowed(name.as_str()),
             json!({ "input": input }).to_string(),
         ),
         ResponseItem::LocalShellCall {
@@ -209,7 +218,11 @@ fn tool_call(item: &ResponseItem) -> Option<ToolCall<'_>> {
             ..
         } => {
             let id = call_id.as_deref().or(id.as_deref())?;
-            (id, LOCAL_SHELL, local_shell_arguments(action))
+            (
+                id,
+                Cow::Borrowed(LOCAL_SHELL),
+                local_shell_arguments(action),
+            )
         }
         _ => return None,
     };

@@ -1,5 +1,6 @@
 //! Tools as functions, and calls of those functions as the calls they stand for.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use codex_protocol::LocalShellAction;
@@ -26,7 +27,7 @@ pub(super) struct FunctionTool<'a> {
 
 #[derive(Serialize)]
 struct Function<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
@@ -35,13 +36,28 @@ struct Function<'a> {
 
 /// The tools that can be offered, as functions.
 pub(super) fn function_tools(tools: &[ToolSpec]) -> Vec<FunctionTool<'_>> {
-    let function = |spec| {
-        function(spec).map(|function| FunctionTool {
+    let functions = tools.iter().flat_map(|spec| match spec {
+        ToolSpec::Namespace { name, tools, .. } => {
+            let within = tools.iter().filter_map(function);
+            let named = within.map(|function| Function {
+                name: Cow::Owned(flat_name(name, &function.name)),
+                ..function
+            });
+            named.collect::<Vec<_>>()
+        }
+        spec => Vec::from_iter(function(spec)),
+    });
+    functions
+        .map(|function| FunctionTool {
             kind: "function",
             function,
         })
-    };
-    tools.iter().filter_map(function).collect()
+        .collect()
+}
+
+/// The name of a function of a namespace, where there are no namespaces.
+pub(super) fn flat_name(namespace: &str, name: &str) -> String {
+    format!("{namespace}__{name}")
 }
 
 fn function(spec: &ToolSpec) -> Option<Function<'_>> {
@@ -53,7 +69,7 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
             parameters,
             ..
         } => Some(Function {
-            name,
+            name: Cow::Borrowed(name),
             description: description.clone(),
             strict: strict.then_some(true),
             parameters: parameters.clone(),
@@ -63,7 +79,7 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
             description,
             format,
         } => Some(Function {
-            name,
+            name: Cow::Borrowed(name),
             description: format!(
                 "{description}\n\nThe input is plain text in this {} ({}):\n{}",
                 format.kind, format.syntax, format.definition
@@ -77,7 +93,7 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
             }),
         }),
         ToolSpec::LocalShell => Some(Function {
-            name: LOCAL_SHELL,
+            name: Cow::Borrowed(LOCAL_SHELL),
             description: "Runs a program and returns its output.".to_owned(),
             strict: None,
             parameters: json!({
@@ -97,7 +113,8 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
         }),
         ToolSpec::WebSearch { .. }
         | ToolSpec::ImageGeneration { .. }
-        | ToolSpec::ToolSearch { .. } => None,
+        | ToolSpec::ToolSearch { .. }
+        | ToolSpec::Namespace { .. } => None,
     }
 }
 
@@ -105,10 +122,11 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
 #[derive(Debug, Default)]
 pub(super) struct StandIns(HashMap<String, StandIn>);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum StandIn {
     Custom,
     LocalShell,
+    Namespaced { namespace: String, name: String },
 }
 
 #[derive(Deserialize)]
@@ -125,12 +143,29 @@ struct LocalShellArguments {
 
 impl StandIns {
     pub(super) fn of(tools: &[ToolSpec]) -> Self {
-        let stand_in = |spec: &ToolSpec| match spec {
-            ToolSpec::Custom { name, .. } => Some((name.clone(), StandIn::Custom)),
-            ToolSpec::LocalShell => Some((LOCAL_SHELL.to_owned(), StandIn::LocalShell)),
-            _ => None,
-        };
-        Self(tools.iter().filter_map(stand_in).collect())
+        let mut all = HashMap::new();
+        for spec in tools {
+            match spec {
+                ToolSpec::Custom { name, .. } => {
+                    all.insert(name.clone(), StandIn::Custom);
+                }
+                ToolSpec::LocalShell => {
+                    all.insert(LOCAL_SHELL.to_owned(), StandIn::LocalShell);
+                }
+                ToolSpec::Namespace { name, tools, .. } => {
+                    let functions = tools.iter().filter_map(function);
+                    all.extend(functions.map(|function| {
+                        let stand_in = StandIn::Namespaced {
+                            namespace: name.clone(),
+                            name: function.name.to_string(),
+                        };
+                        (flat_name(name, &function.name), stand_in)
+                    }));
+                }
+                _ => {}
+            }
+        }
+        Self(all)
     }
 
     /// The call that a call of a function stands for.
@@ -140,20 +175,24 @@ impl StandIns {
         call_id: String,
         arguments: String,
     ) -> Result<ResponseItem, ModelError> {
-        match self.0.get(&name) {
-            Some(StandIn::Custom) => Ok(custom_call(name, call_id, arguments)),
-            Some(StandIn::LocalShell) => local_shell_call(call_id, &arguments),
-            None => Ok(ResponseItem::FunctionCall {
-                name,
-                namespace: None,
-                arguments: match arguments.trim().is_empty() {
-                    true => "{}".to_owned(),
-                    false => arguments,
-                },
-                call_id,
-                id: None,
-            }),
-        }
+        let (namespace, name) = match self.0.get(&name) {
+            Some(StandIn::Custom) => return Ok(custom_call(name, call_id, arguments)),
+            Some(StandIn::LocalShell) => return local_shell_call(call_id, &arguments),
+            Some(StandIn::Namespaced { namespace, name }) => {
+                (Some(namespace.clone()), name.clone())
+            }
+            None => (None, name),
+        };
+        Ok(ResponseItem::FunctionCall {
+            name,
+            namespace,
+            arguments: match arguments.trim().is_empty() {
+                true => "{}".to_owned(),
+                false => arguments,
+            },
+            call_id,
+            id: None,
+        })
     }
 }
 
@@ -250,5 +289,34 @@ mod tests {
         let shell = call(LOCAL_SHELL, r#"{"command":["ls"],"timeout_ms":5}"#);
         assert!(matches!(shell, Ok(ResponseItem::LocalShellCall { .. })));
         assert!(call(LOCAL_SHELL, "{}").unwrap_err().is_retryable());
+    }
+
+    #[test]
+    fn a_function_of_a_namespace_is_offered_and_called_by_both_names() {
+        let tools = [ToolSpec::Namespace {
+            name: "crm".to_owned(),
+            description: "d".to_owned(),
+            tools: vec![ToolSpec::Function {
+                name: "lookup".to_owned(),
+                description: "x".to_owned(),
+                strict: false,
+                defer_loading: None,
+                parameters: json!({}),
+            }],
+        }];
+        let offered = serde_json::to_value(function_tools(&tools)).unwrap();
+        assert_eq!(offered[0]["function"]["name"], "crm__lookup");
+        let call =
+            StandIns::of(&tools).call("crm__lookup".to_owned(), "c".to_owned(), String::new());
+        let ResponseItem::FunctionCall {
+            name, namespace, ..
+        } = call.unwrap()
+        else {
+            panic!("no function call");
+        };
+        assert_eq!(
+            (name.as_str(), namespace.as_deref()),
+            ("lookup", Some("crm"))
+        );
     }
 }

@@ -17,6 +17,9 @@ pub struct DynamicToolCallRequestEvent {
     pub call_id: String,
     /// The turn.
     pub turn_id: String,
+    /// The namespace of the tool, if it is in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// The tool.
     pub tool: String,
     /// The arguments.
@@ -30,6 +33,9 @@ pub struct DynamicToolCallResponseEvent {
     pub call_id: String,
     /// The turn.
     pub turn_id: String,
+    /// The namespace of the tool, if it is in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// The tool.
     pub tool: String,
     /// The arguments.

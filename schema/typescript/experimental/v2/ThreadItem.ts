@@ -176,6 +176,8 @@ export type DynamicToolCallThreadItem = {
   type: "dynamicToolCall";
   /** Id of the call, as in `item/tool/call`. */
   id: string;
+  /** Namespace of the tool; absent if it is in none. Newer than 0.117. */
+  namespace?: string | null;
   /** Name of the tool, as registered at `thread/start`. */
   tool: string;
   /** Arguments that the model gave. */

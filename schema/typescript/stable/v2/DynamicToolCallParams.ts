@@ -9,6 +9,8 @@ export type DynamicToolCallParams = {
   turnId: string;
   /** Id of the call, which is also the id of its `dynamicToolCall` item. */
   callId: string;
+  /** Namespace of the tool; absent if it is in none. Newer than 0.117. */
+  namespace?: string | null;
   /** Name of the tool, as registered. */
   tool: string;
   /** Arguments that the model gave; not checked against the tool's schema. */

@@ -1,0 +1,61 @@
+//! Whether the tools that a client registers with a thread can be offered to a model.
+
+use std::collections::HashSet;
+
+use codex_app_server_protocol::v2::DynamicToolSpec;
+
+use crate::failure::Failure;
+
+pub(super) fn check(tools: &[DynamicToolSpec]) -> Result<(), Failure> {
+    let tagged = tools.iter().filter(|tool| tool.is_tagged()).count();
+    if tagged != 0 && tagged != tools.len() {
+        return Err(Failure::invalid(
+            "Invalid request: dynamic tools must use either canonical or legacy format consistently",
+        ));
+    }
+    let mut namespaces = HashSet::new();
+    let mut names = HashSet::new();
+    for tool in tools {
+        if let DynamicToolSpec::Namespace(namespace) = tool {
+            let name = namespace.name.as_str();
+            check_name(name, true)?;
+            if !namespaces.insert(name) {
+                return Err(refused(format!("duplicate dynamic tool name: {name}")));
+            }
+        }
+        for (namespace, function) in tool.functions() {
+            let name = function.name.as_str();
+            check_name(name, tool.is_tagged())?;
+            if !names.insert((namespace, name)) {
+                return Err(refused(format!("duplicate dynamic tool name: {name}")));
+            }
+            if !function.input_schema.is_object() {
+                return Err(refused(format!(
+                    "dynamic tool input schema is not supported for {name}: not an object"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The older form leaves blanks and other signs inside of a name to the model's service.
+fn check_name(name: &str, is_strict: bool) -> Result<(), Failure> {
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let complaint = if name.trim().is_empty() {
+        "dynamic tool name must not be empty".to_owned()
+    } else if name.trim() != name {
+        format!("dynamic tool name has leading or trailing whitespace: {name}")
+    } else if name == "mcp" || name.starts_with("mcp__") {
+        format!("dynamic tool name is reserved: {name}")
+    } else if is_strict && !name.bytes().all(is_sign) {
+        format!("dynamic tool name must match ^[a-zA-Z0-9_-]+$ to match Responses API: {name}")
+    } else {
+        return Ok(());
+    };
+    Err(refused(complaint))
+}
+
+fn refused(complaint: String) -> Failure {
+    Failure::invalid(complaint)
+}
