@@ -1,9 +1,13 @@
 //! What the server says of itself: on standard error alone, as much and in the form that is asked for.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use codex_test_support::{HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
+
+use crate::scripted_home::scripted_home;
+use crate::threads::said;
 
 /// A conversation of a handshake and of a line that cannot be read, with these variables set.
 fn converse(variables: &[(&str, &str)]) -> Output {
@@ -83,5 +87,61 @@ fn a_log_for_programs_has_an_object_a_line() {
                 .starts_with("codex_app_server"),
             "{line}"
         );
+    }
+}
+
+/// A turn with a call of a tool, logged as these directives say.
+async fn log_of_turn(directives: &str) -> String {
+    let call = sse::function_call("call-1", "update_plan", &json!({ "plan": [] }));
+    let model = ModelServer::start([HttpReply::stream(&sse::items(&[call])), said("m", "done")]);
+    let model = model.await.unwrap();
+    let home = scripted_home(&model, "");
+    let mut server = Command::new(env!("CARGO_BIN_EXE_codex"))
+        .arg("app-server")
+        .env("HOME", home.path())
+        .env("CODEX_HOME", home.path())
+        .env("RUST_LOG", directives)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let talking = tokio::task::spawn_blocking(move || {
+        let mut input = server.stdin.take().unwrap();
+        let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+        let mut wait_for = |is_it: &dyn Fn(&Value) -> bool| loop {
+            let message = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+            if is_it(&message) {
+                break message;
+            }
+        };
+        let mut send = |message: Value| writeln!(input, "{message}").unwrap();
+        let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
+        send(json!({ "id": 0, "method": "initialize", "params": client }));
+        send(json!({ "id": 1, "method": "thread/start", "params": {} }));
+        let started = wait_for(&|message| message["id"] == 1);
+        let thread = &started["result"]["thread"]["id"];
+        let params = json!({ "threadId": thread, "input": [{ "type": "text", "text": "go" }] });
+        send(json!({ "id": 2, "method": "turn/start", "params": params }));
+        wait_for(&|message| message["method"] == "turn/completed");
+        drop(input);
+        String::from_utf8(server.wait_with_output().unwrap().stderr).unwrap()
+    });
+    talking.await.unwrap()
+}
+
+#[tokio::test]
+async fn a_log_tells_to_which_request_turn_and_call_a_line_belongs() {
+    assert_eq!(log_of_turn("error").await, "");
+    let log = log_of_turn("codex_core=debug,codex_app_server=debug").await;
+    for expected in [
+        "request{method=\"thread/start\" id=1}",
+        "a request is replied to id=2 elapsed=",
+        "thread{id=",
+        "turn{id=",
+        "tool{name=\"update_plan\" call_id=\"call-1\"}",
+        "model_request{attempt=1}",
+    ] {
+        assert!(log.contains(expected), "{expected} is not in\n{log}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use bytes::Bytes;
 use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
@@ -179,6 +180,8 @@ pub(crate) fn encode(message: &impl Serialize) -> Bytes {
 pub(crate) struct Responder<M> {
     connection: Arc<Connection>,
     id: Option<RequestId>,
+    /// When the request came, if the log tells how long replies take.
+    begun: Option<Instant>,
     method: std::marker::PhantomData<fn() -> M>,
 }
 
@@ -187,8 +190,19 @@ impl<M> Responder<M> {
         Self {
             connection,
             id: Some(id),
+            begun: tracing::enabled!(tracing::Level::DEBUG).then(Instant::now),
             method: std::marker::PhantomData,
         }
+    }
+
+    /// The id, for the one reply that is sent now.
+    fn take_id(&mut self) -> Option<RequestId> {
+        let id = self.id.take()?;
+        if let Some(begun) = self.begun {
+            let elapsed = begun.elapsed();
+            tracing::debug!(%id, ?elapsed, "a request is replied to");
+        }
+        Some(id)
     }
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {
@@ -196,7 +210,7 @@ impl<M> Responder<M> {
     }
 
     pub(crate) fn refuse(mut self, failure: Failure) {
-        let id = self.id.take();
+        let id = self.take_id();
         self.connection.refuse(id, failure);
     }
 }
@@ -210,7 +224,7 @@ impl<M: RequestMethod> Responder<M> {
     }
 
     pub(crate) fn accept(mut self, result: &M::Response) {
-        if let Some(id) = self.id.take() {
+        if let Some(id) = self.take_id() {
             let line = encode_reply(&id, result);
             self.connection.send_reply(id, line);
         }
@@ -232,7 +246,7 @@ impl<M: RequestMethod> Responder<M> {
 
     /// Sends a line that was made from a [`draft`](Self::draft).
     pub(crate) fn accept_line(mut self, line: impl Into<Message>) {
-        if let Some(id) = self.id.take() {
+        if let Some(id) = self.take_id() {
             self.connection.send_reply(id, line);
         }
     }
@@ -249,7 +263,7 @@ fn encode_reply(id: &RequestId, result: &impl Serialize) -> Bytes {
 
 impl<M> Drop for Responder<M> {
     fn drop(&mut self) {
-        if let Some(id) = self.id.take() {
+        if let Some(id) = self.take_id() {
             let failure = Failure::internal("the server failed to carry out the request");
             self.connection.refuse(Some(id), failure);
         }

@@ -14,6 +14,7 @@ use codex_app_server_protocol::{ClientRequest, ReadError};
 use codex_protocol::Experimental;
 use futures::FutureExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tracing::Instrument;
 
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -145,9 +146,10 @@ impl Router {
             server: Arc::clone(&self.server),
             connection: Arc::clone(&self.connection),
         };
+        let span = tracing::debug_span!("request", method = request.method(), %id);
         // A handler that panics has its request replied to by its responder, and harms nobody else.
-        let handling = AssertUnwindSafe(handlers::handle(request, call, id));
-        let mut handling = handling.catch_unwind();
+        let handling = handlers::handle(request, call, id).instrument(span);
+        let mut handling = AssertUnwindSafe(handling).catch_unwind();
         let place = match order {
             Order::AtOnce if futures::poll!(&mut handling).is_ready() => return,
             Order::AtOnce | Order::Concurrent => None,

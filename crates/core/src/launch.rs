@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use codex_protocol::{ResponseItem, RolloutItem, ThreadId};
 use codex_rollout::{Claim, ClaimError, LineKind, Log, Place};
 use tokio::sync::{mpsc, watch};
+use tracing::Instrument;
 
 use crate::agents::{AGENTS, Bond, Children};
 use crate::beginning::{Copied, File, initial_messages, write_start};
@@ -155,12 +156,14 @@ impl Threads {
         let servers = services.config.mcp_servers.clone();
         services.mcp.start(&services, servers);
         let (threads, own) = (Arc::downgrade(self), id.clone());
-        tokio::spawn(async move {
+        let span = tracing::debug_span!(parent: None, "thread", id = %own);
+        let running = async move {
             session.run(leash).await;
             if let Some(threads) = threads.upgrade() {
                 threads.forget_closed(&own);
             }
-        });
+        };
+        tokio::spawn(running.instrument(span));
         let thread = Thread {
             id: id.clone(),
             path,

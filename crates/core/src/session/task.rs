@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use codex_protocol::{CodexErrorInfo, TurnAbortReason};
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::{Services, Session, State};
 use crate::conversation::Conversation;
@@ -105,7 +106,8 @@ impl Session {
         };
         let (settings, inbox) = (Arc::clone(&scope.settings), Arc::clone(&scope.inbox));
         let stop = scope.stop.clone();
-        let task = tokio::spawn(body(scope, *conversation));
+        let span = tracing::debug_span!("turn", id = %settings.id);
+        let task = tokio::spawn(body(scope, *conversation).instrument(span));
         self.state = State::Running(Running {
             kind,
             settings,

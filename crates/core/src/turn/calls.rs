@@ -12,6 +12,7 @@ use futures::stream::FuturesOrdered;
 use futures::{FutureExt, StreamExt};
 use tokio::sync::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::TurnScope;
 use crate::tools::{ToolContext, ToolFailure};
@@ -142,10 +143,12 @@ impl Calls {
         let (scope, turnstile) = (scope.clone(), Arc::clone(&self.turnstile));
         let heard = self.heard.clone();
         let others = Arc::clone(self.by_id.entry(call.id.clone()).or_default());
-        self.running.push_back(Box::pin(async move {
+        let span = tracing::debug_span!("tool", name = call.name, call_id = call.id);
+        let running = async move {
             let _after_others = others.lock().await;
             run(&scope, &call, item, &turnstile, heard).await
-        }));
+        };
+        self.running.push_back(Box::pin(running.instrument(span)));
     }
 
     /// Lets the calls go on. Never ends while there is nothing to wait for.
@@ -194,6 +197,7 @@ async fn run(
             return call.answer(FunctionCallOutputBody::Text(call.aborted(after).into()));
         }
     };
+    tracing::debug!(failed = error.is_some(), "the tool has answered");
     let output = call.answer(output);
     if let Some(observer) = scope.services.emitter.observer() {
         observer.tool_ended(&scope.settings.id, &output, error.as_deref());

@@ -8,6 +8,7 @@ use codex_protocol::{
     CodexErrorInfo, EventMsg, ResponseItem, SessionSource, StreamErrorEvent, SubAgentSource,
 };
 use futures::StreamExt;
+use tracing::Instrument;
 
 use super::calls::Calls;
 use super::response::Response;
@@ -33,7 +34,8 @@ impl Turn<'_> {
         let most = self.scope.services.config.stream_max_retries;
         let mut repeats = 0;
         loop {
-            let error = match self.attempt().await {
+            let span = tracing::debug_span!("model_request", attempt = repeats + 1);
+            let error = match self.attempt().instrument(span).await {
                 Ok(sampled) => return Ok(sampled),
                 Err(Halt::Stopped) => return Err(Halt::Stopped),
                 Err(Halt::Failed(error)) => error,
@@ -83,6 +85,7 @@ impl Turn<'_> {
             self.record(output);
         }
         let completed = read?;
+        tracing::debug!(response = completed.response_id, "the model has answered");
         if self.scope.stop.is_stopped() {
             return Err(Halt::Stopped);
         }
