@@ -40,6 +40,8 @@ mod git;
 mod images;
 mod item_ends;
 mod late_readers;
+#[cfg(target_os = "linux")]
+mod later_threads;
 mod layers;
 #[cfg(target_os = "linux")]
 mod limits;

@@ -207,7 +207,7 @@ fn working_folder(options: &Options) -> anyhow::Result<PathBuf> {
         }
         None => std::env::current_dir().context("cannot tell the working folder")?,
     };
-    let in_repository = cwd.ancestors().any(|folder| folder.join(".git").exists());
+    let in_repository = codex_sandbox::marked_folder(&cwd, ".git").is_some();
     let allowed = options.skip_git_repo_check || options.bypass || options.outside_repository;
     if !in_repository && !allowed {
         bail!(

@@ -23,6 +23,7 @@ use codex_thread_store::Store;
 use serde_json::Map;
 
 use crate::agent_roles::ConfiguredRoles;
+use crate::engine_files::engine_files;
 use crate::environment::variable;
 use crate::log;
 use crate::machine::{self, Machine};
@@ -105,6 +106,7 @@ impl EngineHost {
             cwd: configuration.cwd().to_owned(),
             environment: Arc::new(wiring::command_environment(config)),
             sandbox_policy: config.policy.sandbox_policy.clone(),
+            engine_files: Arc::new(engine_files(config)),
         };
         let store = Store::kept_in(&config.home, &config.storage.sqlite_home);
         if let Some(folder) = &config.storage.log_dir {

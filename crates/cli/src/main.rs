@@ -6,6 +6,7 @@ mod completion;
 mod debug_app_server;
 mod demo;
 mod doctor;
+mod engine_files;
 mod environment;
 mod exec;
 mod features;

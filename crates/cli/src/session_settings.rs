@@ -19,6 +19,7 @@ use codex_core::{
 use codex_model_client::ModelCatalog;
 use codex_protocol::{AskForApproval, SandboxPolicy, ThreadSettings, WebSearchMode};
 
+use crate::engine_files::engine_files;
 use crate::environment::variable;
 use crate::mcp_servers;
 use crate::notify::TurnProgram;
@@ -49,6 +50,7 @@ pub(crate) fn session_parts(
     let (rules, mut warnings) = rules(&config);
     let mcp_servers = mcp_servers::enabled(&config);
     let environment = Arc::new(command_environment(&config));
+    let engine_files = Arc::new(engine_files(&config));
     let Config {
         home,
         model,
@@ -69,6 +71,7 @@ pub(crate) fn session_parts(
         features,
         profile: _,
         trust: _,
+        trusted_folders: _,
         rule_folders: _,
         requirements,
         notify,
@@ -170,6 +173,7 @@ pub(crate) fn session_parts(
         .enabled(Feature::Undo)
         .then(|| snapshots(ghost_snapshot));
     session.environment = environment;
+    session.engine_files = engine_files;
     session.shell = shell();
     session.stream_max_retries = provider.stream_max_retries;
     session.show_raw_reasoning = show_raw_reasoning;

@@ -95,6 +95,8 @@ pub struct Config {
     pub profile: Option<String>,
     /// What the user decided about the project.
     pub trust: Option<TrustLevel>,
+    /// All folders whose settings would take effect for somebody who works there.
+    pub trusted_folders: Vec<PathBuf>,
     /// The folders with rules for commands, lowest precedence first. A project's are among them only
     /// once it is trusted.
     pub rule_folders: Vec<PathBuf>,

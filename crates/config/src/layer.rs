@@ -11,6 +11,7 @@ use crate::locate;
 use crate::nesting::parse_table;
 use crate::path_keys::resolve_paths;
 use crate::paths::PathBase;
+use crate::project_reach::Reach;
 use crate::source::LayerSource;
 use crate::value::table_to_json;
 
@@ -25,27 +26,11 @@ pub struct Layer {
     pub version: String,
     /// Why the layer is ignored; `None` when it counts.
     pub disabled_reason: Option<String>,
+    /// How far its settings reach.
+    reach: Reach,
     /// The text it was read from, to say where in it something is wrong.
     text: Option<String>,
 }
-
-/// Settings that a project may not make: they send credentials elsewhere, run programs outside of the
-/// sandbox, or say what the user trusts.
-const NOT_FOR_PROJECTS: &[&str] = &[
-    "chatgpt_base_url",
-    "log_dir",
-    "mcp_oauth_callback_port",
-    "mcp_oauth_callback_url",
-    "mcp_oauth_credentials_store",
-    "model_providers",
-    "notify",
-    "openai_base_url",
-    "otel",
-    "profile",
-    "profiles",
-    "projects",
-    "sqlite_home",
-];
 
 impl Layer {
     /// A layer of a table that stands for itself.
@@ -53,6 +38,10 @@ impl Layer {
         resolve_paths(&mut table, base);
         Self {
             version: version_of(&table),
+            reach: match source {
+                LayerSource::Project { .. } => Reach::Project,
+                _ => Reach::Everything,
+            },
             source,
             table,
             disabled_reason: None,
@@ -85,6 +74,12 @@ impl Layer {
         self
     }
 
+    /// The same layer of a project, with another reach.
+    pub(crate) fn reaching(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
     /// Whether the layer counts.
     pub fn is_enabled(&self) -> bool {
         self.disabled_reason.is_none()
@@ -92,25 +87,26 @@ impl Layer {
 
     /// The settings of the layer that may take effect: those of a project are limited.
     pub(crate) fn effective_table(&self) -> std::borrow::Cow<'_, Table> {
-        let limited = matches!(self.source, LayerSource::Project { .. })
-            && NOT_FOR_PROJECTS
-                .iter()
-                .any(|key| self.table.contains_key(*key));
-        if !limited {
+        if self.withheld_keys().is_empty() {
             return std::borrow::Cow::Borrowed(&self.table);
         }
         let mut table = self.table.clone();
-        table.retain(|key, _| !NOT_FOR_PROJECTS.contains(&key));
+        table.retain(|key, value| self.reach.includes(key, value));
         std::borrow::Cow::Owned(table)
     }
 
     /// The settings of the layer that have no effect because a project makes them.
     pub(crate) fn withheld_keys(&self) -> Vec<&str> {
-        if !matches!(self.source, LayerSource::Project { .. }) {
-            return Vec::new();
-        }
-        let keys = self.table.keys().map(String::as_str);
-        keys.filter(|key| NOT_FOR_PROJECTS.contains(key)).collect()
+        self.reach.withheld(&self.table)
+    }
+
+    pub(crate) fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// The folder whose rules, hooks and agent roles take effect if the layer counts.
+    pub(crate) fn active_folder(&self) -> Option<&Path> {
+        self.folder().filter(|_| self.reach != Reach::Harmless)
     }
 
     pub(crate) fn text(&self) -> Option<&str> {

@@ -32,6 +32,7 @@ mod paths;
 mod project;
 mod project_docs;
 mod project_layers;
+mod project_reach;
 mod read;
 mod requirements;
 pub mod schema;

@@ -37,6 +37,20 @@ impl Project {
         folders
     }
 
+    /// The worktrees of a repository, as far as they can be found.
+    pub(crate) fn worktrees(repository: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(repository.join(".git/worktrees"));
+        let links = entries.into_iter().flatten().filter_map(|entry| {
+            let entry = entry.ok()?.path();
+            let link = read_bounded(&entry.join("gitdir")).ok()??;
+            entry.join(link.trim()).canonicalize().ok()
+        });
+        let folders = links.filter_map(|link| Some(link.parent()?.to_path_buf()));
+        folders
+            .filter(|folder| worktree_of(folder, repository))
+            .collect()
+    }
+
     /// The folder to name when somebody decides whether to trust the project.
     pub fn trust_key(&self) -> &Path {
         self.repository.as_deref().unwrap_or(&self.root)
@@ -48,18 +62,24 @@ pub(crate) fn find_root(cwd: &Path, markers: &[String]) -> PathBuf {
     let holds_marker = |folder: &&Path| {
         markers
             .iter()
-            .any(|marker| !marker.is_empty() && folder.join(marker).exists())
+            .any(|marker| !marker.is_empty() && codex_sandbox::has_marker(folder, marker))
     };
     let root = cwd.ancestors().find(holds_marker);
     root.unwrap_or(cwd).to_path_buf()
 }
 
 fn repository_root(cwd: &Path) -> Option<PathBuf> {
-    let checkout = cwd
-        .ancestors()
-        .find(|folder| folder.join(".git").exists())?;
+    let checkout = codex_sandbox::marked_folder(cwd, ".git")?;
     let main = main_checkout(checkout);
     Some(main.unwrap_or_else(|| checkout.to_path_buf()))
+}
+
+/// Whether a folder is the top of a worktree of a repository.
+pub(crate) fn worktree_of(folder: &Path, repository: &Path) -> bool {
+    let same = |main: PathBuf| {
+        main == repository || main.canonicalize().ok().as_deref() == Some(repository)
+    };
+    main_checkout(folder).is_some_and(same)
 }
 
 /// The main checkout of a worktree. Its `.git` is a file that names a folder of the main repository;
@@ -138,6 +158,40 @@ mod tests {
         let project = Project::discover(&tree, &markers());
         assert_eq!(project.root, tree);
         assert_eq!(project.repository, Some(top.join("main")));
+        assert_eq!(Project::worktrees(&top.join("main")), [tree]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_marker_in_a_folder_of_everybody_is_not_believed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_guard, top) = home();
+        let shared = top.join("shared");
+        fs::create_dir_all(shared.join("deep")).unwrap();
+        fs::create_dir(shared.join(".git")).unwrap();
+        assert_eq!(find_root(&shared.join("deep"), &markers()), shared);
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(
+            find_root(&shared.join("deep"), &markers()),
+            shared.join("deep")
+        );
+        assert_eq!(repository_root(&shared.join("deep")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_placeholder_of_the_sandbox_is_no_root() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_guard, top) = home();
+        let sub = top.join("repo/sub");
+        fs::create_dir_all(sub.join(".git")).unwrap();
+        fs::create_dir(top.join("repo/.git")).unwrap();
+        assert_eq!(find_root(&sub, &markers()), sub);
+        fs::set_permissions(sub.join(".git"), fs::Permissions::from_mode(0o1755)).unwrap();
+        assert_eq!(find_root(&sub, &markers()), top.join("repo"));
+        assert_eq!(repository_root(&sub), Some(top.join("repo")));
+        fs::write(sub.join(".git/HEAD"), "").unwrap();
+        assert_eq!(find_root(&sub, &markers()), sub);
     }
 
     #[test]

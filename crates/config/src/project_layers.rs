@@ -7,6 +7,7 @@ use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::project::Project;
+use crate::project_reach::Reach;
 use crate::read::read_text;
 use crate::source::CONFIG_FILE;
 use crate::source::LayerSource;
@@ -29,7 +30,9 @@ pub(crate) fn project_layers(
             continue;
         }
         let decision = rules.decide(parent, project);
-        layers.push(project_layer(env, folder, decision, project)?);
+        let reach = Reach::of_folder(parent, decision.as_ref());
+        let layer = project_layer(env, folder, decision, project)?;
+        layers.push(layer.reaching(reach));
     }
     Ok(layers)
 }

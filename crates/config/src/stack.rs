@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::path::PathBuf;
 
 use toml::Table;
 use toml::Value;
@@ -31,6 +32,7 @@ pub struct LayerStack {
     requirements: Requirements,
     project: Option<Project>,
     trust: Option<TrustLevel>,
+    trusted_folders: Vec<PathBuf>,
 }
 
 /// The settings of a stack as the layers around a profile.
@@ -60,6 +62,7 @@ impl LayerStack {
         let requirements = requirements::load(env, &managed)?;
         let mut project = None;
         let mut trust = None;
+        let mut trusted_folders = Vec::new();
         if let Some(cwd) = cwd {
             let mut decisive = merged(layers.iter());
             merge(&mut decisive, flags.table());
@@ -67,6 +70,7 @@ impl LayerStack {
             let rules = TrustRules::from_table(&decisive);
             trust = rules.decide(cwd, &found).map(|decision| decision.level);
             layers.extend(project_layers(env, &found, &rules)?);
+            trusted_folders = rules.trusted_folders();
             project = Some(found);
         }
         layers.extend(flag_layer);
@@ -76,6 +80,7 @@ impl LayerStack {
             requirements,
             project,
             trust,
+            trusted_folders,
         })
     }
 
@@ -86,6 +91,7 @@ impl LayerStack {
             requirements: requirements::load(env, &[]).unwrap_or_default(),
             project: None,
             trust: None,
+            trusted_folders: Vec::new(),
         }
     }
 
@@ -126,15 +132,22 @@ impl LayerStack {
         self.trust
     }
 
+    /// All folders whose settings would take effect for somebody who works there. No confined command
+    /// may write them.
+    pub fn trusted_folders(&self) -> &[PathBuf] {
+        &self.trusted_folders
+    }
+
     /// The layers that count, lowest precedence first.
     pub fn enabled(&self) -> impl DoubleEndedIterator<Item = &Layer> {
         self.layers.iter().filter(|layer| layer.is_enabled())
     }
 
     /// The folders whose rules, hooks, agent roles and skills may take effect, lowest precedence first.
-    /// Those of a project are among them only once it is trusted.
+    /// Those of a project are among them only once it is trusted, and only where no confined command
+    /// could have made them.
     pub fn active_folders(&self) -> impl Iterator<Item = &Path> {
-        self.enabled().filter_map(Layer::folder)
+        self.enabled().filter_map(Layer::active_folder)
     }
 
     /// All settings merged; no profile is applied.

@@ -15,6 +15,7 @@ use toml::Value;
 use crate::key_path::KeyPath;
 use crate::paths::normalize;
 use crate::project::Project;
+use crate::project_reach::with_worktrees;
 
 /// What the user decided about a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,8 +96,19 @@ impl TrustRules {
         }
     }
 
+    /// The folders that are trusted, and the worktrees of their repositories, with links resolved.
+    pub(crate) fn trusted_folders(&self) -> Vec<PathBuf> {
+        let trusted = self
+            .entries
+            .iter()
+            .filter(|rule| rule.level == TrustLevel::Trusted);
+        let folders = trusted.filter_map(|rule| rule.path.canonicalize().ok());
+        folders.flat_map(|folder| with_worktrees(&folder)).collect()
+    }
+
     /// The decision about a folder of a project: made for itself, else for the root of the project,
-    /// else for the repository.
+    /// else for the repository. Distrust also reaches whatever lies deeper: a command could make a
+    /// repository there, which would be the root of a project that nothing was decided about.
     pub(crate) fn decide(&self, folder: &Path, project: &Project) -> Option<TrustDecision> {
         if self.entries.is_empty() {
             return None;
@@ -107,12 +119,29 @@ impl TrustRules {
             project.repository.as_deref(),
         ];
         let candidates = candidates.into_iter().flatten();
-        candidates.into_iter().find_map(|candidate| {
+        let decision = |candidate: &Path| {
             let level = self.level_of(candidate)?;
             Some(TrustDecision {
                 folder: candidate.to_path_buf(),
                 level,
             })
+        };
+        candidates
+            .into_iter()
+            .find_map(decision)
+            .or_else(|| self.distrust_around(folder))
+    }
+
+    fn distrust_around(&self, folder: &Path) -> Option<TrustDecision> {
+        if !(self.entries.iter()).any(|rule| rule.level == TrustLevel::Untrusted) {
+            return None;
+        }
+        let around = folder
+            .ancestors()
+            .find(|around| self.level_of(around) == Some(TrustLevel::Untrusted))?;
+        Some(TrustDecision {
+            folder: around.to_path_buf(),
+            level: TrustLevel::Untrusted,
         })
     }
 
@@ -177,6 +206,11 @@ mod tests {
         );
         assert_eq!(decide(&[(Path::new("/r/x"), "trusted")]), None);
         assert_eq!(decide(&[(r, "maybe")]), None);
+        let around = Path::new("/");
+        assert_eq!(decide(&[(around, "trusted")]), None);
+        assert_eq!(decide(&[(around, "untrusted")]), untrusted("/"));
+        let nearer = decide(&[(around, "untrusted"), (r, "trusted")]);
+        assert_eq!(nearer, trusted("/r"));
     }
 
     #[cfg(unix)]

@@ -85,7 +85,7 @@ pub(crate) fn withheld_keys(stack: &LayerStack) -> impl Iterator<Item = ConfigWa
         }
         let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
         Some(ConfigWarning {
-            details: Some("Set them in the user's config.toml instead.".to_owned()),
+            details: Some(layer.reach().advice().to_owned()),
             path: layer.source.file(),
             ..ConfigWarning::new(format!(
                 "Settings that a project may not make are ignored: {}",

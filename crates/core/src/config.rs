@@ -1,7 +1,7 @@
 //! The values that a session is made from. Where they come from is not the engine's business.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use codex_protocol::{
     DynamicToolSpec, SessionSource, ThreadSettings, Verbosity, WebSearchMode, WebSearchToolConfig,
 };
 use codex_rollout::Detail;
+use codex_sandbox::EngineFiles;
 use codex_skills::Library;
 
 use crate::agents::AgentSettings;
@@ -96,6 +97,8 @@ pub struct SessionConfig {
     pub longest_poll: Duration,
     /// Who is told of turns that have ended.
     pub turn_ended: Option<Arc<dyn TurnEnded>>,
+    /// What the engine goes by, kept from commands.
+    pub engine_files: Arc<EngineFiles>,
 }
 
 impl SessionConfig {
@@ -109,8 +112,10 @@ impl SessionConfig {
     /// Everything at its default.
     #[must_use]
     pub fn new(home: impl Into<PathBuf>, cwd: impl Into<PathBuf>, model: &str) -> Self {
+        let home = home.into();
         Self {
-            home: home.into(),
+            engine_files: Arc::new(EngineFiles::of_home(&home)),
+            home,
             settings: ThreadSettings::new(cwd, model),
             review_model: None,
             verbosity: None,
@@ -149,6 +154,14 @@ impl SessionConfig {
             longest_poll: Duration::from_secs(300),
             turn_ended: None,
         }
+    }
+}
+
+impl SessionConfig {
+    /// The temporary folder of commands.
+    pub(crate) fn tmpdir(&self) -> Option<PathBuf> {
+        let tmpdir = self.environment.get(OsStr::new("TMPDIR"));
+        tmpdir.map(PathBuf::from)
     }
 }
 

@@ -86,8 +86,7 @@ impl Git {
 
     /// Whether the folder lies in a working tree.
     pub(crate) fn is_repository(&self) -> bool {
-        let mut folders = self.folder.ancestors();
-        folders.any(|folder| folder.join(".git").exists())
+        codex_sandbox::marked_folder(&self.folder, ".git").is_some()
     }
 
     /// The id of the commit that a name stands for.

@@ -14,6 +14,7 @@ use crate::config::SessionConfig;
 use crate::context;
 use crate::conversation::Conversation;
 use crate::events::Emitter;
+use crate::gate;
 use crate::manager::{Ports, StartError, Started};
 use crate::ports::{Beginning, Observers};
 use crate::session::{MAILBOX, Mail, Services, Session};
@@ -104,6 +105,7 @@ impl Threads {
         let leash = bond.leash.clone();
         let log = self.log(&id, &config, &file)?;
         let path = log.as_ref().map(|log| Arc::from(log.path()));
+        gate::prepare_folders(&config);
         let observer = self.observers.as_ref().and_then(|observers| {
             observers.observe(&Beginning {
                 thread: &id,

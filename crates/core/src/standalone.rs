@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use codex_exec::{Launch, Launcher, SpawnError, Spawned, Streams};
 use codex_protocol::SandboxPolicy;
-use codex_sandbox::{Network, Refusal, Surroundings};
+use codex_sandbox::{EngineFiles, Network, Refusal, Surroundings};
 
 use crate::gate::policy_of;
 
@@ -24,6 +24,8 @@ pub struct StandaloneCommands {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// What they may touch unless they say otherwise.
     pub sandbox_policy: SandboxPolicy,
+    /// What the engine goes by, kept from commands.
+    pub engine_files: Arc<EngineFiles>,
 }
 
 /// One of them.
@@ -81,6 +83,8 @@ impl StandaloneCommands {
         }
         let surroundings = Surroundings {
             tmpdir: environment.get(OsStr::new("TMPDIR")).map(PathBuf::from),
+            // Clients choose the folders of each command anew.
+            engine: Arc::new(self.engine_files.for_another_session()),
             ..Surroundings::of(&cwd)
         };
         let plan = codex_sandbox::plan(&policy, &surroundings, codex_sandbox::probe())?;
@@ -111,6 +115,7 @@ mod tests {
                 ("GONE".into(), "1".into()),
             ])),
             sandbox_policy: SandboxPolicy::DangerFullAccess,
+            engine_files: Arc::default(),
         }
     }
 

@@ -77,9 +77,9 @@ pub enum SpawnError {
 
 /// Starts commands.
 ///
-/// One for the whole program is enough, and best: it keeps one helper process, and as long as that
-/// lives, protected paths that do not exist are kept absent by empty folders in their place. They
-/// go with [`close`](Self::close), with the last clone of the launcher, or with this process.
+/// One for the whole program is enough, and best: it keeps one helper process. While a command runs,
+/// protected paths that do not exist are kept absent by empty folders in their place, which the helper
+/// removes when the last command has ended that needs them.
 #[derive(Debug, Clone)]
 pub struct Launcher {
     steward: Arc<Steward>,

@@ -6,10 +6,12 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
 use codex_exec::{Streams, TerminalSize};
 use codex_sandbox::{
-    Enforcement, Grants, Network, Policy, ReadAccess, Surroundings, WorkspaceWrite, plan, probe,
+    Enforcement, EngineFiles, Grants, Network, Policy, ReadAccess, Refusal, Surroundings,
+    WorkspaceWrite, has_marker, plan, probe,
 };
 use common::confined::{Project, confine, levels, names, workspace};
 use common::{finish, shell, text_of, texts};
@@ -412,6 +414,232 @@ async fn a_grant_opens_its_path_and_nothing_else() {
     }
     project.assert_untouched();
     assert_eq!(names(&project.root.join("src")), [""; 0]);
+}
+
+/// Everything above the working folder may be written, the home folder of the engine and a project that
+/// it trusts among it.
+struct Engine {
+    project: Project,
+    surroundings: Surroundings,
+    policy: Policy,
+}
+
+impl Engine {
+    fn new() -> Self {
+        let project = Project::new();
+        for folder in [
+            "home/memories",
+            "home/rules",
+            "trusted/src",
+            "project/src/deep",
+        ] {
+            fs::create_dir_all(project.base.join(folder)).unwrap();
+        }
+        fs::write(project.base.join("home/config.toml"), "original").unwrap();
+        fs::write(project.base.join("home/auth.json"), "secret").unwrap();
+        let engine = EngineFiles {
+            trusted_projects: vec![project.base.join("trusted")],
+            ..EngineFiles::of_home(project.base.join("home"))
+        };
+        let surroundings = Surroundings {
+            engine: Arc::new(engine),
+            ..Surroundings::of(project.root.join("src/deep"))
+        };
+        let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+            writable_roots: vec![project.base.clone(), project.base.join("home/memories")],
+            slash_tmp: false,
+            tmpdir: false,
+            ..WorkspaceWrite::default()
+        });
+        Self {
+            project,
+            surroundings,
+            policy,
+        }
+    }
+
+    async fn outcomes(&self, script: &str) -> Vec<(i32, String, String)> {
+        let script = format!("cd {}; {script}", self.project.base.display());
+        self.project
+            .attempts_in(&self.policy, &self.surroundings, &script)
+            .await
+    }
+}
+
+#[tokio::test]
+async fn what_the_engine_goes_by_stays_as_it_is() {
+    let engine = Engine::new();
+    let base = &engine.project.base;
+    for script in [
+        "mkdir project/src/.codex",
+        "mkdir -p project/.codex && echo x > project/.codex/config.toml",
+        "mkdir made && echo x > made/config.toml && mv -T made .codex",
+        "ln -s project/src .codex",
+        "mkdir .git",
+        "echo x > .git",
+        "mkdir project/src/.agents",
+        "mkdir trusted/.codex",
+        "mv trusted elsewhere && mkdir -p trusted/.codex",
+        "ln -s ../project/src trusted/.codex",
+        "echo x > home/config.toml",
+        "echo x > home/new",
+        "rm home/config.toml",
+        "mv home elsewhere && mkdir home",
+        "echo x > home/rules/default.rules",
+        "cat home/auth.json",
+        "rm -f home/auth.json && test ! -e home/auth.json",
+    ] {
+        for (code, out, error) in engine.outcomes(script).await {
+            assert_ne!(code, 0, "{script}: {out}{error}");
+        }
+        fs::remove_dir_all(base.join("made")).ok();
+        assert_eq!(
+            text_of(&base.join("home/config.toml")),
+            "original",
+            "{script}"
+        );
+        assert_eq!(text_of(&base.join("home/auth.json")), "secret", "{script}");
+        assert_eq!(names(&base.join("home/rules")), [""; 0], "{script}");
+        assert_eq!(names(&base.join("trusted")), ["src"], "{script}");
+        assert_eq!(
+            names(base),
+            ["home", "outside", "project", "trusted"],
+            "{script}"
+        );
+    }
+    let script = "echo x > home/memories/x && rm home/memories/x && echo x > trusted/src/x && \
+                  rm trusted/src/x && echo x > x && rm x && mkdir -p project/other/.codex && \
+                  rm -r project/other && cat home/config.toml";
+    for (code, out, error) in engine.outcomes(script).await {
+        assert_eq!(code, 0, "{out}{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_working_folder_that_was_replaced_by_a_link_gives_nothing() {
+    let project = Project::new();
+    let inner = project.root.join("src");
+    let surroundings = Surroundings::of(&inner);
+    let plan_now = || plan(&workspace(), &surroundings, probe());
+    if plan_now().is_err() {
+        println!("skipped: nothing can be enforced here");
+        return;
+    }
+    // What a command of another thread can do, whose working folder is around this one.
+    let script = "mv src moved && ln -s ../outside src";
+    let around = Surroundings::of(&project.root);
+    let launch = confine(shell(script), &workspace(), &around, probe()).unwrap();
+    assert_eq!(texts(finish(launch).await).0, 0);
+    assert_eq!(plan_now(), Err(Refusal::WorkingFolder));
+    let fresh = plan(&workspace(), &Surroundings::of(&inner), probe());
+    assert_eq!(
+        fresh,
+        Err(Refusal::WorkingFolder),
+        "a thread that is opened later"
+    );
+    fs::remove_file(&inner).unwrap();
+    fs::rename(project.root.join("moved"), &inner).unwrap();
+    assert!(plan_now().is_ok());
+}
+
+#[tokio::test]
+async fn a_root_that_a_command_puts_a_link_to_is_not_writable() {
+    let project = Project::new();
+    let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+        writable_roots: vec!["later".into()],
+        slash_tmp: false,
+        ..WorkspaceWrite::default()
+    });
+    let surroundings = Surroundings {
+        tmpdir: Some(project.root.join("tmp")),
+        ..Surroundings::of(&project.root)
+    };
+    let first = "rm -f later tmp; ln -s ../outside later && ln -s ../outside tmp";
+    for (code, out, error) in project.attempts_in(&policy, &surroundings, first).await {
+        assert_eq!(code, 0, "{out}{error}");
+    }
+    for surroundings in [
+        surroundings.clone(),
+        Surroundings {
+            engine: Arc::default(),
+            ..surroundings
+        },
+    ] {
+        for script in [
+            "echo x > later/new",
+            "echo x > tmp/new",
+            "echo x > ../outside/new",
+        ] {
+            for (code, ..) in project.attempts_in(&policy, &surroundings, script).await {
+                assert_ne!(code, 0, "{script}");
+            }
+        }
+    }
+    project.assert_untouched();
+}
+
+#[tokio::test]
+async fn what_people_make_in_the_place_of_a_placeholder_stays() {
+    let project = Project::new();
+    let git = project.root.join(".git");
+    fs::remove_dir_all(&git).unwrap();
+    let surroundings = Surroundings::of(&project.root);
+    let mut wanted = shell("echo ready; read line; mkdir .git/x");
+    wanted.streams = Streams::InputAndOutput;
+    let Some(launch) = confine(wanted, &workspace(), &surroundings, probe()) else {
+        return;
+    };
+    let launcher = common::launcher();
+    let mut spawned = launcher.spawn(launch).await.unwrap();
+    spawned.output.next().await.unwrap();
+    assert!(git.is_dir() && !has_marker(&project.root, ".git"));
+    fs::create_dir(git.join("objects")).unwrap();
+    assert!(has_marker(&project.root, ".git"));
+    drop(spawned.input.take());
+    assert_ne!(spawned.process.wait().await.code(), 0);
+    launcher.close().await;
+    assert_eq!(names(&git), ["objects"]);
+}
+
+#[tokio::test]
+async fn placeholders_go_with_the_last_command() {
+    let project = Project::new();
+    fs::remove_dir_all(project.root.join(".git")).unwrap();
+    let surroundings = Surroundings::of(&project.root);
+    let launcher = common::launcher();
+    let mut running = Vec::new();
+    for _ in 0..2 {
+        let mut wanted = shell("echo ready; read line");
+        wanted.streams = Streams::InputAndOutput;
+        let Some(launch) = confine(wanted, &workspace(), &surroundings, probe()) else {
+            return;
+        };
+        let mut spawned = launcher.spawn(launch).await.unwrap();
+        spawned.output.next().await.unwrap();
+        running.push(spawned);
+    }
+    assert_eq!(
+        names(&project.root),
+        [".agents", ".codex", ".git", "file", "src"]
+    );
+    running.pop().unwrap().process.kill().await;
+    let mut last = running.pop().unwrap();
+    let script = "rmdir .git; mkdir .git/x; mv .git away";
+    let launch = confine(shell(script), &workspace(), &surroundings, probe()).unwrap();
+    assert_ne!(texts(finish(launch).await).0, 0);
+    assert!(project.root.join(".git").is_dir());
+    last.process.kill().await;
+    // The launcher lives on; its helper removes them by itself.
+    let deadline = std::time::Instant::now() + common::PATIENCE;
+    while names(&project.root) != ["file", "src"] {
+        assert!(
+            std::time::Instant::now() < deadline,
+            "{:?}",
+            names(&project.root)
+        );
+        tokio::task::yield_now().await;
+    }
+    launcher.close().await;
 }
 
 #[tokio::test]

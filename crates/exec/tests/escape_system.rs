@@ -12,10 +12,14 @@ use std::os::fd::AsRawFd as _;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{Launch, Spawned};
-use codex_sandbox::{Levels, Namespaces, Network, Policy, ReadAccess, Surroundings, probe};
+use codex_sandbox::{
+    EngineFiles, Levels, Namespaces, Network, Policy, ReadAccess, Surroundings, probe,
+};
 use common::confined::{Project, confine, levels, workspace};
 use common::{
     finish, folder, gone, launch, launcher, lives, parent_of, shell, spawn, text_of, texts, words,
@@ -507,6 +511,34 @@ async fn the_network_can_be_allowed() {
         }
     }
     scene.all_fail(PROCESSES, &policy).await;
+}
+
+#[tokio::test]
+async fn sockets_of_services_are_out_of_reach_with_the_network_on() {
+    let scene = Scene::new().await;
+    let policy = Policy::ReadOnly {
+        read: ReadAccess::Full,
+        network: Network::Enabled,
+    };
+    let service_sockets = [&scene.target.socket_path, &scene.target.datagram_path];
+    let engine = EngineFiles {
+        service_sockets: service_sockets.map(PathBuf::from).to_vec(),
+        ..EngineFiles::default()
+    };
+    let surroundings = Surroundings {
+        engine: Arc::new(engine),
+        ..Surroundings::of("/")
+    };
+    for level in levels() {
+        if level.namespaces == Namespaces::Unavailable {
+            continue;
+        }
+        for name in ["unix", "datagram"] {
+            let launch = confine(scene.attack(name), &policy, &surroundings, level).unwrap();
+            let (code, out, error) = texts(finish(launch).await);
+            assert_eq!(code, 42, "{name} at {level:?}: {out}{error}");
+        }
+    }
 }
 
 #[tokio::test]

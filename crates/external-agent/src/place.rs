@@ -55,8 +55,7 @@ impl Place {
             return None;
         }
         let folder = std::path::absolute(folder).ok()?;
-        let has_git = |folder: &&Path| folder.join(".git").exists();
-        let root = folder.ancestors().find(has_git).unwrap_or(&folder);
+        let root = codex_sandbox::marked_folder(&folder, ".git").unwrap_or(&folder);
         let theirs = root.join(THEIR_FOLDER);
         Some(Self {
             repository: Some(root.to_path_buf()),

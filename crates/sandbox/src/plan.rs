@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use crate::bindings::hand_out;
 use crate::policy::{Policy, Surroundings};
 use crate::roots::{FileRules, ReadScope, effective_network};
 use crate::seatbelt::SeatbeltProfile;
@@ -99,6 +100,12 @@ pub enum Refusal {
          readable folder cannot be hidden"
     )]
     HiddenPaths,
+    /// What the working folder leads to may have been decided by a command.
+    #[error(
+        "the working folder is reached through a link that a confined command may have made; use the \
+         path that it leads to, if that is what you want"
+    )]
+    WorkingFolder,
     /// Reading is limited through Landlock.
     #[error("the kernel has no Landlock, so reading cannot be limited")]
     Reading,
@@ -154,6 +161,10 @@ pub fn plan(
         return Ok(LaunchPlan::Unconfined);
     };
     let network = effective_network(policy, surroundings);
+    if rules.untrusted.contains(&surroundings.cwd) {
+        return Err(Refusal::WorkingFolder);
+    }
+    hand_out(&rules.writable);
     if levels.seatbelt {
         let profile = SeatbeltProfile::new(&rules, network);
         return Ok(LaunchPlan::Seatbelt(Box::new(profile)));

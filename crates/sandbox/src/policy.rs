@@ -4,6 +4,9 @@
 //! about the machine; the paths they stand for are worked out in `roots`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::engine_files::EngineFiles;
 
 /// Whether commands may use the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -116,7 +119,7 @@ pub struct Grants {
 }
 
 /// What a policy is relative to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Surroundings {
     /// The working folder that the policy speaks of (absolute).
     pub cwd: PathBuf,
@@ -126,6 +129,8 @@ pub struct Surroundings {
     pub grants: Grants,
     /// Paths that may neither be read nor written, whatever else is allowed.
     pub hidden: Vec<PathBuf>,
+    /// What the engine goes by. The same value for all commands of a session.
+    pub engine: Arc<EngineFiles>,
 }
 
 impl Surroundings {
@@ -137,6 +142,7 @@ impl Surroundings {
             tmpdir: None,
             grants: Grants::default(),
             hidden: Vec::new(),
+            engine: Arc::default(),
         }
     }
 }

@@ -6,11 +6,10 @@
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use crate::bindings::Bound;
+use crate::engine_files::{EngineFiles, decides};
+use crate::markers::{PROTECTED_NAMES, is_shared_folder};
 use crate::policy::{Network, Policy, ReadAccess, Surroundings};
-
-/// Names directly below a writable root that stay read-only: what they hold decides what later
-/// runs outside the sandbox.
-const PROTECTED_NAMES: [&str; 3] = [".git", ".agents", ".codex"];
 
 /// Where programs and libraries live.
 const PLATFORM_DEFAULTS: [&str; 8] = [
@@ -66,6 +65,11 @@ pub struct FileRules {
     pub protected: Vec<ProtectedPath>,
     /// What may be neither read nor written.
     pub hidden: Vec<PathBuf>,
+    /// The same, where mounts can hide it; elsewhere the rest of the policy is enforced without.
+    pub masked: Vec<PathBuf>,
+    /// Wanted roots, as they were written, that are not writable: a link leads there that a command
+    /// may have made.
+    pub untrusted: Vec<PathBuf>,
 }
 
 impl FileRules {
@@ -81,11 +85,11 @@ impl FileRules {
                     candidates.push((surroundings.cwd.join(root), WhenAbsent::KeepAbsent));
                 }
                 if options.slash_tmp && Path::new("/tmp").is_dir() {
-                    candidates.push((PathBuf::from("/tmp"), WhenAbsent::Ignore));
+                    candidates.push(temporary(Path::new("/tmp")));
                 }
                 let tmpdir = surroundings.tmpdir.as_ref().filter(|_| options.tmpdir);
                 if let Some(tmpdir) = tmpdir.filter(|path| path.is_absolute()) {
-                    candidates.push((tmpdir.clone(), WhenAbsent::Ignore));
+                    candidates.push(temporary(tmpdir));
                 }
                 (&options.read, candidates)
             }
@@ -98,14 +102,31 @@ impl FileRules {
             writable: Vec::new(),
             protected: Vec::new(),
             hidden: resolve_all(&surroundings.cwd, &surroundings.hidden),
+            masked: Vec::new(),
+            untrusted: Vec::new(),
         };
-        for (path, when_absent) in candidates {
-            rules.add_root(&path, when_absent);
-        }
+        let engine = &surroundings.engine;
+        let home = engine.real_home();
+        rules.add_roots(candidates, engine, home.as_deref());
         rules.protect_enclosing_project(&surroundings.cwd);
+        rules.protect_engine(engine, home);
         rules.keep_protection_where_it_matters();
         rules.read = rules.read_scope(read, surroundings);
+        let open = effective_network(policy, surroundings) == Network::Enabled;
+        rules.mask(engine, open, &surroundings.cwd);
         Some(rules)
+    }
+
+    /// What may be neither read nor written, as far as mounts can be made.
+    pub(crate) fn invisible(&self) -> impl Iterator<Item = &Path> {
+        let paths = self.hidden.iter().chain(&self.masked);
+        paths.map(PathBuf::as_path)
+    }
+
+    /// Whether a path is hidden from commands.
+    #[must_use]
+    pub fn hides(&self, path: &Path) -> bool {
+        self.invisible().any(|hidden| path.starts_with(hidden))
     }
 
     /// Whether a write to `path` is allowed. `path` must be absolute with its links resolved (for
@@ -121,16 +142,32 @@ impl FileRules {
         };
         let root = deepest(&mut self.writable.iter().map(PathBuf::as_path));
         let refused = deepest(
-            &mut (self.protected.iter().map(|entry| entry.path.as_path()))
-                .chain(self.hidden.iter().map(PathBuf::as_path)),
+            &mut (self.protected.iter().map(|entry| entry.path.as_path())).chain(self.invisible()),
         );
         root.is_some() && root >= refused
     }
 
-    fn add_root(&mut self, path: &Path, when_absent: WhenAbsent) {
-        let Ok(path) = path.canonicalize() else {
-            return;
-        };
+    fn add_roots(
+        &mut self,
+        candidates: Vec<(PathBuf, WhenAbsent)>,
+        engine: &EngineFiles,
+        home: Option<&Path>,
+    ) {
+        let places = candidates
+            .iter()
+            .filter_map(|(path, _)| path.canonicalize().ok());
+        let places: Vec<_> = places.collect();
+        for (path, when_absent) in candidates {
+            match engine.bound.resolve(&path, &places) {
+                Bound::Present(place) if home.is_some_and(|home| decides(home, &place)) => {}
+                Bound::Present(place) => self.add_root(place, when_absent),
+                Bound::Absent => {}
+                Bound::Untrusted => self.untrusted.push(path),
+            }
+        }
+    }
+
+    fn add_root(&mut self, path: PathBuf, when_absent: WhenAbsent) {
         if path.is_dir() {
             for name in PROTECTED_NAMES {
                 self.protect(path.join(name), when_absent);
@@ -141,14 +178,51 @@ impl FileRules {
         }
     }
 
-    /// The project may begin above the working folder and still lie in another root: in `/tmp`.
+    /// The project may begin above the working folder and still lie in another root: in `/tmp`. What
+    /// is made there later takes effect as much as what is there already.
     fn protect_enclosing_project(&mut self, cwd: &Path) {
         let Ok(cwd) = cwd.canonicalize() else {
             return;
         };
         for folder in cwd.ancestors().skip(1) {
             for name in PROTECTED_NAMES {
-                self.protect(folder.join(name), WhenAbsent::Ignore);
+                self.protect(folder.join(name), WhenAbsent::KeepAbsent);
+            }
+        }
+    }
+
+    /// Nothing that a command writes may take effect in the engine later: neither its home folder nor
+    /// the settings of projects that it believes.
+    fn protect_engine(&mut self, engine: &EngineFiles, home: Option<PathBuf>) {
+        if let Some(path) = home {
+            self.protect(path, WhenAbsent::KeepAbsent);
+        }
+        for project in &engine.trusted_projects {
+            if self.writable.iter().any(|root| project.starts_with(root)) && project.is_dir() {
+                for name in PROTECTED_NAMES {
+                    self.protect(project.join(name), WhenAbsent::KeepAbsent);
+                }
+            }
+        }
+    }
+
+    /// Hides credentials, and with an open network the sockets of services. What a root or the working
+    /// folder lies in stays visible.
+    fn mask(&mut self, engine: &EngineFiles, open_network: bool, cwd: &Path) {
+        let mut masked = engine.secrets();
+        if open_network {
+            masked.extend(resolve_all(cwd, &engine.service_sockets));
+        }
+        let cwd = cwd.canonicalize().unwrap_or_default();
+        masked.retain(|path| {
+            let around = |inner: &Path| inner.starts_with(path);
+            !around(&cwd) && !self.writable.iter().any(|root| around(root))
+        });
+        masked.sort();
+        masked.dedup();
+        for path in masked {
+            if !self.hides(&path) {
+                self.masked.push(path);
             }
         }
     }
@@ -195,9 +269,17 @@ impl FileRules {
         else {
             return ReadScope::Everything;
         };
-        let mut readable = resolve_all(&surroundings.cwd, roots);
-        readable.extend(resolve_all(&surroundings.cwd, &surroundings.grants.read));
-        readable.extend(surroundings.cwd.canonicalize());
+        // Bound like writable roots: a link of a command's must not open what may not be read.
+        let named = roots.iter().chain(&surroundings.grants.read);
+        let named = named.map(|root| surroundings.cwd.join(root));
+        let wanted: Vec<_> = named.chain([surroundings.cwd.clone()]).collect();
+        let bound = wanted.iter().filter_map(|path| {
+            match surroundings.engine.bound.resolve(path, &self.writable) {
+                Bound::Present(place) => Some(place),
+                Bound::Absent | Bound::Untrusted => None,
+            }
+        });
+        let mut readable: Vec<_> = bound.collect();
         readable.extend(self.writable.iter().cloned());
         if *platform_defaults {
             readable.extend(
@@ -219,6 +301,16 @@ pub(crate) fn effective_network(policy: &Policy, surroundings: &Surroundings) ->
     } else {
         policy.network()
     }
+}
+
+/// A temporary folder as a root. In one that everybody shares commands may make what is not there: it
+/// is not believed, and other users would see placeholders.
+fn temporary(path: &Path) -> (PathBuf, WhenAbsent) {
+    let when_absent = match is_shared_folder(path) {
+        true => WhenAbsent::Ignore,
+        false => WhenAbsent::KeepAbsent,
+    };
+    (path.to_path_buf(), when_absent)
 }
 
 fn resolve_all(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
@@ -336,6 +428,109 @@ mod tests {
         let rules = rules(&policy, &Surroundings::of(cwd));
         assert!(!rules.may_write(&root.join("project/.git/config")));
         assert!(rules.may_write(&root.join("project/x")));
+        for absent in [".codex", "project/.codex", "project/a/.agents", ".git"] {
+            let path = root.join(absent);
+            let entry = rules.protected.iter().find(|entry| entry.path == path);
+            assert_eq!(entry.unwrap().when_absent, WhenAbsent::KeepAbsent);
+        }
+    }
+
+    fn with_engine(cwd: &Path, engine: EngineFiles) -> Surroundings {
+        Surroundings {
+            engine: std::sync::Arc::new(engine),
+            ..Surroundings::of(cwd)
+        }
+    }
+
+    #[test]
+    fn the_engines_home_is_protected_as_a_whole() {
+        let (_guard, root) = workspace();
+        let home = root.join("home");
+        for folder in ["memories", "rules", "worktrees/1"] {
+            fs::create_dir_all(home.join(folder)).unwrap();
+        }
+        fs::write(home.join("auth.json"), "secret").unwrap();
+        let of = |cwd: &Path, more: &[&str]| {
+            let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+                writable_roots: more.iter().map(PathBuf::from).collect(),
+                slash_tmp: false,
+                ..WorkspaceWrite::default()
+            });
+            rules(&policy, &with_engine(cwd, EngineFiles::of_home(&home)))
+        };
+        let around = of(&root, &["home/memories", "home/rules"]);
+        assert!(around.may_write(&root.join("x")));
+        assert!(around.may_write(&home.join("memories/x")));
+        for file in ["config.toml", "rules/default.rules", "auth.json", "new"] {
+            assert!(!around.may_write(&home.join(file)), "{file}");
+        }
+        assert!(around.hides(&home.join("auth.json")));
+        assert!(!of(&home, &[]).may_write(&home.join("config.toml")));
+        assert!(!of(&home.join("rules"), &[]).may_write(&home.join("rules/x")));
+        let worktree = home.join("worktrees/1");
+        assert!(of(&worktree, &[]).may_write(&worktree.join("x")));
+        assert!(!of(&worktree, &[]).may_write(&home.join("config.toml")));
+    }
+
+    #[test]
+    fn trusted_projects_are_protected_wherever_they_are_writable() {
+        let (_guard, root) = workspace();
+        let project = root.join("a/project");
+        fs::create_dir_all(&project).unwrap();
+        let engine = EngineFiles {
+            trusted_projects: vec![project.clone(), root.join("gone")],
+            ..EngineFiles::default()
+        };
+        let rules = rules(&no_temp(), &with_engine(&root, engine));
+        assert!(!rules.may_write(&project.join(".codex/config.toml")));
+        assert!(rules.may_write(&project.join("src/x")));
+        assert!(rules.may_write(&root.join("a/other/.codex/config.toml")));
+    }
+
+    #[test]
+    fn sockets_of_services_are_hidden_with_the_network_on() {
+        let (_guard, root) = workspace();
+        for folder in ["run/bus", "run/work"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let service_sockets = vec![root.join("run"), root.join("run/bus"), root.join("none")];
+        let masked = |cwd: &Path, network| {
+            let engine = EngineFiles {
+                service_sockets: service_sockets.clone(),
+                ..EngineFiles::default()
+            };
+            let policy = Policy::ReadOnly {
+                read: ReadAccess::Full,
+                network,
+            };
+            rules(&policy, &with_engine(cwd, engine)).masked
+        };
+        assert_eq!(masked(Path::new("/"), Network::Enabled), [root.join("run")]);
+        let inside = masked(&root.join("run/work"), Network::Enabled);
+        assert_eq!(inside, [root.join("run/bus")]);
+        assert!(masked(Path::new("/"), Network::Restricted).is_empty());
+    }
+
+    #[test]
+    fn a_root_that_a_command_links_elsewhere_is_not_writable() {
+        let (_guard, root) = workspace();
+        for folder in ["work", "other"] {
+            fs::create_dir(root.join(folder)).unwrap();
+        }
+        let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+            writable_roots: vec!["later".into()],
+            slash_tmp: false,
+            ..WorkspaceWrite::default()
+        });
+        let surroundings = Surroundings::of(root.join("work"));
+        assert_eq!(rules(&policy, &surroundings).writable, [root.join("work")]);
+        std::os::unix::fs::symlink("../other", root.join("work/later")).unwrap();
+        let fresh = Surroundings::of(root.join("work"));
+        for surroundings in [surroundings, fresh] {
+            let rules = rules(&policy, &surroundings);
+            assert_eq!(rules.writable, [root.join("work")]);
+            assert_eq!(rules.untrusted, [root.join("work/later")]);
+        }
     }
 
     #[test]
@@ -358,6 +553,7 @@ mod tests {
         let (_guard, root) = workspace();
         let tmp = root.join("tmp");
         fs::create_dir(&tmp).unwrap();
+        fs::set_permissions(&tmp, std::os::unix::fs::PermissionsExt::from_mode(0o1777)).unwrap();
         let surroundings = Surroundings {
             tmpdir: Some(tmp.clone()),
             ..Surroundings::of("/usr")

@@ -85,7 +85,7 @@ impl SeatbeltProfile {
     }
 
     fn allow_reading(&mut self, rules: &FileRules) {
-        let hidden = self.exceptions("HIDDEN", rules.hidden.iter().map(PathBuf::as_path));
+        let hidden = self.exceptions("HIDDEN", rules.invisible());
         match &rules.read {
             ReadScope::Everything => self.allow("file-read*", "(subpath \"/\")", &hidden),
             ReadScope::Only(readable) => {
@@ -102,7 +102,7 @@ impl SeatbeltProfile {
         let place = self.parameter("WRITABLE", root);
         // What lies in a deeper root is decided there.
         let refused = (rules.protected.iter().map(|entry| entry.path.as_path()))
-            .chain(rules.hidden.iter().map(PathBuf::as_path))
+            .chain(rules.invisible())
             .filter(|path| path.starts_with(root));
         let exceptions = self.exceptions("PROTECTED", refused);
         self.allow("file-write*", &format!("(subpath {place})"), &exceptions);
@@ -153,6 +153,8 @@ mod tests {
                 when_absent: WhenAbsent::KeepAbsent,
             }],
             hidden: Vec::new(),
+            masked: Vec::new(),
+            untrusted: Vec::new(),
         }
     }
 

@@ -84,7 +84,7 @@ fn marketplaces(
 /// The folder itself if it has a marketplace, else the repository around it.
 fn project(cwd: &Path) -> PathBuf {
     let own = cwd.join(MARKETPLACE).is_file().then_some(cwd);
-    let repository = || cwd.ancestors().find(|folder| folder.join(".git").exists());
+    let repository = || codex_sandbox::marked_folder(cwd, ".git");
     own.or_else(repository).unwrap_or(cwd).to_owned()
 }
 

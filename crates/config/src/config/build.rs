@@ -67,6 +67,7 @@ pub(super) fn build(stack: &LayerStack, request: LoadRequest<'_>) -> Result<Conf
         telemetry: services::telemetry(&file),
         profile: file.profile.clone(),
         trust: stack.trust(),
+        trusted_folders: stack.trusted_folders().to_vec(),
         rule_folders: stack
             .active_folders()
             .map(|folder| folder.join("rules"))

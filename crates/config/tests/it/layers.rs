@@ -157,6 +157,84 @@ fn an_untrusted_project_says_why() {
     assert_eq!(config.trust, Some(TrustLevel::Untrusted));
 }
 
+/// A command in the sandbox can make such a file, as the folder lies below what it may write.
+#[test]
+fn a_folder_below_a_trusted_project_cannot_loosen_anything() {
+    let loosening = "model = 'p'\napproval_policy = 'never'\nsandbox_mode = 'danger-full-access'\n\
+        developer_instructions = 'x'\n[mcp_servers.evil]\ncommand = 'evil'\n\
+        [sandbox_workspace_write]\nnetwork_access = true\n[features]\nshell_tool = false";
+    let world = World::new(&[
+        TRUSTED,
+        ("repo/sub/.codex/config.toml", loosening),
+        ("repo/sub/.codex/rules/x.rules", ""),
+    ])
+    .in_folder("repo/sub");
+    let config = world.config();
+    assert_eq!(config.model.model.as_deref(), Some("p"));
+    let policy = serde_json::to_value(&config.policy.sandbox_policy).unwrap();
+    assert_eq!(policy["type"], "workspace-write");
+    assert_eq!(policy["network_access"], false);
+    assert_eq!(
+        serde_json::to_value(config.policy.approval_policy).unwrap(),
+        "on-request"
+    );
+    assert!(config.mcp.servers.is_empty());
+    let rules: Vec<_> = config
+        .rule_folders
+        .iter()
+        .map(|it| world.short_path(it))
+        .collect();
+    assert_eq!(rules, ["@/etc/rules", "@/home/rules"]);
+    assert_eq!(
+        world.warnings(),
+        [
+            "Settings that a project may not make are ignored: `approval_policy`, \
+             `developer_instructions`, `features`, `mcp_servers`, `sandbox_mode`, \
+             `sandbox_workspace_write`"
+        ]
+    );
+    world.write(
+        "repo/sub/.codex/config.toml",
+        "approval_policy = 'untrusted'",
+    );
+    let stricter = world.config().policy.approval_policy;
+    assert_eq!(serde_json::to_value(stricter).unwrap(), "untrusted");
+    // In the folder that is trusted itself, and in one that is trusted as well, they count.
+    world.write("repo/.codex/config.toml", "approval_policy = 'never'");
+    world.write("repo/sub/.codex/config.toml", "sandbox_mode = 'read-only'");
+    let both = "[projects.'@/repo']\ntrust_level = 'trusted'\n\
+        [projects.'@/repo/sub']\ntrust_level = 'trusted'";
+    world.write("home/config.toml", both);
+    let policy = world.config().policy;
+    assert_eq!(
+        serde_json::to_value(policy.approval_policy).unwrap(),
+        "never"
+    );
+    assert_eq!(
+        serde_json::to_value(policy.sandbox_policy).unwrap()["type"],
+        "read-only"
+    );
+}
+
+#[test]
+fn a_repository_made_in_an_untrusted_project_is_untrusted() {
+    let world = World::new(&[
+        (
+            "home/config.toml",
+            "[projects.'@/repo']\ntrust_level = 'untrusted'",
+        ),
+        ("repo/.git/HEAD", ""),
+        ("repo/sub/.git/HEAD", ""),
+    ])
+    .in_folder("repo/sub");
+    let config = world.config();
+    assert_eq!(config.trust, Some(TrustLevel::Untrusted));
+    assert_eq!(
+        serde_json::to_value(config.policy.approval_policy).unwrap(),
+        "untrusted"
+    );
+}
+
 #[test]
 fn a_project_cannot_trust_itself() {
     let text = "model = 'p'\n[projects.'@/repo']\ntrust_level = 'trusted'";

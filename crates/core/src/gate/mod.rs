@@ -28,7 +28,7 @@ pub(crate) use command::decide_retry;
 pub(crate) use door::{Gate, Stopped, verdict};
 pub(crate) use guards::check_arguments;
 pub(crate) use memory::{CacheKey, Memory};
-pub(crate) use posture::{Posture, grants_of, policy_of};
+pub(crate) use posture::{Posture, grants_of, policy_of, prepare_folders};
 
 #[cfg(test)]
 mod tests;

@@ -9,11 +9,12 @@ use codex_protocol::{
     AskForApproval, NetworkAccess, PermissionProfile, ReadOnlyAccess, SandboxPolicy,
 };
 use codex_sandbox::{
-    FileRules, Grants, LaunchPlan, Levels, Network, Policy, ReadAccess, Refusal, Surroundings,
-    WorkspaceWrite,
+    EngineFiles, FileRules, Grants, LaunchPlan, Levels, Network, Policy, ReadAccess, Refusal,
+    Surroundings, WorkspaceWrite,
 };
 
 use super::Confinement;
+use crate::config::SessionConfig;
 use crate::turn::TurnSettings;
 
 /// The policies of a turn.
@@ -29,6 +30,8 @@ pub(crate) struct Posture {
     pub(crate) shell: PathBuf,
     /// Whether commands may bring a wish for permissions along.
     pub(crate) inline_permissions: bool,
+    /// What the engine goes by, and what the writable roots were bound to.
+    pub(crate) engine: Arc<EngineFiles>,
 }
 
 impl Posture {
@@ -36,6 +39,7 @@ impl Posture {
         settings: &TurnSettings,
         environment: &Arc<BTreeMap<OsString, OsString>>,
         inline_permissions: bool,
+        engine: Arc<EngineFiles>,
     ) -> Self {
         let tmpdir = environment.get(OsStr::new("TMPDIR"));
         Self {
@@ -46,6 +50,7 @@ impl Posture {
             environment: Arc::clone(environment),
             shell: settings.shell.clone(),
             inline_permissions,
+            engine,
         }
     }
 
@@ -83,6 +88,7 @@ impl Posture {
         Surroundings {
             tmpdir,
             grants,
+            engine: Arc::clone(&self.engine),
             ..Surroundings::of(&self.cwd)
         }
     }
@@ -105,14 +111,13 @@ impl Posture {
         let Some(rules) = self.file_rules(grants) else {
             return true;
         };
-        match &rules.read {
-            codex_sandbox::ReadScope::Everything => {
-                !rules.hidden.iter().any(|hidden| path.starts_with(hidden))
-            }
+        let readable = match &rules.read {
+            codex_sandbox::ReadScope::Everything => true,
             codex_sandbox::ReadScope::Only(roots) => {
                 roots.iter().any(|root| path.starts_with(root))
             }
-        }
+        };
+        readable && !rules.hides(path)
     }
 
     /// How to launch under a confinement.
@@ -128,6 +133,23 @@ impl Posture {
             }
         }
     }
+}
+
+/// Prepares the folders of a session before any of its commands runs: what its writable roots lead to
+/// is decided now, and what killed processes left behind is removed.
+pub(crate) fn prepare_folders(config: &SessionConfig) {
+    codex_sandbox::remove_abandoned_placeholders(&config.settings.cwd);
+    let policy = match policy_of(&config.settings.sandbox_policy) {
+        policy @ Policy::WorkspaceWrite(_) => policy,
+        // A later turn may write.
+        _ => Policy::WorkspaceWrite(WorkspaceWrite::default()),
+    };
+    let surroundings = Surroundings {
+        tmpdir: config.tmpdir(),
+        engine: Arc::clone(&config.engine_files),
+        ..Surroundings::of(&config.settings.cwd)
+    };
+    drop(FileRules::of(&policy, &surroundings));
 }
 
 /// The policy as the sandbox understands it.

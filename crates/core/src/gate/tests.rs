@@ -40,6 +40,7 @@ fn posture(approval: AskForApproval, policy: Policy) -> Posture {
         environment: std::sync::Arc::default(),
         shell: PathBuf::from("/bin/bash"),
         inline_permissions: false,
+        engine: Default::default(),
     }
 }
 

@@ -132,7 +132,8 @@ impl Services {
     /// The policies of a turn, as the gate sees them.
     pub(crate) fn posture(&self, settings: &TurnSettings) -> Posture {
         let inline = self.config.features.exec_permissions;
-        Posture::of(settings, &self.config.environment, inline)
+        let engine = Arc::clone(&self.config.engine_files);
+        Posture::of(settings, &self.config.environment, inline, engine)
     }
 
     /// The tool that starts agents, if there may be any.

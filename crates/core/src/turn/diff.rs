@@ -15,7 +15,7 @@ pub(crate) struct DiffOfTurn(Arc<Mutex<Option<TurnDiff>>>, Option<PathBuf>);
 impl DiffOfTurn {
     /// Nothing changed yet. Paths are told relative to the repository around `cwd`.
     pub(crate) fn new(cwd: &Path) -> Self {
-        let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+        let root = codex_sandbox::marked_folder(cwd, ".git");
         Self(Arc::default(), root.map(Path::to_owned))
     }
 

@@ -3,9 +3,9 @@
 //! It lives as long as its owner does, and notices the owner's death by the end of its socket. A
 //! supervisor forked from here costs a tenth of one that is executed, and with the first command that
 //! tenth is paid ahead: one supervisor is always there for a command like the last one, namespaces and
-//! all. It also keeps the placeholders of protected paths: making and removing them for every command would be seen by
-//! everybody who watches the folder, and would cost more than the command. It never touches a
-//! command; if it dies, running ones go on under their supervisors.
+//! all. It also removes the placeholders of protected paths when the last command has ended that
+//! needs them: in the supervisor's namespace they are mount points, which cannot be removed. It never
+//! touches a command; if it dies, running ones go on under their supervisors.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -80,6 +80,9 @@ impl Steward {
             if children {
                 sys::drain_signals(&self.child_signals);
                 while matches!(wait(WaitOptions::NOHANG), Ok(Some(_)) | Err(Errno::INTR)) {}
+                // What a command wrote down is there before it ends.
+                self.take_notes();
+                self.placeholders.release_unused();
             }
             if notes {
                 self.take_notes();

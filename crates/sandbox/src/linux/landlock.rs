@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::error::{At as _, ConfineError, Step};
+use super::namespaces::open_without_links;
 use super::sys::{self, LandlockScope};
 use crate::policy::Network;
 use crate::roots::{FileRules, ReadScope};
@@ -65,7 +66,10 @@ pub(super) fn restrict(
         allow(&ruleset, path, access & handled.files).at(|| Step::LandlockRule(path.to_path_buf()))
     };
     for root in &rules.writable {
-        allow(root, READING | WRITING)?;
+        // It was resolved before; a link in it now is somebody's trick.
+        open_without_links(root, OFlags::PATH)
+            .and_then(|root| allow_open(&ruleset, &root, (READING | WRITING) & handled.files))
+            .at(|| Step::LandlockRule(root.clone()))?;
     }
     if own_devices {
         allow(Path::new("/dev"), READING | WRITING)?;

@@ -29,6 +29,7 @@ use std::path::PathBuf;
 
 pub use error::{ConfineError, Step};
 pub use placeholders::Placeholders;
+pub(crate) use placeholders::{is_placeholder_at, remove_if_abandoned};
 pub(crate) use probe::probe;
 pub(crate) use processes::limits_processes;
 
@@ -124,6 +125,7 @@ impl Confinement {
             encoder.flag(entry.when_absent == WhenAbsent::KeepAbsent);
         });
         encoder.list(&self.rules.hidden, path);
+        encoder.list(&self.rules.masked, path);
         encoder.flag(self.network == Network::Enabled);
         encoder.number(self.levels.landlock);
         encoder.number(self.levels.namespaces as u32);
@@ -152,6 +154,7 @@ impl Confinement {
             })
         })?;
         let hidden = decoder.list(path)?;
+        let masked = decoder.list(path)?;
         let network = if decoder.flag()? {
             Network::Enabled
         } else {
@@ -170,6 +173,8 @@ impl Confinement {
                 writable,
                 protected,
                 hidden,
+                masked,
+                untrusted: Vec::new(),
             },
             network,
             levels: Levels {

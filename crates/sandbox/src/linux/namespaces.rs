@@ -152,7 +152,7 @@ fn writable_layers(rules: &FileRules, protected: &[&Path]) -> Result<Vec<Layer>,
 fn between<'a>(rules: &'a FileRules, protected: &[&'a Path]) -> BTreeSet<&'a Path> {
     (rules.writable.iter().map(PathBuf::as_path))
         .chain(protected.iter().copied())
-        .chain(rules.hidden.iter().map(PathBuf::as_path))
+        .chain(rules.invisible())
         .flat_map(|path| path.ancestors().skip(1))
         .filter(|path| rules.may_write(path))
         .collect()
@@ -189,19 +189,19 @@ fn protected_layer(path: &Path) -> Result<Layer, ConfineError> {
 }
 
 fn hidden_layers(rules: &FileRules) -> Result<Vec<Layer>, ConfineError> {
-    if rules.hidden.is_empty() {
+    if rules.invisible().next().is_none() {
         return Ok(Vec::new());
     }
     let (folder, file) = empty_masks().at(|| Step::Mount("an empty folder".into()))?;
     let mut layers = Vec::new();
-    for path in &rules.hidden {
+    for path in rules.invisible() {
         let Ok(metadata) = path.symlink_metadata() else {
             continue;
         };
         let mask = if metadata.is_dir() { &folder } else { &file };
         layers.push(Layer {
-            path: path.clone(),
-            tree: clone_open(mask).at(|| Step::Mount(path.clone()))?,
+            path: path.to_path_buf(),
+            tree: clone_open(mask).at(|| Step::Mount(path.to_path_buf()))?,
             kind: Kind::Hidden,
         });
     }

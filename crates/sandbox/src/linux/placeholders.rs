@@ -4,7 +4,7 @@
 //! folder stands in the place of such a path; inside the sandbox it is read-only and cannot be
 //! removed or renamed. Every holder keeps a shared lock on it, and the last one to leave removes
 //! it. It is told from a folder of the user's by its mode and by being empty; one that a killed
-//! holder left behind is taken over by the next.
+//! holder left behind is taken over by the next, or removed when a session starts in its folder.
 //!
 //! A holder inside the namespaces cannot remove it: it is a mount point there. So somebody outside
 //! has to be the last.
@@ -76,6 +76,11 @@ impl Placeholders {
             }
         }
         Err(Errno::AGAIN).at(|| Step::HoldPlaceholder(missing.to_path_buf()))
+    }
+
+    /// Removes those that nobody else holds.
+    pub fn release_unused(&mut self) {
+        self.held.retain(|held| !held.release());
     }
 
     /// The placeholders that are held.
@@ -150,8 +155,7 @@ fn try_hold(path: &Path) -> Result<Attempt, Errno> {
 }
 
 fn is_placeholder(folder: &OwnedFd) -> Result<bool, Errno> {
-    let mode = Mode::from_raw_mode(rustix::fs::fstat(folder)?.st_mode);
-    if mode != Mode::from_raw_mode(MODE) {
+    if !has_mode(&rustix::fs::fstat(folder)?) {
         return Ok(false);
     }
     for entry in rustix::fs::Dir::read_from(folder)? {
@@ -164,10 +168,41 @@ fn is_placeholder(folder: &OwnedFd) -> Result<bool, Errno> {
 }
 
 /// Whether a placeholder stands at `path`.
-pub(super) fn is_placeholder_at(path: &Path) -> bool {
-    open_without_links(path, OFlags::DIRECTORY)
-        .and_then(|folder| is_placeholder(&folder))
-        .unwrap_or(false)
+pub(crate) fn is_placeholder_at(path: &Path) -> bool {
+    // Almost everything else is told by its mode, without looking inside.
+    let may_be = rustix::fs::lstat(path).is_ok_and(|status| has_mode(&status));
+    may_be
+        && open_folder(path)
+            .and_then(|folder| is_placeholder(&folder))
+            .unwrap_or(false)
+}
+
+/// Removes a placeholder that nobody holds.
+pub(crate) fn remove_if_abandoned(path: &Path) {
+    let (Some(parent), true) = (path.parent(), is_placeholder_at(path)) else {
+        return;
+    };
+    let opened = open_without_links(parent, OFlags::DIRECTORY)
+        .and_then(|parent| Ok((parent, open_folder(path)?)));
+    if let Ok((parent, folder)) = opened {
+        let path = path.to_path_buf();
+        Held {
+            path,
+            parent,
+            folder,
+        }
+        .leave();
+    }
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+}
+
+fn has_mode(status: &rustix::fs::Stat) -> bool {
+    let is_folder = rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir();
+    is_folder && Mode::from_raw_mode(status.st_mode) == Mode::from_raw_mode(MODE)
 }
 
 impl Held {
@@ -176,16 +211,30 @@ impl Held {
         rustix::fs::fstat(&self.folder).is_ok_and(|status| status.st_nlink > 0)
     }
 
-    /// Removes the folder unless somebody else holds it or has put something into it.
-    fn leave(&self) {
+    /// Removes the folder unless somebody else holds it or has put something into it. Whether it
+    /// need not be held any longer.
+    fn release(&self) -> bool {
+        if self.leave() {
+            return true;
+        }
+        // The attempt has cost our own lock. Who has an exclusive one now is removing the folder.
+        rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockShared).is_err()
+    }
+
+    /// Like [`release`](Self::release), and gives up our own lock if somebody else holds it.
+    fn leave(&self) -> bool {
         let last = rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockExclusive);
-        let Some(name) = self.path.file_name().filter(|_| last.is_ok()) else {
-            return;
+        if last.is_err() {
+            return false;
+        }
+        let Some(name) = self.path.file_name() else {
+            return true;
         };
         if self.is_in_place(name) {
             // A failure means that it is in use by now, and then it is no longer ours.
             rustix::fs::unlinkat(&self.parent, name, AtFlags::REMOVEDIR).ok();
         }
+        true
     }
 
     fn is_in_place(&self, name: &OsStr) -> bool {
@@ -273,6 +322,36 @@ mod tests {
         assert!(root.join("a").is_dir());
         drop(held);
         assert!(!root.join("a").exists());
+    }
+
+    #[test]
+    fn it_is_released_when_nobody_else_needs_it() {
+        let (_guard, root) = folder();
+        let path = root.join(".git");
+        let mut steward = placeholders(&path);
+        let command = placeholders(&path);
+        steward.release_unused();
+        assert!(path.is_dir() && is_placeholder_at(&path));
+        drop(command);
+        assert!(path.is_dir());
+        steward.release_unused();
+        assert!(!path.exists());
+        assert_eq!(steward.paths().count(), 0);
+    }
+
+    #[test]
+    fn one_left_behind_is_removed_unless_it_is_held() {
+        let (_guard, root) = folder();
+        let path = root.join("sub/.git");
+        fs::create_dir(root.join("sub")).unwrap();
+        let mut placeholders = placeholders(&path);
+        crate::remove_abandoned_placeholders(&root.join("sub"));
+        assert!(path.is_dir());
+        // Ends without leaving.
+        drop(std::mem::take(&mut placeholders.held));
+        assert!(path.is_dir() && !crate::has_marker(&root.join("sub"), ".git"));
+        crate::remove_abandoned_placeholders(&root.join("sub"));
+        assert!(!path.exists());
     }
 
     #[test]

@@ -1,0 +1,265 @@
+//! Paths of writable roots, each bound once to the place that it stands for.
+//!
+//! What a root's path leads to is decided when a session first uses it and is never decided again: a
+//! command that may write there could put a link in the place of the root, or where a root does not
+//! exist yet, and the next command would get whatever the link leads to. From then on no part of the
+//! bound path may be a link. What stands there may be replaced by another real folder, which only
+//! somebody could do who may write there already.
+//!
+//! Already the first time a link is not followed if a confined command may have made it: one inside of
+//! another writable root, or one younger than the first command of this process that could write there.
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// As many as the kernel follows.
+const LINKS_LIMIT: usize = 40;
+
+/// More folders than this are remembered as the whole file system.
+const HANDED_OUT_LIMIT: usize = 1024;
+
+/// The clock of file times is coarser than the one that we ask.
+const CLOCK_STEP: Duration = Duration::from_millis(20);
+
+/// The bound paths of a session.
+#[derive(Debug, Default)]
+pub struct BoundPaths {
+    bound: Mutex<HashMap<PathBuf, Binding>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Binding {
+    /// An absolute path without links, which need not exist.
+    Place(PathBuf),
+    /// It leads through a link that is not to be followed.
+    Untrusted,
+}
+
+/// What stands at a bound path now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// Something at this place, which no link leads to.
+    Present(PathBuf),
+    Absent,
+    /// A link leads there that may be a command's.
+    Untrusted,
+}
+
+impl BoundPaths {
+    /// What an absolute path stands for. `roots` are the writable folders of the policy.
+    pub(crate) fn resolve(&self, path: &Path, roots: &[PathBuf]) -> Bound {
+        let mut known = lock(&self.bound);
+        if !known.contains_key(path) {
+            known.insert(path.to_path_buf(), bind(path, roots));
+        }
+        match known.get(path) {
+            Some(Binding::Place(place)) => now_at(place),
+            Some(Binding::Untrusted) | None => Bound::Untrusted,
+        }
+    }
+}
+
+fn now_at(place: &Path) -> Bound {
+    match place.canonicalize() {
+        Ok(real) if real == place => Bound::Present(real),
+        Ok(_) => Bound::Untrusted,
+        Err(_) => Bound::Absent,
+    }
+}
+
+fn bind(path: &Path, roots: &[PathBuf]) -> Binding {
+    let mut place = PathBuf::from("/");
+    let mut left: VecDeque<OsString> = parts(path).collect();
+    let mut links = 0;
+    while let Some(part) = left.pop_front() {
+        if part == ".." {
+            place.pop();
+            continue;
+        }
+        let next = place.join(&part);
+        let Some(metadata) = next.symlink_metadata().ok().filter(|it| it.is_symlink()) else {
+            place = next;
+            continue;
+        };
+        links += 1;
+        let target = std::fs::read_link(&next).ok();
+        let Some(target) = target.filter(|_| {
+            links <= LINKS_LIMIT && !may_be_of_a_command(&place, changed(&metadata), roots)
+        }) else {
+            return Binding::Untrusted;
+        };
+        if target.is_absolute() {
+            place = PathBuf::from("/");
+        }
+        left = parts(&target).chain(left).collect();
+    }
+    Binding::Place(place)
+}
+
+fn parts(path: &Path) -> impl Iterator<Item = OsString> {
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    });
+    parts.collect::<Vec<_>>().into_iter()
+}
+
+/// Whether a confined command may have made a link in `folder`.
+fn may_be_of_a_command(folder: &Path, changed: SystemTime, roots: &[PathBuf]) -> bool {
+    let handed_out = lock(&HANDED_OUT);
+    roots.iter().any(|root| folder.starts_with(root))
+        || (handed_out.iter()).any(|(root, since)| folder.starts_with(root) && changed >= *since)
+}
+
+/// When the link itself was made, renamed or changed. Nobody can set this time.
+#[cfg(unix)]
+fn changed(metadata: &std::fs::Metadata) -> SystemTime {
+    use std::os::unix::fs::MetadataExt as _;
+    let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
+    let rest = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
+    SystemTime::UNIX_EPOCH + seconds + rest
+}
+
+#[cfg(not(unix))]
+fn changed(metadata: &std::fs::Metadata) -> SystemTime {
+    metadata.modified().unwrap_or_else(|_| SystemTime::now())
+}
+
+/// The folders that commands of this process could write to, and since when.
+static HANDED_OUT: Mutex<Vec<(PathBuf, SystemTime)>> = Mutex::new(Vec::new());
+
+/// Remembers that a command may write to these folders from now on.
+pub(crate) fn hand_out(roots: &[PathBuf]) {
+    let mut handed_out = lock(&HANDED_OUT);
+    let now = SystemTime::now();
+    let since = now.checked_sub(CLOCK_STEP).unwrap_or(now);
+    for root in roots {
+        if handed_out.iter().any(|(known, _)| root.starts_with(known)) {
+            continue;
+        }
+        let full = handed_out.len() >= HANDED_OUT_LIMIT;
+        let folder = if full { Path::new("/") } else { root };
+        handed_out.push((folder.to_path_buf(), since));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Folders {
+        _guard: tempfile::TempDir,
+        top: PathBuf,
+        bound: BoundPaths,
+    }
+
+    fn folders(names: &[&str]) -> Folders {
+        let guard = tempfile::tempdir().unwrap();
+        let top = guard.path().canonicalize().unwrap();
+        for name in names {
+            fs::create_dir_all(top.join(name)).unwrap();
+        }
+        Folders {
+            _guard: guard,
+            top,
+            bound: BoundPaths::default(),
+        }
+    }
+
+    impl Folders {
+        fn resolve(&self, path: &str, roots: &[&str]) -> Bound {
+            let roots: Vec<_> = roots.iter().map(|root| self.top.join(root)).collect();
+            self.bound.resolve(&self.top.join(path), &roots)
+        }
+
+        fn present(&self, path: &str) -> Bound {
+            Bound::Present(self.top.join(path))
+        }
+    }
+
+    #[test]
+    fn links_of_the_person_are_followed_once() {
+        let folders = folders(&["real/sub", "other/sub"]);
+        symlink("real", folders.top.join("link")).unwrap();
+        assert_eq!(
+            folders.resolve("link/sub", &[]),
+            folders.present("real/sub")
+        );
+        fs::remove_file(folders.top.join("link")).unwrap();
+        symlink("other", folders.top.join("link")).unwrap();
+        assert_eq!(
+            folders.resolve("link/sub", &[]),
+            folders.present("real/sub")
+        );
+    }
+
+    #[test]
+    fn what_is_replaced_by_a_link_is_lost() {
+        let folders = folders(&["work", "other"]);
+        assert_eq!(folders.resolve("work", &[]), folders.present("work"));
+        fs::rename(folders.top.join("work"), folders.top.join("moved")).unwrap();
+        assert_eq!(folders.resolve("work", &[]), Bound::Absent);
+        symlink("other", folders.top.join("work")).unwrap();
+        assert_eq!(folders.resolve("work", &[]), Bound::Untrusted);
+        fs::remove_file(folders.top.join("work")).unwrap();
+        fs::create_dir(folders.top.join("work")).unwrap();
+        assert_eq!(folders.resolve("work", &[]), folders.present("work"));
+    }
+
+    #[test]
+    fn what_does_not_exist_may_come_but_not_as_a_link() {
+        let folders = folders(&["work", "other/later"]);
+        assert_eq!(folders.resolve("work/later", &[]), Bound::Absent);
+        assert_eq!(folders.resolve("work/a/../b", &[]), Bound::Absent);
+        symlink("../other/later", folders.top.join("work/later")).unwrap();
+        assert_eq!(folders.resolve("work/later", &[]), Bound::Untrusted);
+        fs::create_dir(folders.top.join("work/b")).unwrap();
+        assert_eq!(
+            folders.resolve("work/a/../b", &[]),
+            folders.present("work/b")
+        );
+    }
+
+    #[test]
+    fn links_in_a_writable_root_are_not_followed() {
+        let folders = folders(&["work", "other"]);
+        symlink("../other", folders.top.join("work/link")).unwrap();
+        assert_eq!(folders.resolve("work/link", &["work"]), Bound::Untrusted);
+        assert_eq!(folders.resolve("work/link", &[]), Bound::Untrusted);
+    }
+
+    #[test]
+    fn links_younger_than_the_right_to_make_them_are_not_followed() {
+        let folders = folders(&["work/old", "other"]);
+        let link = |name: &str| symlink("../other", folders.top.join("work").join(name)).unwrap();
+        link("before");
+        let later = SystemTime::now() + Duration::from_secs(10);
+        lock(&HANDED_OUT).push((folders.top.join("work"), later));
+        assert_eq!(
+            folders.resolve("work/before", &[]),
+            folders.present("other")
+        );
+        hand_out(&[folders.top.clone()]);
+        link("after");
+        assert_eq!(folders.resolve("work/after", &[]), Bound::Untrusted);
+    }
+
+    #[test]
+    fn circles_end() {
+        let folders = folders(&[]);
+        symlink("b", folders.top.join("a")).unwrap();
+        symlink("a", folders.top.join("b")).unwrap();
+        assert_eq!(folders.resolve("a", &[]), Bound::Untrusted);
+    }
+}

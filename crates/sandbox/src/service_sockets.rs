@@ -1,0 +1,162 @@
+//! Sockets of services that do for whoever connects what the sandbox keeps commands from.
+//!
+//! With the network on, commands may make and connect sockets, and a read-only mount keeps nobody from
+//! connecting to a local one: containers can mount the whole file system, the buses of the system and
+//! the desktop start programs, terminals take keystrokes, agents use keys. The list names those that
+//! are known; it cannot be complete.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Of the machine.
+const OF_THE_SYSTEM: [&str; 28] = [
+    // Containers and virtual machines.
+    "/run/docker.sock",
+    "/run/docker",
+    "/run/containerd",
+    "/run/podman",
+    "/run/crio",
+    "/run/k3s",
+    "/run/buildkit",
+    "/run/libvirt",
+    "/run/lxd",
+    "/run/incus",
+    "/run/cri-dockerd.sock",
+    "/var/run/docker.sock",
+    "/var/lib/lxd/unix.socket",
+    "/var/lib/incus/unix.socket",
+    "/var/snap/lxd/common/lxd/unix.socket",
+    // Services that start programs.
+    "/run/dbus",
+    "/run/systemd/private",
+    "/run/systemd/machine",
+    "/run/systemd/journal/io.systemd.journal",
+    "/run/snapd.socket",
+    "/run/snapd-snap.socket",
+    "/run/udev/control",
+    "/run/acpid.socket",
+    "/run/pcscd",
+    // Terminals and displays.
+    "/run/screen",
+    "/tmp/.X11-unix",
+    "/tmp/.ICE-unix",
+    "/tmp/.font-unix",
+];
+
+/// Below the home folder of the user.
+const OF_THE_USER: [&str; 11] = [
+    ".docker/run",
+    ".docker/desktop",
+    ".colima",
+    ".lima",
+    ".orbstack/run",
+    ".rd",
+    ".local/share/containers/podman/machine",
+    ".gnupg/S.gpg-agent",
+    ".gnupg/S.gpg-agent.extra",
+    ".gnupg/S.gpg-agent.ssh",
+    ".gnupg/S.scdaemon",
+];
+
+/// Variables that name a socket, or a folder of sockets, in one of several forms.
+const VARIABLES: [&str; 17] = [
+    "ALACRITTY_SOCKET",
+    "BUILDKIT_HOST",
+    "CONTAINERD_ADDRESS",
+    "CONTAINER_HOST",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "I3SOCK",
+    "KITTY_LISTEN_ON",
+    "NVIM",
+    "SSH_AUTH_SOCK",
+    "SWAYSOCK",
+    "TMUX",
+    "VSCODE_GIT_IPC_HANDLE",
+    "VSCODE_IPC_HOOK_CLI",
+    "WEZTERM_UNIX_SOCKET",
+    "XDG_RUNTIME_DIR",
+];
+
+/// The sockets that are known for this user with these variables, whether or not they exist.
+#[must_use]
+pub fn known_service_sockets(
+    user_home: Option<&Path>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = OF_THE_SYSTEM.iter().map(PathBuf::from).collect();
+    let user = user();
+    paths.push(format!("/run/user/{user}").into());
+    paths.push(format!("/tmp/tmux-{user}").into());
+    if let Some(folder) = variable("TMUX_TMPDIR") {
+        paths.push(Path::new(&folder).join(format!("tmux-{user}")));
+    }
+    if let Some(home) = user_home {
+        paths.extend(OF_THE_USER.iter().map(|path| home.join(path)));
+    }
+    for value in VARIABLES.into_iter().filter_map(&variable) {
+        paths.extend(value.to_str().and_then(socket_in));
+    }
+    paths
+}
+
+#[cfg(target_os = "linux")]
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Elsewhere the folders that are named after the user do not exist.
+#[cfg(not(target_os = "linux"))]
+fn user() -> u32 {
+    0
+}
+
+/// The path in an address: `/path`, `unix:///path`, `unix:/path`, `unix:path=/path,guid=x`, `/path,1,2`.
+fn socket_in(value: &str) -> Option<PathBuf> {
+    let value = value.strip_prefix("unix:").unwrap_or(value);
+    let value = value.strip_prefix("path=").unwrap_or(value);
+    let path = value.split([',', ';']).next()?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    // A shorter one would hide far more than sockets.
+    let path = Path::new(path);
+    (path.is_absolute() && path.components().count() > 2).then(|| path.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_name_paths_in_many_forms() {
+        for address in [
+            "/run/x/bus",
+            "unix:///run/x/bus",
+            "unix:/run/x/bus",
+            "unix:path=/run/x/bus,guid=1",
+            "/run/x/bus,12,0",
+        ] {
+            let expected = Some(PathBuf::from("/run/x/bus"));
+            assert_eq!(socket_in(address), expected, "{address}");
+        }
+        for other in [
+            "tcp://1.2.3.4:5",
+            "unix:abstract=/x/y",
+            "relative",
+            "/",
+            "/tmp",
+            "",
+        ] {
+            assert_eq!(socket_in(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn variables_and_the_user_count() {
+        let variable = |name: &str| (name == "SSH_AUTH_SOCK").then(|| "/tmp/ssh-x/agent".into());
+        let paths = known_service_sockets(Some(Path::new("/home/u")), variable);
+        for expected in ["/tmp/ssh-x/agent", "/home/u/.docker/run"] {
+            assert!(paths.contains(&PathBuf::from(expected)), "{expected}");
+        }
+    }
+}
