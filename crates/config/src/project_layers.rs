@@ -26,7 +26,8 @@ pub(crate) fn project_layers(
     for parent in project.folders() {
         let folder = parent.join(".codex");
         let is_home = || folder == env.codex_home || folder.canonicalize().ok() == real_home;
-        if !folder.is_dir() || is_home() {
+        let is_there = codex_sandbox::has_marker(parent, ".codex") && folder.is_dir();
+        if !is_there || is_home() {
             continue;
         }
         let decision = rules.decide(parent, project);

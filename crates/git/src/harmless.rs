@@ -52,7 +52,9 @@ pub fn program(path: Option<&OsStr>, folder: &Path) -> PathBuf {
     let name = format!("git{}", std::env::consts::EXE_SUFFIX);
     let project = folder
         .ancestors()
-        .find(|folder| folder.join(".git").symlink_metadata().is_ok());
+        .filter(|folder| codex_sandbox::has_entry(folder, ".git"))
+        // A command could make a repository around the folder, with the project's programs outside of it.
+        .last();
     let project = project.unwrap_or(folder);
     let project = project
         .canonicalize()

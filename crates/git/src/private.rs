@@ -96,7 +96,7 @@ fn top_around(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     let top = folder
         .ancestors()
-        .find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+        .find(|folder| codex_sandbox::has_entry(folder, ".git"))?;
     Some(top.to_owned())
 }
 

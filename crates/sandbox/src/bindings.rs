@@ -151,7 +151,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
@@ -250,7 +251,7 @@ mod tests {
             folders.resolve("work/before", &[]),
             folders.present("other")
         );
-        hand_out(&[folders.top.clone()]);
+        hand_out(std::slice::from_ref(&folders.top));
         link("after");
         assert_eq!(folders.resolve("work/after", &[]), Bound::Untrusted);
     }

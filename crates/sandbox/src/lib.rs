@@ -29,7 +29,9 @@ pub use denial::looks_denied;
 pub use engine_files::EngineFiles;
 #[cfg(target_os = "linux")]
 pub use linux::{ConfineError, Confinement, Identity, Placeholders, Step};
-pub use markers::{has_marker, is_shared_folder, marked_folder, remove_abandoned_placeholders};
+pub use markers::{
+    has_entry, has_marker, is_shared_folder, marked_folder, remove_abandoned_placeholders,
+};
 pub use plan::{
     Enforcement, LaunchPlan, Levels, Namespaces, Refusal, limits_processes, plan, probe,
 };

@@ -16,6 +16,14 @@ pub fn has_marker(folder: &Path, name: &str) -> bool {
     path.exists() && !is_placeholder(&path) && !is_shared_folder(folder)
 }
 
+/// Whether there is an entry of this name in a folder, whatever it is and whoever made it, other than a
+/// placeholder. For who has to see what other programs see.
+#[must_use]
+pub fn has_entry(folder: &Path, name: &str) -> bool {
+    let path = folder.join(name);
+    path.symlink_metadata().is_ok() && !is_placeholder(&path)
+}
+
 /// The nearest folder, this one or above, that is marked by an entry of this name.
 #[must_use]
 pub fn marked_folder<'a>(folder: &'a Path, name: &str) -> Option<&'a Path> {

@@ -216,6 +216,18 @@ fn a_folder_below_a_trusted_project_cannot_loosen_anything() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_placeholder_of_the_sandbox_is_no_layer() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new(&[TRUSTED, ("repo/x", "")]).in_folder("repo");
+    let folder = world.top.join("repo/.codex");
+    std::fs::create_dir(&folder).unwrap();
+    assert_eq!(project_layers(&world).len(), 1);
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o1755)).unwrap();
+    assert_eq!(project_layers(&world), []);
+}
+
 #[test]
 fn a_repository_made_in_an_untrusted_project_is_untrusted() {
     let world = World::new(&[

@@ -82,6 +82,10 @@ impl Ignore {
         found: Found,
         everywhere: &[PathBuf],
     ) -> Self {
+        let found = Found {
+            git: found.git && codex_sandbox::has_entry(folder, ".git"),
+            ..found
+        };
         let in_repository = found.git || self.0.as_ref().is_some_and(|level| level.in_repository);
         if !(found.ignore || found.git || found.gitignore && in_repository) {
             return self.clone();
