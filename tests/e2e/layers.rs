@@ -20,12 +20,32 @@ const LAYERS: [&str; 6] = [
 ];
 
 /// The capabilities that use another one, and why.
-const BETWEEN_CAPABILITIES: [(&str, &str, &str); 8] = [
+const BETWEEN_CAPABILITIES: [(&str, &str, &str); 12] = [
+    (
+        "config",
+        "sandbox",
+        "what marks a project is no placeholder of the sandbox",
+    ),
     ("exec", "sandbox", "a process starts inside of its sandbox"),
     (
         "external-agent",
         "config",
         "what is taken over is an edit of the configuration",
+    ),
+    (
+        "external-agent",
+        "sandbox",
+        "what marks a repository is no placeholder of the sandbox",
+    ),
+    (
+        "file-search",
+        "sandbox",
+        "what marks a repository is no placeholder of the sandbox",
+    ),
+    (
+        "git",
+        "sandbox",
+        "what marks a repository is no placeholder of the sandbox",
     ),
     (
         "login",

@@ -11,7 +11,6 @@ use std::path::Path;
 use toml::Table;
 use toml::Value;
 
-use crate::project::Project;
 use crate::project::worktree_of;
 use crate::trust::TrustDecision;
 
@@ -114,12 +113,4 @@ impl Reach {
             }
         }
     }
-}
-
-/// The folders whose settings have the reach of a project when they are trusted: a folder that the
-/// user's settings name, and the worktrees of its repository.
-pub(crate) fn with_worktrees(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut folders = vec![folder.to_path_buf()];
-    folders.extend(Project::worktrees(folder));
-    folders
 }

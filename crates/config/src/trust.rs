@@ -15,7 +15,6 @@ use toml::Value;
 use crate::key_path::KeyPath;
 use crate::paths::normalize;
 use crate::project::Project;
-use crate::project_reach::with_worktrees;
 
 /// What the user decided about a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +102,12 @@ impl TrustRules {
             .iter()
             .filter(|rule| rule.level == TrustLevel::Trusted);
         let folders = trusted.filter_map(|rule| rule.path.canonicalize().ok());
-        folders.flat_map(|folder| with_worktrees(&folder)).collect()
+        folders
+            .flat_map(|folder| {
+                let worktrees = Project::worktrees(&folder);
+                std::iter::once(folder).chain(worktrees)
+            })
+            .collect()
     }
 
     /// The decision about a folder of a project: made for itself, else for the root of the project,
