@@ -10,32 +10,39 @@
 //! made (`file_modes`).
 
 mod file_modes;
-
-use std::collections::BTreeMap;
+mod program;
 
 use rustix::io::Errno;
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, sock_filter,
-};
+use seccompiler::sock_filter;
 
+use self::program::{Check, Program};
 use super::error::{At as _, ConfineError, Step};
 use crate::policy::Network;
 
+/// The kernel's numbers of architectures.
 #[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: Option<TargetArch> = Some(TargetArch::x86_64);
+const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
 #[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: Option<TargetArch> = Some(TargetArch::aarch64);
+const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const ARCHITECTURE: Option<TargetArch> = None;
+const ARCHITECTURE: Option<u32> = None;
+
+/// Processors of the x86-64 kind have a second numbering of the same calls, told by a bit. The kernel's
+/// number for the architecture is the same.
+#[cfg(target_arch = "x86_64")]
+const FIRST_OF_SECOND_NUMBERING: Option<u32> = Some(0x4000_0000);
+#[cfg(not(target_arch = "x86_64"))]
+const FIRST_OF_SECOND_NUMBERING: Option<u32> = None;
+
+/// They take flags and modes from memory, where a filter cannot look, and have to look as if the kernel
+/// did not have them: programs and libraries fall back to the older ones.
+const AS_IF_MISSING: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
 
 // Calls younger than the table of names; their numbers are the same on every architecture.
 const SYS_SETXATTRAT: libc::c_long = 463;
 const SYS_REMOVEXATTRAT: libc::c_long = 466;
 const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
 const SYS_FILE_SETATTR: libc::c_long = 469;
-
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 const ALWAYS: &[libc::c_long] = &[
     // Other processes.
@@ -135,30 +142,25 @@ const OLD_METADATA: &[libc::c_long] = &[
 const OLD_METADATA: &[libc::c_long] = &[];
 
 /// Requests that change attributes of a file through its descriptor.
-const METADATA_REQUESTS: [u64; 3] = [FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR];
-const FS_IOC_SETFLAGS: u64 = 0x4008_6602;
-const FS_IOC32_SETFLAGS: u64 = 0x4004_6602;
-const FS_IOC_FSSETXATTR: u64 = 0x401c_5820;
+const METADATA_REQUESTS: [u32; 3] = [FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR];
+const FS_IOC_SETFLAGS: u32 = 0x4008_6602;
+const FS_IOC32_SETFLAGS: u32 = 0x4004_6602;
+const FS_IOC_FSSETXATTR: u32 = 0x401c_5820;
 
-const NAMESPACE_FLAGS: [i32; 7] = [
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWCGROUP,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-];
+const NAMESPACE_FLAGS: u32 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET)
+    .cast_unsigned();
 
-/// The low bits of a socket type name the kind, the rest are flags.
-const SOCKET_KIND: u64 = 0xf;
-
-/// The kinds of sockets that a pair may be made of. Every other kind, raw ones too, makes datagram
-/// sockets, which send to whatever address they are given.
-const CONNECTED_KINDS: [u64; 2] = [
-    libc::SOCK_STREAM.cast_unsigned() as u64,
-    libc::SOCK_SEQPACKET.cast_unsigned() as u64,
-];
+/// A pair of sockets may be of the kinds 1 (stream) and 5 (sequenced packets), which are connected. Every
+/// other kind, raw ones too, makes datagram sockets, which send to whatever address they are given. The
+/// low four bits are the kind, the rest are flags; the bit that the two differ in does not matter.
+const BITS_OF_KIND: u32 = 0xf & !(libc::SOCK_STREAM ^ libc::SOCK_SEQPACKET).cast_unsigned();
+const CONNECTED_KIND: u32 = libc::SOCK_STREAM.cast_unsigned();
 
 /// Whether rights, owners, times and attributes of files may be changed at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,8 +180,8 @@ pub(super) fn install(network: Network, metadata: Metadata) -> Result<(), Confin
 }
 
 fn try_install(network: Network, metadata: Metadata) -> Result<(), Errno> {
-    let program = program(network, metadata)?;
-    seccompiler::apply_filter(&program).map_err(|error| match error {
+    let filter = filter(network, metadata).ok_or(Errno::NOSYS)?;
+    seccompiler::apply_filter(&filter).map_err(|error| match error {
         seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
             Errno::from_io_error(&error).unwrap_or(Errno::INVAL)
         }
@@ -187,131 +189,167 @@ fn try_install(network: Network, metadata: Metadata) -> Result<(), Errno> {
     })
 }
 
-fn program(network: Network, metadata: Metadata) -> Result<BpfProgram, Errno> {
-    let mut rules = Rules::new();
-    refuse(&mut rules, ALWAYS);
-    refuse(&mut rules, ON_THIS_ARCHITECTURE);
-    let mut new_namespace = Vec::new();
-    for flag in NAMESPACE_FLAGS {
-        let flag = u64::from(flag.cast_unsigned());
-        new_namespace.push(rule(0, SeccompCmpOp::MaskedEq(flag), flag)?);
+/// None if there is none for this architecture.
+fn filter(network: Network, metadata: Metadata) -> Option<Vec<sock_filter>> {
+    let mut program = Program::of_architecture(ARCHITECTURE?);
+    if let Some(first) = FIRST_OF_SECOND_NUMBERING {
+        program.refuse_from(first, libc::ENOSYS);
     }
-    rules.insert(libc::SYS_clone, new_namespace);
-    rules.extend(file_modes::rules()?);
+    program.refuse(AS_IF_MISSING.iter().copied(), libc::ENOSYS);
+    let mut refused = vec![ALWAYS, ON_THIS_ARCHITECTURE];
     if network == Network::Restricted {
-        refuse_network(&mut rules)?;
+        refused.push(WITHOUT_NETWORK);
     }
     if metadata == Metadata::Fixed {
-        refuse(&mut rules, METADATA);
-        refuse(&mut rules, OLD_METADATA);
-        let requests = METADATA_REQUESTS.map(|request| rule(1, SeccompCmpOp::Eq, request));
-        rules.insert(
-            libc::SYS_ioctl,
-            requests.into_iter().collect::<Result<_, _>>()?,
-        );
+        refused.extend([METADATA, OLD_METADATA]);
     }
-    let architecture = ARCHITECTURE.ok_or(Errno::NOSYS)?;
-    let filter = SeccompFilter::new(
-        rules,
-        SeccompAction::Allow,
-        SeccompAction::Errno(libc::EPERM.cast_unsigned()),
-        architecture,
-    );
-    let refused = filter
-        .and_then(BpfProgram::try_from)
-        .map_err(|_| Errno::INVAL)?;
-    Ok(as_if_missing().into_iter().chain(refused).collect())
-}
-
-fn refuse(rules: &mut Rules, calls: &[libc::c_long]) {
-    rules.extend(calls.iter().map(|call| (*call, Vec::new())));
-}
-
-fn refuse_network(rules: &mut Rules) -> Result<(), Errno> {
-    refuse(rules, WITHOUT_NETWORK);
-    let local = u64::from(libc::AF_UNIX.cast_unsigned());
-    let mut pairs = vec![rule(0, SeccompCmpOp::Ne, local)?];
-    for kind in (0..=SOCKET_KIND).filter(|kind| !CONNECTED_KINDS.contains(kind)) {
-        pairs.push(rule(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), kind)?);
+    program.refuse(refused.into_iter().flatten().copied(), libc::EPERM);
+    let namespaces = Check::any_bit(0, NAMESPACE_FLAGS, libc::EPERM);
+    program.check(&[libc::SYS_clone], &namespaces);
+    file_modes::check(&mut program);
+    if network == Network::Restricted {
+        let local = libc::AF_UNIX.cast_unsigned();
+        let pairs = Check::other_than(0, u32::MAX, local, libc::EPERM).and(Check::other_than(
+            1,
+            BITS_OF_KIND,
+            CONNECTED_KIND,
+            libc::EPERM,
+        ));
+        program.check(&[libc::SYS_socketpair], &pairs);
+        program.check(&[libc::SYS_sendto], &Check::address(4, libc::EPERM));
     }
-    rules.insert(libc::SYS_socketpair, pairs);
-    rules.insert(libc::SYS_sendto, vec![rule(4, SeccompCmpOp::Ne, 0)?]);
-    Ok(())
-}
-
-/// Matches if argument number `argument` compares as told.
-fn rule(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, Errno> {
-    all_of(vec![condition(argument, operator, value)?])
-}
-
-/// Matches if all conditions hold.
-fn all_of(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, Errno> {
-    SeccompRule::new(conditions).map_err(|_| Errno::INVAL)
-}
-
-fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, Errno> {
-    let length = match operator {
-        SeccompCmpOp::Ne if argument == 4 => SeccompCmpArgLen::Qword,
-        _ => SeccompCmpArgLen::Dword,
-    };
-    SeccompCondition::new(argument, length, operator, value).map_err(|_| Errno::INVAL)
-}
-
-/// Instructions before the others, for what has to look as if the kernel did not have it:
-///
-/// - The newer `clone` and `openat` take flags and modes from memory, where a filter cannot look.
-///   Programs and libraries fall back to the older ones.
-/// - Processors of the x86-64 kind have a second numbering of the same calls, told by a bit. The
-///   kernel's number for the architecture is the same, so the rest of the program would not see it.
-fn as_if_missing() -> Vec<sock_filter> {
-    #[cfg(target_arch = "x86_64")]
-    const FIRST_OF_SECOND_NUMBERING: u32 = 0x4000_0000;
-    #[cfg(not(target_arch = "x86_64"))]
-    const FIRST_OF_SECOND_NUMBERING: u32 = u32::MAX;
-    const NEWER_CLONE: u32 = libc::SYS_clone3 as u32;
-    const NEWER_OPEN: u32 = libc::SYS_openat2 as u32;
-    let instruction = |code: u32, skip_if_true, skip_if_false, k| sock_filter {
-        code: code as u16,
-        jt: skip_if_true,
-        jf: skip_if_false,
-        k,
-    };
-    let missing = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
-    vec![
-        // The number of the call is the first field of what a filter sees.
-        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        instruction(
-            libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K,
-            2,
-            0,
-            FIRST_OF_SECOND_NUMBERING,
-        ),
-        instruction(
-            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-            1,
-            0,
-            NEWER_CLONE,
-        ),
-        instruction(
-            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-            0,
-            1,
-            NEWER_OPEN,
-        ),
-        instruction(libc::BPF_RET | libc::BPF_K, 0, 0, missing),
-    ]
+    if metadata == Metadata::Fixed {
+        let requests = Check::any_of(1, &METADATA_REQUESTS, libc::EPERM);
+        program.check(&[libc::SYS_ioctl], &requests);
+    }
+    Some(program.finish())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::program::tests::verdict;
     use super::*;
 
-    #[test]
-    fn programs_fit_the_kernels_limit() {
-        const KERNEL_LIMIT: usize = 4096;
-        for network in [Network::Restricted, Network::Enabled] {
-            let program = program(network, Metadata::Fixed).unwrap();
-            assert!(program.len() < KERNEL_LIMIT);
+    const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
+    const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+    const MISSING: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+
+    struct Filter(Vec<sock_filter>);
+
+    impl Filter {
+        fn of(network: Network, metadata: Metadata) -> Self {
+            Self(filter(network, metadata).unwrap())
         }
+
+        fn says(&self, call: libc::c_long, arguments: &[u64]) -> u32 {
+            let mut all = [0; 6];
+            all[..arguments.len()].copy_from_slice(arguments);
+            verdict(&self.0, ARCHITECTURE.unwrap(), call, all)
+        }
+    }
+
+    #[test]
+    fn calls_are_refused_by_number() {
+        let open = Filter::of(Network::Enabled, Metadata::Changeable);
+        let closed = Filter::of(Network::Restricted, Metadata::Fixed);
+        for call in ALWAYS.iter().chain(ON_THIS_ARCHITECTURE) {
+            assert_eq!(open.says(*call, &[]), REFUSED, "{call}");
+            assert_eq!(closed.says(*call, &[]), REFUSED, "{call}");
+        }
+        for call in WITHOUT_NETWORK.iter().chain(METADATA).chain(OLD_METADATA) {
+            assert_eq!(open.says(*call, &[]), ALLOWED, "{call}");
+            assert_eq!(closed.says(*call, &[]), REFUSED, "{call}");
+        }
+        for call in AS_IF_MISSING {
+            assert_eq!(open.says(*call, &[]), MISSING, "{call}");
+        }
+        for call in [libc::SYS_read, libc::SYS_execve, libc::SYS_futex] {
+            assert_eq!(closed.says(call, &[]), ALLOWED, "{call}");
+        }
+        if let Some(first) = FIRST_OF_SECOND_NUMBERING {
+            assert_eq!(open.says(first.into(), &[]), MISSING);
+        }
+    }
+
+    #[test]
+    fn pairs_are_local_and_connected() {
+        let filter = Filter::of(Network::Restricted, Metadata::Changeable);
+        let pair = |domain: i32, kind: u64| {
+            let domain = domain.cast_unsigned().into();
+            filter.says(libc::SYS_socketpair, &[domain, kind])
+        };
+        let flags = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK).cast_unsigned();
+        for kind in 0..16 {
+            let expected = if [1, 5].contains(&kind) {
+                ALLOWED
+            } else {
+                REFUSED
+            };
+            assert_eq!(pair(libc::AF_UNIX, kind), expected, "{kind}");
+            assert_eq!(
+                pair(libc::AF_UNIX, kind | u64::from(flags)),
+                expected,
+                "{kind}"
+            );
+            // The kernel does not look at the upper half.
+            assert_eq!(pair(libc::AF_UNIX, kind | 1 << 40), expected, "{kind}");
+            assert_eq!(pair(libc::AF_INET, kind), REFUSED);
+        }
+        let send = |address| filter.says(libc::SYS_sendto, &[0, 0, 0, 0, address]);
+        assert_eq!(send(0), ALLOWED);
+        for address in [1, 1 << 32, 0x7fff_0000_0000, u64::MAX] {
+            assert_eq!(send(address), REFUSED, "{address:#x}");
+        }
+    }
+
+    #[test]
+    fn modes_that_lend_rights_are_refused_where_they_count() {
+        let filter = Filter::of(Network::Enabled, Metadata::Changeable);
+        let creating = [libc::O_CREAT, libc::O_TMPFILE].map(|it| u64::from(it.cast_unsigned()));
+        for (mode, expected) in [
+            (0o755, ALLOWED),
+            (0o1777, ALLOWED),
+            (0o4755, REFUSED),
+            (0o2755, REFUSED),
+        ] {
+            assert_eq!(filter.says(libc::SYS_fchmod, &[3, mode]), expected);
+            assert_eq!(filter.says(libc::SYS_fchmodat, &[3, 0, mode]), expected);
+            assert_eq!(filter.says(libc::SYS_fchmodat2, &[3, 0, mode]), expected);
+            for flags in creating {
+                assert_eq!(
+                    filter.says(libc::SYS_openat, &[3, 0, flags, mode]),
+                    expected
+                );
+            }
+            // Without such a flag nobody looks at the mode.
+            let directory = u64::from(libc::O_DIRECTORY.cast_unsigned());
+            assert_eq!(
+                filter.says(libc::SYS_openat, &[3, 0, directory, mode]),
+                ALLOWED
+            );
+        }
+        let node = |mode: u32| filter.says(libc::SYS_mknodat, &[3, 0, mode.into()]);
+        assert_eq!(node(libc::S_IFIFO | 0o644), ALLOWED);
+        assert_eq!(node(libc::S_IFREG | 0o644), ALLOWED);
+        assert_eq!(node(libc::S_IFSOCK | 0o644), ALLOWED);
+        for mode in [libc::S_IFCHR, libc::S_IFBLK, libc::S_IFREG | 0o4000] {
+            assert_eq!(node(mode), REFUSED);
+        }
+    }
+
+    #[test]
+    fn namespaces_and_attributes_are_told_by_arguments() {
+        let filter = Filter::of(Network::Enabled, Metadata::Fixed);
+        let clone = |flags: i32| filter.says(libc::SYS_clone, &[flags.cast_unsigned().into()]);
+        assert_eq!(
+            clone(libc::CLONE_VM | libc::CLONE_THREAD | libc::SIGCHLD),
+            ALLOWED
+        );
+        assert_eq!(clone(libc::CLONE_NEWNET), REFUSED);
+        assert_eq!(clone(libc::CLONE_NEWUSER | libc::SIGCHLD), REFUSED);
+        for request in METADATA_REQUESTS {
+            assert_eq!(filter.says(libc::SYS_ioctl, &[3, request.into()]), REFUSED);
+        }
+        assert_eq!(filter.says(libc::SYS_ioctl, &[3, libc::TCGETS]), ALLOWED);
     }
 }
