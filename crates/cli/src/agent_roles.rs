@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use codex_config::{Config, ConfigWarning, LayerSource, LayerStack};
+use codex_config::{Config, ConfigWarning, LayerStack};
 use codex_core::{AgentRole, Roles, SessionConfig};
 use codex_protocol::{Personality, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity};
 use serde::de::DeserializeOwned;
@@ -86,12 +86,8 @@ impl ConfiguredRoles {
     pub(crate) fn read(stack: &LayerStack, config: &Config) -> (Self, Vec<ConfigWarning>) {
         let mut drafts = BTreeMap::new();
         let mut warnings = Vec::new();
-        let layers = stack.layers().iter();
-        for layer in layers.filter(|layer| layer.disabled_reason.is_none()) {
-            for file in folder(&layer.source)
-                .map(|folder| role_files(&folder))
-                .unwrap_or_default()
-            {
+        for folder in stack.active_folders() {
+            for file in role_files(&folder.join("agents")) {
                 if let Err(reason) = take_file(&file, &mut drafts, &mut warnings) {
                     warnings.push(malformed(&file, &reason));
                 }
@@ -162,16 +158,6 @@ impl Draft {
             self.nicknames = names;
         }
     }
-}
-
-/// The folder beside whose settings role files stand.
-fn folder(source: &LayerSource) -> Option<PathBuf> {
-    let beside = match source {
-        LayerSource::Project { folder } => folder.clone(),
-        LayerSource::User { file } | LayerSource::System { file } => file.parent()?.to_owned(),
-        _ => return None,
-    };
-    Some(beside.join("agents"))
 }
 
 /// The role files of a folder, in an order of their own.
