@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Holds our trace reducer against the reference's.
 
-    trace_equality.py --ours BIN [--reference BIN] [--recorder BIN] [--random N] [--keep DIR] [NAME ...]
+    trace_equality.py --ours BIN [--reference BIN] [--schema 1|2] [--recorder BIN] [--random N] [--keep DIR] [NAME ...]
 
 Sessions are recorded with the recorder (the reference unless said otherwise) and random bundles are made up; each
 bundle is reduced by both, ours strictly, and the two states must be equal with sorted keys. Where the reference
 fails, ours must fail too with --strict, and must give a state and say what is wrong without it.
 
 BIN is a `codex` that knows `debug trace-reduce`. The reference, release
-0.140.0, is looked for in $CODEX_TRACE_REFERENCE too; where it is missing this says so and passes.
+0.140.0 for schema 1 and 0.169.0 for schema 2, is looked for in $CODEX_TRACE_REFERENCE too; where it is missing this says so and passes.
 Python 3.10 or later, standard library only. Exit status 0: all equal, or skipped.
 """
 
@@ -80,6 +80,7 @@ def main():
     parser.add_argument("--reference", default=os.environ.get("CODEX_TRACE_REFERENCE", ""))
     parser.add_argument("--recorder", help="record with this codex instead of the reference")
     parser.add_argument("--random", type=int, default=200, metavar="N", help="how many random bundles")
+    parser.add_argument("--schema", type=int, default=1, choices=(1, 2), help="the version of random bundles and of what we record")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", help="keep the recorded bundles here")
     parser.add_argument("names", nargs="*", help="only these sessions")
@@ -103,7 +104,7 @@ def main():
             folder = os.path.join(options.keep or scratch, name)
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)
-            trouble = recorder.record(os.path.abspath(options.recorder or options.reference), session, folder)
+            trouble = recorder.record(os.path.abspath(options.recorder or options.reference), session, folder, options.schema)
             if trouble:
                 print("FAILED %s: not recorded: %s" % (name, trouble))
                 counts["failed"] += 1
@@ -118,7 +119,8 @@ def main():
         for number in range(0 if options.names else options.random):
             seed = options.seed + number
             bundle = os.path.join(scratch, "random")
-            random_bundles.make(bundle, seed, events=(40, 80, 160)[number % 3], oddity=(0.0, 0.002, 0.02)[number % 3])
+            oddity = (0.0, 0.002, 0.02)[number % 3] / (4 if options.schema == 2 else 1)
+            random_bundles.make(bundle, seed, events=(40, 80, 160)[number % 3], oddity=oddity, schema=options.schema)
             problem, _ = judge("random", bundle)
             if problem:
                 print("FAILED random bundle %d: %s" % (seed, problem), flush=True)

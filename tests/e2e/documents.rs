@@ -213,6 +213,7 @@ fn commands_that_scripts_use_tell_their_exit_status() {
         &["debug", "trace-view"],
         &["debug", "trace-export"],
         &["debug", "trace-redact"],
+        &["debug", "trace-convert"],
         &["debug", "trace-diff"],
     ] {
         let output = codex(&[command, &["--help"]].concat());

@@ -19,7 +19,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The arguments, the exit status, and what the last line of the error holds.
-const FAILURES: [(&[&str], i32, &[&str]); 17] = [
+const FAILURES: [(&[&str], i32, &[&str]); 18] = [
     (&["no-such-command"], 2, &["--help"]),
     (&["completion", "tcsh"], 2, &["--help"]),
     (&["app-server", "generate-ts"], 2, &["--help"]),
@@ -72,6 +72,11 @@ const FAILURES: [(&[&str], i32, &[&str]); 17] = [
     ),
     (
         &["debug", "trace-redact", ".", "copy"],
+        1,
+        &["is no trace bundle"],
+    ),
+    (
+        &["debug", "trace-convert", ".", "copy"],
         1,
         &["is no trace bundle"],
     ),

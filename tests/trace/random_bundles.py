@@ -19,8 +19,9 @@ def uuid(n):
 class Bundle:
     """Writes lines and payload files, and remembers what later events may refer to."""
 
-    def __init__(self, path, seed, oddity):
+    def __init__(self, path, seed, oddity, schema=1):
         self.rnd = random.Random(seed)
+        self.schema = schema
         self.oddity = oddity
         self.path = path
         self.seq = 0
@@ -39,8 +40,9 @@ class Bundle:
         self.terminals = []
         self.calls = []
         self.results = set()
+        self.item_ids, self.commands, self.ended = [], [], []
         manifest = {
-            "schema_version": 1, "trace_id": uuid(1), "rollout_id": uuid(100), "root_thread_id": uuid(100),
+            "schema_version": schema, "trace_id": uuid(1), "rollout_id": uuid(100), "root_thread_id": uuid(100),
             "started_at_unix_ms": self.clock, "raw_event_log": "trace.jsonl", "payloads_dir": "payloads",
         }
         self.write("manifest.json", manifest)
@@ -69,7 +71,7 @@ class Bundle:
         self.seq += 1
         self.clock += self.rnd.choice([0, 0, 1, 7])
         line = {
-            "schema_version": 1, "seq": self.seq, "wall_time_unix_ms": self.clock, "rollout_id": uuid(100),
+            "schema_version": self.schema, "seq": self.seq, "wall_time_unix_ms": self.clock, "rollout_id": uuid(100),
             "thread_id": thread, "codex_turn_id": turn, "payload": {"type": type_name, **fields},
         }
         self.lines.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
@@ -95,7 +97,22 @@ class Session(Bundle):
         return [{"type": self.pick(["input_text", "output_text", "text"]), "text": self.pick(TEXTS)}
                 for _ in range(self.pick([1, 1, 1, 2]))]
 
+    def with_id(self, item, prefix="msg"):
+        """In schema 2 items have ids, mostly one each."""
+        if self.schema == 1 or self.rnd.random() < 0.1:
+            return item
+        item_id = "%s_%d" % (prefix, self.ids + 1)
+        self.ids += 1
+        if self.rnd.random() < 0.08:
+            item_id = self.pick(["msg_same", "msg_other", "", None, 7, *self.item_ids[-4:]])
+        if isinstance(item_id, str):
+            self.item_ids.append(item_id)
+        return {"type": item.pop("type"), "id": item_id, **item}
+
     def message(self, role=None):
+        return self.with_id(self.plain_message(role))
+
+    def plain_message(self, role=None):
         item = {"type": "message", "role": role or self.pick(["user", "assistant", "developer", "system"]),
                 "content": self.content()}
         if self.rnd.random() < 0.3:
@@ -103,6 +120,9 @@ class Session(Bundle):
         return item
 
     def reasoning(self):
+        return self.with_id(self.plain_reasoning(), "rs")
+
+    def plain_reasoning(self):
         item = {"type": "reasoning", "summary": [{"type": "summary_text", "text": self.pick(TEXTS)}
                                                  for _ in range(self.pick([0, 1, 2]))]}
         if self.rnd.random() < 0.4:
@@ -113,6 +133,9 @@ class Session(Bundle):
         return item
 
     def call_item(self, call, name=None):
+        return self.with_id(self.plain_call_item(call, name), "fc")
+
+    def plain_call_item(self, call, name=None):
         kind = self.pick(["function_call"] * 4 + ["custom_tool_call", "tool_search_call", "local_shell_call"])
         name = name or self.pick(["shell", "exec_command", "wait", "other"])
         if kind == "custom_tool_call":
@@ -124,19 +147,28 @@ class Session(Bundle):
         return {"type": kind, "call_id": call, "action": {"b": [1, 2.50, 1e30], "a": None}}
 
     def output_item(self, call, custom=False):
+        return self.with_id(self.plain_output_item(call, custom), "fco")
+
+    def plain_output_item(self, call, custom=False):
         kind = "custom_tool_call_output" if custom else self.pick(
             ["function_call_output"] * 4 + ["tool_search_output", "mcp_tool_call_output"])
         item = {"type": kind, "call_id": call}
         output = self.pick([*TEXTS, None, {"k": 1}, [{"type": "input_text", "text": "p"}]])
-        if self.odd():
-            output = self.pick([[], [{"type": "input_image", "image_url": "data:y"}]])
+        if self.odd() or self.schema == 2 and self.rnd.random() < 0.2:
+            output = self.pick([[], [{"type": "input_image", "image_url": "data:y", "detail": {"b": 1, "a": [None, 1.50]}}], [{"odd": 1}, 3]])
         item["output"] = output
         if self.odd():
             del item["output"]
         return item
 
     def mail(self, author, recipient, content):
+        return self.with_id(self.plain_mail(author, recipient, content), "amsg")
+
+    def plain_mail(self, author, recipient, content):
         kind = self.rnd.random()
+        if self.schema == 2 and kind < 0.3:
+            return {"type": "agent_message", "author": author, "recipient": recipient,
+                    "content": [{"type": "input_text", "text": "head"}, {"type": "encrypted_content", "encrypted_content": content}]}
         if kind < 0.4:
             return {"type": "agent_message", "author": author, "recipient": recipient,
                     "content": [{"type": "input_text", "text": content}]}
@@ -159,11 +191,18 @@ class Session(Bundle):
         state["open_calls"] = []
         if self.rnd.random() < 0.6:
             items.append(self.message("user"))
+        later = state.pop("shown_later", [])
+        for item in later:
+            if item["type"] == "agent_message" and self.rnd.random() < 0.3:
+                item = {**item, "content": [{"type": "input_text", "text": self.pick(TEXTS)}]}
+            items.append(item)
         while state["mail"] and self.rnd.random() < 0.8:
             items.append(self.mail(*state["mail"].pop(0)))
         if self.rnd.random() < 0.1:
-            items.append({"type": self.pick(["compaction", "compaction_summary", "context_compaction"]),
-                          "encrypted_content": self.pick(TEXTS)})
+            items.append(self.with_id({"type": self.pick(["compaction", "compaction_summary", "context_compaction"]),
+                                       "encrypted_content": self.pick(TEXTS)}, "cmp"))
+        if self.schema == 2 and self.rnd.random() < 0.1:
+            items.append({"type": "additional_tools", "tools": []})
         if self.odd(0.3):
             items.append(self.pick([{"type": "other"}, {"no": "type"}, {"type": "message", "role": "nobody", "content": []},
                                     {"type": "reasoning", "summary": []}, {"type": "compaction"}]))
@@ -191,6 +230,8 @@ class Session(Bundle):
             item.pop("content", None)
         if self.rnd.random() < 0.3:
             item["id"] = self.fresh("id")
+        elif self.schema == 2 and self.rnd.random() < 0.5:
+            item.pop("id", None)
         return dict(reversed(list(item.items())))
 
     # ------------------------------------------------------------ events
@@ -247,6 +288,7 @@ class Session(Bundle):
         self.event("inference_started", thread, turn, inference_call_id=call, thread_id=thread, codex_turn_id=turn, model="m",
                    provider_name="Mock", request_payload=payload)
         self.inferences[call] = thread
+        self.accept(thread, new)
         state["open_inference"] = call
 
     def response(self, thread):
@@ -268,7 +310,9 @@ class Session(Bundle):
                 else:
                     self.calls.append((thread, used))
                 state["open_calls"].append((used, item["type"] == "custom_tool_call"))
-        usage = {"input_tokens": 5, "cached_input_tokens": 0, "output_tokens": self.pick([3, -1, 2.5, 3]), "reasoning_output_tokens": 0,
+        if state.get("history") and self.schema == 2 and self.rnd.random() < 0.1:
+            items.append(self.pick(state["history"]))
+        usage = {"input_tokens": 5, "cache_write_input_tokens": self.pick([2, 0, -4, 1.5, None]), "cached_input_tokens": 0, "output_tokens": self.pick([3, -1, 2.5, 3]), "reasoning_output_tokens": 0,
                  "total_tokens": 8}
         body = {"response_id": None, "upstream_request_id": None, "token_usage": self.pick([usage, None]), "output_items": items}
         if self.odd(0.2):
@@ -290,8 +334,42 @@ class Session(Bundle):
                 items = []
             state["last_response"] = None
         state["history"] = state["history"] + items
+        self.accept(thread, items)
         if self.odd(2):
             state["open_inference"] = call
+
+    def accept(self, thread, items):
+        """Some of the items become history, now or later."""
+        if self.schema == 1:
+            return
+        waiting = self.threads[thread].setdefault("unaccepted", [])
+        waiting += [item for item in items if isinstance(item.get("id"), str)]
+        while waiting and self.rnd.random() < 0.8:
+            item = waiting.pop(self.rnd.randrange(len(waiting)))
+            if self.rnd.random() < 0.9:
+                self.accept_one(thread, item)
+
+    def accept_one(self, thread, item):
+        turn = self.threads[thread]["turn"] if self.rnd.random() < 0.9 else None
+        more = {}
+        if item["type"] == "agent_message" and self.rnd.random() < 0.9:
+            shown = dict(item)
+            if self.odd(2):
+                shown["id"] = "amsg_else"
+            more["agent_message_payload"] = self.payload("protocol_event", shown)
+        self.event("history_item_accepted", thread if not self.odd(0.2) else None, turn, item_id=item["id"], **more)
+        if self.rnd.random() < 0.05:
+            self.event("history_item_accepted", thread, turn, item_id=item["id"])
+
+    def accept_mail(self, thread):
+        """A message of an agent becomes history before any request shows it."""
+        state = self.threads[thread]
+        if not state["mail"]:
+            return
+        item = self.mail(*state["mail"].pop(0))
+        state.setdefault("shown_later", []).append(item)
+        if item["type"] == "agent_message" and isinstance(item.get("id"), str):
+            self.accept_one(thread, item)
 
     def start_tool(self, thread):
         state = self.threads[thread]
@@ -338,9 +416,10 @@ class Session(Bundle):
                    code_mode_runtime_tool_id=None if visible else "tool-1", requester=requester, kind=kind,
                    summary={"type": "generic", "label": name, "input_preview": "i", "output_preview": None},
                    invocation_payload=payload)
-        self.tools[tool] = {"thread": thread, "turn": turn, "name": name, "step": 0, "message": message,
+        self.commands += [tool] if name == "exec_command" else []
+        self.tools[tool] = {"kind": kind, "thread": thread, "turn": turn, "name": name, "step": 0, "message": message,
                             "invoked": payload is not None, "mcp": False,
-                            "process": None if name == "write_stdin" else self.pick([None, "p%d" % self.ids])}
+                            "process": "p1" if self.schema == 2 and self.rnd.random() < 0.3 else None if name == "write_stdin" else self.pick([None, "p%d" % self.ids])}
 
     def advance_tool(self, tool):
         state = self.tools[tool]
@@ -379,10 +458,12 @@ class Session(Bundle):
                 value["process_id"] = state["process"]
                 self.terminals.append(state["process"])
             if ended:
-                value.update(stdout="out", stderr="", aggregated_output="out", exit_code=self.pick([0, 1, -1]),
-                             duration={"secs": 1, "nanos": 5}, formatted_output="out", status="completed")
+                old = {} if self.schema == 2 and self.rnd.random() < 0.9 else {"stdout": "old", "stderr": "old", "formatted_output": "old"}
+                value.update(old or {"nothing": 1}, aggregated_output="out") if self.schema == 2 else value.update(stdout="out", stderr="", aggregated_output="out", formatted_output="out")
+                value.update( exit_code=self.pick([0, 1, -1]),
+                             duration={"secs": 1, "nanos": 5}, status="completed")
                 if self.odd():
-                    value.pop(self.pick(["stdout", "exit_code"]))
+                    value.pop(self.pick(["stdout", "exit_code", "aggregated_output"]), None)
         elif name in ("spawn_agent", "send_message", "followup_task", "close_agent"):
             value = self.agent_runtime(name, base, state, other, ended)
         else:
@@ -390,7 +471,15 @@ class Session(Bundle):
         payload = self.payload("tool_runtime_event", value)
         kind = "tool_call_runtime_ended" if ended else "tool_call_runtime_started"
         extra = {"status": self.pick(["completed", "failed", "cancelled"])} if ended else {}
+        if self.schema == 2 and not ended:
+            extra["kind"] = self.runtime_kind(state)
         self.event(kind, state["thread"], state["turn"], tool_call_id=tool, **extra, runtime_payload=payload)
+
+    def runtime_kind(self, state):
+        """The kind that a call turns out to have."""
+        if self.rnd.random() < 0.1 or self.odd():
+            return self.pick([{"type": "apply_patch"}, {"type": "mcp", "server": "s", "tool": "t"}, EXEC, {"type": "other", "name": "x"}])
+        return state["kind"]
 
     def agent_runtime(self, name, base, state, other, ended):
         path = self.threads[other]["path"] if other in self.threads else "/root/worker"
@@ -491,6 +580,10 @@ class Session(Bundle):
         choices += ["compact"] if self.rnd.random() < 0.3 else []
         choices += ["spawn"] if len(self.threads) < 3 and self.rnd.random() < 0.4 else []
         choices += ["result"] if len(self.threads) > 1 else []
+        if self.schema == 2:
+            choices += ["accept_mail"] * 2 + ["stdin_target"]
+            choices += ["end_thread"] if thread != uuid(100) and thread not in self.ended and self.rnd.random() < 0.1 else []
+            choices += ["resume"] * 3 if self.ended else []
         choices += ["protocol"] if self.rnd.random() < 0.2 else []
         match self.pick(choices):
             case "request":
@@ -503,6 +596,21 @@ class Session(Bundle):
                 self.end_turn(thread)
             case "advance_tool":
                 self.advance_tool(self.pick(self.tools))
+            case "stdin_target":
+                writers = [tool for tool in self.tools] or ["none"]
+                commands = [*self.commands, "none"] if self.odd(2) else self.commands or ["none"]
+                if commands != ["none"] and writers != ["none"] or self.odd():
+                    self.event("stdin_target_resolved", thread, state["turn"], tool_call_id=self.pick(writers),
+                               exec_tool_call_id=self.pick(commands))
+            case "accept_mail":
+                self.accept_mail(thread)
+            case "end_thread":
+                self.event("thread_ended", thread_id=thread, status=self.pick(["completed", "failed"]))
+                self.ended.append(thread)
+            case "resume":
+                again = self.pick(self.ended)
+                self.ended.remove(again)
+                self.event("thread_resumed", thread_id=again)
             case "cell":
                 self.start_cell(thread)
             case "advance_cell":
@@ -534,9 +642,9 @@ class Session(Bundle):
             self.lines.append(line[: len(line) // 2])
 
 
-def make(path, seed, events=60, oddity=0.02):
+def make(path, seed, events=60, oddity=0.02, schema=1):
     """Writes one bundle to a new folder."""
-    session = Session(path, seed, oddity)
+    session = Session(path, seed, oddity, schema)
     session.event("rollout_started", trace_id=uuid(1), root_thread_id=uuid(100))
     session.start_thread()
     while session.seq < events:
@@ -544,4 +652,8 @@ def make(path, seed, events=60, oddity=0.02):
     if session.rnd.random() < 0.7:
         session.event("thread_ended", thread_id=uuid(100), status="completed")
         session.event("rollout_ended", status=session.pick(["completed", "failed", "aborted"]))
+        if schema == 2 and session.rnd.random() < 0.8:
+            session.event("recording_completed")
+            if session.odd(3):
+                session.event("recording_completed")
     session.close()

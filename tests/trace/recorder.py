@@ -511,7 +511,7 @@ supports_websockets = false
     return text
 
 
-def record(binary, session, destination):
+def record(binary, session, destination, schema=1):
     """Runs one session; moves the bundles that it made to `destination`. Says what went wrong, if anything did."""
     root = tempfile.mkdtemp(prefix="trace-record-")
     model = Model(session["script"], session.get("child", ()))
@@ -526,7 +526,7 @@ def record(binary, session, destination):
         with open(os.path.join(home, "config.toml"), "w") as f:
             f.write(configuration(session, model.port, root))
         env = {"PATH": os.environ["PATH"], "HOME": root, "CODEX_HOME": home, "LANG": "C.UTF-8", "SHELL": "/bin/bash",
-               "RUST_LOG": "error", "CODEX_ROLLOUT_TRACE_ROOT": traces}
+               "RUST_LOG": "error", "CODEX_ROLLOUT_TRACE_ROOT": traces, "CODEX_ROLLOUT_TRACE_SCHEMA": str(schema)}
         client = Client(binary, env, cwd)
         try:
             session["steps"](Run(client, cwd))

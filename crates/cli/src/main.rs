@@ -30,6 +30,7 @@ mod session_settings;
 mod settings_flags;
 mod skills;
 mod terminal;
+mod trace_convert;
 mod trace_diff;
 mod trace_export;
 mod trace_problems;
@@ -127,6 +128,9 @@ enum DebugCommand {
     /// Copy a trace bundle without its secrets, or without all text.
     #[command(name = "trace-redact")]
     Redact(trace_redact::Arguments),
+    /// Copy a trace bundle into the other version of the format.
+    #[command(name = "trace-convert")]
+    Convert(trace_convert::Arguments),
     /// Say where the runs of two trace bundles parted.
     #[command(name = "trace-diff")]
     Diff(trace_diff::Arguments),
@@ -195,6 +199,7 @@ fn debug(
         DebugCommand::View(arguments) => trace_view::run(arguments),
         DebugCommand::Export(arguments) => trace_export::run(arguments),
         DebugCommand::Redact(arguments) => trace_redact::run(arguments),
+        DebugCommand::Convert(arguments) => trace_convert::run(&arguments),
         DebugCommand::Diff(arguments) => Ok(trace_diff::run(&arguments)),
     }
 }

@@ -16,7 +16,7 @@ const TROUBLE: u8 = 2;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit status: 0 the same, 1 different, 2 a bundle cannot be read, 3 the same as far as damaged bundles show.")]
+Exit status: 0 the same, 1 different, 2 a bundle cannot be read,\n3 the same as far as damaged bundles show.")]
 pub(crate) struct Arguments {
     /// The folder of the one bundle.
     a: PathBuf,

@@ -34,6 +34,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Strictness::Lenient
     };
     let reduction = replay_bundle_with(&arguments.bundle, strictness)?;
+    #[allow(clippy::print_stderr)] // For people, beside what the command answers.
+    {
+        eprintln!("schema {}", reduction.trace.schema_version);
+    }
     report_all(&reduction.problems, None);
     let output = arguments
         .output

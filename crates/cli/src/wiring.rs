@@ -15,7 +15,7 @@ use codex_core::{Observers, Ports, ThreadManager};
 use codex_login::{LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, Platform};
 use codex_protocol::Provider;
-use codex_rollout_trace::format::ROOT_VARIABLE;
+use codex_rollout_trace::format::{ROOT_VARIABLE, SCHEMA_VARIABLE, Schema};
 use codex_session_trace::Traces;
 
 use crate::environment::{self, variable};
@@ -127,7 +127,15 @@ pub(crate) struct Tracing(Option<Arc<Traces>>);
 impl Tracing {
     pub(crate) fn from_environment() -> Self {
         let root = std::env::var_os(ROOT_VARIABLE).filter(|root| !root.is_empty());
-        Self(root.map(|root| Arc::new(Traces::below(root))))
+        let schema = std::env::var(SCHEMA_VARIABLE).ok().and_then(|number| {
+            let schema = number.parse().ok().and_then(Schema::numbered);
+            if schema.is_none() {
+                tracing::warn!(%number, "no schema of traces has this number; schema 1 is written");
+            }
+            schema
+        });
+        let traces = |root| Traces::below(root).in_schema(schema.unwrap_or_default());
+        Self(root.map(|root| Arc::new(traces(root))))
     }
 
     /// An engine whose threads are traced.

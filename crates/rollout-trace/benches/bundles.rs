@@ -146,6 +146,7 @@ impl Session {
         let begin = json!({"command": ["bash", "-lc", "seq 1 100"], "cwd": "/tmp"});
         self.record(scope, move |_, payloads| Event::ToolCallRuntimeStarted {
             tool_call_id: began,
+            kind: None,
             runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, &begin),
         });
         let end = json!({"stdout": self.output, "stderr": "", "exit_code": 0, "formatted_output": self.output});

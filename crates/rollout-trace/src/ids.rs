@@ -62,6 +62,8 @@ text_ids! {
     InferenceId,
     /// The provider's id of a response.
     ResponseId,
+    /// The provider's id of an item, or ours for an item that we made.
+    ResponseItemId,
     /// One dispatch of a tool.
     ToolCallId,
     /// The model's own id of a call, carried by the call item and its output item.

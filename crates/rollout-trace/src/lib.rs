@@ -6,6 +6,7 @@
 //!
 //! The crate owns the bundle format. It knows no engine type, so that a bundle can be read without one.
 
+mod convert;
 pub mod format;
 pub mod ids;
 mod json;
@@ -14,6 +15,7 @@ mod reduce;
 mod state_file;
 mod write;
 
+pub use convert::{Conversion, ConvertError, convert_bundle};
 pub use reduce::{
     Fault, Problem, Problems, Reduction, ReplayError, Severity, Strictness, read_manifest,
     replay_bundle, replay_bundle_with,

@@ -187,6 +187,7 @@ impl Calls {
         trace.record(turn, weight, move |payloads| {
             Event::ToolCallRuntimeStarted {
                 tool_call_id,
+                kind: None,
                 runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, &payload),
             }
         });

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use codex_core::{Beginning, Observer, Observers};
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
 use codex_rollout_trace::Recorder;
+use codex_rollout_trace::format::Schema;
 
 use crate::payloads::SessionMetadata;
 use crate::process_state::{ProcessState, lock};
@@ -17,6 +18,7 @@ use crate::session::SessionTrace;
 #[derive(Debug)]
 pub struct Traces {
     root: PathBuf,
+    schema: Schema,
     sessions: Mutex<HashMap<ThreadId, Weak<SessionTrace>>>,
     process: Arc<ProcessState>,
 }
@@ -27,9 +29,16 @@ impl Traces {
     pub fn below(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
+            schema: Schema::default(),
             sessions: Mutex::default(),
             process: Arc::default(),
         }
+    }
+
+    /// Has bundles written in a version of the format.
+    #[must_use]
+    pub fn in_schema(self, schema: Schema) -> Self {
+        Self { schema, ..self }
     }
 
     /// Waits until everything that was recorded is written or lost; false when that takes longer than
@@ -60,7 +69,7 @@ impl Traces {
             let recorder = parent.recorder().clone();
             return (!thread.is_resumed).then_some((recorder, false));
         }
-        match Recorder::start(&self.root, &thread.thread.as_str().into()) {
+        match Recorder::start_in(&self.root, &thread.thread.as_str().into(), self.schema) {
             Ok(recorder) => Some((recorder, true)),
             Err(error) => {
                 tracing::warn!(%error, "the session is not traced");

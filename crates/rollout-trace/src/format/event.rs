@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CellStatus, ExecutionStatus, PayloadRef, RolloutStatus};
+use super::{CellStatus, Checksum, ExecutionStatus, PayloadRef, RolloutStatus, Schema};
 use crate::ids::{
     CallId, CompactionId, CompactionRequestId, EdgeId, InferenceId, McpCallId, OperationId,
-    ResponseId, RolloutId, RuntimeCellId, RuntimeToolId, ThreadId, ToolCallId, TraceId, TurnId,
+    ResponseId, ResponseItemId, RolloutId, RuntimeCellId, RuntimeToolId, ThreadId, ToolCallId,
+    TraceId, TurnId,
 };
 
 /// One line of `trace.jsonl`.
@@ -91,6 +92,9 @@ pub enum Event {
     },
     ToolCallRuntimeStarted {
         tool_call_id: ToolCallId,
+        /// What the call turned out to be; schema 2 only, and required there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<ToolKind>,
         runtime_payload: PayloadRef,
     },
     ToolCallRuntimeEnded {
@@ -153,6 +157,23 @@ pub enum Event {
         event_type: String,
         event_payload: PayloadRef,
     },
+    /// Schema 2: the item with this id is part of the thread's history now.
+    HistoryItemAccepted {
+        item_id: ResponseItemId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent_message_payload: Option<PayloadRef>,
+    },
+    /// Schema 2: a call of `write_stdin` found the process that the other call started.
+    StdinTargetResolved {
+        tool_call_id: ToolCallId,
+        exec_tool_call_id: ToolCallId,
+    },
+    /// Schema 2: an agent that had ended was loaded again.
+    ThreadResumed {
+        thread_id: ThreadId,
+    },
+    /// Schema 2: the last line of a log that is whole.
+    RecordingCompleted,
     /// In the format, but no reducer takes it.
     Other {
         kind: String,
@@ -293,6 +314,10 @@ impl Event {
             | Self::AgentResultObserved {
                 carried_payload: payload,
                 ..
+            }
+            | Self::HistoryItemAccepted {
+                agent_message_payload: payload,
+                ..
             } => (payload.as_ref(), &[]),
             Self::InferenceStarted {
                 request_payload: payload,
@@ -334,9 +359,107 @@ impl Event {
             | Self::CodexTurnEnded { .. }
             | Self::McpToolCallCorrelationAssigned { .. }
             | Self::CodeCellStarted { .. }
-            | Self::CompactionRequestFailed { .. } => (None, &[]),
+            | Self::CompactionRequestFailed { .. }
+            | Self::StdinTargetResolved { .. }
+            | Self::ThreadResumed { .. }
+            | Self::RecordingCompleted => (None, &[]),
         };
         one.into_iter().chain(many)
+    }
+
+    /// The same, to be changed.
+    fn payloads_mut(&mut self) -> impl Iterator<Item = &mut PayloadRef> {
+        let (one, many): (Option<&mut PayloadRef>, &mut [PayloadRef]) = match self {
+            Self::ThreadStarted {
+                metadata_payload: payload,
+                ..
+            }
+            | Self::InferenceFailed {
+                partial_response_payload: payload,
+                ..
+            }
+            | Self::InferenceCancelled {
+                partial_response_payload: payload,
+                ..
+            }
+            | Self::ToolCallStarted {
+                invocation_payload: payload,
+                ..
+            }
+            | Self::ToolCallEnded {
+                result_payload: payload,
+                ..
+            }
+            | Self::CodeCellInitialResponse {
+                response_payload: payload,
+                ..
+            }
+            | Self::CodeCellEnded {
+                response_payload: payload,
+                ..
+            }
+            | Self::AgentResultObserved {
+                carried_payload: payload,
+                ..
+            }
+            | Self::HistoryItemAccepted {
+                agent_message_payload: payload,
+                ..
+            } => (payload.as_mut(), &mut []),
+            Self::InferenceStarted {
+                request_payload: payload,
+                ..
+            }
+            | Self::InferenceCompleted {
+                response_payload: payload,
+                ..
+            }
+            | Self::ToolCallRuntimeStarted {
+                runtime_payload: payload,
+                ..
+            }
+            | Self::ToolCallRuntimeEnded {
+                runtime_payload: payload,
+                ..
+            }
+            | Self::CompactionRequestStarted {
+                request_payload: payload,
+                ..
+            }
+            | Self::CompactionRequestCompleted {
+                response_payload: payload,
+                ..
+            }
+            | Self::CompactionInstalled {
+                checkpoint_payload: payload,
+                ..
+            }
+            | Self::ProtocolEventObserved {
+                event_payload: payload,
+                ..
+            } => (Some(payload), &mut []),
+            Self::Other { payloads, .. } => (None, payloads),
+            Self::RolloutStarted { .. }
+            | Self::RolloutEnded { .. }
+            | Self::ThreadEnded { .. }
+            | Self::CodexTurnStarted { .. }
+            | Self::CodexTurnEnded { .. }
+            | Self::McpToolCallCorrelationAssigned { .. }
+            | Self::CodeCellStarted { .. }
+            | Self::CompactionRequestFailed { .. }
+            | Self::StdinTargetResolved { .. }
+            | Self::ThreadResumed { .. }
+            | Self::RecordingCompleted => (None, &mut []),
+        };
+        one.into_iter().chain(many)
+    }
+
+    /// Notes the checksum of the payload in a file.
+    pub(crate) fn set_checksum(&mut self, path: &str, checksum: Checksum) {
+        let is_in_it = |payload: &&mut PayloadRef| payload.path == path;
+        for payload in self.payloads_mut().filter(is_in_it) {
+            payload.xxh3 = Some(checksum);
+        }
     }
 
     /// The event without a payload that could not be written; none when it means nothing without it.
@@ -379,6 +502,18 @@ impl Event {
         Some(self)
     }
 
+    /// Whether events of a schema are like this one.
+    pub(crate) fn belongs_to(&self, schema: Schema) -> bool {
+        match self {
+            Self::HistoryItemAccepted { .. }
+            | Self::StdinTargetResolved { .. }
+            | Self::ThreadResumed { .. }
+            | Self::RecordingCompleted => schema == Schema::Two,
+            Self::ToolCallRuntimeStarted { kind, .. } => schema == Schema::One || kind.is_some(),
+            _ => true,
+        }
+    }
+
     /// Whether the line names the recording thread and turn; the others stand for themselves.
     pub(crate) fn has_context(&self) -> bool {
         !matches!(
@@ -389,6 +524,8 @@ impl Event {
                 | Self::ThreadEnded { .. }
                 | Self::ProtocolEventObserved { .. }
                 | Self::McpToolCallCorrelationAssigned { .. }
+                | Self::ThreadResumed { .. }
+                | Self::RecordingCompleted
         )
     }
 }

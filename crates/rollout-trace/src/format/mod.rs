@@ -8,11 +8,13 @@
 //!   state.json           made by the reducer
 //! ```
 //!
-//! These are the types of schema version 1 and nothing else: no reading, no writing, no meaning.
+//! These are the types of schema versions 1 and 2 and nothing else: no reading, no writing, no meaning. A bundle is of one
+//! version throughout.
 
 mod checksum;
 mod event;
 mod payload;
+mod schema;
 mod status;
 
 use serde::{Deserialize, Serialize};
@@ -21,18 +23,19 @@ pub use checksum::Checksum;
 pub(crate) use checksum::{line_agrees, seal_line};
 pub use event::{Event, LogLine, Requester, Summary, ToolKind};
 pub use payload::{PayloadKind, PayloadRef};
+pub use schema::Schema;
 pub use status::{CellStatus, ExecutionStatus, RolloutStatus};
 
 use crate::ids::{RolloutId, ThreadId, TraceId};
-
-/// The version of the bundle format that is written and read.
-pub const SCHEMA_VERSION: u32 = 1;
 
 /// The `event_type` under which the recorder notes that it lost events.
 pub const GAP_EVENT: &str = "trace_gap";
 
 /// The environment variable that holds the folder in which every root session begins a bundle.
 pub const ROOT_VARIABLE: &str = "CODEX_ROLLOUT_TRACE_ROOT";
+
+/// The environment variable that holds the schema version to write.
+pub const SCHEMA_VARIABLE: &str = "CODEX_ROLLOUT_TRACE_SCHEMA";
 
 /// The HTTP header that carries the inference call id, on requests that are traced.
 pub const INFERENCE_CALL_HEADER: &str = "x-codex-inference-call-id";

@@ -10,4 +10,4 @@ mod value;
 
 pub(crate) use compact::compact;
 pub(crate) use scanner::{Scanner, SyntaxError};
-pub(crate) use value::Json;
+pub(crate) use value::{Json, Object};

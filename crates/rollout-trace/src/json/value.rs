@@ -50,6 +50,21 @@ impl<'a> Json<'a> {
         matches!(self, Self::Null)
     }
 
+    /// The value with the members of its objects in the order of their keys.
+    pub(crate) fn sorted(&self) -> Json<'a> {
+        match self {
+            Self::Array(elements) => Self::Array(elements.iter().map(Self::sorted).collect()),
+            Self::Object(Object(members)) => {
+                let sorted =
+                    |(key, value): &(Cow<'a, str>, Json<'a>)| (key.clone(), value.sorted());
+                let mut members: Vec<_> = members.iter().map(sorted).collect();
+                members.sort_by(|(one, _), (other, _)| one.cmp(other));
+                Self::Object(Object(members))
+            }
+            other => other.clone(),
+        }
+    }
+
     /// An integer written as one: `1.0` and `1e3` are not.
     pub(crate) fn as_integer<T: std::str::FromStr>(&self) -> Option<T> {
         match self {
@@ -115,6 +130,26 @@ impl<'a> Object<'a> {
             .iter()
             .find(|(name, _)| name == key)
             .map(|(_, value)| value)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Json<'a>> {
+        let member = self.0.iter_mut().find(|(name, _)| name == key);
+        member.map(|(_, value)| value)
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.0.retain(|(name, _)| name != key);
+    }
+
+    /// Sets a member; a new one comes after another, or last.
+    pub(crate) fn set_after(&mut self, before: &str, key: &str, value: Json<'a>) {
+        if let Some(known) = self.get_mut(key) {
+            *known = value;
+            return;
+        }
+        let place = self.0.iter().position(|(name, _)| name == before);
+        let place = place.map_or(self.0.len(), |place| place + 1);
+        self.0.insert(place, (Cow::Owned(key.to_owned()), value));
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {

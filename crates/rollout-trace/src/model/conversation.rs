@@ -3,13 +3,21 @@
 use serde::Serialize;
 
 use crate::ids::{
-    CallId, CodeCellId, CompactionId, InferenceId, ItemId, PayloadId, ThreadId, ToolCallId, TurnId,
+    CallId, CodeCellId, CompactionId, InferenceId, ItemId, PayloadId, ResponseItemId, ThreadId,
+    ToolCallId, TurnId,
 };
 
 /// One item of a thread's conversation, however often it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConversationItem {
     pub item_id: ItemId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub responses_item_id: Option<ResponseItemId>,
+    /// When the item became history, in schema 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_at_unix_ms: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_seq: Option<u64>,
     pub thread_id: ThreadId,
     pub codex_turn_id: Option<TurnId>,
     pub first_seen_at_unix_ms: i64,
@@ -114,6 +122,9 @@ pub enum Part {
     PayloadRef {
         label: String,
         raw_payload_id: PayloadId,
+        /// Of the entry that stands there, in schema 2.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content_sha256: Option<String>,
     },
 }
 

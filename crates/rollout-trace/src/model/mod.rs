@@ -1,8 +1,8 @@
 //! The reduced graph: what `state.json` holds.
 //!
 //! Fields are declared in the order in which they are written, and every map is ordered by the text of its key, so
-//! that equal graphs make equal files. A field is null or empty when it has no value; only `agent_message` is left
-//! out. These are data: nothing here knows how a graph is made.
+//! that equal graphs make equal files. A field is null or empty when it has no value; `agent_message` is left
+//! out then, and what only schema 2 has. These are data: nothing here knows how a graph is made.
 
 mod conversation;
 mod interaction;
@@ -17,19 +17,16 @@ pub use conversation::{
 };
 pub use interaction::{Anchor, EdgeKind, InteractionEdge};
 pub use runtime::{
-    CodeCell, Compaction, CompactionRequest, InferenceCall, ModelObservation, ObservationSource,
-    OperationKind, TerminalOperation, TerminalRequest, TerminalResult, TerminalSession, ToolCall,
-    ToolRequester, Usage,
+    CellAnswers, CodeCell, Compaction, CompactionRequest, InferenceCall, ModelObservation,
+    ObservationSource, OperationKind, TerminalOperation, TerminalRequest, TerminalResult,
+    TerminalSession, ToolCall, ToolRequester, Usage,
 };
 
-use crate::format::{ExecutionStatus, Manifest, PayloadRef, RolloutStatus};
+use crate::format::{ExecutionStatus, Manifest, PayloadRef, RolloutStatus, Schema};
 use crate::ids::{
     CodeCellId, CompactionId, CompactionRequestId, EdgeId, InferenceId, ItemId, OperationId,
     PayloadId, RolloutId, TerminalId, ThreadId, ToolCallId, TraceId, TurnId,
 };
-
-/// The version of `state.json`.
-pub const STATE_SCHEMA_VERSION: u32 = 1;
 
 /// A whole rollout: its threads, what the model saw, and what ran.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,6 +37,9 @@ pub struct RolloutTrace {
     pub started_at_unix_ms: i64,
     pub ended_at_unix_ms: Option<i64>,
     pub status: RolloutStatus,
+    /// Whether the log has its last line, in schema 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording_complete: Option<bool>,
     pub root_thread_id: ThreadId,
     pub threads: BTreeMap<ThreadId, Thread>,
     pub codex_turns: BTreeMap<TurnId, Turn>,
@@ -57,14 +57,15 @@ pub struct RolloutTrace {
 
 impl RolloutTrace {
     /// The graph before the first event.
-    pub(crate) fn new(manifest: Manifest) -> Self {
+    pub(crate) fn new(manifest: Manifest, schema: Schema) -> Self {
         Self {
-            schema_version: STATE_SCHEMA_VERSION,
+            schema_version: schema.number(),
             trace_id: manifest.trace_id,
             rollout_id: manifest.rollout_id,
             started_at_unix_ms: manifest.started_at_unix_ms,
             ended_at_unix_ms: None,
             status: RolloutStatus::Running,
+            recording_complete: (schema == Schema::Two).then_some(false),
             root_thread_id: manifest.root_thread_id,
             threads: BTreeMap::new(),
             codex_turns: BTreeMap::new(),

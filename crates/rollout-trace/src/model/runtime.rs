@@ -37,6 +37,9 @@ pub struct InferenceCall {
 pub struct Usage {
     pub input_tokens: u64,
     pub cached_input_tokens: u64,
+    /// Schema 2 only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_input_tokens: Option<u64>,
     pub output_tokens: u64,
     pub reasoning_output_tokens: u64,
 }
@@ -55,11 +58,21 @@ pub struct CodeCell {
     pub runtime_status: CellStatus,
     pub initial_response_at_unix_ms: Option<i64>,
     pub initial_response_seq: Option<u64>,
+    #[serde(flatten)]
+    pub answers: Option<CellAnswers>,
     pub yielded_at_unix_ms: Option<i64>,
     pub yielded_seq: Option<u64>,
     pub source_js: String,
     pub nested_tool_call_ids: Vec<ToolCallId>,
     pub wait_tool_call_ids: Vec<ToolCallId>,
+}
+
+/// What a code cell answered, in schema 2.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CellAnswers {
+    pub initial_response_status: Option<CellStatus>,
+    pub raw_initial_response_payload_id: Option<PayloadId>,
+    pub raw_result_payload_id: Option<PayloadId>,
 }
 
 /// One dispatch of a tool.
@@ -69,6 +82,9 @@ pub struct ToolCall {
     pub mcp_call_id: Option<McpCallId>,
     pub model_visible_call_id: Option<CallId>,
     pub code_mode_runtime_tool_id: Option<RuntimeToolId>,
+    /// The code cell that the call is, in schema 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_code_cell_id: Option<CodeCellId>,
     pub thread_id: ThreadId,
     pub started_by_codex_turn_id: Option<TurnId>,
     pub execution: ExecutionWindow,

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::format::{Event, PayloadRef, ToolKind};
+use crate::format::{Event, PayloadRef, Schema, ToolKind};
 use crate::ids::{PayloadId, ThreadId, ToolCallId};
 use crate::json::{Json, Scanner};
 use crate::model::{Anchor, EdgeKind, InteractionEdge, ItemKind, Part, Role};
@@ -295,7 +295,7 @@ impl Reducer {
     /// The address of an item, if it is mail to its own thread.
     pub(super) fn mail_key(&self, item: &Normalised, thread: &ThreadId) -> Option<MailKey> {
         let own_path = &self.trace.threads.get(thread)?.agent_path;
-        let mail = Mail::of(item)?;
+        let mail = Mail::of(item, self.schema)?;
         (mail.recipient == *own_path).then(|| mail_key(&mail.author, &mail.content))
     }
 }
@@ -314,9 +314,15 @@ struct Mail {
 }
 
 impl Mail {
-    fn of(item: &Normalised) -> Option<Self> {
-        let [part] = item.body.parts.as_slice() else {
-            return None;
+    fn of(item: &Normalised, schema: Schema) -> Option<Self> {
+        let part = match item.body.parts.as_slice() {
+            [part] => part,
+            [Part::Text { .. }, part @ Part::Encoded { .. }]
+                if schema == Schema::Two && item.agent_message.is_some() =>
+            {
+                part
+            }
+            _ => return None,
         };
         if item.role != Role::Assistant || item.kind != ItemKind::Message {
             return None;

@@ -4,9 +4,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::format::{CellStatus, Event, ExecutionStatus, PayloadRef};
-use crate::ids::{CallId, CodeCellId, ItemId, RuntimeCellId, ThreadId, ToolCallId, TurnId};
-use crate::model::{CodeCell, ItemKind, Producer};
+use crate::format::{CellStatus, Event, ExecutionStatus, PayloadRef, Schema};
+use crate::ids::{
+    CallId, CodeCellId, ItemId, PayloadId, RuntimeCellId, ThreadId, ToolCallId, TurnId,
+};
+use crate::model::{CellAnswers, CodeCell, ItemKind, Producer};
 
 use super::conversation::{CallNumber, Link, ThreadNumber};
 use super::fault::Fault;
@@ -48,11 +50,16 @@ struct CellUpdate {
 }
 
 enum CellChange {
-    Responded(RuntimeCellId, CellStatus),
-    Ended(CellStatus),
+    Responded(RuntimeCellId, CellStatus, Option<PayloadId>),
+    Ended(CellStatus, Option<PayloadId>),
 }
 
 impl Cells {
+    /// Drops what runtime handles mean in a thread.
+    pub(super) fn forget(&mut self, thread: &ThreadId) {
+        self.bound.retain(|(owner, _), _| owner != thread);
+    }
+
     /// A call item came that may be the source of a queued cell.
     pub(super) fn source_seen(&mut self, thread: ThreadNumber, call: &CallId) {
         if self.queued.is_empty() {
@@ -89,7 +96,8 @@ impl Reducer {
             } => {
                 self.expect_optional(response_payload.as_ref());
                 let cell = self.bound_cell("code cell initial response", &thread, &runtime)?;
-                self.update_cell(cell, CellChange::Responded(runtime, status))
+                let payload = response_payload.map(|payload| payload.raw_payload_id);
+                self.update_cell(cell, CellChange::Responded(runtime, status, payload))
             }
             Event::CodeCellEnded {
                 runtime_cell_id: runtime,
@@ -98,7 +106,8 @@ impl Reducer {
             } => {
                 self.expect_optional(response_payload.as_ref());
                 let cell = self.bound_cell("code cell end", &thread, &runtime)?;
-                self.update_cell(cell, CellChange::Ended(status))
+                let payload = response_payload.map(|payload| payload.raw_payload_id);
+                self.update_cell(cell, CellChange::Ended(status, payload))
             }
             Event::CodeCellStarted {
                 runtime_cell_id: runtime,
@@ -219,6 +228,7 @@ impl Reducer {
             runtime_status: CellStatus::Starting,
             initial_response_at_unix_ms: None,
             initial_response_seq: None,
+            answers: (self.schema == Schema::Two).then(CellAnswers::default),
             yielded_at_unix_ms: None,
             yielded_seq: None,
             source_js: start.source_js,
@@ -232,10 +242,21 @@ impl Reducer {
             .push(start.id.clone());
         self.trace.code_cells.insert(start.id.clone(), cell);
         self.conversation.call(call).cell = Some(start.id);
+        self.link_cell_tool(call);
         for output in outputs {
             self.link_cell_output(output, call);
         }
         Ok(())
+    }
+
+    /// In schema 2 a call of `exec` is a tool call beside its cell.
+    pub(super) fn link_cell_tool(&mut self, call: CallNumber) {
+        let call = self.conversation.call(call);
+        if let (Schema::Two, Some(cell), Some(tool)) = (self.schema, &call.cell, &call.tool)
+            && let Some(tool) = self.trace.tool_calls.get_mut(tool)
+        {
+            tool.started_code_cell_id = Some(cell.clone());
+        }
     }
 
     /// Links an output item to the cell that it came from, once.
@@ -290,10 +311,19 @@ impl Reducer {
             return;
         };
         let Moment { seq, at } = update.moment;
+        if let (Some(answers), CellChange::Responded(_, status, payload)) =
+            (&mut cell.answers, &update.change)
+            && answers.initial_response_status.is_none()
+        {
+            answers.initial_response_status = Some(*status);
+            answers.raw_initial_response_payload_id.clone_from(payload);
+            cell.initial_response_at_unix_ms = Some(at);
+            cell.initial_response_seq = Some(seq);
+        }
         cell.initial_response_at_unix_ms.get_or_insert(at);
         cell.initial_response_seq.get_or_insert(seq);
         match update.change {
-            CellChange::Responded(runtime, status) => {
+            CellChange::Responded(runtime, status, _) => {
                 cell.runtime_cell_id = Some(runtime);
                 cell.runtime_status = status;
                 if status == CellStatus::Yielded {
@@ -301,7 +331,10 @@ impl Reducer {
                     cell.yielded_seq = Some(seq);
                 }
             }
-            CellChange::Ended(status) => {
+            CellChange::Ended(status, payload) => {
+                if let Some(answers) = &mut cell.answers {
+                    answers.raw_result_payload_id = payload;
+                }
                 cell.runtime_status = status;
                 update.moment.close(&mut cell.execution, status.into());
             }
@@ -317,7 +350,7 @@ impl Reducer {
             .is_some_and(|cell| cell.execution.status == ExecutionStatus::Running);
         if running {
             let moment = self.now;
-            let change = CellChange::Ended(status);
+            let change = CellChange::Ended(status, None);
             self.apply_update(id, CellUpdate { moment, change });
         }
     }

@@ -6,7 +6,6 @@ use crate::model::{Body, Channel, Compaction, CompactionRequest, ItemKind, Produ
 
 use super::conversation::Matching;
 use super::fault::Fault;
-use super::identity::KeyWriter;
 use super::items::{CheckpointBody, ListReader};
 use super::normalise::Normalised;
 use super::place::Placement;
@@ -151,6 +150,7 @@ impl Reducer {
         let reader = ListReader {
             conversation: &self.conversation,
             payload: &checkpoint.raw_payload_id,
+            schema: self.schema,
         };
         let CheckpointBody { input, replacement } = reader
             .checkpoint(bytes, &snapshot)
@@ -204,8 +204,9 @@ impl Reducer {
             agent_message: None,
             body: Body { parts: Vec::new() },
             call_id: None,
+            response_item_id: None,
         };
-        let id = self.create_item(KeyWriter::item(&marker), marker, placement);
+        let id = self.create_item(marker, placement);
         if let Some(producer) = &placement.producer {
             self.conversation.add_producer(id, producer);
         }

@@ -3,13 +3,18 @@
 //! Owns which items there are, what each thread's model last saw, and how a list of candidates is matched with that.
 //! What an item means to tools, cells and agents is linked by the reducer.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use crate::ids::{CallId, CodeCellId, ItemId, ThreadId, ToolCallId, TurnId};
+use crate::format::Schema;
+use crate::ids::{
+    CallId, CodeCellId, InferenceId, ItemId, ResponseItemId, ThreadId, ToolCallId, TurnId,
+};
 use crate::model::{ConversationItem, ItemKind, Part, Producer, Role};
 
 use super::identity::{ItemKey, RawForm, same_but_for_payload};
 use super::normalise::Normalised;
+use super::reducer::Moment;
 
 /// A call id that is used over and over is compared with this many of its items.
 const MAX_COMPARED: usize = 64;
@@ -70,6 +75,14 @@ pub(super) struct ThreadView {
     first_of_call: HashMap<(CallNumber, ItemKind), ItemId>,
     last_message: HashMap<TurnId, (i64, ItemId)>,
     mailbox: HashMap<MailKey, VecDeque<ItemId>>,
+    /// The items of each id that payloads give, in the order of creation; schema 2.
+    by_response_id: HashMap<ResponseItemId, Vec<ItemId>>,
+    /// When each id became history.
+    accepted: HashMap<ResponseItemId, Moment>,
+    /// Messages of agents that became history before a payload showed them.
+    awaited: HashMap<ResponseItemId, ItemId>,
+    /// The inference that was started last; schema 2.
+    pub(super) last_call: Option<InferenceId>,
 }
 
 /// Whether a candidate that repeats a call id agrees with what carries it already.
@@ -80,8 +93,8 @@ pub(super) enum CallCheck {
     Differs,
 }
 
-#[derive(Default)]
 pub(super) struct Conversation {
+    schema: Schema,
     items: Vec<ConversationItem>,
     notes: Vec<Note>,
     calls: Vec<Call>,
@@ -93,6 +106,128 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
+    pub(super) fn new(schema: Schema) -> Self {
+        Self {
+            schema,
+            items: Vec::new(),
+            notes: Vec::new(),
+            calls: Vec::new(),
+            call_numbers: HashMap::new(),
+            views: Vec::new(),
+            thread_numbers: HashMap::new(),
+            mail: HashMap::new(),
+            lists: 0,
+        }
+    }
+
+    /// Notes that an id became history; the first time counts.
+    pub(super) fn accept(&mut self, thread: ThreadNumber, id: &ResponseItemId, now: Moment) {
+        let view = self.view(thread);
+        let accepted = view.accepted.entry(id.clone());
+        if let Entry::Vacant(first) = accepted {
+            first.insert(now);
+            let items = view.by_response_id.get(id).cloned().unwrap_or_default();
+            for item in items {
+                self.set_accepted(thread, item, now);
+            }
+        }
+    }
+
+    fn set_accepted(&mut self, thread: ThreadNumber, item: ItemId, when: Moment) {
+        let accepted = self.item_mut(item);
+        accepted.accepted_at_unix_ms = Some(when.at);
+        accepted.accepted_seq = Some(when.seq);
+        self.list(thread, &[item]);
+    }
+
+    /// Whether a thread has an item with this id.
+    pub(super) fn has_item(&mut self, thread: ThreadNumber, id: &ResponseItemId) -> bool {
+        self.view(thread).by_response_id.contains_key(id)
+    }
+
+    /// The items of a thread with one of these ids, in the order of creation.
+    pub(super) fn items_with_ids<'i>(
+        &mut self,
+        thread: ThreadNumber,
+        ids: impl Iterator<Item = &'i ResponseItemId>,
+    ) -> Vec<ItemId> {
+        let known = &self.view(thread).by_response_id;
+        let mut items: Vec<ItemId> = ids
+            .filter_map(|id| known.get(id))
+            .flatten()
+            .copied()
+            .collect();
+        items.sort_unstable_by_key(|item| item.number());
+        items.dedup();
+        items
+    }
+
+    /// Gives an id to an item that had none.
+    pub(super) fn set_response_id(&mut self, id: ItemId, response_id: &ResponseItemId) {
+        let thread = self.thread_of(id);
+        let item = self.item_mut(id);
+        if item.responses_item_id.is_none() {
+            item.responses_item_id = Some(response_id.clone());
+            self.index_response_id(thread, id, response_id);
+        }
+    }
+
+    fn index_response_id(
+        &mut self,
+        thread: ThreadNumber,
+        id: ItemId,
+        response_id: &ResponseItemId,
+    ) {
+        let view = self.view(thread);
+        let items = view.by_response_id.entry(response_id.clone()).or_default();
+        let place = items.partition_point(|earlier| earlier.number() < id.number());
+        items.insert(place, id);
+        if let Some(when) = view.accepted.get(response_id).copied() {
+            self.set_accepted(thread, id, when);
+        }
+    }
+
+    /// Notes an item that a later payload will show.
+    pub(super) fn await_message(&mut self, thread: ThreadNumber, id: ResponseItemId, item: ItemId) {
+        self.view(thread).awaited.insert(id, item);
+    }
+
+    /// Takes the item that waits to be shown under this id.
+    pub(super) fn take_awaited(
+        &mut self,
+        thread: ThreadNumber,
+        id: &ResponseItemId,
+    ) -> Option<ItemId> {
+        self.view(thread).awaited.remove(id)
+    }
+
+    /// Gives an item another content.
+    pub(super) fn set_content(
+        &mut self,
+        thread: ThreadNumber,
+        id: ItemId,
+        key: ItemKey,
+        mail: Option<MailKey>,
+    ) {
+        self.note_mut(id).key = key;
+        match mail {
+            Some(mail) if self.mail.insert(id, mail) == Some(mail) => {}
+            Some(mail) => self.post(thread, id, mail),
+            None => drop(self.mail.remove(&id)),
+        }
+    }
+
+    /// Adds an item to the mailbox of its thread.
+    fn post(&mut self, thread: ThreadNumber, item: ItemId, mail: MailKey) {
+        let by_creation = self.schema == Schema::Two;
+        let mailbox = self.view(thread).mailbox.entry(mail).or_default();
+        let place = match by_creation {
+            true => mailbox.partition_point(|earlier| earlier.number() < item.number()),
+            false => mailbox.len(),
+        };
+        mailbox.insert(place, item);
+    }
+
     pub(super) fn thread(&mut self, id: &ThreadId) -> ThreadNumber {
         if let Some(&number) = self.thread_numbers.get(id) {
             return number;
@@ -155,13 +290,16 @@ impl Conversation {
 
     /// Remembers the bytes of an item, unless it is tied to the payload that holds them.
     pub(super) fn remember_form(&mut self, id: ItemId, form: Option<RawForm>) {
-        let tied = self
-            .item(id)
-            .body
-            .parts
-            .iter()
-            .any(|part| matches!(part, Part::PayloadRef { .. }));
-        if !tied {
+        let is_tied = |part: &Part| {
+            matches!(
+                part,
+                Part::PayloadRef {
+                    content_sha256: None,
+                    ..
+                }
+            )
+        };
+        if !self.item(id).body.parts.iter().any(is_tied) {
             self.note_mut(id).raw = form;
         }
     }
@@ -191,7 +329,7 @@ impl Conversation {
         Some(*item)
     }
 
-    /// Items of one thread with this call id, in the order of their ids.
+    /// Items of one thread with this call id: in the order of their ids as texts, in schema 2 as numbers.
     pub(super) fn items_of_call(
         &self,
         thread: ThreadNumber,
@@ -204,7 +342,10 @@ impl Conversation {
             .copied()
             .filter(|&item| self.thread_of(item) == thread && is_kind(self.item(item).kind))
             .collect();
-        items.sort_unstable();
+        match self.schema {
+            Schema::One => items.sort_unstable(),
+            Schema::Two => items.sort_unstable_by_key(|item| item.number()),
+        }
         items
     }
 
@@ -220,6 +361,9 @@ impl Conversation {
         };
         let call = self.call_number(call);
         let kind = candidate.kind;
+        if self.schema == Schema::Two && !kind.is_call() {
+            return CallCheck::Agrees;
+        }
         let first = self.view(thread).first_of_call.get(&(call, kind)).copied();
         if first.is_none_or(|first| self.key(first) == key) {
             return CallCheck::Agrees;
@@ -248,7 +392,7 @@ impl Conversation {
         key: ItemKey,
         mail: Option<MailKey>,
         item: ConversationItem,
-    ) {
+    ) -> ItemId {
         let id = item.item_id;
         let call = item.call_id.as_ref().map(|call| self.call_number(call));
         if let Some(call) = call {
@@ -269,6 +413,7 @@ impl Conversation {
         if let Some(mail) = mail {
             self.mail.insert(id, mail);
         }
+        let response_id = item.responses_item_id.clone();
         self.items.push(item);
         self.notes.push(Note {
             key,
@@ -281,6 +426,10 @@ impl Conversation {
             linked_cell: false,
             is_edge_target: false,
         });
+        if let Some(response_id) = response_id {
+            self.index_response_id(thread, id, &response_id);
+        }
+        id
     }
 
     /// The id of the item that is created next.
@@ -302,10 +451,9 @@ impl Conversation {
                 continue;
             }
             let mail = self.mail_key(item);
-            let view = self.view(thread);
-            view.listed.push(item);
+            self.view(thread).listed.push(item);
             if let Some(mail) = mail {
-                view.mailbox.entry(mail).or_default().push_back(item);
+                self.post(thread, item, mail);
             }
         }
     }
@@ -314,7 +462,8 @@ impl Conversation {
     pub(super) fn waiting_mail(&mut self, thread: ThreadNumber, key: MailKey) -> Option<ItemId> {
         loop {
             let item = *self.view(thread).mailbox.get(&key)?.front()?;
-            if !self.is_edge_target(item) {
+            let is_under_key = self.mail.get(&item) == Some(&key);
+            if is_under_key && !self.is_edge_target(item) {
                 return Some(item);
             }
             self.view(thread).mailbox.get_mut(&key)?.pop_front();
@@ -330,6 +479,12 @@ impl Conversation {
         self.note_mut(id).used_in = self.lists;
     }
 
+    /// Whether an item can be one with this id: ids that are there do not differ.
+    fn agrees(&self, item: ItemId, id: Option<&ResponseItemId>) -> bool {
+        let known = self.item(item).responses_item_id.as_ref();
+        known.zip(id).is_none_or(|(known, id)| known == id)
+    }
+
     fn is_used(&self, id: ItemId) -> bool {
         self.note(id).used_in == self.lists
     }
@@ -342,7 +497,13 @@ impl Conversation {
         let listed = self
             .thread_numbers
             .into_iter()
-            .map(|(id, number)| (id, std::mem::take(&mut views[number.0 as usize].listed)))
+            .map(|(id, number)| {
+                let mut listed = std::mem::take(&mut views[number.0 as usize].listed);
+                if self.schema == Schema::Two {
+                    listed.sort_unstable_by_key(|item| item.number());
+                }
+                (id, listed)
+            })
             .collect();
         Graph {
             items: items.into_iter().map(|item| (item.item_id, item)).collect(),
@@ -361,6 +522,8 @@ pub(super) struct Graph {
 pub(super) enum Matching<'l> {
     /// A whole prompt against the one before: same place first, then anywhere.
     Snapshot(&'l [ItemId]),
+    /// Nothing: every item is new.
+    Nothing,
     /// What follows a known prefix.
     Append { from: usize, snapshot: &'l [ItemId] },
     /// Anywhere among these.
@@ -388,11 +551,17 @@ impl<'l> Matcher<'l> {
         }
     }
 
+    /// Passes over a position without looking for its item.
+    pub(super) fn pass(&mut self) {
+        self.position += 1;
+        self.in_step = false;
+    }
+
     /// Whether an item may stand for an earlier one at all.
     pub(super) fn reuses(&self) -> bool {
         match self.matching {
             Matching::Snapshot(_) => true,
-            Matching::Append { .. } => false,
+            Matching::Append { .. } | Matching::Nothing => false,
             Matching::Detached(candidates) => !candidates.is_empty(),
         }
     }
@@ -401,11 +570,17 @@ impl<'l> Matcher<'l> {
     pub(super) fn next(
         &mut self,
         key: ItemKey,
+        id: Option<&ResponseItemId>,
         conversation: &Conversation,
     ) -> Result<Option<ItemId>, PrefixMismatch> {
         let position = self.position;
         self.position += 1;
-        let same = |item: &ItemId| conversation.key(*item) == key;
+        // In schema 2 an item stands at one position of a list only.
+        let is_free =
+            |item: ItemId| conversation.schema == Schema::One || !conversation.is_used(item);
+        let same = |item: &ItemId| {
+            conversation.key(*item) == key && conversation.agrees(*item, id) && is_free(*item)
+        };
         match self.matching {
             Matching::Append { from, snapshot } => match snapshot.get(from + position) {
                 None => Ok(None),
@@ -421,9 +596,10 @@ impl<'l> Matcher<'l> {
                 if self.in_step {
                     return Ok(None);
                 }
-                Ok(self.search(snapshot, key, conversation))
+                Ok(self.search(snapshot, key, id, conversation))
             }
-            Matching::Detached(candidates) => Ok(self.search(candidates, key, conversation)),
+            Matching::Detached(candidates) => Ok(self.search(candidates, key, id, conversation)),
+            Matching::Nothing => Ok(None),
         }
     }
 
@@ -432,11 +608,12 @@ impl<'l> Matcher<'l> {
         &mut self,
         items: &[ItemId],
         key: ItemKey,
+        id: Option<&ResponseItemId>,
         conversation: &Conversation,
     ) -> Option<ItemId> {
         self.index
             .get_or_insert_with(|| Index::of(items, conversation))
-            .first_unused(items, key, conversation)
+            .first_unused(items, key, id, conversation)
     }
 }
 
@@ -464,14 +641,23 @@ impl Index {
         &mut self,
         items: &[ItemId],
         key: ItemKey,
+        id: Option<&ResponseItemId>,
         conversation: &Conversation,
     ) -> Option<ItemId> {
         let head = self.heads.get_mut(&key)?;
         while let Some(&item) = items.get(*head) {
             if !conversation.is_used(item) {
-                return Some(item);
+                break;
             }
             *head = self.next[*head];
+        }
+        // Beyond it are items that may be another candidate's, by their ids.
+        let mut place = *head;
+        while let Some(&item) = items.get(place) {
+            if !conversation.is_used(item) && conversation.agrees(item, id) {
+                return Some(item);
+            }
+            place = self.next[place];
         }
         None
     }

@@ -7,10 +7,10 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::format::{PayloadRef, SCHEMA_VERSION};
+use crate::format::PayloadRef;
 use crate::ids::{
     CallId, CodeCellId, CompactionId, CompactionRequestId, EdgeId, InferenceId, PayloadId,
-    ResponseId, RuntimeCellId, TerminalId, ThreadId, ToolCallId, TurnId,
+    ResponseId, ResponseItemId, RuntimeCellId, TerminalId, ThreadId, ToolCallId, TurnId,
 };
 
 /// One thing that is wrong with an event, or with a payload that it refers to.
@@ -25,10 +25,16 @@ pub enum Fault {
     },
     #[error("trace event line {line} is longer than {limit} bytes")]
     LongLine { line: u64, limit: usize },
-    #[error(
-        "the event was written with schema version {found}; this program reads {SCHEMA_VERSION}"
-    )]
-    NewerLine { found: u32 },
+    #[error("unsupported trace event schema {found} at line {line}")]
+    LineSchema { found: u32, line: u64 },
+    #[error("parse trace event line {line}: events of schema {schema} are not like this one")]
+    ForeignEvent { line: u64, schema: u32 },
+    #[error("missing or reordered trace event {0}")]
+    Sequence(u64),
+    #[error("trace event belongs to another rollout")]
+    OtherRollout,
+    #[error("trace event after recording completed")]
+    AfterEnd,
     #[error("trace event line {line} is not as it was written: its checksum differs")]
     LineChecksum { line: u64 },
     #[error("raw trace event has no reducer implementation")]
@@ -117,6 +123,16 @@ pub enum Fault {
     #[error("model-visible call id {0} was reused with different content")]
     ReusedCall(CallId),
 
+    // History.
+    #[error("history acceptance has no thread")]
+    AcceptanceWithoutThread,
+    #[error("accepted agent message does not match receipt {0}")]
+    Receipt(ResponseItemId),
+    #[error("cannot resume thread {0}: it was not started in this trace")]
+    ResumedUnknown(ThreadId),
+    #[error("resumed thread {0} has not ended")]
+    ResumedRunning(ThreadId),
+
     // Tools and terminals.
     #[error("duplicate tool call start for {0}")]
     DuplicateTool(ToolCallId),
@@ -129,6 +145,13 @@ pub enum Fault {
         what: &'static str,
         tool: ToolCallId,
     },
+    #[error("stdin target referenced unknown {what} {tool}")]
+    UnknownTarget {
+        what: &'static str,
+        tool: ToolCallId,
+    },
+    #[error("invalid payload {0}")]
+    InvalidPayload(PayloadId),
     #[error("MCP correlation referenced unknown tool call {0}")]
     UnknownCorrelation(ToolCallId),
     #[error("duplicate MCP correlation for tool call {0}")]
@@ -241,6 +264,7 @@ impl Fault {
             Self::OpenEnd
             | Self::OpenRollout
             | Self::OpenThread(_)
+            | Self::ResumedUnknown(_)
             | Self::UnknownItem { .. }
             | Self::UnknownRole { .. }
             | Self::Item {

@@ -1,13 +1,16 @@
 //! When two items are the same.
 //!
-//! Sameness is an equivalence, so it is decided by comparing keys: 128-bit hashes of exactly what the rule compares.
-//! The hash is not cryptographic; a bundle made to collide fools only its own graph.
+//! The content decides it, by keys: 128-bit hashes of exactly what the rule compares. In schema 2 two items that both
+//! have an id must have the same one, too; that is no equivalence and is left to who compares. The hash is not cryptographic; a bundle made to collide fools only its own graph.
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::format::Schema;
+use crate::ids::PayloadId;
+use crate::json::Json;
 use crate::model::{Channel, ItemKind, Part, Role};
 
-use super::normalise::Normalised;
+use super::normalise::{Normalised, Normaliser};
 
 /// What an item is the same by, within one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +40,16 @@ impl RawForm {
         let there = bytes.get(start..end)?;
         (there.last() == Some(&b'}') && xxh3_128(there) == self.hash).then_some(end)
     }
+}
+
+/// What an item is the same by whatever its id; none for one that cannot be read.
+pub(crate) fn item_key(item: &Json<'_>, payload: &PayloadId) -> Option<u128> {
+    let normaliser = Normaliser {
+        schema: Schema::Two,
+        from: payload,
+    };
+    let item = normaliser.item(item).ok().flatten()?;
+    Some(KeyWriter::item(&item).0)
 }
 
 /// Hashes fields without running them together.
@@ -101,7 +114,13 @@ impl KeyWriter {
             Part::Code { language, source } => self.tag(b'c').text(language).text(source),
             Part::PayloadRef {
                 label,
+                content_sha256: Some(hash),
+                ..
+            } => self.tag(b'h').text(label).text(hash),
+            Part::PayloadRef {
+                label,
                 raw_payload_id,
+                content_sha256: None,
             } => self.tag(b'p').text(label).text(raw_payload_id.as_str()),
         };
     }

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::format::{Event, ExecutionStatus, PayloadRef};
+use crate::format::{Event, ExecutionStatus, PayloadRef, Schema};
 use crate::ids::{InferenceId, ItemId, ResponseId};
 use crate::model::{InferenceCall, Producer, Usage};
 
 use super::conversation::{Matching, ThreadNumber};
 use super::fault::Fault;
-use super::items::{ListReader, Member, RequestBody};
+use super::items::{Candidate, ListReader, Member, RequestBody};
 use super::place::Placement;
 use super::reducer::Reducer;
 
@@ -18,12 +18,12 @@ pub(super) struct Responses {
     /// By the provider's id; the lowest call counts.
     by_id: HashMap<(ThreadNumber, ResponseId), BTreeSet<InferenceId>>,
     /// By the call items that came in it.
-    by_item: HashMap<ItemId, InferenceId>,
+    by_item: HashMap<ItemId, BTreeSet<InferenceId>>,
 }
 
 impl Responses {
-    pub(super) fn of_item(&self, item: ItemId) -> Option<&InferenceId> {
-        self.by_item.get(&item)
+    pub(super) fn of_item(&self, item: ItemId) -> impl Iterator<Item = &InferenceId> {
+        self.by_item.get(&item).into_iter().flatten()
     }
 
     fn of_id(&self, thread: ThreadNumber, id: &ResponseId) -> Option<&InferenceId> {
@@ -150,6 +150,8 @@ impl Reducer {
             raw_request_payload_id: request_payload.raw_payload_id,
             raw_response_payload_id: None,
         };
+        let number = self.thread_number(&inference.thread_id);
+        self.conversation.view(number).last_call = Some(call.clone());
         self.trace.inference_calls.insert(call, inference);
         Ok(())
     }
@@ -171,6 +173,7 @@ impl Reducer {
             let reader = ListReader {
                 conversation: &reducer.conversation,
                 payload: &payload.raw_payload_id,
+                schema: reducer.schema,
             };
             let body = reader.request(bytes, &expected);
             let view = reducer.conversation.view(thread);
@@ -232,6 +235,10 @@ impl Reducer {
             .of_id(thread, &previous)
             .and_then(|earlier| self.trace.inference_calls.get(earlier));
         if let Some(earlier) = earlier {
+            if self.schema == Schema::Two {
+                // Of a response only what is sent again, or became history, is listed.
+                self.conversation.list(thread, &earlier.response_item_ids);
+            }
             return Ok([&*earlier.request_item_ids, &earlier.response_item_ids].concat());
         }
         self.tolerate(Fault::UnknownResponse {
@@ -263,7 +270,7 @@ impl Reducer {
                         inference_call_id: ending.call.clone(),
                     }),
                 };
-                let placed = self.place_response(payload, &placement);
+                let placed = self.place_response(&ending.call, payload, &placement);
                 self.tolerated(placed)?
             }
         };
@@ -273,6 +280,7 @@ impl Reducer {
 
     fn place_response(
         &mut self,
+        call: &InferenceId,
         payload: &PayloadRef,
         placement: &Placement,
     ) -> Result<(Vec<ItemId>, Option<Usage>), Fault> {
@@ -281,22 +289,47 @@ impl Reducer {
             let reader = ListReader {
                 conversation: &reducer.conversation,
                 payload: &payload.raw_payload_id,
+                schema: reducer.schema,
             };
             let body = reader
                 .response(bytes)
                 .map_err(|error| Fault::unreadable(payload, error))?;
             let no_output = || Fault::NoOutput(payload.raw_payload_id.clone());
             let output = body.output.items().ok_or_else(no_output)?;
-            let matching = Matching::Append {
-                from: 0,
-                snapshot: &[],
+            let items = match reducer.schema {
+                Schema::One => {
+                    let items = reducer.place(output, Matching::Nothing, placement)?;
+                    reducer.conversation.list(thread, &items);
+                    let snapshot = &mut reducer.conversation.view(thread).snapshot;
+                    snapshot.extend_from_slice(&items);
+                    items
+                }
+                Schema::Two => {
+                    let ids = output
+                        .candidates
+                        .iter()
+                        .filter_map(Candidate::response_item_id);
+                    let known = reducer.conversation.items_with_ids(thread, ids);
+                    let items = reducer.place(output, Matching::Detached(&known), placement)?;
+                    reducer.continue_snapshot(call, thread, &items);
+                    items
+                }
             };
-            let items = reducer.place(output, matching, placement)?;
-            reducer.conversation.list(thread, &items);
-            let snapshot = &mut reducer.conversation.view(thread).snapshot;
-            snapshot.extend_from_slice(&items);
             Ok((items, body.usage))
         })
+    }
+
+    /// In schema 2 a response is what the model saw last only if no request and no compaction came after its own.
+    fn continue_snapshot(&mut self, call: &InferenceId, thread: ThreadNumber, items: &[ItemId]) {
+        let Some(request) = self.trace.inference_calls.get(call) else {
+            return;
+        };
+        let view = self.conversation.view(thread);
+        if view.replacement.is_none() && view.last_call.as_ref() == Some(call) {
+            view.snapshot.clear();
+            view.snapshot.extend_from_slice(&request.request_item_ids);
+            view.snapshot.extend_from_slice(items);
+        }
     }
 
     fn close_inference(
@@ -325,11 +358,14 @@ impl Reducer {
         }
         if let Some((items, usage)) = placed {
             for item in &call.response_item_ids {
-                self.responses.by_item.remove(item);
+                if let Some(calls) = self.responses.by_item.get_mut(item) {
+                    calls.remove(&ending.call);
+                }
             }
             for &item in &items {
                 if self.conversation.item(item).kind.is_call() {
-                    self.responses.by_item.insert(item, ending.call.clone());
+                    let calls = self.responses.by_item.entry(item).or_default();
+                    calls.insert(ending.call.clone());
                 }
             }
             call.response_item_ids = items;

@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 
-use crate::ids::{ItemId, PayloadId};
+use crate::format::Schema;
+use crate::ids::{ItemId, PayloadId, ResponseItemId};
 use crate::json::{Json, Scanner, SyntaxError};
 use crate::model::Usage;
 
 use super::conversation::Conversation;
 use super::fault::Fault;
 use super::identity::RawForm;
-use super::normalise::{Normalised, normalise};
+use super::normalise::{Normalised, Normaliser};
 
 /// An item of a list, before it has its place in the conversation.
 pub(super) enum Candidate<'a> {
@@ -73,6 +74,7 @@ pub(super) struct CheckpointBody<'a> {
 pub(super) struct ListReader<'r> {
     pub(super) conversation: &'r Conversation,
     pub(super) payload: &'r PayloadId,
+    pub(super) schema: Schema,
 }
 
 impl ListReader<'_> {
@@ -107,7 +109,7 @@ impl ListReader<'_> {
         members(bytes, |scanner, key| {
             match key.as_ref() {
                 "output_items" => body.output = self.list(bytes, scanner, &[])?,
-                "token_usage" => body.usage = usage(&scanner.value()?),
+                "token_usage" => body.usage = usage(&scanner.value()?, self.schema),
                 _ => scanner.skip()?,
             }
             Ok(())
@@ -162,8 +164,13 @@ impl ListReader<'_> {
             }
             let value = scanner.value()?;
             let bytes = &bytes[start..scanner.position()];
-            match normalise(&value, self.payload) {
-                Ok(item) => list.candidates.push(Candidate::Read { item, bytes }),
+            let normaliser = Normaliser {
+                schema: self.schema,
+                from: self.payload,
+            };
+            match normaliser.item(&value) {
+                Ok(None) => {}
+                Ok(Some(item)) => list.candidates.push(Candidate::Read { item, bytes }),
                 Err(fault) => list.faults.push(fault),
             }
             Ok::<_, SyntaxError>(())
@@ -173,6 +180,14 @@ impl ListReader<'_> {
 }
 
 impl Candidate<'_> {
+    /// The id of an item that was read.
+    pub(super) fn response_item_id(&self) -> Option<&ResponseItemId> {
+        match self {
+            Self::Known { .. } => None,
+            Self::Read { item, .. } => item.response_item_id.as_ref(),
+        }
+    }
+
     pub(super) fn raw_form(&self) -> Option<RawForm> {
         match self {
             Self::Known { bytes, .. } | Self::Read { bytes, .. } => RawForm::of(bytes),
@@ -194,8 +209,8 @@ fn members<'a>(
     scanner.end()
 }
 
-/// All four counts, or none.
-fn usage(value: &Json<'_>) -> Option<Usage> {
+/// All counts that schema 1 has, or none.
+fn usage(value: &Json<'_>, schema: Schema) -> Option<Usage> {
     let count = |key| {
         let count: i64 = value.get(key)?.as_integer()?;
         Some(u64::try_from(count).unwrap_or(0))
@@ -203,6 +218,8 @@ fn usage(value: &Json<'_>) -> Option<Usage> {
     Some(Usage {
         input_tokens: count("input_tokens")?,
         cached_input_tokens: count("cached_input_tokens")?,
+        cache_write_input_tokens: (schema == Schema::Two)
+            .then(|| count("cache_write_input_tokens").unwrap_or(0)),
         output_tokens: count("output_tokens")?,
         reasoning_output_tokens: count("reasoning_output_tokens")?,
     })

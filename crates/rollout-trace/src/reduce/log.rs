@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::format::{LOG_FILE, LogLine, SCHEMA_VERSION, line_agrees};
+use crate::format::{LOG_FILE, LogLine, line_agrees};
 
 use super::ReplayError;
 use super::fault::Fault;
@@ -51,9 +51,15 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
             continue;
         }
         match serde_json::from_slice::<LogLine>(&lines.line) {
-            Ok(line) if line.schema_version > SCHEMA_VERSION => {
+            Ok(line) if !reducer.reads(line.schema_version) => {
                 let found = line.schema_version;
-                reducer.unreadable_line(number, Fault::NewerLine { found })?;
+                let line = number;
+                reducer.unreadable_line(number, Fault::LineSchema { found, line })?;
+            }
+            Ok(line) if !line.payload.belongs_to(reducer.schema) => {
+                let schema = reducer.schema.number();
+                let line = number;
+                reducer.unreadable_line(number, Fault::ForeignEvent { line, schema })?;
             }
             Ok(line) => {
                 match line_agrees(&lines.line) {

@@ -7,6 +7,7 @@
 //! Each kind of event has its file: `threads`, `inference`, `compaction`, `tools`, `terminals`, `cells`, `agents`.
 //! `conversation` and `place` decide which items there are; `reducer` is the state and the dispatch.
 
+mod accepted;
 mod agents;
 mod cells;
 mod compaction;
@@ -31,8 +32,12 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::format::{MANIFEST_FILE, Manifest, ROOT_VARIABLE, SCHEMA_VERSION};
+use crate::format::{MANIFEST_FILE, Manifest, ROOT_VARIABLE, Schema};
 use crate::model::RolloutTrace;
+
+pub(crate) use identity::item_key;
+pub(crate) use payloads::PayloadFiles;
+pub(crate) use terminals::write_session_id;
 
 pub use fault::{Fault, Problem, Problems, Severity};
 
@@ -72,10 +77,14 @@ pub enum ReplayError {
         source: serde_json::Error,
     },
     #[error(
-        "{path} has schema version {found}, which is newer than the {SCHEMA_VERSION} that this program reads; \
+        "{path} has schema version {found}, and this program reads versions 1 to {newest}; \
          reduce it with the version of the program that recorded it, or a later one"
     )]
-    NewerSchema { path: PathBuf, found: u32 },
+    NewerSchema {
+        path: PathBuf,
+        found: u32,
+        newest: u32,
+    },
     #[error("open trace event log {path}: {source}")]
     OpenLog { path: PathBuf, source: io::Error },
     #[error("read trace event log {path}: {source}")]
@@ -101,7 +110,7 @@ pub fn replay_bundle_with(
     reducer.finish()
 }
 
-/// Reads `manifest.json` and refuses a bundle of a newer schema.
+/// Reads `manifest.json` and refuses a bundle of an unknown schema.
 pub fn read_manifest(bundle: impl AsRef<Path>) -> Result<Manifest, ReplayError> {
     #[derive(serde::Deserialize)]
     struct Version {
@@ -119,14 +128,17 @@ pub fn read_manifest(bundle: impl AsRef<Path>) -> Result<Manifest, ReplayError> 
     // The version first: a newer manifest need not have the fields of this one.
     let version = serde_json::from_slice::<Version>(&text);
     match version.and_then(|version| {
-        let newer = version.schema_version > SCHEMA_VERSION;
-        if newer {
+        if Schema::numbered(version.schema_version).is_none() {
             return Ok(Err(version.schema_version));
         }
         serde_json::from_slice(&text).map(Ok)
     }) {
         Ok(Ok(manifest)) => Ok(manifest),
-        Ok(Err(found)) => Err(ReplayError::NewerSchema { path, found }),
+        Ok(Err(found)) => Err(ReplayError::NewerSchema {
+            path,
+            found,
+            newest: Schema::NEWEST.number(),
+        }),
         Err(source) => Err(ReplayError::ParseManifest { path, source }),
     }
 }

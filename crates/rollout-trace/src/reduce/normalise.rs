@@ -2,7 +2,10 @@
 //!
 //! Pure: one JSON value in, one item or fault out.
 
-use crate::ids::{CallId, PayloadId};
+use sha2::{Digest, Sha256};
+
+use crate::format::Schema;
+use crate::ids::{CallId, PayloadId, ResponseItemId};
 use crate::json::{Json, Scanner, compact};
 use crate::model::{AgentMessage, Body, Channel, ItemKind, Part, Role};
 
@@ -20,6 +23,8 @@ pub(super) struct Normalised {
     pub(super) agent_message: Option<AgentMessage>,
     pub(super) body: Body,
     pub(super) call_id: Option<CallId>,
+    /// In schema 2, where the item has one.
+    pub(super) response_item_id: Option<ResponseItemId>,
 }
 
 impl Normalised {
@@ -31,6 +36,7 @@ impl Normalised {
             agent_message: None,
             body: Body { parts },
             call_id: None,
+            response_item_id: None,
         }
     }
 
@@ -40,9 +46,33 @@ impl Normalised {
     }
 }
 
-/// Reads one item of the payload `from`.
-pub(super) fn normalise(item: &Json<'_>, from: &PayloadId) -> Result<Normalised, Fault> {
-    let reader = Reader { item, from };
+/// Reads the items of one payload.
+#[derive(Clone, Copy)]
+pub(super) struct Normaliser<'r> {
+    pub(super) schema: Schema,
+    pub(super) from: &'r PayloadId,
+}
+
+impl Normaliser<'_> {
+    /// Reads one item; none for what is no part of the conversation.
+    pub(super) fn item(self, item: &Json<'_>) -> Result<Option<Normalised>, Fault> {
+        let is_new = self.schema == Schema::Two;
+        if is_new && item.get_str("type") == Some("additional_tools") {
+            return Ok(None);
+        }
+        let mut normalised = normalise(item, self)?;
+        if is_new {
+            normalised.response_item_id = item.get_str("id").map(ResponseItemId::from);
+        }
+        Ok(Some(normalised))
+    }
+}
+
+fn normalise(
+    item: &Json<'_>,
+    Normaliser { schema, from }: Normaliser<'_>,
+) -> Result<Normalised, Fault> {
+    let reader = Reader { item, from, schema };
     let Some(kind) = item.get_str("type") else {
         return Err(Fault::ItemType(from.clone()));
     };
@@ -82,6 +112,7 @@ pub(super) fn normalise(item: &Json<'_>, from: &PayloadId) -> Result<Normalised,
 struct Reader<'r, 'a> {
     item: &'r Json<'a>,
     from: &'r PayloadId,
+    schema: Schema,
 }
 
 impl Reader<'_, '_> {
@@ -108,6 +139,7 @@ impl Reader<'_, '_> {
                 parts: self.content(self.item.get("content")),
             },
             call_id: None,
+            response_item_id: None,
         })
     }
 
@@ -123,6 +155,11 @@ impl Reader<'_, '_> {
                 .map(str::to_owned)
                 .ok_or_else(|| wrong(fault))
         };
+        let id = self.item.get("id");
+        if self.schema == Schema::Two && id.is_some_and(|id| !id.is_null() && id.as_str().is_none())
+        {
+            return Err(wrong("had an id that is no string"));
+        }
         let author = text("author", "did not contain a string author")?;
         let recipient = text("recipient", "did not contain a string recipient")?;
         let entries = self
@@ -249,11 +286,11 @@ impl Reader<'_, '_> {
         };
         let part = |entry: &Json<'_>| match entry.get_str("type") {
             Some("input_text" | "output_text" | "text") => entry.get_str("text").map(text_part),
-            Some(other) => Some(self.payload_ref(other)),
-            None => Some(self.payload_ref("content")),
+            Some(other) => Some(self.entry_ref(other, entry)),
+            None => Some(self.entry_ref("content", entry)),
         };
         let mut parts: Vec<Part> = entries.iter().filter_map(part).collect();
-        if parts.is_empty() {
+        if parts.is_empty() && self.schema == Schema::One {
             parts.push(self.payload_ref("empty_content"));
         }
         parts
@@ -270,8 +307,25 @@ impl Reader<'_, '_> {
         Part::PayloadRef {
             label: label.into(),
             raw_payload_id: self.from.clone(),
+            content_sha256: None,
         }
     }
+
+    /// A reference to an entry of a list, which schema 2 knows by its content.
+    fn entry_ref(&self, label: &str, entry: &Json<'_>) -> Part {
+        let content_sha256 = (self.schema == Schema::Two).then(|| content_hash(entry));
+        Part::PayloadRef {
+            label: label.into(),
+            raw_payload_id: self.from.clone(),
+            content_sha256,
+        }
+    }
+}
+
+/// The hash of a value whatever the order of its keys.
+fn content_hash(value: &Json<'_>) -> String {
+    let digest = Sha256::digest(compact(&value.sorted()));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn text_part(text: &str) -> Part {

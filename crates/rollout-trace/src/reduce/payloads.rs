@@ -24,13 +24,13 @@ const KEPT_BUFFER: usize = 64 << 20;
 const WAITING: usize = 4096;
 
 /// The payload files of one bundle.
-pub(super) struct PayloadFiles {
+pub(crate) struct PayloadFiles {
     bundle: PathBuf,
     buffer: Vec<u8>,
 }
 
 impl PayloadFiles {
-    pub(super) fn new(bundle: &Path) -> Self {
+    pub(crate) fn new(bundle: &Path) -> Self {
         Self {
             bundle: bundle.to_owned(),
             buffer: Vec::new(),
@@ -38,7 +38,7 @@ impl PayloadFiles {
     }
 
     /// Takes the content of a payload file; give it back with `recycle`.
-    pub(super) fn take(&mut self, payload: &PayloadRef) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn take(&mut self, payload: &PayloadRef) -> Result<Vec<u8>, Fault> {
         let path = self.path(payload)?;
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();

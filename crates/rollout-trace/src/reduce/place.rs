@@ -1,14 +1,15 @@
 //! Giving the items of a list their places in the conversation.
 
-use crate::ids::{ItemId, PayloadId, ThreadId, TurnId};
+use crate::ids::{ItemId, PayloadId, ResponseItemId, ThreadId, TurnId};
 use crate::json::Scanner;
 use crate::model::{Body, ConversationItem, ItemKind, Part, Producer};
 
+use super::accepted::Unplaced;
 use super::conversation::{CallCheck, CallNumber, Link, Matcher, Matching, ThreadNumber};
 use super::fault::Fault;
 use super::identity::{ItemKey, KeyWriter};
 use super::items::{Candidate, ItemList};
-use super::normalise::{Normalised, normalise};
+use super::normalise::{Normalised, Normaliser};
 use super::reducer::Reducer;
 
 /// Where a list of items belongs, and what brought it.
@@ -57,41 +58,81 @@ impl Reducer {
         let (key, read) = match candidate {
             Candidate::Known { item, bytes } => {
                 let key = self.conversation.key(item);
-                if let Some(found) = self.find(matcher, key, placement)? {
+                let id = self.conversation.item(item).responses_item_id.clone();
+                if let Some(found) = self.find(matcher, key, id.as_ref(), placement)? {
                     return Ok(found);
                 }
-                (key, read_again(bytes, &placement.payload)?)
+                let read = self.read_again(bytes, &placement.payload)?;
+                (key, read)
             }
             Candidate::Read { item, .. } => {
+                if let Some(shown) = self.awaited(&item, placement.thread) {
+                    matcher.pass();
+                    self.show_message(shown, item);
+                    self.conversation.remember_form(shown, form);
+                    return Ok(shown);
+                }
+                let id = item.response_item_id.clone();
+                let id = id.as_ref();
                 let key = KeyWriter::item(&item);
                 let found = match self.check_call(matcher, &item, key, placement)? {
                     Some(resent) => {
                         // Takes its turn in the list all the same.
-                        self.find(matcher, key, placement)?;
+                        self.find(matcher, key, id, placement)?;
                         Some(resent)
                     }
-                    None => self.find(matcher, key, placement)?,
+                    None => self.find(matcher, key, id, placement)?,
                 };
                 if let Some(found) = found {
+                    if let Some(id) = id {
+                        self.conversation.set_response_id(found, id);
+                    }
+                    // Bytes without the id that the item has would stand for an item without one.
+                    let is_same = self.conversation.item(found).responses_item_id.as_ref() == id;
                     self.merge_reasoning(found, item.body);
-                    self.conversation.remember_form(found, form);
+                    self.conversation
+                        .remember_form(found, form.filter(|_| is_same));
                     return Ok(found);
                 }
                 (key, item)
             }
         };
-        let created = self.create_item(key, read, placement);
+        let created = self.create_item(read, placement);
+        debug_assert_eq!(self.conversation.key(created), key);
         self.conversation.remember_form(created, form);
         Ok(created)
+    }
+
+    /// The item that became history before and is now shown.
+    fn awaited(&mut self, item: &Normalised, thread: ThreadNumber) -> Option<ItemId> {
+        item.agent_message.as_ref()?;
+        let id = item.response_item_id.as_ref()?;
+        self.conversation.take_awaited(thread, id)
+    }
+
+    /// Reads an item whose bytes were read before.
+    fn read_again(&self, bytes: &[u8], payload: &PayloadId) -> Result<Normalised, Fault> {
+        let unreadable = |reason| Fault::ParsePayload {
+            id: payload.clone(),
+            reason,
+        };
+        let value = Scanner::parse(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let normaliser = Normaliser {
+            schema: self.schema,
+            from: payload,
+        };
+        let item = normaliser.item(&value)?;
+        item.ok_or_else(|| unreadable("no item".into()))
     }
 
     fn find(
         &mut self,
         matcher: &mut Matcher<'_>,
         key: ItemKey,
+        id: Option<&ResponseItemId>,
         placement: &Placement,
     ) -> Result<Option<ItemId>, Fault> {
-        match matcher.next(key, &self.conversation) {
+        match matcher.next(key, id, &self.conversation) {
             Ok(found) => Ok(found),
             Err(_) => {
                 let fault = Fault::Mismatch(placement.turn.clone());
@@ -121,18 +162,33 @@ impl Reducer {
         }
     }
 
-    pub(super) fn create_item(
-        &mut self,
-        key: ItemKey,
+    pub(super) fn create_item(&mut self, item: Normalised, placement: &Placement) -> ItemId {
+        let turn = Some(placement.turn.clone());
+        let Unplaced { key, mail, item } = self.unplaced_item(item, &placement.thread_id, turn);
+        if item.kind == ItemKind::CustomToolCall
+            && let Some(call) = &item.call_id
+        {
+            self.cells.source_seen(placement.thread, call);
+        }
+        self.conversation.create(placement.thread, key, mail, item)
+    }
+
+    /// The item that is created next.
+    pub(super) fn unplaced_item(
+        &self,
         item: Normalised,
-        placement: &Placement,
-    ) -> ItemId {
-        let item_id = self.conversation.next_id();
-        let mail = self.mail_key(&item, &placement.thread_id);
+        thread: &ThreadId,
+        turn: Option<TurnId>,
+    ) -> Unplaced {
+        let key = KeyWriter::item(&item);
+        let mail = self.mail_key(&item, thread);
         let item = ConversationItem {
-            item_id,
-            thread_id: placement.thread_id.clone(),
-            codex_turn_id: Some(placement.turn.clone()),
+            item_id: self.conversation.next_id(),
+            responses_item_id: item.response_item_id,
+            accepted_at_unix_ms: None,
+            accepted_seq: None,
+            thread_id: thread.clone(),
+            codex_turn_id: turn,
             first_seen_at_unix_ms: self.now.at,
             role: item.role,
             channel: item.channel,
@@ -142,13 +198,7 @@ impl Reducer {
             call_id: item.call_id,
             produced_by: Vec::new(),
         };
-        if item.kind == ItemKind::CustomToolCall
-            && let Some(call) = &item.call_id
-        {
-            self.cells.source_seen(placement.thread, call);
-        }
-        self.conversation.create(placement.thread, key, mail, item);
-        item_id
+        Unplaced { key, mail, item }
     }
 
     /// Fills in what an earlier sight of a reasoning item lacked.
@@ -170,7 +220,7 @@ impl Reducer {
     }
 
     /// Links an item, new or seen again, to the tool, the cell and the edge that wait for it.
-    fn link(&mut self, item: ItemId) -> Result<(), Fault> {
+    pub(super) fn link(&mut self, item: ItemId) -> Result<(), Fault> {
         if let Some(call) = self.conversation.call_of(item) {
             self.link_tool(item, call);
             self.link_cell_output(item, call);
@@ -203,14 +253,4 @@ impl Reducer {
 
 fn split(parts: Vec<Part>, is_first: impl Fn(&Part) -> bool) -> (Vec<Part>, Vec<Part>) {
     parts.into_iter().partition(is_first)
-}
-
-/// Reads an item whose bytes were read before.
-fn read_again(bytes: &[u8], payload: &PayloadId) -> Result<Normalised, Fault> {
-    let unreadable = |reason| Fault::ParsePayload {
-        id: payload.clone(),
-        reason,
-    };
-    let value = Scanner::parse(bytes).map_err(|error| unreadable(error.to_string()))?;
-    normalise(&value, payload)
 }

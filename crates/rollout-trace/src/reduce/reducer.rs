@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::format::{
-    Event, ExecutionStatus, GAP_EVENT, LogLine, Manifest, PayloadRef, RolloutStatus,
+    Event, ExecutionStatus, GAP_EVENT, LogLine, Manifest, PayloadRef, RolloutStatus, Schema,
 };
 use crate::ids::{CodeCellId, InferenceId, ThreadId, TurnId};
 use crate::json::{Json, Scanner};
@@ -68,6 +68,7 @@ pub(super) struct StandIns {
 }
 
 pub(super) struct Reducer {
+    pub(super) schema: Schema,
     pub(super) trace: RolloutTrace,
     pub(super) now: Moment,
     pub(super) conversation: Conversation,
@@ -89,10 +90,13 @@ pub(super) struct Reducer {
 
 impl Reducer {
     pub(super) fn new(bundle: &Path, manifest: Manifest, strictness: Strictness) -> Self {
+        // A bundle of an unknown version is not read at all.
+        let schema = Schema::numbered(manifest.schema_version).unwrap_or_default();
         Self {
-            trace: RolloutTrace::new(manifest),
+            schema,
+            trace: RolloutTrace::new(manifest, schema),
             now: Moment::default(),
-            conversation: Conversation::default(),
+            conversation: Conversation::new(schema),
             open_in_turn: HashMap::new(),
             responses: Responses::default(),
             stand_ins: StandIns::default(),
@@ -114,7 +118,13 @@ impl Reducer {
     /// Replays one event.
     pub(super) fn replay(&mut self, number: u64, line: LogLine) -> Result<(), ReplayError> {
         self.line = number;
-        self.check_order(line.seq);
+        let checked = self.check_line(&line).and_then(|()| {
+            self.check_order(line.seq)
+                .or_else(|fault| self.tolerate(fault))
+        });
+        if let Err(fault) = checked {
+            return self.unreadable_line(number, fault);
+        }
         self.now = Moment {
             seq: line.seq,
             at: line.wall_time_unix_ms,
@@ -131,6 +141,28 @@ impl Reducer {
         self.apply(context, line.payload)
             .or_else(|fault| self.tolerate(fault))
             .map_err(|fault| self.failed(fault))
+    }
+
+    /// Whether lines of a version belong into the bundle. Schema 1 does not say that they are all of one.
+    pub(super) fn reads(&self, version: u32) -> bool {
+        match self.schema {
+            Schema::One => version <= Schema::One.number(),
+            Schema::Two => version == Schema::Two.number(),
+        }
+    }
+
+    /// What schema 2 promises of every line.
+    fn check_line(&self, line: &LogLine) -> Result<(), Fault> {
+        if self.schema == Schema::One {
+            return Ok(());
+        }
+        if self.trace.recording_complete == Some(true) {
+            return Err(Fault::AfterEnd);
+        }
+        if line.rollout_id != self.trace.rollout_id {
+            return Err(Fault::OtherRollout);
+        }
+        Ok(())
     }
 
     /// Lists a line that is no event.
@@ -184,12 +216,15 @@ impl Reducer {
         self.now.seq == self.last_seq
     }
 
-    /// Events are replayed as they stand; numbers that are missing or go back are only listed.
-    fn check_order(&mut self, seq: u64) {
+    /// Events are replayed as they stand; numbers that are missing or go back are only listed, but schema 2 has none.
+    fn check_order(&mut self, seq: u64) -> Result<(), Fault> {
         let after = self.last_seq;
+        if seq != after.saturating_add(1) && self.schema == Schema::Two && self.is_strict() {
+            return Err(Fault::Sequence(after.saturating_add(1)));
+        }
         if seq <= after {
             self.remark(Fault::Order { seq, after });
-            return;
+            return Ok(());
         }
         if seq > after + 1 {
             self.remark(Fault::Gap {
@@ -198,6 +233,7 @@ impl Reducer {
             });
         }
         self.last_seq = seq;
+        Ok(())
     }
 
     /// Hands the content of a payload file to a reader.
@@ -273,6 +309,19 @@ impl Reducer {
             | Event::InferenceCompleted { .. }
             | Event::InferenceFailed { .. }
             | Event::InferenceCancelled { .. }) => self.apply_inference(event),
+            Event::HistoryItemAccepted {
+                item_id,
+                agent_message_payload,
+            } => self.accepted(context, item_id, agent_message_payload),
+            Event::ThreadResumed { thread_id } => self.thread_resumed(thread_id),
+            Event::RecordingCompleted => {
+                self.trace.recording_complete = Some(true);
+                Ok(())
+            }
+            Event::StdinTargetResolved {
+                tool_call_id,
+                exec_tool_call_id,
+            } => self.stdin_target(tool_call_id, exec_tool_call_id),
             event @ (Event::ToolCallStarted { .. }
             | Event::McpToolCallCorrelationAssigned { .. }
             | Event::ToolCallRuntimeStarted { .. }

@@ -1,6 +1,8 @@
 //! Terminal operations and the processes that they share.
 
-use crate::format::{ExecutionStatus, PayloadRef};
+use std::collections::HashMap;
+
+use crate::format::{ExecutionStatus, PayloadKind, PayloadRef, Schema};
 use crate::ids::{OperationId, PayloadId, TerminalId, ThreadId, ToolCallId};
 use crate::json::{Json, Scanner, compact};
 use crate::model::{
@@ -12,8 +14,27 @@ use super::fault::Fault;
 use super::reducer::Reducer;
 use super::tools::{function_arguments, push_new};
 
+/// The processes that operations run in.
+///
+/// A terminal session of schema 1 has the id of its process. In schema 2 it has the id of the operation that opened it,
+/// as a process id may come again.
+#[derive(Default)]
+pub(super) struct Processes {
+    of_operation: HashMap<OperationId, TerminalId>,
+    /// The session that was opened last for a process; schema 2.
+    newest: HashMap<(ThreadId, TerminalId), TerminalId>,
+}
+
+impl Processes {
+    /// Drops what process ids mean in a thread.
+    pub(super) fn forget(&mut self, thread: &ThreadId) {
+        self.newest.retain(|(owner, _), _| owner != thread);
+    }
+}
+
 /// What is known of an operation when it begins.
 pub(super) struct OperationStart {
+    /// Its process.
     terminal: Option<TerminalId>,
     kind: OperationKind,
     request: TerminalRequest,
@@ -24,7 +45,7 @@ impl OperationStart {
     pub(super) fn of_write_call(
         invocation: &Json<'_>,
         payload: &PayloadRef,
-    ) -> Result<Option<Self>, Fault> {
+    ) -> Result<Self, Fault> {
         let wrong = |wrong| terminal_fault("write_stdin call", payload, wrong);
         if invocation.get_str("tool_name") != Some("write_stdin") {
             return Err(wrong("names another tool"));
@@ -33,11 +54,7 @@ impl OperationStart {
             .ok_or_else(|| wrong("did not contain function arguments"))?;
         let arguments = Scanner::parse(arguments.as_bytes())
             .map_err(|_| wrong("had invalid JSON arguments"))?;
-        let session = match arguments.get("session_id") {
-            Some(Json::String(id)) if !id.is_empty() => id.to_string(),
-            Some(Json::Number(digits)) => compact(&Json::Number(digits)),
-            _ => return Err(wrong("did not contain session_id")),
-        };
+        let session = session_id(&arguments).ok_or_else(|| wrong("did not contain session_id"))?;
         let chars = match arguments.get("chars") {
             None => "",
             Some(chars) => chars.as_str().ok_or_else(|| wrong("had invalid chars"))?,
@@ -46,7 +63,7 @@ impl OperationStart {
         let limits = limit("yield_time_ms").zip(limit("max_output_tokens"));
         let (yield_time_ms, max_output_tokens) =
             limits.ok_or_else(|| wrong("had an invalid limit"))?;
-        Ok(Some(Self {
+        Ok(Self {
             terminal: Some(session.into()),
             kind: OperationKind::WriteStdin,
             request: TerminalRequest::WriteStdin {
@@ -54,7 +71,7 @@ impl OperationStart {
                 yield_time_ms,
                 max_output_tokens,
             },
-        }))
+        })
     }
 
     /// From the payload of a runtime begin.
@@ -131,14 +148,16 @@ impl Reducer {
         let window = self.now.open();
         let id = OperationId::new(self.tools.operations + 1);
         let joined = match &start.terminal {
-            Some(terminal) => self.join_session(terminal, id, &thread, &window),
-            None => Ok(()),
+            Some(process) => {
+                let joined = self.join_process(process, id, start.kind, &thread, &window);
+                self.tolerated(joined)?
+            }
+            None => None,
         };
-        let joined = self.tolerated(joined)?;
         self.tools.operations += 1;
         let operation = TerminalOperation {
             operation_id: id,
-            terminal_id: start.terminal.filter(|_| joined.is_some()),
+            terminal_id: joined,
             tool_call_id: tool.clone(),
             kind: start.kind,
             execution: window,
@@ -149,6 +168,82 @@ impl Reducer {
         };
         self.trace.terminal_operations.insert(id, operation);
         Ok(id)
+    }
+
+    /// Puts an operation into the session of its process; gives the session.
+    fn join_process(
+        &mut self,
+        process: &TerminalId,
+        operation: OperationId,
+        kind: OperationKind,
+        thread: &ThreadId,
+        window: &ExecutionWindow,
+    ) -> Result<TerminalId, Fault> {
+        let processes = &mut self.tools.processes;
+        processes.of_operation.insert(operation, process.clone());
+        let session = match self.schema {
+            Schema::One => process.clone(),
+            Schema::Two => {
+                let key = (thread.clone(), process.clone());
+                let opened = || TerminalId::from(format!("terminal_session:{operation}"));
+                let newest = processes.newest.entry(key).or_insert_with(opened);
+                if kind == OperationKind::ExecCommand {
+                    *newest = opened();
+                }
+                newest.clone()
+            }
+        };
+        self.join_session(&session, operation, thread, window)?;
+        Ok(session)
+    }
+
+    /// A call of `write_stdin` found its process: its operation belongs to the session of that.
+    pub(super) fn stdin_target(
+        &mut self,
+        writer: ToolCallId,
+        command: ToolCallId,
+    ) -> Result<(), Fault> {
+        let operation_of = |what, tool: ToolCallId| match self.trace.tool_calls.get(&tool) {
+            Some(call) => Ok(call.terminal_operation_id),
+            None => Err(Fault::UnknownTarget { what, tool }),
+        };
+        let writing = operation_of("call", writer)?;
+        let started = operation_of("exec", command)?;
+        let session = started
+            .and_then(|operation| self.trace.terminal_operations.get(&operation))
+            .and_then(|operation| operation.terminal_id.clone());
+        let (Some(writing), Some(session)) = (writing, session) else {
+            return Ok(());
+        };
+        let known = self.trace.terminal_operations.get(&writing);
+        if known.and_then(|operation| operation.terminal_id.as_ref()) == Some(&session) {
+            return Ok(());
+        }
+        self.leave_session(writing);
+        let Some(operation) = self.trace.terminal_operations.get_mut(&writing) else {
+            return Ok(());
+        };
+        operation.terminal_id = Some(session.clone());
+        if let Some(session) = self.trace.terminal_sessions.get_mut(&session) {
+            push_new(&mut session.operation_ids, &writing);
+        }
+        Ok(())
+    }
+
+    /// Takes an operation out of its session; one that only it was in is gone with it.
+    fn leave_session(&mut self, operation: OperationId) {
+        let operations = &self.trace.terminal_operations;
+        let left = operations.get(&operation);
+        let Some(left) = left.and_then(|operation| operation.terminal_id.clone()) else {
+            return;
+        };
+        let Some(session) = self.trace.terminal_sessions.get_mut(&left) else {
+            return;
+        };
+        session.operation_ids.retain(|other| *other != operation);
+        if session.operation_ids.is_empty() {
+            self.trace.terminal_sessions.remove(&left);
+        }
     }
 
     fn join_session(
@@ -208,11 +303,11 @@ impl Reducer {
         };
         push_new(&mut operation.raw_payload_ids, &payload.raw_payload_id);
         let end = match operation.kind {
-            OperationKind::ExecCommand => exec_end(value, payload)?,
-            OperationKind::WriteStdin => write_end(value, payload)?,
+            OperationKind::ExecCommand => exec_end(value, payload, self.schema)?,
+            OperationKind::WriteStdin => write_end(value, payload, self.schema)?,
         };
         operation.result = Some(end.result);
-        match (&operation.terminal_id, end.terminal) {
+        match (self.tools.processes.of_operation.get(&id), end.terminal) {
             (_, None) => Ok(()),
             (Some(from), Some(to)) if *from == to => Ok(()),
             (Some(from), Some(to)) => Err(Fault::TerminalChanged {
@@ -226,14 +321,30 @@ impl Reducer {
                 let Some(tool) = self.trace.tool_calls.get(&tool) else {
                     return Ok(());
                 };
-                let thread = tool.thread_id.clone();
-                self.join_session(&terminal, id, &thread, &window)?;
+                let (thread, kind) = (tool.thread_id.clone(), operation.kind);
+                let session = self.join_process(&terminal, id, kind, &thread, &window)?;
                 if let Some(operation) = self.trace.terminal_operations.get_mut(&id) {
-                    operation.terminal_id = Some(terminal);
+                    operation.terminal_id = Some(session);
                 }
                 Ok(())
             }
         }
+    }
+}
+
+/// The process that a usable call of `write_stdin` names, with the arguments that schema 2 takes.
+pub(crate) fn write_session_id(invocation: &Json<'_>) -> Option<String> {
+    let payload = PayloadRef::numbered(0, PayloadKind::ToolInvocation);
+    let start = OperationStart::of_write_call(invocation, &payload).ok()?;
+    let is_own = invocation.get("tool_namespace").is_none_or(Json::is_null);
+    Some(start.terminal?.as_str().to_owned()).filter(|_| is_own)
+}
+
+fn session_id(arguments: &Json<'_>) -> Option<String> {
+    match arguments.get("session_id") {
+        Some(Json::String(id)) if !id.is_empty() => Some(id.to_string()),
+        Some(Json::Number(digits)) => Some(compact(&Json::Number(digits))),
+        _ => None,
     }
 }
 
@@ -257,13 +368,17 @@ fn optional<'j, T>(
     }
 }
 
-fn exec_end(value: &Json<'_>, payload: &PayloadRef) -> Result<OperationEnd, Fault> {
+fn exec_end(value: &Json<'_>, payload: &PayloadRef, schema: Schema) -> Result<OperationEnd, Fault> {
     let wrong = || terminal_fault("end", payload, "did not contain the output of a command");
-    command_output(value).ok_or_else(wrong)
+    command_output(value, schema).ok_or_else(wrong)
 }
 
-fn write_end(value: &Json<'_>, payload: &PayloadRef) -> Result<OperationEnd, Fault> {
-    if let Some(end) = command_output(value) {
+fn write_end(
+    value: &Json<'_>,
+    payload: &PayloadRef,
+    schema: Schema,
+) -> Result<OperationEnd, Fault> {
+    if let Some(end) = command_output(value, schema) {
         return Ok(end);
     }
     let result = match value.get_str("type") {
@@ -289,9 +404,25 @@ fn write_end(value: &Json<'_>, payload: &PayloadRef) -> Result<OperationEnd, Fau
 }
 
 /// The protocol's end of a command.
-fn command_output(value: &Json<'_>) -> Option<OperationEnd> {
+fn command_output(value: &Json<'_>, schema: Schema) -> Option<OperationEnd> {
     let text = |key| value.get_str(key).map(str::to_owned);
     let process = optional(value, "process_id", Json::as_str)?;
+    if schema == Schema::Two {
+        return Some(OperationEnd {
+            terminal: process.map(TerminalId::from),
+            result: TerminalResult {
+                exit_code: Some(value.get("exit_code")?.as_integer()?),
+                stdout: match value.get("aggregated_output") {
+                    None => String::new(),
+                    Some(output) => output.as_str()?.to_owned(),
+                },
+                stderr: String::new(),
+                formatted_output: None,
+                original_token_count: None,
+                chunk_id: None,
+            },
+        });
+    }
     Some(OperationEnd {
         terminal: process.map(TerminalId::from),
         result: TerminalResult {

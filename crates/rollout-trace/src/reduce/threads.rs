@@ -135,6 +135,26 @@ impl Reducer {
         }
     }
 
+    /// An agent that had ended goes on.
+    pub(super) fn thread_resumed(&mut self, thread_id: ThreadId) -> Result<(), Fault> {
+        let Some(thread) = self.trace.threads.get_mut(&thread_id) else {
+            let fault = Fault::ResumedUnknown(thread_id.clone());
+            self.tolerate(fault)?;
+            // It was started in an earlier trace; what it does now is worth keeping.
+            return self.stand_in(&thread_id);
+        };
+        if thread.execution.ended_at_unix_ms.is_none() {
+            return Err(Fault::ResumedRunning(thread_id));
+        }
+        thread.execution.ended_at_unix_ms = None;
+        thread.execution.ended_seq = None;
+        thread.execution.status = ExecutionStatus::Running;
+        // The process is another one, and counts its cells and commands anew.
+        self.cells.forget(&thread_id);
+        self.tools.processes.forget(&thread_id);
+        Ok(())
+    }
+
     pub(super) fn turn_started(&mut self, turn: TurnId, thread: ThreadId) -> Result<(), Fault> {
         if self.trace.codex_turns.contains_key(&turn) && !self.stand_ins.turns.remove(&turn) {
             return Err(Fault::DuplicateTurn(turn));
@@ -162,6 +182,10 @@ impl Reducer {
             return Ok(());
         }
         self.tolerate(Fault::UnknownThread(thread.clone()))?;
+        self.stand_in(thread)
+    }
+
+    fn stand_in(&mut self, thread: &ThreadId) -> Result<(), Fault> {
         let path = if *thread == self.trace.root_thread_id {
             "/root"
         } else {

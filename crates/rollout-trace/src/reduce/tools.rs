@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::format::{Event, ExecutionStatus, PayloadRef, Requester, Summary, ToolKind};
+use crate::format::{Event, ExecutionStatus, PayloadRef, Requester, Schema, Summary, ToolKind};
 use crate::ids::{CallId, ItemId, McpCallId, OperationId, ThreadId, ToolCallId, TurnId};
 use crate::json::{Json, Scanner};
 use crate::model::{
@@ -12,13 +12,14 @@ use crate::model::{
 use super::conversation::{CallNumber, Link};
 use super::fault::Fault;
 use super::reducer::{Context, Reducer};
-use super::terminals::OperationStart;
+use super::terminals::{OperationStart, Processes};
 
 /// What the reducer knows of tools beside the calls.
 #[derive(Default)]
 pub(super) struct Tools {
     /// Counts the operations, which have no id of their own.
     pub(super) operations: u32,
+    pub(super) processes: Processes,
     /// The latest call under an id that was used again, and how many there are.
     reused: HashMap<ToolCallId, (ToolCallId, u32)>,
 }
@@ -48,8 +49,9 @@ impl Reducer {
             } => self.correlate(self.tools.latest(tool_call_id), mcp_call_id),
             Event::ToolCallRuntimeStarted {
                 tool_call_id,
+                kind,
                 runtime_payload,
-            } => self.runtime_started(self.tools.latest(tool_call_id), runtime_payload),
+            } => self.runtime_started(self.tools.latest(tool_call_id), kind, runtime_payload),
             Event::ToolCallRuntimeEnded {
                 tool_call_id,
                 status,
@@ -86,6 +88,7 @@ impl Reducer {
             mcp_call_id: None,
             model_visible_call_id: call,
             code_mode_runtime_tool_id,
+            started_code_cell_id: None,
             thread_id: thread_id.clone(),
             started_by_codex_turn_id: turn,
             execution: self.now.open(),
@@ -114,6 +117,7 @@ impl Reducer {
             self.nest(cell, &tool);
         }
         if let Some(call) = call_number {
+            self.link_cell_tool(call);
             self.attach_known_items(&thread_id, call);
         }
         self.sync_observation(&tool);
@@ -202,6 +206,12 @@ impl Reducer {
     ) -> Result<(), Fault> {
         let read = self.with_json(payload, |reducer, value| {
             let operation = match is_write {
+                // In schema 2 a call that cannot be read, or of another tool of the name, is a plain one.
+                true if reducer.schema == Schema::Two => {
+                    OperationStart::of_write_call(value, payload)
+                        .ok()
+                        .filter(|_| value.get("tool_namespace").is_none_or(Json::is_null))
+                }
                 true => reducer.tolerated(OperationStart::of_write_call(value, payload))?,
                 false => None,
             };
@@ -210,7 +220,7 @@ impl Reducer {
                 _ => None,
             };
             Ok(Invocation {
-                operation: operation.flatten(),
+                operation,
                 waits_for,
             })
         });
@@ -253,7 +263,7 @@ impl Reducer {
         if seen.kind.is_call() {
             tool.model_visible_call_item_ids.push(item);
             let by_inference = |by: &Producer| matches!(by, Producer::Inference { .. });
-            if seen.produced_by.iter().any(by_inference) {
+            if self.schema == Schema::Two || seen.produced_by.iter().any(by_inference) {
                 self.conversation.call(call).unlinked.push(item);
             }
             self.link_inferences(call);
@@ -273,17 +283,17 @@ impl Reducer {
         let Some(tool) = self.conversation.call(call).tool.clone() else {
             return;
         };
+        // In schema 1 an item is in one response, and linked once.
+        let may_come_again = self.schema == Schema::Two;
         waiting.retain(|&item| {
-            let Some(inference) = self.responses.of_item(item) else {
-                return true;
-            };
-            if let Some(inference) = self.trace.inference_calls.get_mut(inference) {
-                let started = &mut inference.tool_call_ids_started_by_response;
-                if !started.contains(&tool) {
-                    started.push(tool.clone());
+            let mut is_linked = false;
+            for inference in self.responses.of_item(item) {
+                if let Some(inference) = self.trace.inference_calls.get_mut(inference) {
+                    push_new(&mut inference.tool_call_ids_started_by_response, &tool);
                 }
+                is_linked = true;
             }
-            false
+            !is_linked || may_come_again
         });
         self.conversation.call(call).unlinked = waiting;
     }
@@ -329,8 +339,17 @@ impl Reducer {
         }
     }
 
-    fn runtime_started(&mut self, tool_id: ToolCallId, payload: PayloadRef) -> Result<(), Fault> {
+    fn runtime_started(
+        &mut self,
+        tool_id: ToolCallId,
+        kind: Option<ToolKind>,
+        payload: PayloadRef,
+    ) -> Result<(), Fault> {
+        let is_new = self.schema == Schema::Two;
         let tool = self.add_runtime_payload("tool call runtime start", &tool_id, &payload)?;
+        if let (true, Some(kind)) = (is_new, kind) {
+            tool.kind = kind;
+        }
         let runs_process = matches!(tool.kind, ToolKind::ExecCommand | ToolKind::WriteStdin);
         let is_agent = matches!(
             tool.kind,
@@ -353,6 +372,12 @@ impl Reducer {
             self.with_json(&payload, |reducer, value| {
                 reducer.agent_begun(&tool_id, value, &payload)
             })?;
+        } else if is_new {
+            let checked = self.with_json(&payload, |_, _| Ok(()));
+            checked.map_err(|fault| match fault {
+                Fault::ParsePayload { id, .. } => Fault::InvalidPayload(id),
+                fault => fault,
+            })?;
         } else {
             self.expect_file(&payload);
         }
@@ -365,9 +390,14 @@ impl Reducer {
         status: ExecutionStatus,
         payload: PayloadRef,
     ) -> Result<(), Fault> {
+        let is_new = self.schema == Schema::Two;
         let tool = self.add_runtime_payload("tool call runtime end", &tool_id, &payload);
-        let operation = match tool {
-            Ok(tool) => tool.terminal_operation_id,
+        let (operation, is_mcp) = match tool {
+            Ok(tool) => (
+                tool.terminal_operation_id,
+                // Only schema 2 has such calls, and what they answer is their servers'.
+                is_new && matches!(tool.kind, ToolKind::Mcp { .. }),
+            ),
             Err(fault) => {
                 self.expect_file(&payload);
                 return Err(fault);
@@ -377,7 +407,10 @@ impl Reducer {
             if let Some(operation) = operation {
                 reducer.end_operation(operation, status, Some((value, &payload)))?;
             }
-            reducer.agent_ended(&tool_id, value, &payload)
+            match is_mcp {
+                true => Ok(()),
+                false => reducer.agent_ended(&tool_id, value, &payload),
+            }
         });
         if let Some(operation) = operation
             && ended.is_err()
@@ -394,7 +427,7 @@ impl Reducer {
         what: &'static str,
         tool: &ToolCallId,
         payload: &PayloadRef,
-    ) -> Result<&ToolCall, Fault> {
+    ) -> Result<&mut ToolCall, Fault> {
         let Some(call) = self.trace.tool_calls.get_mut(tool) else {
             return Err(Fault::UnknownTool {
                 what,

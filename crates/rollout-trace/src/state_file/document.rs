@@ -29,6 +29,16 @@ macro_rules! members {
     }};
 }
 
+/// Writes the first members of the graph, with that between them that only schema 2 has.
+macro_rules! write_head {
+    ($only:ident, $out:expr; $($first:ident),+; $($then:ident),+ $(,)?) => {
+        match $only {
+            Some($only) => members!($out, 0, Part::Head; $($first,)+ $only, $($then),+),
+            None => members!($out, 0, Part::Head; $($first,)+ $($then),+),
+        }
+    };
+}
+
 /// Writes a graph as pretty JSON.
 pub(super) fn write(trace: &RolloutTrace, out: &mut impl Write) -> io::Result<()> {
     let RolloutTrace {
@@ -38,6 +48,7 @@ pub(super) fn write(trace: &RolloutTrace, out: &mut impl Write) -> io::Result<()
         started_at_unix_ms,
         ended_at_unix_ms,
         status,
+        recording_complete,
         root_thread_id,
         threads,
         codex_turns,
@@ -52,14 +63,14 @@ pub(super) fn write(trace: &RolloutTrace, out: &mut impl Write) -> io::Result<()
         interaction_edges,
         raw_payloads,
     } = trace;
-    members!(
-        out, 0, Part::Head;
+    write_head!(
+        recording_complete, out;
         schema_version,
         trace_id,
         rollout_id,
         started_at_unix_ms,
         ended_at_unix_ms,
-        status,
+        status;
         root_thread_id,
         threads,
         codex_turns,

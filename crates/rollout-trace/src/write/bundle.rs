@@ -26,7 +26,7 @@ impl CreateError {
 }
 
 /// An open bundle.
-pub(super) struct BundleFiles {
+pub(crate) struct BundleFiles {
     folder: PathBuf,
     log: File,
     /// The log ends inside a line.
@@ -34,14 +34,14 @@ pub(super) struct BundleFiles {
 }
 
 /// Lines could not be written, or only the first so many bytes of them.
-pub(super) struct AppendError {
-    pub(super) written: usize,
-    pub(super) source: io::Error,
+pub(crate) struct AppendError {
+    pub(crate) written: usize,
+    pub(crate) source: io::Error,
 }
 
 impl BundleFiles {
     /// Makes the folder, the manifest and an empty log.
-    pub(super) fn create(folder: &Path, manifest: &Manifest) -> Result<Self, CreateError> {
+    pub(crate) fn create(folder: &Path, manifest: &Manifest) -> Result<Self, CreateError> {
         let create = || {
             make_folder(&folder.join(PAYLOADS_DIR))?;
             let text = serde_json::to_vec_pretty(manifest)?;
@@ -59,7 +59,7 @@ impl BundleFiles {
     }
 
     /// Writes a payload file; nothing is left of one that could not be written whole.
-    pub(super) fn write_payload(&self, path: &str, text: &[u8]) -> io::Result<()> {
+    pub(crate) fn write_payload(&self, path: &str, text: &[u8]) -> io::Result<()> {
         let path = self.folder.join(path);
         let written = new_file(&path).and_then(|mut file| file.write_all(text));
         if written.is_err() {
@@ -70,7 +70,7 @@ impl BundleFiles {
     }
 
     /// Appends lines, each of which must end with a line end.
-    pub(super) fn append(&mut self, lines: &[u8]) -> Result<(), AppendError> {
+    pub(crate) fn append(&mut self, lines: &[u8]) -> Result<(), AppendError> {
         let mut written = 0;
         let failed = |written, source| Err(AppendError { written, source });
         if self.torn {

@@ -13,6 +13,7 @@ mod queue;
 mod recorder;
 mod worker;
 
+pub(crate) use bundle::BundleFiles;
 pub use bundle::CreateError;
 pub use payload::Payloads;
 pub use recorder::{Recorder, Scope};

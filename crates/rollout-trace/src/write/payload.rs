@@ -6,7 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::Serialize;
 
 use super::bundle::BundleFiles;
-use crate::format::{Checksum, PayloadKind, PayloadRef};
+use crate::convert::Upgrade;
+use crate::format::{Checksum, PayloadKind, PayloadRef, Schema};
+use crate::ids::ThreadId;
 
 /// A buffer larger than this is not kept for the next payload.
 const KEPT_BUFFER: usize = 1 << 20;
@@ -18,6 +20,10 @@ pub(super) struct PayloadWriter {
     last: u64,
     /// The text of one payload.
     text: Vec<u8>,
+    /// Converts what is written, for schema 2.
+    pub(super) upgrade: Option<Upgrade>,
+    /// The thread of the event that payloads are written for.
+    pub(super) thread: Option<ThreadId>,
 }
 
 /// Takes the payloads of one event.
@@ -92,6 +98,27 @@ impl<'w> Payloads<'w> {
 }
 
 impl PayloadWriter {
+    pub(super) fn of_schema(schema: Schema) -> Self {
+        Self {
+            upgrade: (schema == Schema::Two).then(Upgrade::default),
+            ..Self::default()
+        }
+    }
+
+    /// Writes a payload as it is.
+    pub(super) fn add_text(
+        &mut self,
+        files: &BundleFiles,
+        kind: PayloadKind,
+        text: &[u8],
+    ) -> io::Result<PayloadRef> {
+        self.last += 1;
+        let mut reference = PayloadRef::numbered(self.last, kind);
+        files.write_payload(&reference.path, text)?;
+        reference.xxh3 = Some(Checksum::of(text));
+        Ok(reference)
+    }
+
     fn write(
         &mut self,
         files: &BundleFiles,
@@ -104,6 +131,12 @@ impl PayloadWriter {
         // Rendering runs code of whoever recorded; its panic is a payload that failed.
         catch_unwind(AssertUnwindSafe(|| render(text)))
             .unwrap_or_else(|_| Err(io::Error::other("serialising a payload panicked")))?;
+        let upgrade = self.upgrade.as_mut();
+        let converted =
+            upgrade.and_then(|upgrade| upgrade.payload(self.thread.as_ref(), reference.kind, text));
+        if let Some(converted) = converted {
+            *text = converted;
+        }
         files.write_payload(&reference.path, text)
     }
 }

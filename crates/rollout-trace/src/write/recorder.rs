@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
 
-use crate::format::{Event, LOG_FILE, LogLine, Manifest, PAYLOADS_DIR, SCHEMA_VERSION};
+use crate::format::{Event, LOG_FILE, LogLine, Manifest, PAYLOADS_DIR, Schema};
 use crate::ids::{RolloutId, ThreadId, TurnId};
 
 use super::bundle::{BundleFiles, CreateError};
@@ -63,12 +63,21 @@ impl Recorder {
 
     /// Begins the bundle of a root thread in a new folder below `root`, and starts the thread that writes it.
     pub fn start(root: impl AsRef<Path>, root_thread_id: &ThreadId) -> Result<Self, CreateError> {
+        Self::start_in(root, root_thread_id, Schema::default())
+    }
+
+    /// The same in a version of the format. What is recorded is that of schema 1, and converted while it is written.
+    pub fn start_in(
+        root: impl AsRef<Path>,
+        root_thread_id: &ThreadId,
+        schema: Schema,
+    ) -> Result<Self, CreateError> {
         let trace_id = Uuid::new_v4();
         let folder = root
             .as_ref()
             .join(format!("trace-{trace_id}-{root_thread_id}"));
         let manifest = Manifest {
-            schema_version: SCHEMA_VERSION,
+            schema_version: schema.number(),
             trace_id: trace_id.to_string().into(),
             rollout_id: root_thread_id.as_str().into(),
             root_thread_id: root_thread_id.clone(),
@@ -85,7 +94,7 @@ impl Recorder {
         let shared = Arc::new(Shared {
             ledger: Arc::clone(&ledger),
         });
-        Worker::spawn(files, ledger).map_err(|source| CreateError::new(&folder, source))?;
+        Worker::spawn(files, ledger, schema).map_err(|source| CreateError::new(&folder, source))?;
         let recorder = Self(Some(shared));
         recorder.record(None, 0, |_| Event::RolloutStarted {
             trace_id: manifest.trace_id,
@@ -151,7 +160,7 @@ impl Ledger {
             .map(|scope| (scope.thread_id, scope.codex_turn_id))
             .unzip();
         let line = LogLine {
-            schema_version: SCHEMA_VERSION,
+            schema_version: Schema::One.number(),
             seq: queued.seq,
             wall_time_unix_ms: queued.wall_time_unix_ms,
             rollout_id: self.rollout_id.clone(),

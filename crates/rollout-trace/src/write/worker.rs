@@ -7,7 +7,8 @@ use std::thread;
 
 use serde::Serialize;
 
-use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, seal_line};
+use crate::convert::Added;
+use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, Schema, seal_line};
 
 use super::bundle::{AppendError, BundleFiles};
 use super::payload::{PayloadWriter, Payloads};
@@ -29,6 +30,8 @@ pub(super) struct Worker {
     /// Lines whose payloads are written.
     lines: Lines,
     payloads: PayloadWriter,
+    /// How many lines were made, by which schema 2 numbers them.
+    made: u64,
     warned: bool,
 }
 
@@ -85,14 +88,15 @@ fn give_way() {
 }
 
 impl Worker {
-    pub(super) fn spawn(files: BundleFiles, ledger: Arc<Ledger>) -> io::Result<()> {
+    pub(super) fn spawn(files: BundleFiles, ledger: Arc<Ledger>, schema: Schema) -> io::Result<()> {
         let mut worker = Self {
             files,
             ledger,
             next_seq: 1,
             lost: None,
             lines: Lines::default(),
-            payloads: PayloadWriter::default(),
+            payloads: PayloadWriter::of_schema(schema),
+            made: 0,
             warned: false,
         };
         thread::Builder::new()
@@ -127,10 +131,12 @@ impl Worker {
         }
         self.next_seq = seq + 1;
         self.note_gap(queued.wall_time_unix_ms);
+        let thread = queued.scope.as_ref();
+        self.payloads.thread = thread.map(|scope| scope.thread_id.clone());
         let payloads = Payloads::into(&self.files, &mut self.payloads);
         let (mut line, complete) = self.ledger.line(queued, payloads);
         match self.add(&mut line, complete) {
-            Ok(()) => self.lines.keep(seq..=seq, line),
+            Ok(()) => {}
             Err(error) => {
                 self.lose(seq..=seq);
                 self.ledger.orphans.lose(&line);
@@ -173,9 +179,8 @@ impl Worker {
             }),
         };
         let payloads = Payloads::into(&self.files, &mut self.payloads);
-        let (note, complete) = self.ledger.line(note, payloads);
-        if complete.is_ok() && self.lines.add(&note).is_ok() {
-            self.lines.keep(lost, note);
+        let (mut note, complete) = self.ledger.line(note, payloads);
+        if complete.is_ok() && self.add_all(&mut note, lost).is_ok() {
             self.lost = None;
         }
     }
@@ -189,7 +194,67 @@ impl Worker {
         if let Err(error) = complete {
             line.payload = line.payload.clone().without_payload().ok_or(error)?;
         }
-        self.lines.add(line)
+        let seq = line.seq;
+        self.add_all(line, seq..=seq)
+    }
+
+    /// Adds a line, and in schema 2 those that it brings along.
+    fn add_all(&mut self, line: &mut LogLine, covers: RangeInclusive<u64>) -> io::Result<()> {
+        let Some(upgrade) = &mut self.payloads.upgrade else {
+            self.lines.add(line)?;
+            self.lines.keep(covers, line.clone());
+            return Ok(());
+        };
+        let converted = upgrade.line(line);
+        for added in converted.before {
+            self.add_one(added, line, covers.clone())?;
+        }
+        if converted.is_kept {
+            self.number(line);
+            self.lines.add(line)?;
+            self.lines.keep(covers.clone(), line.clone());
+        }
+        for added in converted.after {
+            self.add_one(added, line, covers.clone())?;
+        }
+        Ok(())
+    }
+
+    fn add_one(
+        &mut self,
+        added: Added,
+        beside: &LogLine,
+        covers: RangeInclusive<u64>,
+    ) -> io::Result<()> {
+        let mut line = LogLine {
+            thread_id: added.thread,
+            codex_turn_id: added.turn,
+            payload: added.event,
+            ..beside.clone()
+        };
+        if let (
+            Some(text),
+            Event::HistoryItemAccepted {
+                agent_message_payload,
+                ..
+            },
+        ) = (added.payload, &mut line.payload)
+        {
+            let written = self
+                .payloads
+                .add_text(&self.files, PayloadKind::ProtocolEvent, &text)?;
+            *agent_message_payload = Some(written);
+        }
+        self.number(&mut line);
+        self.lines.add(&line)?;
+        self.lines.keep(covers, line);
+        Ok(())
+    }
+
+    /// Schema 2 numbers what is written: there a gap makes the log unreadable.
+    fn number(&mut self, line: &mut LogLine) {
+        self.made += 1;
+        line.seq = self.made;
     }
 
     /// Appends the prepared lines to the log.

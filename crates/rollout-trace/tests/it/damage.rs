@@ -8,7 +8,9 @@ use codex_rollout_trace::{Fault, Strictness, replay_bundle};
 use proptest::prelude::*;
 use serde_json::json;
 
-const BUNDLES: [&str; 7] = [
+const BUNDLES: [&str; 9] = [
+    "schema_two_tools",
+    "schema_two_messages",
     "engine_short",
     "engine_mixed",
     "engine_shell",

@@ -99,6 +99,7 @@ fn a_call_id_that_is_dispatched_twice_makes_two_calls() {
             let begin = begin.clone();
             session.record(move |payloads| Event::ToolCallRuntimeStarted {
                 tool_call_id: "c1".into(),
+                kind: None,
                 runtime_payload: payloads.add(PayloadKind::ToolRuntimeEvent, &begin),
             });
             session.record(|_| Event::ToolCallEnded {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod convert;
 mod damage;
 mod lenient;
 mod record;

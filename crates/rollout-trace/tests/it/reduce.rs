@@ -53,6 +53,17 @@ fn engine_short() {
     check("engine_short");
 }
 
+/// Bundles of schema 2 that `tests/trace/random_bundles.py` made; release 0.169 gives the same states.
+#[test]
+fn schema_two_tools() {
+    check("schema_two_tools");
+}
+
+#[test]
+fn schema_two_messages() {
+    check("schema_two_messages");
+}
+
 #[test]
 fn replay_is_deterministic() {
     let bundle = Bundle::unpack("agents");
@@ -64,10 +75,10 @@ fn replay_is_deterministic() {
 fn a_newer_schema_is_refused_with_advice() {
     let bundle = Bundle::unpack("one_turn");
     let manifest = bundle.path().join("manifest.json");
-    let newer = r#"{"schema_version": 2, "shape": "unknown"}"#;
+    let newer = r#"{"schema_version": 3, "shape": "unknown"}"#;
     fs::write(manifest, newer).unwrap();
     let error = replay_bundle(bundle.path()).unwrap_err();
-    assert!(matches!(error, ReplayError::NewerSchema { found: 2, .. }));
+    assert!(matches!(error, ReplayError::NewerSchema { found: 3, .. }));
     assert!(error.to_string().contains("reduce it with"), "{error}");
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use codex_rollout_trace::format::{
-    Event, ExecutionStatus, PayloadKind, Requester, RolloutStatus, Summary, ToolKind,
+    Event, ExecutionStatus, PayloadKind, Requester, RolloutStatus, Schema, Summary, ToolKind,
 };
 use codex_rollout_trace::ids::ThreadId;
 use codex_rollout_trace::{Payloads, Recorder, Scope};
@@ -22,9 +22,13 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn start(root: &Path) -> Self {
+        Self::start_in(root, Schema::One)
+    }
+
+    pub(crate) fn start_in(root: &Path, schema: Schema) -> Self {
         let thread = ThreadId::from("00000000-0000-7000-8000-000000000001");
         let session = Self {
-            recorder: Recorder::start(root, &thread).unwrap(),
+            recorder: Recorder::start_in(root, &thread, schema).unwrap(),
             scope: Scope {
                 thread_id: thread.clone(),
                 codex_turn_id: "turn-1".into(),

@@ -1,0 +1,46 @@
+//! `codex debug trace-convert`: a bundle of one schema in, its copy in the other out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use codex_rollout_trace::format::Schema;
+use codex_rollout_trace::{convert_bundle, read_manifest};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Release 0.140 reads schema 1 and release 0.169 schema 2; this program reads both.\n\n\
+Exit status: 0 converted, 1 not.")]
+pub(crate) struct Arguments {
+    /// The folder of the bundle.
+    bundle: PathBuf,
+    /// The folder of the copy, which must not be there.
+    out: PathBuf,
+    /// The schema of the copy, 1 or 2; the one that the bundle does not have unless given.
+    #[arg(long, value_name = "SCHEMA")]
+    to: Option<u32>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let manifest = read_manifest(&arguments.bundle)?;
+    let to = match (arguments.to, Schema::numbered(manifest.schema_version)) {
+        (Some(number), _) => Schema::numbered(number)
+            .ok_or_else(|| anyhow::anyhow!("there is no schema {number}; there are 1 and 2"))?,
+        (None, Some(Schema::Two)) => Schema::One,
+        (None, _) => Schema::Two,
+    };
+    let done = convert_bundle(&arguments.bundle, &arguments.out, to)?;
+    #[allow(clippy::print_stderr)] // For people, beside what the command answers.
+    {
+        let (from, to, events) = (done.from.number(), done.to.number(), done.events);
+        eprintln!("schema {from} to schema {to}: {events} events");
+        for (what, times) in &done.left_out {
+            eprintln!("no counterpart, left out: {what} ({times})");
+        }
+    }
+    #[allow(clippy::print_stdout)] // What the command answers.
+    {
+        println!("{}", arguments.out.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}

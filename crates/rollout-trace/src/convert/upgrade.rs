@@ -1,0 +1,282 @@
+//! From schema 1 to schema 2.
+//!
+//! Items get ids: an item is the one that it is to the reducer of schema 1, known by content and place. An item becomes
+//! history when a request first sends it, or with the response that brought it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::items::{edit, items, lists, text};
+use super::{Added, Converted};
+use crate::format::{Event, LogLine, PayloadKind, Schema, ToolKind};
+use crate::ids::{PayloadId, ResponseItemId, ThreadId, ToolCallId};
+use crate::json::{Json, Object, Scanner, compact};
+use crate::reduce::{item_key, write_session_id};
+
+/// What has been converted so far.
+#[derive(Default)]
+pub(crate) struct Upgrade {
+    threads: HashMap<ThreadId, History>,
+    kinds: HashMap<ToolCallId, ToolKind>,
+    /// The call that started each process.
+    processes: HashMap<(ThreadId, String), ToolCallId>,
+    minted: u64,
+    /// What the payload of the event at hand says.
+    noted: Noted,
+    open_threads: HashSet<ThreadId>,
+    has_ended: bool,
+    is_complete: bool,
+}
+
+/// The items of a thread that the model saw last.
+#[derive(Default)]
+struct History {
+    items: Vec<(u128, ResponseItemId)>,
+    accepted: HashSet<ResponseItemId>,
+}
+
+#[derive(Default)]
+struct Noted {
+    accepted: Vec<Acceptance>,
+    process: Option<String>,
+    session: Option<String>,
+}
+
+struct Acceptance {
+    id: ResponseItemId,
+    /// The item, if it is a message of an agent.
+    message: Option<Vec<u8>>,
+}
+
+impl Upgrade {
+    /// Converts the payload of the line that comes next.
+    pub(crate) fn payload(
+        &mut self,
+        thread: Option<&ThreadId>,
+        kind: PayloadKind,
+        payload: &[u8],
+    ) -> Option<Vec<u8>> {
+        match kind {
+            PayloadKind::ToolRuntimeEvent | PayloadKind::ToolInvocation => {
+                let value = Scanner::parse(payload).ok()?;
+                self.noted.process = value.get_str("process_id").map(str::to_owned);
+                self.noted.session = write_session_id(&value);
+                None
+            }
+            _ => {
+                let thread = thread?;
+                if lists(kind).is_empty() {
+                    return None;
+                }
+                let mut history = self.threads.remove(thread).unwrap_or_default();
+                let converted = edit(payload, |payload| self.items(&mut history, kind, payload));
+                self.threads.insert(thread.clone(), history);
+                converted
+            }
+        }
+    }
+
+    fn items(&mut self, history: &mut History, kind: PayloadKind, payload: &mut Object<'_>) {
+        let continues = payload
+            .get("previous_response_id")
+            .is_some_and(|id| id.as_str().is_some());
+        for list in lists(kind) {
+            let Some(items) = items(payload, list) else {
+                continue;
+            };
+            let known: &[_] = match kind {
+                PayloadKind::InferenceResponse | PayloadKind::CompactionResponse => &[],
+                _ if continues => &[],
+                _ => &history.items,
+            };
+            let named = self.name_all(items, known);
+            match kind {
+                PayloadKind::InferenceRequest => {
+                    self.accept(&mut history.accepted, items, &named);
+                    if !continues {
+                        history.items.clear();
+                    }
+                    history.items.extend(named);
+                }
+                PayloadKind::InferenceResponse => {
+                    self.accept(&mut HashSet::new(), items, &named);
+                    history.items.extend(named);
+                }
+                PayloadKind::CompactionCheckpoint if *list == "replacement_history" => {
+                    // A compaction installs what nothing accepts.
+                    let ids = named.iter().map(|(_, id)| id.clone());
+                    history.accepted.extend(ids);
+                    history.items = named;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives every item of a list its id: that of the known item that it is, or one of its own.
+    fn name_all(
+        &mut self,
+        items: &mut [Json<'_>],
+        known: &[(u128, ResponseItemId)],
+    ) -> Vec<(u128, ResponseItemId)> {
+        let mut places: HashMap<u128, Vec<usize>> = HashMap::new();
+        for (place, (key, _)) in known.iter().enumerate().rev() {
+            places.entry(*key).or_default().push(place);
+        }
+        let mut used = vec![false; known.len()];
+        let mut named = Vec::with_capacity(items.len());
+        for (at, item) in items.iter_mut().enumerate() {
+            let key = key_of(item);
+            let in_place = known.get(at).is_some_and(|(known, _)| *known == key) && !used[at];
+            let place = match in_place {
+                true => Some(at),
+                false => places.get_mut(&key).and_then(|places| {
+                    while places.last().is_some_and(|place| used[*place]) {
+                        places.pop();
+                    }
+                    places.last().copied()
+                }),
+            };
+            let id = match place {
+                Some(place) => {
+                    used[place] = true;
+                    known[place].1.clone()
+                }
+                None => self.own_id(item),
+            };
+            if let Json::Object(item) = item {
+                item.set_after("type", "id", text(id.as_str()));
+            }
+            named.push((key, id));
+        }
+        named
+    }
+
+    fn own_id(&mut self, item: &Json<'_>) -> ResponseItemId {
+        if let Some(id) = item.get_str("id") {
+            return id.into();
+        }
+        self.minted += 1;
+        let prefix = match item.get_str("type") {
+            Some("function_call_output") => "fco",
+            Some("custom_tool_call_output") => "ctco",
+            Some("function_call") => "fc",
+            Some("custom_tool_call") => "ctc",
+            Some("reasoning") => "rs",
+            Some("agent_message") => "amsg",
+            _ => "msg",
+        };
+        format!("{prefix}_{}", self.minted).into()
+    }
+
+    fn accept(
+        &mut self,
+        accepted: &mut HashSet<ResponseItemId>,
+        items: &[Json<'_>],
+        named: &[(u128, ResponseItemId)],
+    ) {
+        for (item, (_, id)) in items.iter().zip(named) {
+            if accepted.insert(id.clone()) {
+                let is_message = item.get_str("type") == Some("agent_message");
+                self.noted.accepted.push(Acceptance {
+                    id: id.clone(),
+                    message: is_message.then(|| compact(item).into_bytes()),
+                });
+            }
+        }
+    }
+
+    /// Converts a line whose payloads were converted.
+    pub(crate) fn line(&mut self, line: &mut LogLine) -> Converted {
+        let noted = std::mem::take(&mut self.noted);
+        if self.is_complete {
+            return Converted::default();
+        }
+        line.schema_version = Schema::Two.number();
+        let mut converted = Converted {
+            is_kept: true,
+            ..Converted::default()
+        };
+        let beside = |event, payload| Added {
+            thread: line.thread_id.clone(),
+            turn: line.codex_turn_id.clone(),
+            event,
+            payload,
+        };
+        let acceptance = |accepted: Acceptance| {
+            let event = Event::HistoryItemAccepted {
+                item_id: accepted.id,
+                agent_message_payload: None,
+            };
+            beside(event, accepted.message)
+        };
+        match &line.payload {
+            Event::ThreadStarted { thread_id, .. } => {
+                self.open_threads.insert(thread_id.clone());
+            }
+            Event::ThreadEnded { thread_id, .. } => {
+                self.open_threads.remove(thread_id);
+            }
+            Event::RolloutEnded { .. } => self.has_ended = true,
+            Event::InferenceStarted { .. } => {
+                converted.before = noted.accepted.into_iter().map(acceptance).collect();
+            }
+            Event::InferenceCompleted { .. } => {
+                let history = line.thread_id.as_ref();
+                let history = history.and_then(|thread| self.threads.get_mut(thread));
+                if let Some(history) = history {
+                    let ids = noted.accepted.iter().map(|accepted| accepted.id.clone());
+                    history.accepted.extend(ids);
+                }
+                converted.after = noted.accepted.into_iter().map(acceptance).collect();
+            }
+            Event::ToolCallStarted {
+                tool_call_id, kind, ..
+            } => {
+                self.kinds.insert(tool_call_id.clone(), kind.clone());
+                let process = line.thread_id.clone().zip(noted.session);
+                if let Some(command) = process.and_then(|process| self.processes.get(&process)) {
+                    converted.after.push(beside(
+                        Event::StdinTargetResolved {
+                            tool_call_id: tool_call_id.clone(),
+                            exec_tool_call_id: command.clone(),
+                        },
+                        None,
+                    ));
+                }
+            }
+            Event::ToolCallRuntimeStarted { tool_call_id, .. }
+            | Event::ToolCallRuntimeEnded { tool_call_id, .. } => {
+                if let Some(process) = line.thread_id.clone().zip(noted.process) {
+                    self.processes.insert(process, tool_call_id.clone());
+                }
+            }
+            _ => {}
+        }
+        if let Event::ToolCallRuntimeStarted {
+            tool_call_id, kind, ..
+        } = &mut line.payload
+        {
+            let known = self.kinds.get(tool_call_id).cloned();
+            let unknown = || ToolKind::Other {
+                name: "unknown".into(),
+            };
+            *kind = Some(known.unwrap_or_else(unknown));
+        }
+        if self.has_ended && self.open_threads.is_empty() {
+            self.is_complete = true;
+            converted.after.push(Added {
+                thread: None,
+                turn: None,
+                event: Event::RecordingCompleted,
+                payload: None,
+            });
+        }
+        converted
+    }
+}
+
+/// What an item is the same by, whatever its id.
+fn key_of(item: &Json<'_>) -> u128 {
+    item_key(item, &PayloadId::from(""))
+        .unwrap_or_else(|| xxhash_rust::xxh3::xxh3_128(compact(item).as_bytes()))
+}

@@ -1,0 +1,33 @@
+//! The versions of the bundle format.
+
+/// A version of the format, that of a whole bundle and of its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Schema {
+    /// What is written unless asked otherwise. Items are known by their content.
+    #[default]
+    One,
+    /// Items are known by their ids, and the log says which of them became history.
+    Two,
+}
+
+impl Schema {
+    /// The version with this number, if there is one.
+    pub fn numbered(number: u32) -> Option<Self> {
+        match number {
+            1 => Some(Self::One),
+            2 => Some(Self::Two),
+            _ => None,
+        }
+    }
+
+    /// The number that stands in files.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+        }
+    }
+
+    /// The newest version, and the last that can be read.
+    pub const NEWEST: Self = Self::Two;
+}

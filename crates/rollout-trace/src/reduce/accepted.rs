@@ -1,0 +1,84 @@
+//! Which items became history, in schema 2.
+//!
+//! The log says it of an item by its id, once, before or after the item is seen in a payload. A message of another agent
+//! comes with its content, as it may become history long before a request shows it.
+
+use crate::format::PayloadRef;
+use crate::ids::{ItemId, ResponseItemId};
+use crate::model::ConversationItem;
+
+use super::fault::Fault;
+use super::identity::KeyWriter;
+use super::normalise::{Normalised, Normaliser};
+use super::reducer::{Context, Reducer};
+
+impl Reducer {
+    /// An item became history.
+    pub(super) fn accepted(
+        &mut self,
+        context: Context,
+        id: ResponseItemId,
+        payload: Option<PayloadRef>,
+    ) -> Result<(), Fault> {
+        let thread_id = context
+            .thread
+            .clone()
+            .ok_or(Fault::AcceptanceWithoutThread)?;
+        self.require_thread(&thread_id)?;
+        let thread = self.thread_number(&thread_id);
+        self.conversation.accept(thread, &id, self.now);
+        let Some(payload) = payload else {
+            return Ok(());
+        };
+        let message = self.with_json(&payload, |reducer, value| {
+            let matches = value.get_str("type") == Some("agent_message")
+                && value.get_str("id") == Some(id.as_str());
+            if !matches {
+                return Err(Fault::Receipt(id.clone()));
+            }
+            let normaliser = Normaliser {
+                schema: reducer.schema,
+                from: &payload.raw_payload_id,
+            };
+            let message = normaliser.item(value)?;
+            message.ok_or_else(|| Fault::Receipt(id.clone()))
+        })?;
+        if self.conversation.has_item(thread, &id) {
+            return Ok(());
+        }
+        let item = self.unplaced_item(message, &thread_id, context.turn);
+        let created = self
+            .conversation
+            .create(thread, item.key, item.mail, item.item);
+        self.conversation.await_message(thread, id, created);
+        self.conversation.list(thread, &[created]);
+        self.link(created)
+    }
+
+    /// Gives a message that was accepted before the body with which a payload shows it.
+    pub(super) fn show_message(&mut self, id: ItemId, shown: Normalised) {
+        let thread = self.conversation.thread_of(id);
+        let item = self.conversation.item_mut(id);
+        item.body = shown.body;
+        let content = Normalised {
+            role: item.role,
+            channel: item.channel,
+            kind: item.kind,
+            agent_message: item.agent_message.clone(),
+            body: item.body.clone(),
+            call_id: item.call_id.clone(),
+            response_item_id: item.responses_item_id.clone(),
+        };
+        let thread_id = item.thread_id.clone();
+        let mail = self.mail_key(&content, &thread_id);
+        self.conversation
+            .set_content(thread, id, KeyWriter::item(&content), mail);
+    }
+}
+
+/// An item that has no place yet.
+pub(super) struct Unplaced {
+    pub(super) key: super::identity::ItemKey,
+    pub(super) mail: Option<super::conversation::MailKey>,
+    pub(super) item: ConversationItem,
+}
