@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
 use codex_thread_store::{IndexState, Store, inspect, read_record};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -173,36 +173,70 @@ async fn a_thread_knows_the_repository_that_it_began_in() {
 }
 
 #[tokio::test]
-async fn one_process_has_a_thread_loaded_at_a_time() {
+async fn a_thread_is_handed_over_when_its_process_is_idle() {
     let model = model().await;
     let home = home(&model);
     let mut first = server(home.path()).await;
     let mut second = server(home.path()).await;
     let id = thread(&mut first, "hello").await;
-    // Its owner is idle, and all the same the only one.
     let resume = json!({ "threadId": id });
+    let resumed = call(&mut second, "thread/resume", resume.clone()).await;
+    assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 1);
+    turn(&mut second, &id, "me too").await;
+    // What the first one remembers lacks a turn now.
+    let input = json!([{ "type": "text", "text": "late" }]);
+    let late = json!({ "threadId": id, "input": input });
+    let message = refused(&mut first, "turn/start", late.clone()).await;
+    let expected =
+        format!("thread {id} was changed by another process since it was loaded; load it again");
+    assert_eq!(message, expected);
+    call(&mut first, "thread/unsubscribe", resume.clone()).await;
+    first.wait_for("thread/closed").await.unwrap();
+    let resumed = call(&mut first, "thread/resume", resume.clone()).await;
+    assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 2);
+    for text in ["one", "two"] {
+        turn(&mut first, &id, text).await;
+    }
+    first.finish().await.unwrap();
+    second.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_thread_that_another_process_goes_on_with_is_refused() {
+    let model = model().await;
+    let home = home(&model);
+    let mut first = server(home.path()).await;
+    let mut second = server(home.path()).await;
+    let id = thread(&mut first, "hello").await;
+    let resume = json!({ "threadId": id });
+    call(&mut second, "thread/resume", resume.clone()).await;
+    // A turn of it waits for its model.
+    let gate = Gate::new();
+    model.push_for("/responses", HttpReply::status(200).wait(&gate));
+    let input = json!([{ "type": "text", "text": "long" }]);
+    let params = json!({ "threadId": id, "input": input });
+    call(&mut first, "turn/start", params.clone()).await;
+    gate.reached().await;
     let pid = first.process_id().unwrap();
     let expected = format!("thread {id} is in use by another process (pid {pid})");
-    let message = refused(&mut second, "thread/resume", resume.clone()).await;
+    let mut third = server(home.path()).await;
+    for method in ["thread/resume", "thread/archive", "thread/delete"] {
+        let message = refused(&mut third, method, resume.clone()).await;
+        assert_eq!(message, expected);
+    }
+    let message = refused(&mut second, "turn/start", params).await;
     assert_eq!(message, expected);
     let read = json!({ "threadId": id, "includeTurns": true });
-    let read = call(&mut second, "thread/read", read).await;
-    assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
-    let message = refused(&mut second, "thread/archive", json!({ "threadId": id })).await;
-    assert!(
-        message.contains("in use by another process (pid "),
-        "{message}"
-    );
-    first.finish().await.unwrap();
-    call(&mut second, "thread/resume", resume.clone()).await;
-    // To have it loaded is enough, and a process that is killed has it no longer.
-    let mut third = server(home.path()).await;
-    let message = refused(&mut third, "thread/resume", resume.clone()).await;
-    assert!(message.contains("in use by another process"), "{message}");
-    second.kill().await.unwrap();
+    let read = call(&mut third, "thread/read", read).await;
+    assert_eq!(read["thread"]["turns"][0]["status"], "completed");
+    // A process that is killed has it no longer, and what it left is the thread.
+    first.kill().await.unwrap();
     let resumed = call(&mut third, "thread/resume", resume).await;
-    assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 1);
+    assert_eq!(resumed["thread"]["turns"].as_array().unwrap().len(), 2);
+    assert_eq!(resumed["thread"]["turns"][1]["status"], "interrupted");
     turn(&mut third, &id, "now").await;
+    gate.open();
+    second.finish().await.unwrap();
     third.finish().await.unwrap();
 }
 

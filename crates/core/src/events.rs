@@ -189,6 +189,11 @@ impl Emitter {
         self.with_log(Log::claim).unwrap_or(Ok(()))
     }
 
+    /// Other processes may go on with the thread as soon as everything is written.
+    pub(crate) fn give_back(&self) {
+        self.with_log(Log::give_back);
+    }
+
     /// Whether the thread needs a file now that it did not need before. If so, what is said waits for
     /// [`Emitter::materialise`].
     pub(crate) fn begin_file(&self) -> bool {

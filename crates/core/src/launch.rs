@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use codex_protocol::{ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{Claim, ClaimError, LineKind, Log, Place};
+use codex_rollout::{Claim, LineKind, LockError, Locks, Log, Place};
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
@@ -184,26 +184,23 @@ impl Threads {
         })
     }
 
-    /// The log of a thread that is loaded is claimed at once: a thread that another process has loaded
-    /// cannot be gone on with here, and whoever wants to should hear that before anything else.
+    /// The log of a thread. One that another process goes on with just now is not loaded: what comes of it
+    /// is not known yet.
     fn log(
         &self,
         id: &ThreadId,
         config: &SessionConfig,
         file: &File,
-    ) -> Result<Option<Log>, ClaimError> {
+    ) -> Result<Option<Log>, LockError> {
         let (writer, home) = (self.ports.writer.clone(), &config.home);
         Ok(match file {
             _ if config.ephemeral => None,
             File::Existing { path, length } => {
-                let claim = Claim::to_loaded(home, id, *length);
-                let mut log = Log::existing(writer, Place::of_file(path)).claimed(claim);
-                match log.claim() {
-                    // A session of this process is about to end; the claim is made good later.
-                    Err(ClaimError::InUse(error)) if error.is_own() => {}
-                    claimed => claimed?,
+                if let Some(holder) = Locks::of_home(home).other_holder(id) {
+                    return Err(LockError::new(id, holder));
                 }
-                Some(log)
+                let claim = Claim::to_loaded(home, id, *length);
+                Some(Log::existing(writer, Place::of_file(path)).claimed(claim))
             }
             File::New | File::Copy { .. } => {
                 let clock = &self.ports.clock;

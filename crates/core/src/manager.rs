@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use codex_mcp_client::Connector;
 use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{ClaimError, LoadError, Writer};
+use codex_rollout::{LoadError, LockError, Writer};
 use tokio::sync::mpsc;
 
 use crate::agents::{Bond, Spawned};
@@ -46,9 +46,9 @@ pub enum StartError {
     /// It is loaded already; go on with that one.
     #[error("thread {0} is already loaded")]
     AlreadyLoaded(ThreadId),
-    /// Another process has it loaded.
+    /// Another process goes on with it.
     #[error(transparent)]
-    Claim(#[from] ClaimError),
+    InUse(#[from] LockError),
 }
 
 /// A thread that was just started.

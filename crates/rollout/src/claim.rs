@@ -1,13 +1,13 @@
-//! The right of a session to write its thread: claimed when it first has something to write, kept
-//! until it is over.
+//! The right of a session to write its thread: claimed when it has something to write, given back when it
+//! is idle or over.
 //!
-//! Two processes may have a thread loaded; the one that goes on with it first is the one that writes.
-//! Once it is gone, the other one may go on only if the file is as it was loaded: what it remembers
-//! would lack turns otherwise.
+//! Several processes may have a thread loaded; one at a time goes on with it. Another one may go on after
+//! that only if the file is as it knows it: what it remembers would lack turns otherwise.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_protocol::{RawRolloutLine, ThreadId};
 
@@ -35,6 +35,52 @@ pub struct Claim {
     /// How long the file was when it was loaded.
     loaded: Option<u64>,
     lock: Option<Lock>,
+    /// The lock while it is on its way back.
+    returning: Option<Returning>,
+}
+
+/// A lock that is given back once everything that was written with it is in the file. Until then its
+/// session may take it again.
+#[derive(Clone, Debug)]
+pub(crate) struct Returning(Arc<Mutex<Return>>);
+
+#[derive(Debug)]
+enum Return {
+    /// There is still something to write.
+    Pending(Lock),
+    /// It was given back when the file was this long.
+    Done { length: u64 },
+    /// The session took it again, or is over.
+    Cancelled,
+}
+
+impl Returning {
+    /// Everything is written: gives the lock back.
+    pub(crate) fn complete(&self, path: &Path) {
+        let mut state = self.lock();
+        if let Return::Pending(_) = &*state {
+            // A file that is gone is not the one that the session knows.
+            let length = path.metadata().map_or(u64::MAX, |metadata| metadata.len());
+            *state = Return::Done { length };
+        }
+    }
+
+    fn cancel(&self) -> Return {
+        std::mem::replace(&mut *self.lock(), Return::Cancelled)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Return> {
+        // Every change is a single assignment: a panic leaves nothing half-done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if let Some(returning) = &self.returning {
+            returning.cancel();
+        }
+    }
 }
 
 impl Claim {
@@ -46,16 +92,16 @@ impl Claim {
             thread: thread.clone(),
             loaded: None,
             lock: None,
+            returning: None,
         }
     }
 
     /// To a thread whose file was at least this long when it was loaded.
     #[must_use]
     pub fn to_loaded(home: &Path, thread: &ThreadId, length: u64) -> Self {
-        Self {
-            loaded: Some(length),
-            ..Self::to_new(home, thread)
-        }
+        let mut claim = Self::to_new(home, thread);
+        claim.loaded = Some(length);
+        claim
     }
 
     /// Makes it good, if it is not yet.
@@ -63,12 +109,28 @@ impl Claim {
         if self.lock.is_some() {
             return Ok(());
         }
+        match self.returning.take().map(|returning| returning.cancel()) {
+            Some(Return::Pending(lock)) => {
+                self.lock = Some(lock);
+                return Ok(());
+            }
+            Some(Return::Done { length }) => self.loaded = Some(length),
+            Some(Return::Cancelled) | None => {}
+        }
         let lock = Locks::of_home(&self.home).acquire(&self.thread)?;
         if self.loaded.is_some_and(|length| !is_same(path, length)) {
             return Err(ClaimError::Changed(self.thread.clone()));
         }
         self.lock = Some(lock);
         Ok(())
+    }
+
+    /// Begins to give it back, if it was made good.
+    pub(crate) fn give_back(&mut self) -> Option<Returning> {
+        let lock = self.lock.take()?;
+        let returning = Returning(Arc::new(Mutex::new(Return::Pending(lock))));
+        self.returning = Some(returning.clone());
+        Some(returning)
     }
 }
 
@@ -139,5 +201,42 @@ mod tests {
             claim().make_good(&path),
             Err(ClaimError::Changed(_))
         ));
+    }
+
+    #[test]
+    fn a_claim_that_is_given_back_is_another_process_s_until_it_is_made_good_again() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("x.jsonl");
+        std::fs::write(&path, "{}\n").unwrap();
+        let thread = ThreadId::new();
+        let claim = |length| Claim::to_loaded(home.path(), &thread, length);
+        let mut first = claim(3);
+        assert!(first.give_back().is_none());
+        first.make_good(&path).unwrap();
+        // Not everything is written yet: nobody else may write.
+        let returning = first.give_back().unwrap();
+        assert!(claim(3).make_good(&path).is_err());
+        first.make_good(&path).unwrap();
+        returning.complete(&path);
+        assert!(claim(3).make_good(&path).is_err(), "it was taken again");
+        // What was written with it is no change.
+        std::fs::write(&path, "{}\n{\"more\":1}\n").unwrap();
+        first.give_back().unwrap().complete(&path);
+        claim(14).make_good(&path).unwrap();
+        first.make_good(&path).unwrap();
+        // What somebody else writes is one.
+        first.give_back().unwrap().complete(&path);
+        std::fs::write(&path, "{}\n{\"more\":1}\n{\"other\":1}\n").unwrap();
+        let refused = first.make_good(&path);
+        assert!(
+            matches!(refused, Err(ClaimError::Changed(_))),
+            "{refused:?}"
+        );
+        // A session that is over leaves nothing behind.
+        let mut last = claim(26);
+        last.make_good(&path).unwrap();
+        let _returning = last.give_back();
+        drop(last);
+        claim(26).make_good(&path).unwrap();
     }
 }

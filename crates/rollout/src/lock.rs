@@ -56,12 +56,6 @@ pub struct LockError {
 }
 
 impl LockError {
-    /// Whether it is another part of this process.
-    #[must_use]
-    pub fn is_own(&self) -> bool {
-        self.holder.pid == Some(std::process::id())
-    }
-
     /// `holder` writes `thread`.
     #[must_use]
     pub fn new(thread: &ThreadId, holder: Holder) -> Self {

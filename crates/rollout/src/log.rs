@@ -38,6 +38,8 @@ pub struct Log {
     place: Place,
     state: State,
     claim: Option<Claim>,
+    /// Whether the claim is made good for longer than a line.
+    is_claimed: bool,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,7 @@ impl Log {
             place,
             state: State::Held(Vec::new()),
             claim: None,
+            is_claimed: false,
         }
     }
 
@@ -76,6 +79,7 @@ impl Log {
             place,
             state: State::Written,
             claim: None,
+            is_claimed: false,
         }
     }
 
@@ -86,12 +90,30 @@ impl Log {
         self
     }
 
-    /// From now on nobody else writes the thread. Whoever has something to write asks for this first;
-    /// what is appended without the right is lost.
+    /// From now on nobody else writes the thread, until it is [given back](Self::give_back). Whoever has
+    /// something to write asks for this first; what is appended while somebody else has the right is lost.
     ///
     /// # Errors
     /// Somebody else does, or did.
     pub fn claim(&mut self) -> Result<(), ClaimError> {
+        self.make_good()?;
+        self.is_claimed = true;
+        Ok(())
+    }
+
+    /// Others may write the thread from when everything appended so far is in the file.
+    pub fn give_back(&mut self) {
+        self.is_claimed = false;
+        if !self.is_materialised() {
+            return;
+        }
+        if let Some(right) = self.claim.as_mut().and_then(Claim::give_back) {
+            let path = self.path().to_owned();
+            self.writer.send(Order::Return { path, right });
+        }
+    }
+
+    fn make_good(&mut self) -> Result<(), ClaimError> {
         match &mut self.claim {
             Some(claim) => claim.make_good(self.place.path()),
             None => Ok(()),
@@ -201,11 +223,14 @@ impl Log {
     }
 
     fn order(&mut self, order: Order) {
-        if let Err(error) = self.claim() {
+        if let Err(error) = self.make_good() {
             return tracing::error!(%error, "a rollout line is lost");
         }
         if !self.writer.send(order) {
             tracing::error!("the rollout writer has stopped");
+        }
+        if !self.is_claimed {
+            self.give_back();
         }
     }
 }

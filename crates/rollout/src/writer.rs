@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 
 use crate::amend::ends_a_line;
 use crate::chain::Chain;
+use crate::claim::Returning;
 
 /// Files kept open. Above it, one that is not needed now is closed.
 const OPEN_FILES: usize = 64;
@@ -46,6 +47,8 @@ pub(crate) enum Order {
         path: PathBuf,
         done: oneshot::Sender<io::Result<()>>,
     },
+    /// Give the right to write a file back, once everything before is written.
+    Return { path: PathBuf, right: Returning },
     /// Forget a file.
     Close { path: PathBuf },
 }
@@ -155,6 +158,7 @@ impl Files {
         let (Order::Append { path, .. }
         | Order::Copy { path, .. }
         | Order::Flush { path, .. }
+        | Order::Return { path, .. }
         | Order::Close { path }) = &order;
         if !matches!(order, Order::Append { .. })
             && let Some((path, bytes)) = self.gathered.remove_entry(path)
@@ -175,6 +179,12 @@ impl Files {
             } => self.copy(path, &source, length),
             Order::Flush { path, done } => {
                 let _ = done.send(self.flush(path));
+            }
+            Order::Return { path, right } => {
+                // What could not be written is still to come.
+                if !self.backlog.contains_key(&path) {
+                    right.complete(&path);
+                }
             }
             Order::Close { path } => {
                 self.tell(&path);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
@@ -11,7 +12,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_core::{StartError, Started, Stored};
 use codex_protocol::{EventMsg, ResponseItem};
-use codex_rollout::Detail;
+use codex_rollout::{Detail, Locks};
 
 use super::call::{Call, Reply};
 use super::fork_cut::Cut;
@@ -72,6 +73,7 @@ pub(super) async fn resume(
     }
     let path = params.path.as_deref();
     let shown = Shown::of(params.exclude_turns);
+    other_process_done(&server, &params).await;
     let source = source(&server, &params.thread_id, path, &settings, shown, None).await?;
     if let Some(thread) = server.thread(source.history.meta.id.as_str()) {
         // It was named by its file, and it is loaded.
@@ -90,6 +92,27 @@ pub(super) async fn resume(
         reply.accept_with(&resumed, &turns);
         actor.launch(&connection);
     }))
+}
+
+/// How often, and how far apart, it is looked whether another process has written everything.
+const LOOKS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// A turn that has just ended in another process may have lines that are not in the file yet. Waits for
+/// them for a moment; a thread that is still written then is refused when it is loaded.
+async fn other_process_done(server: &Server, params: &ThreadResumeParams) {
+    let named = params.path.as_ref().map(PathBuf::from);
+    let named = named.and_then(|path| codex_rollout::id_of(&path));
+    let Some(id) = named.or_else(|| thread_id(&params.thread_id).ok()) else {
+        return;
+    };
+    let locks = Locks::of_home(server.host().store().home());
+    for _ in 0..LOOKS {
+        if locks.other_holder(&id).is_none() {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 /// The thread is loaded already.
@@ -154,7 +177,7 @@ async fn open_stored(
         engine
             .resume_stored(stored, own)
             .map_err(|error| match error {
-                StartError::Claim(error) => Failure::invalid(error.to_string()),
+                StartError::InUse(error) => Failure::invalid(error.to_string()),
                 error => failed("resuming", &error),
             })
     });

@@ -226,6 +226,9 @@ impl Session {
             if flow == Flow::Over {
                 break;
             }
+            if self.running().is_none() && self.waiting.is_empty() {
+                self.services.emitter.give_back();
+            }
         }
         self.shut_down().await;
     }
