@@ -57,7 +57,7 @@ async fn turn(replies: Vec<HttpReply>, pause: Duration) -> Vec<Value> {
     }
     let mut next = async || -> Value {
         let line = output.next_line().await.unwrap();
-        serde_json::from_str(&line.expect("the server goes on")).unwrap()
+        serde_json::from_str(&line.unwrap()).unwrap()
     };
     let thread = loop {
         let message = next().await;
