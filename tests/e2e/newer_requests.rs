@@ -493,3 +493,64 @@ async fn tools_of_the_client_may_be_in_a_namespace() {
     assert!(request["tools"].to_string().contains("\"lookup\""));
     scripted.server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_turn_may_begin_with_what_a_tool_answered() {
+    let replies = (0..3).map(|number| message(number, "done"));
+    let mut scripted = Scripted::start(replies, json!({})).await;
+    scripted.turn(json!({})).await;
+    let answered = json!({ "name": "build", "namespace": "ci", "output": "it failed" });
+    let params = json!({ "input": [], "toolOutput": answered });
+    let started = scripted.call("turn/start", params).await;
+    assert!(started["result"].is_object(), "{started}");
+    let ended = loop {
+        let ended = scripted.server.wait_for("item/completed").await.unwrap();
+        if ended["params"]["item"]["type"] == "functionCallOutput" {
+            break ended["params"]["item"].clone();
+        }
+    };
+    assert_eq!(
+        (&ended["name"], &ended["namespace"]),
+        (&json!("build"), &json!("ci"))
+    );
+    assert_eq!(ended["output"], "it failed");
+    scripted.server.wait_for("turn/completed").await.unwrap();
+    let request = scripted.model.request(1).await.json();
+    let input = request["input"].as_array().unwrap();
+    let [call, output] = &input[input.len() - 2..] else {
+        panic!("{input:?}");
+    };
+    assert_eq!(
+        (&call["type"], &call["name"]),
+        (&json!("function_call"), &json!("build"))
+    );
+    assert_eq!(
+        (&output["output"], &output["call_id"]),
+        (&json!("it failed"), &call["call_id"])
+    );
+
+    let both = json!({ "input": [{ "type": "text", "text": "hi" }], "toolOutput": answered });
+    for params in [both, json!({ "input": [] })] {
+        let refused = scripted.call("turn/start", params).await;
+        assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    }
+    let read = scripted
+        .call("thread/read", json!({ "includeTurns": true }))
+        .await;
+    let turns = read["result"]["thread"]["turns"].as_array().unwrap();
+    assert_eq!(turns[1]["items"][0]["type"], "functionCallOutput");
+    assert_eq!(turns[1]["items"][0]["output"], "it failed");
+
+    // It counts as a turn when turns are taken back.
+    scripted
+        .call("thread/rollback", json!({ "numTurns": 1 }))
+        .await;
+    scripted.turn(json!({})).await;
+    let input = scripted.model.request(2).await.json()["input"].to_string();
+    assert!(
+        !input.contains("it failed") && input.contains("\"hi\""),
+        "{input}"
+    );
+    assert_eq!(input.matches("\"done\"").count(), 1, "{input}");
+    scripted.server.finish().await.unwrap();
+}

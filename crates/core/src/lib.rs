@@ -52,4 +52,4 @@ pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored::Stored;
 pub use thread::{Closed, Thread, unreadable_submission};
 pub use tools::BackgroundTerminal;
-pub use turn::Said;
+pub use turn::{Said, ToolOutput};

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::function_output::FunctionCallOutputBody;
 use crate::response_item::MessagePhase;
 use crate::response_item::WebSearchAction;
 use crate::user_input::UserInput;
@@ -30,6 +31,8 @@ pub enum TurnItem {
     WebSearch(WebSearchItem),
     /// An image that the model made.
     ImageGeneration(ImageGenerationItem),
+    /// What a tool answered outside of the model's calls.
+    FunctionCallOutput(FunctionCallOutputItem),
     /// The history was compacted.
     ContextCompaction(ContextCompactionItem),
     /// An item of a kind that is not known.
@@ -49,10 +52,25 @@ impl TurnItem {
             Self::Reasoning(item) => Some(&item.id),
             Self::WebSearch(item) => Some(&item.id),
             Self::ImageGeneration(item) => Some(&item.id),
+            Self::FunctionCallOutput(item) => Some(&item.id),
             Self::ContextCompaction(item) => Some(&item.id),
             Self::Unknown(item) => item.get("id").and_then(Value::as_str),
         }
     }
+}
+
+/// What a tool of the client answered without having been called by the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionCallOutputItem {
+    /// The id of the item.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The namespace of the tool, if it is in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The answer.
+    pub output: FunctionCallOutputBody,
 }
 
 /// What the user said.

@@ -33,7 +33,10 @@ pub fn is_persisted(event: &EventMsg, detail: Detail) -> bool {
         | EventMsg::TurnStarted(_)
         | EventMsg::TurnComplete(_)
         | EventMsg::ImageGenerationEnd(_) => true,
-        EventMsg::ItemCompleted(completed) => matches!(completed.item, TurnItem::Plan(_)),
+        EventMsg::ItemCompleted(completed) => matches!(
+            completed.item,
+            TurnItem::Plan(_) | TurnItem::FunctionCallOutput(_)
+        ),
         EventMsg::Error(_)
         | EventMsg::GuardianAssessment(_)
         | EventMsg::WebSearchEnd(_)

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Tagged;
+use codex_protocol::FunctionCallOutputBody;
 use codex_protocol::MessagePhase;
 use codex_protocol::RawText;
 use codex_protocol::ReasoningEffort;
@@ -218,6 +219,19 @@ pub enum ThreadItem {
         id: String,
         /// The whole review as plain text, findings included.
         review: String,
+    },
+    /// What a tool of the client answered without having been called, as a turn began with it. Newer
+    /// than 0.117.
+    FunctionCallOutput {
+        /// Id of the item.
+        id: String,
+        /// Name of the tool.
+        name: String,
+        /// Namespace of the tool; null if it is in none.
+        #[serde(default)]
+        namespace: Option<String>,
+        /// The answer.
+        output: FunctionCallOutputBody,
     },
     /// The history was replaced by a summary, on request or to save room.
     ContextCompaction {

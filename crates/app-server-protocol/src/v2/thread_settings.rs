@@ -56,6 +56,7 @@ impl From<ThreadSettingsUpdateParams> for TurnStartParams {
         Self {
             thread_id: params.thread_id,
             input: Vec::new(),
+            tool_output: None,
             cwd: params.cwd,
             approval_policy: params.approval_policy,
             approvals_reviewer: params.approvals_reviewer,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::sparse;
 use codex_protocol::CollaborationMode;
+use codex_protocol::FunctionCallOutputBody;
 use codex_protocol::Personality;
 use codex_protocol::ReasoningEffort;
 use codex_protocol::ReasoningSummary;
@@ -76,6 +77,19 @@ pub enum TurnStatus {
     InProgress,
 }
 
+/// What a tool of the client answered without having been called by the model.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnToolOutput {
+    /// Name of the tool; must not be empty.
+    pub name: String,
+    /// Namespace of the tool; absent or null if it is in none.
+    pub namespace: Option<String>,
+    /// The answer, 1,048,576 characters of text at most.
+    pub output: FunctionCallOutputBody,
+}
+
 /// Params of `turn/start`: give the agent an input. Settings given stay for later turns.
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
@@ -84,8 +98,10 @@ pub enum TurnStatus {
 pub struct TurnStartParams {
     /// Loaded thread to run the turn in; starting a turn does not subscribe to it.
     pub thread_id: String,
-    /// What the user says, 1,048,576 characters of text at most; must not be empty.
+    /// What the user says, 1,048,576 characters of text at most; empty only with `toolOutput`.
     pub input: Vec<UserInput>,
+    /// What a tool of the client answered, in place of an input. Newer than 0.117.
+    pub tool_output: Option<TurnToolOutput>,
     /// Working directory from now on; absent or null keeps the current one.
     pub cwd: Option<String>,
     /// When to ask before an action, from now on; absent or null keeps the current policy.

@@ -2,8 +2,9 @@
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    TurnInterruptParams, TurnStartParams, TurnSteerParams, UserInput,
+    TurnInterruptParams, TurnStartParams, TurnSteerParams, TurnToolOutput, UserInput,
 };
+use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::json;
 
 use super::call::{Call, Reply};
@@ -19,7 +20,10 @@ pub(super) async fn start(
 ) -> Result<Reply<method::TurnStart>, Failure> {
     check_size(&params.input)?;
     let thread = loaded_thread(&server, &params.thread_id)?;
-    check_not_empty(&params.input)?;
+    match &params.tool_output {
+        Some(output) => check_tool_output(output, &params.input)?,
+        None => check_not_empty(&params.input)?,
+    }
     Ok(Reply::by(|reply| async move {
         thread.start_turn(params, reply).await;
     }))
@@ -50,6 +54,28 @@ pub(super) async fn interrupt(
     }))
 }
 
+fn check_tool_output(output: &TurnToolOutput, input: &[UserInput]) -> Result<(), Failure> {
+    if !input.is_empty() {
+        let message = "`toolOutput` cannot be combined with nonempty `input`";
+        return Err(Failure::invalid(message));
+    }
+    if output.name.trim().is_empty() {
+        return Err(Failure::invalid(
+            "the tool of `toolOutput` must have a name",
+        ));
+    }
+    check_characters(match &output.output {
+        FunctionCallOutputBody::Text(text) => text.as_str().chars().count(),
+        FunctionCallOutputBody::Content(parts) => {
+            let characters = parts.iter().map(|part| match part {
+                FunctionCallOutputContentItem::InputText { text } => text.chars().count(),
+                _ => 0,
+            });
+            characters.sum()
+        }
+    })
+}
+
 fn check_not_empty(input: &[UserInput]) -> Result<(), Failure> {
     match input {
         [] => Err(Failure::invalid("input must not be empty")),
@@ -62,7 +88,10 @@ fn check_size(input: &[UserInput]) -> Result<(), Failure> {
         UserInput::Text { text, .. } => text.chars().count(),
         _ => 0,
     });
-    let actual: usize = texts.sum();
+    check_characters(texts.sum())
+}
+
+fn check_characters(actual: usize) -> Result<(), Failure> {
     if actual <= TEXT_LIMIT {
         return Ok(());
     }

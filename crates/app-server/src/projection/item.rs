@@ -423,6 +423,7 @@ pub(super) fn id_of(item: &ThreadItem) -> &str {
         | ThreadItem::ImageGeneration { id, .. }
         | ThreadItem::EnteredReviewMode { id, .. }
         | ThreadItem::ExitedReviewMode { id, .. }
+        | ThreadItem::FunctionCallOutput { id, .. }
         | ThreadItem::ContextCompaction { id } => id,
     }
 }

@@ -41,6 +41,12 @@ pub(super) fn wire_item(item: &v1::TurnItem) -> Option<ThreadItem> {
             result: from.result.clone(),
             saved_path: from.saved_path.clone(),
         },
+        v1::TurnItem::FunctionCallOutput(from) => ThreadItem::FunctionCallOutput {
+            id: from.id.clone(),
+            name: from.name.clone(),
+            namespace: from.namespace.clone(),
+            output: from.output.clone(),
+        },
         v1::TurnItem::ContextCompaction(from) => ThreadItem::ContextCompaction {
             id: from.id.clone(),
         },

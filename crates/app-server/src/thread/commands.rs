@@ -11,7 +11,7 @@ use codex_app_server_protocol::v2::{
     TurnInterruptParams, TurnInterruptResponse, TurnItemsView, TurnStartParams, TurnStartResponse,
     TurnStatus, TurnSteerParams, TurnSteerResponse,
 };
-use codex_core::{NewTurn, Said, SettingsError, StartTurnError, SteerError, TaskKind};
+use codex_core::{NewTurn, Said, SettingsError, StartTurnError, SteerError, TaskKind, ToolOutput};
 use codex_protocol::{
     CodexErrorInfo, NonSteerableTurnKind, Op, ThreadSettings, ThreadSettingsPatch, Update,
 };
@@ -119,6 +119,11 @@ impl Actor {
             input: Said {
                 items: params.input.into_iter().map(engine_input).collect(),
                 client_id: params.client_user_message_id,
+                tool_output: params.tool_output.map(|answered| ToolOutput {
+                    name: answered.name,
+                    namespace: answered.namespace,
+                    output: answered.output,
+                }),
             },
             output_schema: params.output_schema,
             service_tier: params.service_tier_for_turn,
@@ -191,6 +196,7 @@ impl Actor {
         let said = Said {
             items: params.input.into_iter().map(engine_input).collect(),
             client_id: params.client_user_message_id,
+            tool_output: None,
         };
         let expected = Some(params.expected_turn_id);
         let steered = self.thread.steer(expected, said).await;

@@ -28,6 +28,9 @@ pub(crate) use rebuild::rebuild;
 /// What stands for an image when the model cannot see.
 const NO_IMAGES: &str = "image content omitted because you do not support image input";
 
+/// How the id of a call begins that stands for an answer of a tool of the client.
+pub(crate) const CLIENT_CALL: &str = "client_tool_";
+
 /// The history of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct History {

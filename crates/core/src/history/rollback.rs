@@ -1,12 +1,21 @@
 //! Taking user turns back.
 
-use super::{History, Kind};
+use super::{CLIENT_CALL, History, Kind};
 
 /// What taking turns back did besides shortening the history.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RolledBack {
     /// Context went with the turns, so the model has to be told anew.
     pub(crate) lost_context: bool,
+}
+
+/// A turn begins with what a person said, or with what a tool of the client answered.
+fn begins_turn(kind: &Kind) -> bool {
+    match kind {
+        Kind::UserTurn => true,
+        Kind::Call(call) => call.id.starts_with(CLIENT_CALL),
+        _ => false,
+    }
 }
 
 impl History {
@@ -18,7 +27,7 @@ impl History {
             .entries()
             .iter()
             .enumerate()
-            .filter(|(_, entry)| entry.kind == Kind::UserTurn)
+            .filter(|(_, entry)| begins_turn(&entry.kind))
             .map(|(index, _)| index)
             .collect();
         let Some(first) = starts.first() else {

@@ -182,6 +182,7 @@ impl Session {
         let said = Said {
             items: input.items,
             client_id: input.client_id,
+            tool_output: None,
         };
         self.begin_or_steer(id, said, own, input.last_response_id)
             .await;
@@ -208,7 +209,7 @@ impl Session {
     async fn try_start_turn(&mut self, turn: NewTurn) -> Result<String, StartTurnError> {
         let claimed = self.services.emitter.claim();
         claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
-        if turn.input.items.is_empty() {
+        if turn.input.is_empty() {
             return Err(StartTurnError::Empty);
         }
         let refused = match self.change_settings(turn.settings) {
@@ -236,7 +237,7 @@ impl Session {
         own: ForTurn,
         last_response_id: Option<String>,
     ) -> Option<String> {
-        if said.items.is_empty() {
+        if said.is_empty() {
             self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
             return None;
         }
@@ -282,7 +283,7 @@ impl Session {
     }
 
     fn try_steer(&mut self, expected: Option<String>, said: Said) -> Result<String, SteerError> {
-        if said.items.is_empty() {
+        if said.is_empty() {
             return Err(SteerError::Empty);
         }
         let running = self.running().ok_or(SteerError::NoTurn)?;

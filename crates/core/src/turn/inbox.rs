@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use codex_protocol::{ResponseItem, TurnAbortReason, UserInput};
+use codex_protocol::{FunctionCallOutputBody, ResponseItem, TurnAbortReason, UserInput};
 use tokio_util::sync::CancellationToken;
 
 /// How many inputs may wait. More are refused.
@@ -16,12 +16,34 @@ pub struct Said {
     pub items: Vec<UserInput>,
     /// What the client calls the message.
     pub client_id: Option<String>,
+    /// What a tool of the client answered, in place of a message.
+    pub tool_output: Option<ToolOutput>,
+}
+
+/// What a tool of the client answered without having been called by the model.
+#[derive(Clone, Debug)]
+pub struct ToolOutput {
+    /// The name of the tool.
+    pub name: String,
+    /// The namespace of the tool.
+    pub namespace: Option<String>,
+    /// The answer.
+    pub output: FunctionCallOutputBody,
+}
+
+impl Said {
+    /// Whether there is nothing to go on.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.tool_output.is_none()
+    }
 }
 
 impl From<Vec<UserInput>> for Said {
     fn from(items: Vec<UserInput>) -> Self {
-        let client_id = None;
-        Self { items, client_id }
+        Self {
+            items,
+            ..Self::default()
+        }
     }
 }
 

@@ -24,7 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, EventMsg, ResponseItem, TurnAbortReason, WarningEvent,
+    CodexErrorInfo, ErrorEvent, EventMsg, FunctionCallOutputItem, ResponseItem, TurnAbortReason,
+    TurnItem, WarningEvent,
 };
 use codex_rollout::LineKind;
 use futures::FutureExt;
@@ -33,6 +34,7 @@ use crate::context;
 use crate::conversation::{Conversation, Recorder};
 use crate::events::Withheld;
 use crate::git::Git;
+use crate::history::CLIENT_CALL;
 use crate::mcp::SandboxState;
 use crate::ports::{EndedTurn, ModelError};
 use crate::session::Services;
@@ -42,8 +44,8 @@ use crate::tools::{McpTools, ToolSet};
 pub(crate) use calls::{Call, Payload};
 pub(crate) use diff::DiffOfTurn;
 pub(crate) use guard::TurnGuard;
-pub use inbox::Said;
 pub(crate) use inbox::{Inbox, Input, Stop};
+pub use inbox::{Said, ToolOutput};
 pub(crate) use items::assistant_text;
 pub(crate) use retry::delay as retry_delay;
 pub(crate) use settings::{TurnSettings, TurnTools};
@@ -369,7 +371,13 @@ impl Turn<'_> {
 
     pub(crate) async fn record_input(&mut self, input: inbox::Input) {
         match input {
-            inbox::Input::Said(said) => {
+            inbox::Input::Said(mut said) => {
+                if let Some(output) = said.tool_output.take() {
+                    self.record_tool_output(output);
+                }
+                if said.items.is_empty() {
+                    return;
+                }
                 let message = context::message_of(&said.items).await;
                 self.record(message);
                 let skills = self.texts_of_skills(&said.items).await;
@@ -381,6 +389,31 @@ impl Turn<'_> {
             }
             inbox::Input::Silent(item) => self.record(*item),
         }
+    }
+
+    /// The model reads it as the output of a call: services take an output with its call only.
+    fn record_tool_output(&mut self, answered: inbox::ToolOutput) {
+        let id = self.scope.services.ids.item();
+        let call_id = format!("{CLIENT_CALL}{id}");
+        self.record(ResponseItem::FunctionCall {
+            id: None,
+            name: answered.name.clone(),
+            namespace: answered.namespace.clone(),
+            arguments: "{}".to_owned(),
+            call_id: call_id.clone(),
+        });
+        self.record(ResponseItem::FunctionCallOutput {
+            call_id,
+            output: answered.output.clone(),
+        });
+        let item = TurnItem::FunctionCallOutput(FunctionCallOutputItem {
+            id,
+            name: answered.name,
+            namespace: answered.namespace,
+            output: answered.output,
+        });
+        self.voice.item_started(item.clone());
+        self.voice.item_completed(item, false);
     }
 
     pub(crate) fn record(&mut self, item: ResponseItem) {

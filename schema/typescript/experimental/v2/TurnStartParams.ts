@@ -8,6 +8,7 @@ import type { ReasoningEffort } from "../ReasoningEffort";
 import type { ReasoningSummary } from "../ReasoningSummary";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
+import type { TurnToolOutput } from "./TurnToolOutput";
 import type { UserInput } from "./UserInput";
 import type { JsonValue } from "../serde_json/JsonValue";
 
@@ -15,8 +16,10 @@ import type { JsonValue } from "../serde_json/JsonValue";
 export type TurnStartParams = {
   /** Loaded thread to run the turn in; starting a turn does not subscribe to it. */
   threadId: string;
-  /** What the user says, 1,048,576 characters of text at most; must not be empty. */
+  /** What the user says, 1,048,576 characters of text at most; empty only with `toolOutput`. */
   input: Array<UserInput>;
+  /** What a tool of the client answered, in place of an input. Newer than 0.117. */
+  toolOutput?: TurnToolOutput | null;
   /** Working directory from now on; absent or null keeps the current one. */
   cwd?: string | null;
   /** When to ask before an action, from now on; absent or null keeps the current policy. */

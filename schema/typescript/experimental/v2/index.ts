@@ -321,7 +321,7 @@ export type { ThreadIncrementElicitationParams } from "./ThreadIncrementElicitat
 export type { ThreadIncrementElicitationResponse } from "./ThreadIncrementElicitationResponse";
 export type { ThreadInjectItemsParams } from "./ThreadInjectItemsParams";
 export type { ThreadInjectItemsResponse } from "./ThreadInjectItemsResponse";
-export type { UserMessageThreadItem, HookPromptThreadItem, AgentMessageThreadItem, PlanThreadItem, ReasoningThreadItem, CommandExecutionThreadItem, FileChangeThreadItem, McpToolCallThreadItem, DynamicToolCallThreadItem, CollabAgentToolCallThreadItem, WebSearchThreadItem, ImageViewThreadItem, ImageGenerationThreadItem, EnteredReviewModeThreadItem, ExitedReviewModeThreadItem, ContextCompactionThreadItem, ThreadItem } from "./ThreadItem";
+export type { UserMessageThreadItem, HookPromptThreadItem, AgentMessageThreadItem, PlanThreadItem, ReasoningThreadItem, CommandExecutionThreadItem, FileChangeThreadItem, McpToolCallThreadItem, DynamicToolCallThreadItem, CollabAgentToolCallThreadItem, WebSearchThreadItem, ImageViewThreadItem, ImageGenerationThreadItem, EnteredReviewModeThreadItem, ExitedReviewModeThreadItem, FunctionCallOutputThreadItem, ContextCompactionThreadItem, ThreadItem } from "./ThreadItem";
 export type { ThreadItemEntry } from "./ThreadItemEntry";
 export type { ThreadItemsListParams } from "./ThreadItemsListParams";
 export type { ThreadItemsListResponse } from "./ThreadItemsListResponse";
@@ -403,6 +403,7 @@ export type { TurnStartedNotification } from "./TurnStartedNotification";
 export type { TurnStatus } from "./TurnStatus";
 export type { TurnSteerParams } from "./TurnSteerParams";
 export type { TurnSteerResponse } from "./TurnSteerResponse";
+export type { TurnToolOutput } from "./TurnToolOutput";
 export type { TextUserInput, ImageUserInput, LocalImageUserInput, SkillUserInput, MentionUserInput, UserInput } from "./UserInput";
 export type { WarningNotification } from "./WarningNotification";
 export type { SearchWebSearchAction, OpenPageWebSearchAction, FindInPageWebSearchAction, OtherWebSearchAction, WebSearchAction } from "./WebSearchAction";

@@ -8,6 +8,7 @@ import type { CommandExecutionStatus } from "./CommandExecutionStatus";
 import type { DynamicToolCallOutputContentItem } from "./DynamicToolCallOutputContentItem";
 import type { DynamicToolCallStatus } from "./DynamicToolCallStatus";
 import type { FileUpdateChange } from "./FileUpdateChange";
+import type { FunctionCallOutputBody } from "../FunctionCallOutputBody";
 import type { HookPromptFragment } from "./HookPromptFragment";
 import type { McpToolCallError } from "./McpToolCallError";
 import type { McpToolCallResult } from "./McpToolCallResult";
@@ -302,6 +303,27 @@ export type ExitedReviewModeThreadItem = {
   completedAtMs?: number | null;
 };
 
+/**
+ * What a tool of the client answered without having been called, as a turn began with it. Newer
+ * than 0.117.
+ */
+export type FunctionCallOutputThreadItem = {
+  /** Tells which variant this is. */
+  type: "functionCallOutput";
+  /** Id of the item. */
+  id: string;
+  /** Name of the tool. */
+  name: string;
+  /** Namespace of the tool; null if it is in none. */
+  namespace: string | null;
+  /** The answer. */
+  output: FunctionCallOutputBody;
+  /** When it began, in Unix milliseconds; absent where that is not known. */
+  startedAtMs?: number | null;
+  /** When it ended, in Unix milliseconds; absent before that. */
+  completedAtMs?: number | null;
+};
+
 /** The history was replaced by a summary, on request or to save room. */
 export type ContextCompactionThreadItem = {
   /** Tells which variant this is. */
@@ -331,4 +353,5 @@ export type ThreadItem =
   | ImageGenerationThreadItem
   | EnteredReviewModeThreadItem
   | ExitedReviewModeThreadItem
+  | FunctionCallOutputThreadItem
   | ContextCompactionThreadItem;
