@@ -13,8 +13,10 @@ pub fn is_dangerous(argv: &[String]) -> bool {
         Shell::Power => forced_removal(call.script, &POWERSHELL_REMOVAL, &["-force"]),
         Shell::Cmd => cmd_removal(call.script),
     });
+    let reachable = reachable_commands(argv);
     script_is_dangerous
-        || reachable_commands(argv).commands.iter().any(|command| {
+        || reachable.gave_up
+        || reachable.commands.iter().any(|command| {
             let [program, arguments @ ..] = command.words.as_slice() else {
                 return false;
             };

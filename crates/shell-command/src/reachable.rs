@@ -10,8 +10,8 @@ use crate::script::{Script, read_script};
 
 /// How deep scripts within scripts are followed.
 const MAX_DEPTH: usize = 8;
-/// More commands than this are not looked for.
-const MAX_COMMANDS: usize = 40_000;
+/// Bytes of scripts and words that are looked at in all. Wrappers of wrappers would take quadratic time.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// Programs for which an argument is only text.
 const TAKE_TEXT: [&str; 9] = [
     "echo", "printf", "grep", "egrep", "fgrep", "rg", "ag", "git", "test",
@@ -23,6 +23,8 @@ pub struct Reachable {
     pub commands: Vec<ReachableCommand>,
     /// Whether that is all, as far as the text of the call tells: no program name, script or alias is computed.
     pub complete: bool,
+    /// Whether the search was given up because the call is nested too deeply or takes too long to read.
+    pub gave_up: bool,
     /// Arguments of more than one word, which the program that gets them may take for commands: code, or an option
     /// that names a program.
     pub texts: Vec<String>,
@@ -60,6 +62,17 @@ pub(crate) enum Lead {
     Command(Vec<Token>),
 }
 
+impl Lead {
+    /// About how many bytes it takes.
+    fn size(&self) -> usize {
+        let word = |token: &Token| size_of::<Token>() + token.text().map_or(0, str::len);
+        match self {
+            Self::Script(script) => script.len(),
+            Self::Command(tokens) => tokens.iter().map(word).sum(),
+        }
+    }
+}
+
 /// Everything that the call may start.
 pub fn reachable_commands(argv: &[String]) -> Reachable {
     let mut search = Search {
@@ -69,12 +82,14 @@ pub fn reachable_commands(argv: &[String]) -> Reachable {
         },
         seen: HashSet::new(),
         ahead: Vec::new(),
+        bytes_left: MAX_BYTES,
     };
     let tokens = argv.iter().cloned().map(Token::Fixed).collect();
     search.follow(Lead::Command(tokens), 0);
     while let Some((lead, depth)) = search.ahead.pop() {
-        if depth > MAX_DEPTH || search.found.commands.len() > MAX_COMMANDS {
+        if depth > MAX_DEPTH || search.bytes_left == 0 {
             search.found.complete = false;
+            search.found.gave_up = true;
             break;
         }
         match lead {
@@ -89,10 +104,12 @@ struct Search {
     found: Reachable,
     seen: HashSet<Lead>,
     ahead: Vec<(Lead, usize)>,
+    bytes_left: usize,
 }
 
 impl Search {
     fn follow(&mut self, lead: Lead, depth: usize) {
+        self.bytes_left = self.bytes_left.saturating_sub(lead.size());
         if self.seen.insert(lead.clone()) {
             self.ahead.push((lead, depth));
         }

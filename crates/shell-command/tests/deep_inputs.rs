@@ -22,8 +22,8 @@ impl ProgramCheck for TrustAll {
     }
 }
 
-const STACK: usize = 256 * 1024;
-const SIZE: usize = 6 * 1024;
+const STACK: usize = 254 * 1024;
+const SIZE: usize = 4 * 1024;
 
 #[test]
 fn deep_scripts_need_no_deep_stack() {

@@ -249,9 +249,9 @@ impl Session {
             return None;
         }
         if last_response_id.is_none() {
-            match self.put_into_turn(Input::Said(said)) {
+            match self.put_into_turn(Input::Said(Box::new(said))) {
                 Ok(running) => return Some(running.settings.id.to_string()),
-                Err(Input::Said(back)) => said = back,
+                Err(Input::Said(back)) => said = *back,
                 Err(Input::Silent(_)) => return None,
             }
         }
@@ -294,7 +294,7 @@ impl Session {
         if running.kind != TaskKind::Regular {
             return Err(SteerError::NotSteerable(running.kind));
         }
-        match self.put_into_turn(Input::Said(said)) {
+        match self.put_into_turn(Input::Said(Box::new(said))) {
             Ok(_) => Ok(active),
             Err(_) => Err(SteerError::NoTurn),
         }

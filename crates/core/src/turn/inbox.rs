@@ -51,7 +51,7 @@ impl From<Vec<UserInput>> for Said {
 #[derive(Debug)]
 pub(crate) enum Input {
     /// A person said something.
-    Said(Said),
+    Said(Box<Said>),
     /// An item that nobody is shown.
     Silent(Box<ResponseItem>),
 }

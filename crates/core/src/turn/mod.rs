@@ -261,7 +261,7 @@ impl Turn<'_> {
             .compact_if_full(crate::compact::Phase::BeforeTurn)
             .await;
         self.record_context();
-        self.record_input(inbox::Input::Said(input)).await;
+        self.record_input(inbox::Input::Said(Box::new(input))).await;
         crate::repository::materialise(&self.scope.services);
         compacted?;
         self.take_snapshot().await?;
@@ -382,7 +382,7 @@ impl Turn<'_> {
                 self.record(message);
                 let skills = self.texts_of_skills(&said.items).await;
                 self.voice
-                    .user_message(self.scope.services.ids.item(), said);
+                    .user_message(self.scope.services.ids.item(), *said);
                 for text in skills {
                     self.record(text);
                 }
