@@ -1,10 +1,12 @@
 //! `apply_patch`: as a tool of its own, and where a shell call is really one.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use codex_apply_patch::{ChangeKind, Disk, Door, Patch, Plan};
+use codex_apply_patch::{ChangeKind, Disk, Door, Entry, Files, Patch, Plan};
 use codex_model_client::{CustomToolFormat, ToolSpec};
 use codex_protocol::{
     EventMsg, FileChange, PatchApplyBeginEvent, PatchApplyEndEvent, PatchApplyStatus,
@@ -133,9 +135,12 @@ pub(crate) async fn run_intercepted(
 
 async fn apply(context: &ToolContext, patch: Intercepted, layout: Layout) -> ToolResult {
     let Intercepted { patch, cwd } = patch;
-    let plan = blocking(move || verify(&patch, &cwd))
+    let wanted = Arc::new(());
+    let files = WantedFiles(Arc::downgrade(&wanted));
+    let plan = blocking(move || verify(&patch, &cwd, &files))
         .await
         .map_err(ToolFailure::Model)?;
+    drop(wanted);
     let changes = changes_of(&plan);
     let touched = plan.touched_paths().map(Path::to_owned).collect();
     let effect = Effect::Patch(PatchEffect {
@@ -201,11 +206,36 @@ fn answer(
     }
 }
 
-fn verify(patch: &str, cwd: &Path) -> Result<Plan, String> {
+/// The files of the machine, readable until the turn stops waiting. So an interrupt also ends a
+/// verification that goes through many files.
+struct WantedFiles(Weak<()>);
+
+impl WantedFiles {
+    fn check(&self) -> io::Result<()> {
+        if self.0.strong_count() == 0 {
+            return Err(io::Error::other("the turn was interrupted"));
+        }
+        Ok(())
+    }
+}
+
+impl Files for WantedFiles {
+    fn entry(&self, path: &Path) -> io::Result<Entry> {
+        self.check()?;
+        Disk.entry(path)
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.check()?;
+        Disk.read(path)
+    }
+}
+
+fn verify(patch: &str, cwd: &Path, files: &dyn Files) -> Result<Plan, String> {
     let failed = |text: String| format!("apply_patch verification failed: {text}");
     let patch = Patch::parse(patch).map_err(|error| failed(error.to_string()))?;
     patch
-        .verify(cwd, &Disk, Door::Tool)
+        .verify(cwd, files, Door::Tool)
         .map_err(|error| match error {
             codex_apply_patch::VerifyError::Empty => "patch rejected: empty patch".to_owned(),
             error => failed(error.text(Door::Tool)),
@@ -294,5 +324,24 @@ impl Drop for PatchItem {
         if !self.ended {
             self.say_end(PatchApplyStatus::Failed, String::new(), String::new());
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verification_ends_with_the_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "old\n").unwrap();
+        let patch = "*** Begin Patch\n*** Update File: a\n@@\n-old\n+new\n*** End Patch";
+        let wanted = Arc::new(());
+        let files = WantedFiles(Arc::downgrade(&wanted));
+        assert!(verify(patch, folder.path(), &files).is_ok());
+        drop(wanted);
+        let error = verify(patch, folder.path(), &files).unwrap_err();
+        assert!(error.contains("interrupted"), "{error}");
     }
 }
