@@ -166,7 +166,8 @@ mod tests {
     }
 
     fn folders(names: &[&str]) -> Folders {
-        let guard = tempfile::tempdir().unwrap();
+        // Not below `/tmp`, which other tests of this process make writable.
+        let guard = tempfile::tempdir_in("/var/tmp").unwrap();
         let top = guard.path().canonicalize().unwrap();
         for name in names {
             fs::create_dir_all(top.join(name)).unwrap();

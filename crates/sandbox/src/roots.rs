@@ -375,7 +375,8 @@ mod tests {
     use crate::policy::{Grants, WorkspaceWrite};
 
     fn workspace() -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
+        // Not below `/tmp`, which some of the tests make writable: links there are not followed then.
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let path = folder.path().canonicalize().unwrap();
         (folder, path)
     }
