@@ -19,6 +19,9 @@ use crate::target::Target;
 /// Events that wait for the worker. When more come, every watched path is reported as changed.
 const EVENTS_LIMIT: usize = 4096;
 
+/// How often the folders of a path are looked at again because they changed meanwhile.
+const OBSERVE_ATTEMPTS: usize = 100;
+
 /// Watches paths. One is enough for a program: it keeps two threads.
 #[derive(Debug)]
 pub struct Watcher {
@@ -184,19 +187,32 @@ impl Worker {
 
     /// Observes the folders that a watch needs at present.
     fn observe(&mut self, id: u64) -> io::Result<()> {
-        let Some(watch) = self.watches.get(&id) else {
-            return Ok(());
-        };
-        for path in watch.target.observed_paths() {
-            if let Some(observers) = self.observers.get_mut(&path) {
+        for _ in 0..OBSERVE_ATTEMPTS {
+            let Some(watch) = self.watches.get(&id) else {
+                return Ok(());
+            };
+            let paths = watch.target.observed_paths();
+            self.observe_paths(id, &paths)?;
+            // What was made or removed before the system observed it is not reported.
+            let is_current = |watch: &WatchedPath| watch.target.observed_paths() == paths;
+            if self.watches.get(&id).is_none_or(is_current) {
+                return Ok(());
+            }
+            self.stop_observing(id);
+        }
+        Err(io::Error::other("the folders of the path keep changing"))
+    }
+
+    fn observe_paths(&mut self, id: u64, paths: &[PathBuf]) -> io::Result<()> {
+        for path in paths {
+            if let Some(observers) = self.observers.get_mut(path) {
                 observers.push(id);
                 continue;
             }
-            match self.system.watch(&path, RecursiveMode::NonRecursive) {
+            match self.system.watch(path, RecursiveMode::NonRecursive) {
                 Ok(()) => {
-                    self.observers.insert(path, vec![id]);
+                    self.observers.insert(path.clone(), vec![id]);
                 }
-                // It was removed just now: the folder above reports when it returns.
                 Err(error) if is_not_found(&error) => {}
                 Err(error) => return Err(io_error(error)),
             }
