@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use notify::EventKind;
-use notify::event::{AccessKind, AccessMode, ModifyKind};
+use crate::inotify::{EventKind, Interest};
 
 /// A watched path.
 #[derive(Debug)]
@@ -37,22 +36,26 @@ impl Target {
 
     /// What has to be observed at present: the nearest folder above that exists, and the path itself
     /// if it does.
-    pub(crate) fn observed_paths(&self) -> Vec<PathBuf> {
+    pub(crate) fn observed_paths(&self) -> Vec<(PathBuf, Interest)> {
         let above = self.path.ancestors().skip(1);
         let nearest = above.filter(|folder| folder.is_dir()).take(1);
-        let itself = self.path.exists().then_some(self.path.as_path());
-        nearest.chain(itself).map(Path::to_path_buf).collect()
+        let nearest = nearest.map(|folder| (folder, Interest::Entries));
+        let itself = self.path.exists();
+        let itself = itself.then_some((self.path.as_path(), Interest::Contents));
+        let all = nearest.chain(itself);
+        all.map(|(path, interest)| (path.to_path_buf(), interest))
+            .collect()
     }
 
     /// What an event at `path` means.
     pub(crate) fn effect(&self, kind: EventKind, path: &Path) -> Effect {
-        if !is_change(kind) {
-            return Effect::default();
-        }
+        let is_replaced = kind == EventKind::Replaced;
         if path == self.path {
+            // A folder reports its children, and itself only when it comes or goes.
+            let reports_itself = is_replaced || !self.path.is_dir();
             return Effect {
-                changed: self.reports_itself(kind).then(|| path.to_path_buf()),
-                refresh: may_replace(kind),
+                changed: reports_itself.then(|| path.to_path_buf()),
+                refresh: is_replaced,
             };
         }
         if path.parent() == Some(&self.path) {
@@ -63,37 +66,14 @@ impl Target {
         }
         Effect {
             changed: None,
-            refresh: may_replace(kind) && self.path.starts_with(path),
+            refresh: is_replaced && self.path.starts_with(path),
         }
     }
-
-    /// A folder reports its children, and itself only when it comes or goes.
-    fn reports_itself(&self, kind: EventKind) -> bool {
-        may_replace(kind) || !self.path.is_dir()
-    }
-}
-
-fn is_change(kind: EventKind) -> bool {
-    match kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
-        EventKind::Access(_) => false,
-        _ => true,
-    }
-}
-
-/// Whether another file may stand at the path than before.
-fn may_replace(kind: EventKind) -> bool {
-    !matches!(
-        kind,
-        EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_))
-    )
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use notify::event::CreateKind;
-
     use super::*;
 
     #[test]
@@ -101,7 +81,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (root, parent) = (folder.path().to_path_buf(), folder.path().join("a"));
         let path = parent.join("b");
-        let observed = || Target::new(&path).observed_paths();
+        let observed = || {
+            let observed = Target::new(&path).observed_paths();
+            observed
+                .into_iter()
+                .map(|(path, _)| path)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(observed(), [root]);
         std::fs::create_dir(&parent).unwrap();
         assert_eq!(observed(), std::slice::from_ref(&parent));
@@ -112,19 +98,10 @@ mod tests {
     #[test]
     fn only_folders_above_the_path_refresh_it() {
         let target = Target::new(Path::new("/missing/a/b"));
-        let created = EventKind::Create(CreateKind::Folder);
-        let refresh = |path: &str| target.effect(created, Path::new(path)).refresh;
+        let refresh = |path: &str| target.effect(EventKind::Replaced, Path::new(path)).refresh;
         assert!(refresh("/missing"));
         assert!(refresh("/missing/a/b"));
         assert!(!refresh("/a"));
         assert!(!refresh("/missing/a/c"));
-    }
-
-    #[test]
-    fn reading_changes_nothing() {
-        let target = Target::new(Path::new("/missing/a"));
-        let opened = EventKind::Access(AccessKind::Open(AccessMode::Any));
-        let effect = target.effect(opened, Path::new("/missing/a"));
-        assert_eq!(effect, Effect::default());
     }
 }

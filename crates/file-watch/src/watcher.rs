@@ -1,79 +1,95 @@
-//! The worker thread that owns all watches.
-//!
-//! It owns the system's watcher too: that one's thread only hands events over, so that neither waits
-//! for the other.
+//! The worker thread, and the state that it shares with the handles.
 
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use notify::{Error, ErrorKind, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::batch::Batch;
+use crate::inotify::{Event, EventKind, Inotify};
 use crate::target::Target;
-
-/// Events that wait for the worker. When more come, every watched path is reported as changed.
-const EVENTS_LIMIT: usize = 4096;
 
 /// How often the folders of a path are looked at again because they changed meanwhile.
 const OBSERVE_ATTEMPTS: usize = 100;
 
-/// Watches paths. One is enough for a program: it keeps two threads.
+/// Watches paths. One is enough for a program: it keeps a thread.
 #[derive(Debug)]
 pub struct Watcher {
-    messages: SyncSender<Message>,
+    shared: Arc<Shared>,
 }
 
 /// A path that is watched until this is dropped.
 #[derive(Debug)]
 pub struct Watch {
     id: u64,
-    messages: SyncSender<Message>,
+    shared: Arc<Shared>,
 }
 
 type Report = Box<dyn FnMut(Vec<PathBuf>) + Send>;
 
-enum Message {
-    Add {
-        target: Target,
-        report: Report,
-        reply: SyncSender<io::Result<u64>>,
-    },
-    Remove(u64),
-    Event(notify::Result<Event>),
-    Stop,
+#[derive(Debug)]
+struct Shared {
+    /// Readable when the kernel has events.
+    events: OwnedFd,
+    /// Written to when the watcher is dropped.
+    wake: OwnedFd,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    inotify: Inotify,
+    watches: HashMap<u64, WatchedPath>,
+    /// The watches that need a path to be observed.
+    observers: HashMap<PathBuf, Vec<u64>>,
+    next: u64,
+    is_over: bool,
+}
+
+struct WatchedPath {
+    target: Target,
+    existed: bool,
+    batch: Batch,
+    report: Arc<Mutex<Report>>,
+}
+
+impl std::fmt::Debug for WatchedPath {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("WatchedPath")
+            .field(&self.target)
+            .finish()
+    }
 }
 
 impl Watcher {
-    /// Starts the threads.
+    /// Starts the thread.
     ///
     /// # Errors
     /// The system has no more watchers, or no more threads.
     pub fn new() -> io::Result<Self> {
-        let (messages, inbox) = sync_channel(EVENTS_LIMIT);
-        let has_lost = Arc::new(AtomicBool::new(false));
-        let system = notify::recommended_watcher({
-            let (messages, has_lost) = (messages.clone(), Arc::clone(&has_lost));
-            move |event| {
-                if let Err(TrySendError::Full(_)) = messages.try_send(Message::Event(event)) {
-                    has_lost.store(true, Ordering::Relaxed);
-                }
-            }
+        let inotify = Inotify::new()?;
+        let shared = Arc::new(Shared {
+            events: inotify.descriptor()?,
+            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            state: Mutex::new(State {
+                inotify,
+                watches: HashMap::new(),
+                observers: HashMap::new(),
+                next: 0,
+                is_over: false,
+            }),
         });
-        let worker = Worker {
-            system: system.map_err(io_error)?,
-            watches: HashMap::new(),
-            observers: HashMap::new(),
-            next: 0,
-            has_lost,
-        };
         let thread = std::thread::Builder::new().name("file-watch".to_owned());
-        thread.spawn(move || worker.work(&inbox))?;
-        Ok(Self { messages })
+        thread.spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.work()
+        })?;
+        Ok(Self { shared })
     }
 
     /// Watches a path. `report` is called on the worker thread, with absolute paths if `path` is
@@ -86,105 +102,80 @@ impl Watcher {
         path: &Path,
         report: impl FnMut(Vec<PathBuf>) + Send + 'static,
     ) -> io::Result<Watch> {
-        let (reply, answer) = sync_channel(1);
-        let message = Message::Add {
-            target: Target::new(path),
-            report: Box::new(report),
-            reply,
+        let mut state = self.shared.lock();
+        let id = state.next;
+        state.next += 1;
+        let target = Target::new(path);
+        let watched = WatchedPath {
+            existed: target.exists(),
+            target,
+            batch: Batch::default(),
+            report: Arc::new(Mutex::new(Box::new(report))),
         };
-        let stopped = || io::Error::other("the file watcher has stopped");
-        self.messages.send(message).map_err(|_| stopped())?;
-        let id = answer.recv().map_err(|_| stopped())??;
-        let messages = self.messages.clone();
-        Ok(Watch { id, messages })
+        state.watches.insert(id, watched);
+        let observed = state.observe(id);
+        drop(state);
+        let shared = Arc::clone(&self.shared);
+        // If it could not be observed, dropping the watch removes it.
+        let watch = Watch { id, shared };
+        observed.map(|()| watch)
     }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.messages.send(Message::Stop).ok();
+        self.shared.lock().is_over = true;
+        // Fails when it was written to often: then the worker is awake.
+        rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes()).ok();
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.messages.send(Message::Remove(self.id)).ok();
+        let mut state = self.shared.lock();
+        state.stop_observing(self.id);
+        let removed = state.watches.remove(&self.id);
+        drop(state);
+        drop(removed);
     }
 }
 
-struct Worker {
-    system: RecommendedWatcher,
-    watches: HashMap<u64, WatchedPath>,
-    /// The watches that need a path to be observed.
-    observers: HashMap<PathBuf, Vec<u64>>,
-    next: u64,
-    /// Events were dropped because too many were waiting.
-    has_lost: Arc<AtomicBool>,
-}
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-struct WatchedPath {
-    target: Target,
-    existed: bool,
-    batch: Batch,
-    report: Report,
-}
-
-impl Worker {
-    fn work(mut self, inbox: &Receiver<Message>) {
+    fn work(&self) {
+        let mut due = None;
         loop {
-            let due = self.watches.values().filter_map(|watch| watch.batch.due());
-            let message = match due.min() {
-                Some(due) => inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
-                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match message {
-                Ok(Message::Add {
-                    target,
-                    report,
-                    reply,
-                }) => {
-                    reply.send(self.add(target, report)).ok();
-                }
-                Ok(Message::Remove(id)) => {
-                    self.stop_observing(id);
-                    self.watches.remove(&id);
-                }
-                Ok(Message::Event(event)) => self.handle(event),
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            self.wait(due);
+            let mut state = self.lock();
+            if state.is_over {
+                return;
             }
-            if self.has_lost.swap(false, Ordering::Relaxed) {
-                self.report_everything();
-            }
-            let now = Instant::now();
-            for watch in self.watches.values_mut() {
-                if let Some(paths) = watch.batch.take(now) {
-                    (watch.report)(paths);
-                }
+            state.read_events();
+            let batches = state.take_batches(Instant::now());
+            due = state.next_due();
+            drop(state);
+            for (report, paths) in batches {
+                let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+                report(paths);
             }
         }
     }
 
-    fn add(&mut self, target: Target, report: Report) -> io::Result<u64> {
-        let id = self.next;
-        self.next += 1;
-        let watch = WatchedPath {
-            existed: target.exists(),
-            target,
-            batch: Batch::default(),
-            report,
-        };
-        self.watches.insert(id, watch);
-        match self.observe(id) {
-            Ok(()) => Ok(id),
-            Err(error) => {
-                self.stop_observing(id);
-                self.watches.remove(&id);
-                Err(error)
-            }
-        }
+    fn wait(&self, due: Option<Instant>) {
+        let time = due.map(|due| due.saturating_duration_since(Instant::now()));
+        // Rounded up, or the worker would spin until the batch is due.
+        let time = time.map(|time| time + Duration::from_millis(1));
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        let mut wanted = [&self.events, &self.wake].map(|fd| PollFd::new(fd, PollFlags::IN));
+        poll(&mut wanted, time.as_ref()).ok();
+        rustix::io::read(&self.wake, &mut [0; 8]).ok();
     }
+}
 
+impl State {
     /// Observes the folders that a watch needs at present.
     fn observe(&mut self, id: u64) -> io::Result<()> {
         for _ in 0..OBSERVE_ATTEMPTS {
@@ -192,7 +183,13 @@ impl Worker {
                 return Ok(());
             };
             let paths = watch.target.observed_paths();
-            self.observe_paths(id, &paths)?;
+            for (path, interest) in &paths {
+                match self.inotify.watch(path, *interest) {
+                    Ok(()) => self.observers.entry(path.clone()).or_default().push(id),
+                    Err(error) if is_not_found(&error) => {}
+                    Err(error) => return Err(error),
+                }
+            }
             // What was made or removed before the system observed it is not reported.
             let is_current = |watch: &WatchedPath| watch.target.observed_paths() == paths;
             if self.watches.get(&id).is_none_or(is_current) {
@@ -203,48 +200,27 @@ impl Worker {
         Err(io::Error::other("the folders of the path keep changing"))
     }
 
-    fn observe_paths(&mut self, id: u64, paths: &[PathBuf]) -> io::Result<()> {
-        for path in paths {
-            if let Some(observers) = self.observers.get_mut(path) {
-                observers.push(id);
-                continue;
-            }
-            match self.system.watch(path, RecursiveMode::NonRecursive) {
-                Ok(()) => {
-                    self.observers.insert(path.clone(), vec![id]);
-                }
-                Err(error) if is_not_found(&error) => {}
-                Err(error) => return Err(io_error(error)),
-            }
-        }
-        Ok(())
-    }
-
     fn stop_observing(&mut self, id: u64) {
-        let system = &mut self.system;
+        let inotify = &mut self.inotify;
         self.observers.retain(|path, observers| {
             observers.retain(|observer| *observer != id);
             if observers.is_empty() {
-                // Fails if the path is gone already.
-                system.unwatch(path).ok();
+                inotify.unwatch(path);
             }
             !observers.is_empty()
         });
     }
 
-    fn handle(&mut self, event: notify::Result<Event>) {
-        match event {
-            Ok(event) if event.need_rescan() => self.report_everything(),
-            Ok(event) => {
-                for path in &event.paths {
-                    self.handle_change(event.kind, path);
-                }
+    fn read_events(&mut self) {
+        for event in self.inotify.read() {
+            match event {
+                Event::At(kind, path) => self.handle(kind, &path),
+                Event::Lost => self.report_everything(),
             }
-            Err(_) => self.report_everything(),
         }
     }
 
-    fn handle_change(&mut self, kind: notify::EventKind, path: &Path) {
+    fn handle(&mut self, kind: EventKind, path: &Path) {
         let now = Instant::now();
         let mut refreshed = Vec::new();
         for (id, watch) in &mut self.watches {
@@ -259,9 +235,9 @@ impl Worker {
         if refreshed.is_empty() {
             return;
         }
-        // The system's watch belongs to the file that stood here before.
+        // The kernel's watch belongs to the file that stood here before.
         if let Some(observers) = self.observers.remove(path) {
-            self.system.unwatch(path).ok();
+            self.inotify.unwatch(path);
             refreshed.extend(observers);
         }
         refreshed.sort_unstable();
@@ -294,22 +270,25 @@ impl Worker {
             watch.batch.add(path, Instant::now());
         }
     }
-}
 
-fn is_not_found(error: &Error) -> bool {
-    match &error.kind {
-        ErrorKind::PathNotFound => true,
-        ErrorKind::Io(error) => matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        ),
-        _ => false,
+    fn take_batches(&mut self, now: Instant) -> Vec<(Arc<Mutex<Report>>, Vec<PathBuf>)> {
+        let watches = self.watches.values_mut();
+        let due = watches.filter_map(|watch| {
+            let paths = watch.batch.take(now)?;
+            Some((Arc::clone(&watch.report), paths))
+        });
+        due.collect()
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let watches = self.watches.values();
+        watches.filter_map(|watch| watch.batch.due()).min()
     }
 }
 
-fn io_error(error: Error) -> io::Error {
-    match error.kind {
-        ErrorKind::Io(error) => error,
-        _ => io::Error::other(error),
-    }
+fn is_not_found(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }

@@ -76,27 +76,7 @@ impl FileRules {
     /// The rules of a policy, or `None` if it is not enforced here.
     #[must_use]
     pub fn of(policy: &Policy, surroundings: &Surroundings) -> Option<Self> {
-        let (read, mut candidates) = match policy {
-            Policy::DangerFullAccess | Policy::External { .. } => return None,
-            Policy::ReadOnly { read, .. } => (read, Vec::new()),
-            Policy::WorkspaceWrite(options) => {
-                let mut candidates = vec![(surroundings.cwd.clone(), WhenAbsent::KeepAbsent)];
-                for root in &options.writable_roots {
-                    candidates.push((surroundings.cwd.join(root), WhenAbsent::KeepAbsent));
-                }
-                if options.slash_tmp && Path::new("/tmp").is_dir() {
-                    candidates.push(temporary(Path::new("/tmp")));
-                }
-                let tmpdir = surroundings.tmpdir.as_ref().filter(|_| options.tmpdir);
-                if let Some(tmpdir) = tmpdir.filter(|path| path.is_absolute()) {
-                    candidates.push(temporary(tmpdir));
-                }
-                (&options.read, candidates)
-            }
-        };
-        for path in &surroundings.grants.write {
-            candidates.push((surroundings.cwd.join(path), WhenAbsent::KeepAbsent));
-        }
+        let (read, candidates) = wanted_roots(policy, surroundings)?;
         let mut rules = Self {
             read: ReadScope::Everything,
             writable: Vec::new(),
@@ -115,6 +95,22 @@ impl FileRules {
         let open = effective_network(policy, surroundings) == Network::Enabled;
         rules.mask(engine, open, &surroundings.cwd);
         Some(rules)
+    }
+
+    /// Binds the roots of a policy to the places that they stand for now, so that what commands do
+    /// later cannot change them.
+    pub fn bind_roots(policy: &Policy, surroundings: &Surroundings) {
+        let Some((read, candidates)) = wanted_roots(policy, surroundings) else {
+            return;
+        };
+        let bound = &surroundings.engine.bound;
+        let places = real_places(&candidates);
+        for (path, _) in &candidates {
+            bound.resolve(path, &places);
+        }
+        for path in wanted_reads(read, surroundings) {
+            bound.resolve(&path, &places);
+        }
     }
 
     /// What may be neither read nor written, as far as mounts can be made.
@@ -153,10 +149,7 @@ impl FileRules {
         engine: &EngineFiles,
         home: Option<&Path>,
     ) {
-        let places = candidates
-            .iter()
-            .filter_map(|(path, _)| path.canonicalize().ok());
-        let places: Vec<_> = places.collect();
+        let places = real_places(&candidates);
         for (path, when_absent) in candidates {
             match engine.bound.resolve(&path, &places) {
                 Bound::Present(place) if home.is_some_and(|home| decides(home, &place)) => {}
@@ -185,6 +178,9 @@ impl FileRules {
             return;
         };
         for folder in cwd.ancestors().skip(1) {
+            if !self.writable.iter().any(|root| folder.starts_with(root)) {
+                break;
+            }
             for name in PROTECTED_NAMES {
                 self.protect(folder.join(name), WhenAbsent::KeepAbsent);
             }
@@ -263,16 +259,12 @@ impl FileRules {
 
     fn read_scope(&self, read: &ReadAccess, surroundings: &Surroundings) -> ReadScope {
         let ReadAccess::Restricted {
-            platform_defaults,
-            roots,
+            platform_defaults, ..
         } = read
         else {
             return ReadScope::Everything;
         };
-        // Bound like writable roots: a link of a command's must not open what may not be read.
-        let named = roots.iter().chain(&surroundings.grants.read);
-        let named = named.map(|root| surroundings.cwd.join(root));
-        let wanted: Vec<_> = named.chain([surroundings.cwd.clone()]).collect();
+        let wanted = wanted_reads(read, surroundings);
         let bound = wanted.iter().filter_map(|path| {
             match surroundings.engine.bound.resolve(path, &self.writable) {
                 Bound::Present(place) => Some(place),
@@ -292,6 +284,55 @@ impl FileRules {
         readable.dedup();
         ReadScope::Only(readable)
     }
+}
+
+/// What a policy wants to be readable, and the roots that it wants to be writable. `None` if it is
+/// not enforced here.
+fn wanted_roots<'p>(
+    policy: &'p Policy,
+    surroundings: &Surroundings,
+) -> Option<(&'p ReadAccess, Vec<(PathBuf, WhenAbsent)>)> {
+    let (read, mut candidates) = match policy {
+        Policy::DangerFullAccess | Policy::External { .. } => return None,
+        Policy::ReadOnly { read, .. } => (read, Vec::new()),
+        Policy::WorkspaceWrite(options) => {
+            let mut candidates = vec![(surroundings.cwd.clone(), WhenAbsent::KeepAbsent)];
+            for root in &options.writable_roots {
+                candidates.push((surroundings.cwd.join(root), WhenAbsent::KeepAbsent));
+            }
+            if options.slash_tmp && Path::new("/tmp").is_dir() {
+                candidates.push(temporary(Path::new("/tmp")));
+            }
+            let tmpdir = surroundings.tmpdir.as_ref().filter(|_| options.tmpdir);
+            if let Some(tmpdir) = tmpdir.filter(|path| path.is_absolute()) {
+                candidates.push(temporary(tmpdir));
+            }
+            (&options.read, candidates)
+        }
+    };
+    for path in &surroundings.grants.write {
+        candidates.push((surroundings.cwd.join(path), WhenAbsent::KeepAbsent));
+    }
+    Some((read, candidates))
+}
+
+/// The folders that restricted reading names. They are bound like writable roots: a link of a
+/// command's must not open what may not be read.
+fn wanted_reads(read: &ReadAccess, surroundings: &Surroundings) -> Vec<PathBuf> {
+    let ReadAccess::Restricted { roots, .. } = read else {
+        return Vec::new();
+    };
+    let named = roots.iter().chain(&surroundings.grants.read);
+    let named = named.map(|root| surroundings.cwd.join(root));
+    named.chain([surroundings.cwd.clone()]).collect()
+}
+
+/// The roots that exist, with their links resolved.
+fn real_places(roots: &[(PathBuf, WhenAbsent)]) -> Vec<PathBuf> {
+    let places = roots
+        .iter()
+        .filter_map(|(path, _)| path.canonicalize().ok());
+    places.collect()
 }
 
 /// The network access of a policy and its grants.

@@ -149,7 +149,7 @@ pub(crate) fn prepare_folders(config: &SessionConfig) {
         engine: Arc::clone(&config.engine_files),
         ..Surroundings::of(&config.settings.cwd)
     };
-    drop(FileRules::of(&policy, &surroundings));
+    FileRules::bind_roots(&policy, &surroundings);
 }
 
 /// The policy as the sandbox understands it.
