@@ -26,9 +26,9 @@ pub enum Direction {
     ClientRequest,
     /// The server asks, the client answers.
     ServerRequest,
-    /// The server tells.
+    /// A notification of the server.
     ServerNotification,
-    /// The client tells.
+    /// A notification of the client.
     ClientNotification,
 }
 

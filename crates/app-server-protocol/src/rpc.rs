@@ -205,7 +205,7 @@ pub mod error_code {
     ];
 }
 
-/// Every member that a message may have; which are there tells what it is.
+/// Every member that a message may have; which of them are present decides its kind.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(default, deserialize_with = "present")]
@@ -239,7 +239,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
     }
 }
 
-/// Tells a member that is null from one that is absent.
+/// Distinguishes a null member from an absent one.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
     T::deserialize(d).map(Some)
 }
@@ -308,7 +308,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a message, writes it back, and tells of what kind it was.
+    /// Reads a message, writes it back, and returns its kind.
     fn check(wire: Value, kind: &str) {
         let text = wire.to_string();
         let message: Message<'_> = serde_json::from_str(&text).unwrap();

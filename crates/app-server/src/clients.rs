@@ -41,7 +41,9 @@ impl Clients {
         let wanting: Vec<_> = connections.values().filter(wants).cloned().collect();
         if !wanting.is_empty() {
             let line = line();
-            wanting.iter().for_each(|one| one.tell(line.clone()));
+            wanting
+                .iter()
+                .for_each(|one| one.push_notification(line.clone()));
         }
     }
 

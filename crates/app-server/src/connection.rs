@@ -19,7 +19,7 @@ use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
 
-/// Tells connections apart for as long as the process runs.
+/// Identifies a connection for as long as the process runs.
 pub(crate) type ConnectionId = u64;
 
 /// A client.
@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     watches: Watches,
 }
 
-/// What a client said of itself in `initialize`.
+/// The params of `initialize` that are needed later.
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) name: String,
@@ -84,7 +84,7 @@ impl Connection {
         self.watches.clear();
     }
 
-    /// The client, once it has said who it is.
+    /// The client, after its handshake.
     pub(crate) fn client(&self) -> Option<&Client> {
         self.client.get()
     }
@@ -105,15 +105,15 @@ impl Connection {
         self.client.set(client).is_ok()
     }
 
-    /// Whether the client is past the handshake and wants to be told of `method`.
+    /// Whether the client is past the handshake and has not opted out of `method`.
     pub(crate) fn wants(&self, method: &str) -> bool {
         self.client()
             .is_some_and(|client| !client.unwanted.contains(method))
     }
 
-    /// Tells the client something that is written already, and that it [wants](Self::wants).
-    pub(crate) fn tell(&self, line: impl Into<Message>) {
-        self.outbox.tell(line);
+    /// Sends a notification that is written already and that the client [wants](Self::wants).
+    pub(crate) fn push_notification(&self, line: impl Into<Message>) {
+        self.outbox.push_notification(line);
     }
 
     /// Asks the client; what it is not to see of an experimental question is left out.
@@ -156,7 +156,7 @@ impl Connection {
 impl NotificationSink for Connection {
     fn notify(&self, notification: &ServerNotification) {
         if self.wants(notification.method()) {
-            self.tell(encode(notification));
+            self.push_notification(encode(notification));
         }
     }
 }
@@ -180,7 +180,7 @@ pub(crate) fn encode(message: &impl Serialize) -> Bytes {
 pub(crate) struct Responder<M> {
     connection: Arc<Connection>,
     id: Option<RequestId>,
-    /// When the request came, if the log tells how long replies take.
+    /// When the request came, if the log has the duration of requests.
     begun: Option<Instant>,
     method: std::marker::PhantomData<fn() -> M>,
 }

@@ -151,7 +151,7 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// The index over all threads.
     fn store(&self) -> &Store;
 
-    /// The provider of threads that do not tell theirs: the configured one. Reads files.
+    /// The provider of threads without one in their file: the configured one. Reads files.
     ///
     /// # Errors
     /// The configuration cannot be read; a sentence that says why.

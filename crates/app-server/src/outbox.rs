@@ -21,9 +21,9 @@ use crate::message::Message;
 pub(crate) struct Limits {
     /// Of replies, and of everything else. One message may pass it.
     all: usize,
-    /// Of what it did not ask for, once a write has taken longer than `patience`: what many threads
-    /// have to tell may come all at once, and is no sign that it does not read.
-    told: usize,
+    /// Of notifications, once a write has taken longer than `patience`: those of many threads
+    /// may come all at once, and are no sign that it does not read.
+    unrequested: usize,
     patience: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Limits {
 
     /// For a client that can connect again, beside others who need the memory.
     pub(crate) const ONE_OF_MANY: Self = Self {
-        told: 2 * 1024 * 1024,
+        unrequested: 2 * 1024 * 1024,
         patience: Duration::from_secs(1),
         ..Self::ONLY_CLIENT
     };
@@ -41,7 +41,7 @@ impl Limits {
     const fn only(all: usize) -> Self {
         Self {
             all,
-            told: all,
+            unrequested: all,
             patience: Duration::ZERO,
         }
     }
@@ -57,7 +57,7 @@ const REQUESTS: usize = 64 * 1024 * 1024;
 /// ones not copied.
 const WRITE_SIZE: usize = 64 * 1024;
 
-/// The queue between those who have something to say and the writer of a connection.
+/// The queue of messages to one connection.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     state: Mutex<State>,
@@ -71,8 +71,8 @@ pub(crate) struct Outbox {
 struct State {
     messages: Vec<Message>,
     bytes: usize,
-    /// How many of them nobody asked for.
-    told: usize,
+    /// How many of them are not in replies.
+    unrequested: usize,
     /// Since when messages are being written.
     writing_since: Option<Instant>,
     closed: bool,
@@ -151,7 +151,7 @@ impl Outbox {
         let message = message.into();
         let state = self.lock();
         // However long it is, one more is added: whether it fits must not depend on what else waits.
-        if state.bytes - state.told > self.limits.all {
+        if state.bytes - state.unrequested > self.limits.all {
             return Err(Full);
         }
         drop(state);
@@ -159,20 +159,20 @@ impl Outbox {
         Ok(())
     }
 
-    /// Adds what the client did not ask for, likewise.
-    pub(crate) fn tell(&self, message: impl Into<Message>) {
+    /// Adds a notification or a request of the server, likewise.
+    pub(crate) fn push_notification(&self, message: impl Into<Message>) {
         let message = message.into();
-        let told = message.len();
-        self.add(message, told);
+        let unrequested = message.len();
+        self.add(message, unrequested);
     }
 
-    fn add(&self, message: Message, told: usize) {
+    fn add(&self, message: Message, unrequested: usize) {
         let mut state = self.lock();
         if state.closed {
             return;
         }
-        let is_full = state.told > 0 && state.told + told > self.limits.all;
-        if told > 0 && (is_full || self.is_stuck(&state)) {
+        let is_full = state.unrequested > 0 && state.unrequested + unrequested > self.limits.all;
+        if unrequested > 0 && (is_full || self.is_stuck(&state)) {
             let waiting = state.bytes;
             drop(state);
             tracing::warn!(
@@ -182,7 +182,7 @@ impl Outbox {
             return self.end(Some(waiting));
         }
         state.bytes += message.len();
-        state.told += told;
+        state.unrequested += unrequested;
         state.messages.push(message);
         drop(state);
         self.changed.notify_one();
@@ -190,7 +190,7 @@ impl Outbox {
 
     fn is_stuck(&self, state: &State) -> bool {
         let is_long = |since: Instant| since.elapsed() >= self.limits.patience;
-        state.told > self.limits.told && state.writing_since.is_some_and(is_long)
+        state.unrequested > self.limits.unrequested && state.writing_since.is_some_and(is_long)
     }
 
     /// Whether little waits to be written, or nothing will be written any more.
@@ -213,7 +213,7 @@ impl Outbox {
     async fn until_at_most(&self, bytes: usize) -> bool {
         loop {
             let mut taken = std::pin::pin!(self.taken.notified());
-            // From here on it is told: nothing is missed while the state is looked at.
+            // From here on it is woken: nothing is missed while the state is looked at.
             taken.as_mut().enable();
             {
                 let state = self.lock();
@@ -252,7 +252,7 @@ impl Outbox {
     /// What was put in so far is still written; nothing is added any more.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
-        self.tell_end();
+        self.wake_all();
     }
 
     /// Nothing more is written, not even what waits.
@@ -274,10 +274,10 @@ impl Outbox {
             ..State::default()
         };
         drop(state);
-        self.tell_end();
+        self.wake_all();
     }
 
-    fn tell_end(&self) {
+    fn wake_all(&self) {
         self.taken.notify_waiters();
         self.ended.notify_waiters();
         self.changed.notify_one();
@@ -291,7 +291,7 @@ impl Outbox {
                 let mut state = self.lock();
                 state.writing_since = None;
                 if !state.messages.is_empty() {
-                    (state.bytes, state.told) = (0, 0);
+                    (state.bytes, state.unrequested) = (0, 0);
                     state.writing_since = Some(Instant::now());
                     self.taken.notify_waiters();
                     return Some(Batch(std::mem::take(&mut state.messages)));
@@ -367,9 +367,9 @@ mod tests {
     async fn a_client_that_does_not_read_is_cut_off_at_the_limit() {
         let outbox = Outbox::new(Limits::only(10));
         // One message may pass the limit, but no second one.
-        outbox.tell(vec![b' '; 100]);
+        outbox.push_notification(vec![b' '; 100]);
         assert_eq!(outbox.lock().bytes, 100);
-        outbox.tell(Bytes::from_static(b"x"));
+        outbox.push_notification(Bytes::from_static(b"x"));
         outbox.until_cut_off().await;
         assert_eq!(outbox.overflow(), Some(100));
         outbox.closed().await;
@@ -379,7 +379,7 @@ mod tests {
     #[tokio::test]
     async fn a_reply_over_the_limit_is_not_added_and_ends_nothing() {
         let outbox = Outbox::new(Limits::only(10));
-        outbox.tell(vec![b' '; 100]);
+        outbox.push_notification(vec![b' '; 100]);
         assert_eq!(outbox.push_reply(vec![b' '; 100]), Ok(()));
         assert_eq!(outbox.push_reply(Bytes::from_static(b"x")), Err(Full));
         outbox.push(Bytes::from_static(b"an error"));
@@ -391,21 +391,21 @@ mod tests {
     #[tokio::test]
     async fn what_comes_all_at_once_may_pass_the_limit_of_a_client_that_reads() {
         let limits = Limits {
-            told: 10,
+            unrequested: 10,
             ..Limits::only(1000)
         };
         let outbox = Outbox::new(limits);
-        let tell = || outbox.tell(vec![b' '; 30]);
+        let notify = || outbox.push_notification(vec![b' '; 30]);
         for _ in 0..3 {
-            tell();
+            notify();
         }
         assert_eq!(outbox.next().await.unwrap().0.len(), 3);
         // While those are written, what it asked for is no reason, nor is the first that passes the limit.
         outbox.push(vec![b' '; 30]);
-        tell();
+        notify();
         outbox.push(vec![b' '; 30]);
         assert!(!outbox.lock().closed);
-        tell();
+        notify();
         outbox.until_cut_off().await;
     }
 

@@ -150,15 +150,15 @@ impl Router {
         // A handler that panics has its request replied to by its responder, and harms nobody else.
         let handling = handlers::handle(request, call, id).instrument(span);
         let mut handling = AssertUnwindSafe(handling).catch_unwind();
-        let place = match order {
+        let slot = match order {
             Order::AtOnce if futures::poll!(&mut handling).is_ready() => return,
             Order::AtOnce | Order::Concurrent => None,
             Order::Queued(queue) => Some(self.queues.enter(queue)),
         };
         tokio::spawn(async move {
             let _permit = permit;
-            let _place = match place {
-                Some(place) => Some(place.await_turn().await),
+            let _slot = match slot {
+                Some(slot) => Some(slot.await_turn().await),
                 None => None,
             };
             let _ = handling.await;
@@ -175,25 +175,25 @@ struct Admitted {
 #[derive(Debug, Default)]
 struct Queues(HashMap<Queue, oneshot::Receiver<()>>);
 
-/// A place in a queue.
+/// A slot in a queue.
 #[derive(Debug)]
-struct Place {
+struct QueueSlot {
     before: Option<oneshot::Receiver<()>>,
     /// Dropped when the request is done, which lets the next one begin.
     done: oneshot::Sender<()>,
 }
 
 impl Queues {
-    fn enter(&mut self, queue: Queue) -> Place {
+    fn enter(&mut self, queue: Queue) -> QueueSlot {
         self.0
             .retain(|_, last| matches!(last.try_recv(), Err(oneshot::error::TryRecvError::Empty)));
         let (done, next) = oneshot::channel();
         let before = self.0.insert(queue, next);
-        Place { before, done }
+        QueueSlot { before, done }
     }
 }
 
-impl Place {
+impl QueueSlot {
     async fn await_turn(self) -> oneshot::Sender<()> {
         if let Some(before) = self.before {
             let _ = before.await;

@@ -106,7 +106,7 @@ fn template(id: &str, stream: CommandExecOutputStream, cap_reached: bool) -> Opt
 mod tests {
     use super::*;
 
-    fn told(cap: Option<u64>, pieces: &[&[u8]]) -> Vec<(String, bool)> {
+    fn forwarded(cap: Option<u64>, pieces: &[&[u8]]) -> Vec<(String, bool)> {
         let mut stream = CappedStream::new("a\"b", CommandExecOutputStream::Stderr, cap);
         let lines = pieces.iter().filter_map(|piece| stream.line(piece));
         lines
@@ -131,11 +131,14 @@ mod tests {
     fn nothing_comes_after_the_cap() {
         let pieces: [&[u8]; 3] = [b"abc", b"def", b"ghi"];
         let (abc, def, ghi) = (("YWJj", false), ("ZGVm", false), ("Z2hp", false));
-        assert_eq!(told(None, &pieces), expected(&[abc, def, ghi]));
-        assert_eq!(told(Some(10), &pieces), expected(&[abc, def, ghi]));
-        assert_eq!(told(Some(4), &pieces), expected(&[abc, ("ZA==", true)]));
-        assert_eq!(told(Some(3), &pieces), expected(&[("YWJj", true)]));
-        assert_eq!(told(Some(0), &pieces), expected(&[("", true)]));
-        assert_eq!(told(Some(0), &[]), expected(&[]));
+        assert_eq!(forwarded(None, &pieces), expected(&[abc, def, ghi]));
+        assert_eq!(forwarded(Some(10), &pieces), expected(&[abc, def, ghi]));
+        assert_eq!(
+            forwarded(Some(4), &pieces),
+            expected(&[abc, ("ZA==", true)])
+        );
+        assert_eq!(forwarded(Some(3), &pieces), expected(&[("YWJj", true)]));
+        assert_eq!(forwarded(Some(0), &pieces), expected(&[("", true)]));
+        assert_eq!(forwarded(Some(0), &[]), expected(&[]));
     }
 }

@@ -1,7 +1,7 @@
 //! The commands that one client runs outside of threads, by the names that it gave them.
 //!
 //! A name is taken from the request until the reply is on its way. Whoever holds a [`Run`] can stop
-//! the command, type into it and resize its terminal; the task that owns the process is told.
+//! the command, type into it and resize its terminal; they reach it through the task that owns the process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,14 +38,14 @@ pub(crate) struct Ended;
 
 impl Runs {
     /// Takes a name. None if it is taken.
-    pub(crate) fn enter(self: &Arc<Self>, id: &str, takes_input: bool) -> Option<Place> {
+    pub(crate) fn enter(self: &Arc<Self>, id: &str, takes_input: bool) -> Option<Reservation> {
         let mut runs = self.lock();
         if runs.contains_key(id) {
             return None;
         }
         let run = Arc::new(Run::new(takes_input));
         runs.insert(id.to_owned(), Arc::clone(&run));
-        Some(Place {
+        Some(Reservation {
             runs: Some((Arc::clone(self), id.to_owned())),
             run,
         })
@@ -63,12 +63,12 @@ impl Runs {
 
 /// What the task of a run holds. Dropping it ends the run and frees its name.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Reservation {
     runs: Option<(Arc<Runs>, String)>,
     run: Arc<Run>,
 }
 
-impl Place {
+impl Reservation {
     /// For a run without a name, which nobody can find.
     pub(crate) fn unnamed() -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some((runs, id)) = &self.runs {
             runs.lock().remove(id);
@@ -182,12 +182,12 @@ mod tests {
     #[tokio::test]
     async fn a_name_is_free_again_when_the_run_is_over() {
         let runs = Arc::new(Runs::default());
-        let place = runs.enter("a", true).unwrap();
+        let reservation = runs.enter("a", true).unwrap();
         assert!(runs.enter("a", true).is_none());
         let run = runs.find("a").unwrap();
         run.stop();
-        place.stopped().await;
-        drop(place);
+        reservation.stopped().await;
+        drop(reservation);
         assert!(runs.find("a").is_none());
         assert_eq!(run.terminal().await.unwrap_err(), Ended);
         assert_eq!(run.keyboard().await.unwrap_err(), Ended);
@@ -197,9 +197,9 @@ mod tests {
     #[tokio::test]
     async fn control_waits_until_the_command_runs() {
         let runs = Arc::new(Runs::default());
-        let place = runs.enter("a", true).unwrap();
+        let reservation = runs.enter("a", true).unwrap();
         let run = runs.find("a").unwrap();
-        let (keyboard, ()) = tokio::join!(run.keyboard(), place.started(None, None));
+        let (keyboard, ()) = tokio::join!(run.keyboard(), reservation.started(None, None));
         assert!(!keyboard.unwrap().is_open());
         assert!(run.terminal().await.unwrap().is_none());
     }

@@ -13,7 +13,7 @@ use crate::transport::{self, Client, InMemory, Incoming, Listener, Service, Sess
 /// Serves standard input and output until the client goes away or a signal comes.
 ///
 /// # Errors
-/// The input cannot be read, or signals cannot be heard.
+/// The input cannot be read, or signals cannot be handled.
 pub async fn serve_stdio(server: Arc<Server>, limit: usize) -> io::Result<()> {
     transport::serve_stdio(server, limit).await
 }

@@ -74,7 +74,7 @@ impl Server {
         &self.outlines
     }
 
-    /// Tells what changes in files. Made when it is first wanted.
+    /// The watcher of files. Made when it is first wanted.
     pub(crate) fn watcher(&self) -> io::Result<Arc<Watcher>> {
         let mut watcher = lock(&self.watcher);
         if let Some(watcher) = &*watcher {
@@ -99,7 +99,7 @@ impl Server {
         }
     }
 
-    /// Tells every client that is past its handshake.
+    /// Notifies every client that is past its handshake.
     pub(crate) fn broadcast(&self, notification: &ServerNotification) {
         self.broadcast_line(notification.method(), || encode(notification).into());
     }
@@ -149,7 +149,7 @@ impl Server {
         id
     }
 
-    /// Who waits for the answer; only the first who asks is told.
+    /// The thread that waits for the answer; only the first caller gets it.
     pub(crate) fn close_question(&self, id: i64) -> Option<ThreadHandle> {
         lock(&self.questions).remove(&id)
     }

@@ -1,4 +1,4 @@
-//! The paths that one client watches, by the ids that it gave or was told.
+//! The paths that one client watches, by the ids that it or the server gave them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

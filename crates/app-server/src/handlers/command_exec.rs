@@ -21,7 +21,7 @@ use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::projection::engine_sandbox;
 use crate::run_output::RunOutput;
-use crate::runs::{Ended, Place, Run};
+use crate::runs::{Ended, Reservation, Run};
 use crate::server::Server;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -127,7 +127,7 @@ fn terminal_size(size: &CommandExecTerminalSize) -> Result<TerminalSize, Failure
 /// A request that makes sense.
 struct Request {
     command: StandaloneCommand,
-    place: Place,
+    reservation: Reservation,
     /// The name of a run whose output is streamed.
     streamed: Option<String>,
     takes_input: bool,
@@ -146,7 +146,7 @@ impl Request {
         }
         let takes_input = params.tty || params.stream_stdin;
         let is_streamed = params.tty || params.stream_stdout_stderr;
-        let place = match &params.process_id {
+        let reservation = match &params.process_id {
             Some(id) => connection.runs().enter(id, takes_input).ok_or_else(|| {
                 let message = format!("duplicate active command/exec process id: {id:?}");
                 Failure::invalid(message)
@@ -155,7 +155,7 @@ impl Request {
                 let message = "command/exec tty or streaming requires a client-supplied processId";
                 return Err(Failure::invalid(message));
             }
-            None => Place::unnamed(),
+            None => Reservation::unnamed(),
         };
         let streams = match size {
             _ if params.tty => Streams::Terminal(size.unwrap_or_default()),
@@ -171,7 +171,7 @@ impl Request {
                 sandbox_policy: policy,
                 streams,
             },
-            place,
+            reservation,
             streamed: params.process_id.filter(|_| is_streamed),
             takes_input,
             timeout,
@@ -193,11 +193,11 @@ impl Request {
         let input = spawned.input.take();
         let terminal = spawned.process.terminal();
         let input = if self.takes_input { input } else { None };
-        self.place.started(input, terminal).await;
-        let place = &self.place;
+        self.reservation.started(input, terminal).await;
+        let reservation = &self.reservation;
         let stop = async {
             tokio::select! {
-                () = place.stopped() => {}
+                () = reservation.stopped() => {}
                 () = connection.outbox().closed() => {}
             }
         };

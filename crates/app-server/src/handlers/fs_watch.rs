@@ -28,7 +28,7 @@ pub(super) async fn watch(
         return Err(Failure::invalid(format!("watchId already exists: {id}")));
     }
     let notifier = BackgroundNotifier::new(&connection);
-    let tell = {
+    let notify = {
         let (notifier, id) = (Arc::clone(&notifier), id.clone());
         move |paths: Vec<std::path::PathBuf>| {
             let text = |path: &std::path::PathBuf| AbsolutePathBuf(path.display().to_string());
@@ -39,7 +39,7 @@ pub(super) async fn watch(
         }
     };
     let watcher = server.watcher();
-    let watch = watcher.and_then(|watcher| watcher.watch(&path, tell));
+    let watch = watcher.and_then(|watcher| watcher.watch(&path, notify));
     let watch = watch.map_err(|error| {
         Failure::internal(format!("failed to watch {}: {error}", path.display()))
     })?;
@@ -51,7 +51,7 @@ pub(super) async fn watch(
         _watch: watch,
         notifier,
     };
-    // What has changed meanwhile is told no sooner than the burst that it belongs to ends.
+    // Changes meanwhile are sent when their burst has ended.
     Ok(Reply::then(response, move || {
         connection.watches().add(id, watch)
     }))

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::searches::NamedSession;
 use crate::server::Server;
 
-/// More matches are not told.
+/// Further matches are left out.
 const MATCHES_LIMIT: usize = 50;
 
 /// A single search. It ends the one before it with the same token.
@@ -56,11 +56,11 @@ pub(super) async fn start_session(
     // What the one before has to say is not taken for the new one's.
     connection.searches().remove(&params.session_id);
     let notifier = BackgroundNotifier::new(&connection);
-    let tell = {
+    let notify = {
         let (notifier, id) = (Arc::clone(&notifier), params.session_id.clone());
         move |event| notifier.send(&notification(&id, event))
     };
-    let session = Session::start(roots(&server, params.roots), MATCHES_LIMIT, tell)
+    let session = Session::start(roots(&server, params.roots), MATCHES_LIMIT, notify)
         .map_err(|error| not_started(&error.to_string()))?;
     let session = NamedSession { session, notifier };
     Ok(Reply::then(

@@ -22,7 +22,7 @@ use crate::host::McpSettings;
 use crate::server::Server;
 use crate::thread::Snapshot;
 
-/// How long a server may take to tell what it has, all of it. The rest is told without it.
+/// How long a server may take to list what it offers. The reply leaves out one that takes longer.
 const LISTING: Duration = Duration::from_secs(5);
 
 /// How long a person may take to log in.

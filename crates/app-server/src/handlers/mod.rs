@@ -1,4 +1,4 @@
-//! The handlers, a file a family. Which one answers a method, and when it runs, is told in [`table`]; what a
+//! The handlers, a file a family. [`table`] has the handler and the order of each method; what a
 //! handler looks like, in [`call`].
 
 mod account;

@@ -80,8 +80,8 @@ pub(super) async fn record(
     found.map_err(|error| Failure::internal(error.to_string()))
 }
 
-/// What people said of a thread, put onto what its file says.
-pub(crate) async fn add_said(server: &Server, thread: &mut Thread) {
+/// Adds the name and the git state that were set by users.
+pub(crate) async fn add_metadata(server: &Server, thread: &mut Thread) {
     let id = ThreadId(thread.id.clone());
     // Without the index the thread is still worth showing.
     let Ok((name, git)) = server.host().store().said(&id).await else {
@@ -102,7 +102,7 @@ pub(super) async fn status_of(server: &Server, id: &ThreadId) -> ThreadStatus {
     live.map_or(ThreadStatus::NotLoaded, |live| live.thread.status)
 }
 
-/// The provider of threads that do not tell theirs.
+/// The provider of threads without one in their file.
 pub(super) async fn default_provider(server: &Arc<Server>) -> Result<String, Failure> {
     let host = Arc::clone(server.host());
     blocking(move || {

@@ -2,7 +2,7 @@
 //!
 //! A row reads `method: order [early | unsupported] => handler`. The orders are those of [`Order`]: `at_once`,
 //! `concurrent`, or the name of a queue, whose id is a member of the params. What `early` and `unsupported`
-//! mean for the handler's type is told in [`call`](super::call). A method of the vocabulary without a row does
+//! mean for the type of the handler is described in [`call`](super::call). A method of the vocabulary without a row does
 //! not compile.
 
 use std::sync::Arc;

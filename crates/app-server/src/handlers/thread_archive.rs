@@ -117,7 +117,7 @@ async fn try_delete(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure>
     Ok(id)
 }
 
-/// The record of a thread with everything that was said in it so far; none if it has no file.
+/// The record of a thread with everything up to now; none if it has no file.
 async fn written(server: &Server, id: &ThreadId) -> Result<Option<ThreadRecord>, Failure> {
     if let Some(loaded) = server.thread(id.as_str()) {
         loaded.describe().await;

@@ -23,7 +23,7 @@ const MOST: u32 = 100;
 /// Where a page begins: an item by its position in its turn, and the turn by its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct ItemPosition {
     turn: usize,
     item: usize,
 }
@@ -70,20 +70,20 @@ fn page_of_file(
 /// Which items are asked for.
 struct Asked<'a> {
     turn: Option<&'a str>,
-    from: Option<Place>,
+    from: Option<ItemPosition>,
     direction: SortDirection,
     limit: usize,
 }
 
 impl<'a> Asked<'a> {
     fn new(params: &'a ThreadItemsListParams) -> Result<Self, Failure> {
-        let place = |cursor: &String| {
+        let position = |cursor: &String| {
             let invalid = |_| Failure::invalid(format!("invalid cursor: {cursor}"));
             serde_json::from_str(cursor).map_err(invalid)
         };
         Ok(Self {
             turn: params.turn_id.as_deref(),
-            from: params.cursor.as_ref().map(place).transpose()?,
+            from: params.cursor.as_ref().map(position).transpose()?,
             direction: params.sort_direction.unwrap_or(SortDirection::Asc),
             limit: params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize,
         })
@@ -109,16 +109,16 @@ impl<'a> Asked<'a> {
         let mut entries = Vec::new();
         for Turn { id, items, .. } in turns {
             for (item, content) in items.into_iter().enumerate() {
-                let place = Place { turn, item };
+                let position = ItemPosition { turn, item };
                 let is_before = match (self.from, self.direction) {
                     (None, _) => false,
-                    (Some(from), SortDirection::Asc) => place < from,
-                    (Some(from), SortDirection::Desc) => place > from,
+                    (Some(from), SortDirection::Asc) => position < from,
+                    (Some(from), SortDirection::Desc) => position > from,
                 };
                 if !is_before {
                     let turn_id = id.clone();
                     entries.push((
-                        place,
+                        position,
                         ThreadItemEntry {
                             turn_id,
                             item: content,
@@ -137,11 +137,12 @@ impl<'a> Asked<'a> {
 
 /// The items of a page, and perhaps of the next one.
 #[derive(Default)]
-struct Gathered(Vec<(Place, ThreadItemEntry)>);
+struct Gathered(Vec<(ItemPosition, ThreadItemEntry)>);
 
 impl Gathered {
     fn response(self, limit: usize) -> ThreadItemsListResponse {
-        let cursor = |(place, _): &(Place, ThreadItemEntry)| serde_json::to_string(place).ok();
+        let cursor =
+            |(position, _): &(ItemPosition, ThreadItemEntry)| serde_json::to_string(position).ok();
         let next_cursor = self.0.get(limit).and_then(cursor);
         let backwards_cursor = self.0.first().and_then(cursor);
         let entries = self.0.into_iter().take(limit);

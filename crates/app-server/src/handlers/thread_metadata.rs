@@ -1,6 +1,6 @@
-//! `thread/name/set`, `thread/metadata/update`, `getConversationSummary`: what is said about a thread.
+//! `thread/name/set`, `thread/metadata/update`, `getConversationSummary`: names and metadata of threads.
 //!
-//! What is said is written to a file for all threads and, where there is one, to the rollout.
+//! Both are written to a file for all threads and, where there is one, to the rollout.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -211,7 +211,7 @@ impl Subject {
             return Ok(Self::Stored(Box::new(record)));
         }
         let mut thread = live.ok_or_else(|| not_found(id))?.thread;
-        stored::add_said(server, &mut thread).await;
+        stored::add_metadata(server, &mut thread).await;
         Ok(Self::Unwritten(Box::new(thread)))
     }
 }

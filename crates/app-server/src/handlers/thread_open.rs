@@ -16,7 +16,7 @@ use codex_rollout::{Detail, Locks};
 
 use super::call::{Call, Reply};
 use super::fork_cut::Cut;
-use super::stored::add_said;
+use super::stored::add_metadata;
 use super::thread_turns::first_page;
 use super::{account_requirements, blocking, dynamic_tools, settings, thread_id, unreadable};
 use crate::connection::Connection;
@@ -84,8 +84,8 @@ pub(super) async fn resume(
     let page = first_page(&server, source.path.clone(), None, asked).await?;
     let (actor, facts, path, loaded) = open_stored(&server, settings, source).await?;
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
-    add_said(&server, &mut thread).await;
-    tell_idle(&server, &thread.id);
+    add_metadata(&server, &mut thread).await;
+    broadcast_idle(&server, &thread.id);
     let mut resumed = facts.resumed(thread);
     resumed.initial_turns_page = page;
     Ok(Reply::by(|reply| async move {
@@ -132,7 +132,7 @@ async fn resume_history(
     }
     let (actor, facts) = open_history(&server, settings, history).await?;
     let thread = facts.thread(ThreadStatus::Idle);
-    tell_idle(&server, &thread.id);
+    broadcast_idle(&server, &thread.id);
     Ok(Reply::then(facts.resumed(thread), move || {
         actor.launch(&connection)
     }))
@@ -151,7 +151,7 @@ async fn open_history(
     opened(server, prepared, started, preview).await
 }
 
-fn tell_idle(server: &Server, thread: &str) {
+fn broadcast_idle(server: &Server, thread: &str) {
     let changed = ThreadStatusChangedNotification {
         thread_id: thread.to_owned(),
         status: ThreadStatus::Idle,
@@ -218,7 +218,7 @@ async fn fork_stored(
 ) -> Result<(Actor, Facts, Thread, Turns), Failure> {
     let cut = Cut::of(&params)?;
     if let Some(running) = server.thread(&params.thread_id) {
-        // What it has said so far is in its file when this returns.
+        // Its file is complete when this returns.
         running.describe().await;
     }
     let path = params.path.as_deref();
@@ -344,7 +344,7 @@ async fn prepare(server: &Arc<Server>, settings: RequestedSettings) -> Result<Pr
     Ok(prepared)
 }
 
-/// The first event of a session tells what it goes on from.
+/// The first event of a session describes it.
 async fn opened(
     server: &Arc<Server>,
     prepared: Prepared,
@@ -381,7 +381,7 @@ async fn opened(
     Ok((actor, facts))
 }
 
-/// Has changes of the skills of a thread told from now on. They are read, as its first turn does.
+/// Watches the skills of a thread. They are read, as its first turn does.
 async fn watch_skills(server: &Arc<Server>, cwd: PathBuf) {
     let host = Arc::clone(server.host());
     let watched = blocking(move || {

@@ -105,7 +105,7 @@ async fn thread(
         }
         (None, Some(live)) if !params.include_turns => {
             let mut thread = live.thread;
-            stored::add_said(server, &mut thread).await;
+            stored::add_metadata(server, &mut thread).await;
             Ok((thread, None))
         }
         (None, live) => Err(has_no_turns(&id, live.as_ref())),

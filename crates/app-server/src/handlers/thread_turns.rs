@@ -106,7 +106,7 @@ impl Slice {
         let anchor = match &params.cursor {
             None => None,
             Some(cursor) => Some(
-                place(ids, cursor)
+                position_of(ids, cursor)
                     .ok_or_else(|| Failure::invalid(format!("invalid cursor: {cursor}")))?,
             ),
         };
@@ -155,7 +155,7 @@ impl Slice {
 }
 
 /// The position that a cursor names, and whether the turn there is on the page.
-fn place(ids: &[&str], cursor: &str) -> Option<(usize, bool)> {
+fn position_of(ids: &[&str], cursor: &str) -> Option<(usize, bool)> {
     let cursor: Cursor = serde_json::from_str(cursor).ok()?;
     let mut namesakes = (0..ids.len()).filter(|at| ids[*at] == cursor.turn_id);
     Some((namesakes.nth(cursor.namesakes)?, cursor.include_anchor))
@@ -180,7 +180,7 @@ fn viewed(mut turn: Turn, view: TurnItemsView) -> Turn {
     turn
 }
 
-/// What the user said first and what the agent said last.
+/// The first message of the user and the last one of the agent.
 fn summary(items: Vec<TimedItem>) -> Vec<TimedItem> {
     let said = |item: &TimedItem| matches!(item.item, ThreadItem::UserMessage { .. });
     let answered = |item: &TimedItem| matches!(item.item, ThreadItem::AgentMessage { .. });

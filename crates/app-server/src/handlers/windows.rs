@@ -1,4 +1,4 @@
-//! `windowsSandbox/setupStart`: there is no such sandbox here, and the client is told so.
+//! `windowsSandbox/setupStart`: there is no such sandbox here, and the completion says so.
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;

@@ -5,7 +5,7 @@
 //! messages get numbers for ids. The fold promises that every item and every turn that starts is completed
 //! once, at the latest when the turn ends.
 //!
-//! What happens to turns and items is told to a [`Consumer`]: [`Notifications`] for clients, [`PackTurns`] for
+//! Changes of turns and items go to a [`Consumer`]: [`Notifications`] for clients, [`PackTurns`] for
 //! readers of whole threads, [`ByteRanges`] for paging, `()` where only the turns count that come out.
 
 use codex_app_server_protocol::ServerNotification;
@@ -77,7 +77,7 @@ impl Fold<Notifications> {
         Self::new(Notifications::new(thread))
     }
 
-    /// Takes a live event, and answers what clients are told of it.
+    /// Takes a live event, and returns the notifications for clients.
     pub(crate) fn apply(
         &mut self,
         id: &str,
@@ -184,7 +184,7 @@ impl<C: Consumer> Fold<C> {
             EventMsg::ItemCompleted(completed) if self.is_of_reviewer(&completed.item) => {}
             EventMsg::ItemStarted(started) => {
                 if let Some(turn) = self.turn_mut(&started.turn_id) {
-                    turn.says_items = true;
+                    turn.has_item_events = true;
                 }
                 if let Some(item) = turn_item::wire_item(&started.item) {
                     self.start(context, &started.turn_id, item);
@@ -261,8 +261,8 @@ impl<C: Consumer> Fold<C> {
 
     /// The older events: all that is stored of messages.
     fn take_older(&mut self, context: Context<'_>, event: &EventMsg) {
-        // A stored turn never says its items itself, and there may be very many.
-        if context.is_live() && self.says_items() {
+        // A stored turn has no item events of its own, and there may be very many.
+        if context.is_live() && self.has_item_events() {
             return;
         }
         match event {
@@ -279,7 +279,7 @@ impl<C: Consumer> Fold<C> {
                 let said = ThreadItem::UserMessage {
                     id: self.number(),
                     client_id: message.client_id.clone(),
-                    content: item::told_input(message),
+                    content: item::message_input(message),
                 };
                 self.complete(context, None, said);
             }
@@ -328,12 +328,12 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    fn says_items(&self) -> bool {
+    fn has_item_events(&self) -> bool {
         let mut open = self.turns.iter().filter(|turn| turn.is_open);
-        open.any(|turn| turn.says_items)
+        open.any(|turn| turn.has_item_events)
     }
 
-    /// The item that events told piece by piece is whole. `content` is what they may have left out.
+    /// Ends an item that came in pieces. `content` is what the pieces may have left out.
     fn end_reasoning(&mut self, context: Context<'_>, content: &[ReasoningItemContent]) {
         if !std::mem::take(&mut self.counters.in_reasoning) {
             return;
@@ -499,13 +499,13 @@ impl<C: Consumer> Fold<C> {
                 true => item::declined(left.item),
                 false => item::broken_off(left.item),
             };
-            let is_told = !concessions::ends_with_turn(&item, status);
+            let is_notified = !concessions::ends_with_turn(&item, status);
             turn.completed.push(TimedItem {
                 item,
                 completed_at_ms,
                 ..left
             });
-            if is_told {
+            if is_notified {
                 self.notify_last_completed(context, position);
             }
         }

@@ -1,4 +1,4 @@
-//! Items, part by part: what the engine says, as the wire shows it.
+//! Items, part by part: from the types of the engine to those of the wire.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -66,8 +66,8 @@ pub(super) fn wire_input(input: &v1::UserInput) -> Option<UserInput> {
     })
 }
 
-/// What a person said, from the older event that stored threads have.
-pub(super) fn told_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
+/// The input of a user, from the older event that stored threads have.
+pub(super) fn message_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     let mut content = Vec::new();
     if !event.message.trim().is_empty() {
         content.push(UserInput::Text {
@@ -186,7 +186,7 @@ pub(super) fn command_begun(begin: &v1::ExecCommandBeginEvent) -> ThreadItem {
 pub(super) fn command_ended(end: &v1::ExecCommandEndEvent) -> ThreadItem {
     let status = command_status(end.status);
     let output = &end.aggregated_output;
-    // What was cancelled never ran, and the model is told nothing of it either.
+    // What was cancelled never ran, and the model gets nothing of it either.
     let has_run = status != CommandExecutionStatus::Declined || !output.is_empty();
     ThreadItem::CommandExecution {
         id: end.call_id.clone(),
@@ -337,7 +337,7 @@ pub(super) fn mcp_ended(end: &v1::McpToolCallEndEvent) -> ThreadItem {
     }
 }
 
-/// A declined item as it stands before the model was told why.
+/// A declined item without the text that the model was given.
 pub(super) fn bare(mut item: ThreadItem) -> ThreadItem {
     if let ThreadItem::CommandExecution {
         aggregated_output,
@@ -388,7 +388,7 @@ pub(super) fn outlives_turn(item: &ThreadItem) -> bool {
     )
 }
 
-/// How long it took, in milliseconds, where an item tells that.
+/// The duration of an item, in milliseconds, if it has one.
 pub(super) fn duration_of(item: &ThreadItem) -> Option<i64> {
     match item {
         // It waited for people, nobody knows how long.

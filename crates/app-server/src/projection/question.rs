@@ -46,7 +46,7 @@ impl Question {
         }
     }
 
-    /// Whether clients are told when the question is settled.
+    /// Whether clients get a notification when the question is settled.
     pub(crate) fn is_announced(&self) -> bool {
         !matches!(self, Self::Tool { .. })
     }

@@ -1,4 +1,4 @@
-//! Items that the engine tells whole.
+//! Items that the engine sends whole.
 
 use codex_app_server_protocol::v2::{HookPromptFragment, ThreadItem};
 use codex_protocol as v1;

@@ -1,4 +1,4 @@
-//! What is odd about settings, as clients are told.
+//! Warnings about settings, in the form of the wire.
 
 use codex_app_server_protocol::v2;
 use codex_config::{ConfigWarning, DeprecationNotice, TextPosition};

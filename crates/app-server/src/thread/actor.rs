@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     DeprecationNoticeNotification, ThreadClosedNotification, ThreadStatus,
@@ -34,7 +34,7 @@ pub(crate) struct Actor {
     pub(super) fold: Fold<Notifications>,
     pub(super) additional_context: AdditionalContext,
     pub(super) subscribers: Subscribers,
-    /// What its first subscriber is told of its settings.
+    /// Sent to its first subscriber.
     pub(crate) deprecations: Vec<DeprecationNoticeNotification>,
     pub(super) pending: BTreeMap<i64, Pending>,
     pub(super) interrupts: Vec<Responder<method::TurnInterrupt>>,
@@ -43,7 +43,7 @@ pub(crate) struct Actor {
     /// The turn that runs or is about to.
     pub(super) turn: Option<String>,
     pub(super) is_closing: bool,
-    /// Whether its end is told by whoever asked for it.
+    /// Whether whoever closes it sends the notification.
     pub(super) is_put_away: bool,
     /// Whether it is an agent, which its parent ends and nobody else.
     pub(super) is_agent: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    /// Makes the thread known: who is told its id can ask something of it at once. It is done when
+    /// Registers the thread: requests about its id are accepted at once. They are served when
     /// the thread runs.
     pub(crate) fn new(
         server: Arc<Server>,
@@ -98,7 +98,7 @@ impl Actor {
     pub(crate) fn launch(mut self, subscriber: &Arc<Connection>) {
         self.subscribe(subscriber);
         for notice in std::mem::take(&mut self.deprecations) {
-            self.tell(&Told::DeprecationNotice(notice));
+            self.notify(&ServerNotification::DeprecationNotice(notice));
         }
         self.spawn();
     }
@@ -117,10 +117,10 @@ impl Actor {
         let mut waiting = VecDeque::new();
         let mut is_open = true;
         loop {
-            while self.may_tell()
+            while self.may_take_events()
                 && let Some(event) = waiting.pop_front()
             {
-                self.hear(&event).await;
+                self.handle_event(&event).await;
             }
             if waiting.is_empty() && !is_open {
                 break;
@@ -142,7 +142,7 @@ impl Actor {
     /// Whether events are taken: while every subscriber has much to read they wait, and with them the
     /// commands and the model that they come from. One that reads is enough, so that a slow one delays
     /// nobody else; that one is cut off when it falls too far behind.
-    fn may_tell(&self) -> bool {
+    fn may_take_events(&self) -> bool {
         let mut subscribers = self.subscribers.values();
         self.is_closing
             || self.subscribers.is_empty()
@@ -158,19 +158,21 @@ impl Actor {
             return;
         }
         let status = ThreadStatus::NotLoaded;
-        self.server.broadcast(&Told::ThreadStatusChanged(
-            ThreadStatusChangedNotification {
-                thread_id: thread_id.clone(),
-                status,
-            },
-        ));
+        self.server
+            .broadcast(&ServerNotification::ThreadStatusChanged(
+                ThreadStatusChangedNotification {
+                    thread_id: thread_id.clone(),
+                    status,
+                },
+            ));
         if !self.is_put_away && !self.is_agent {
-            self.server
-                .broadcast(&Told::ThreadClosed(ThreadClosedNotification { thread_id }));
+            self.server.broadcast(&ServerNotification::ThreadClosed(
+                ThreadClosedNotification { thread_id },
+            ));
         }
     }
 
-    async fn hear(&mut self, event: &Event) {
+    async fn handle_event(&mut self, event: &Event) {
         self.activity.take(&event.msg);
         if let EventMsg::UserMessage(message) = &event.msg
             && self.facts.preview.is_empty()
@@ -190,9 +192,9 @@ impl Actor {
             }
             _ => {}
         }
-        self.tell_status();
+        self.notify_status();
         for notification in &told {
-            self.tell(notification);
+            self.notify(notification);
         }
         self.ask(now, &event.msg);
         if let Some(op) = projection::unaskable(&event.msg) {
@@ -219,30 +221,31 @@ impl Actor {
         self.activity.status(waiting)
     }
 
-    /// Tells everybody if the status is another one now.
-    pub(super) fn tell_status(&mut self) {
+    /// Notifies all clients if the status changed.
+    pub(super) fn notify_status(&mut self) {
         let status = self.status();
         if status != self.status {
             self.status = status.clone();
             let thread_id = self.thread.id().to_string();
             let changed = ThreadStatusChangedNotification { thread_id, status };
-            self.server.broadcast(&Told::ThreadStatusChanged(changed));
+            self.server
+                .broadcast(&ServerNotification::ThreadStatusChanged(changed));
         }
     }
 
-    /// Tells the subscribers. Written down once, however many they are.
-    pub(super) fn tell(&self, notification: &Told) {
+    /// Notifies the subscribers. The message is encoded once, however many they are.
+    pub(super) fn notify(&self, notification: &ServerNotification) {
         let method = notification.method();
         let mut line = None;
         for subscriber in self.subscribers.values() {
             if subscriber.wants(method) {
                 let line = line.get_or_insert_with(|| encode(notification));
-                subscriber.outbox().tell(line.clone());
+                subscriber.outbox().push_notification(line.clone());
             }
         }
     }
 
-    /// A thread that nobody hears and that does nothing is unloaded.
+    /// Unloads a thread that is idle and has no subscribers.
     pub(super) fn close_if_alone(&mut self) {
         if self.subscribers.is_empty() && self.turn.is_none() && !self.is_agent {
             self.close();
@@ -254,7 +257,7 @@ impl Actor {
             return;
         }
         let (manager, id) = (Arc::clone(&self.manager), self.thread.id().clone());
-        // Its last events are still heard meanwhile; they end when it is closed.
+        // Its last events are still handled meanwhile; they end when it is closed.
         tokio::spawn(async move { manager.close(&id).await });
     }
 }

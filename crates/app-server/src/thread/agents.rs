@@ -1,8 +1,8 @@
-//! The agents of a thread: who hears the thread hears them too.
+//! The agents of a thread. Its subscribers subscribe to them too.
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadStatus, ThreadStatusChangedNotification};
 use codex_core::{Spawned, Started};
 use codex_protocol::EventMsg;
@@ -35,7 +35,7 @@ impl Actor {
         }
     }
 
-    /// Loads an agent for everybody who hears this thread: they are told what it does, and asked what
+    /// Loads an agent. The subscribers of this thread get its notifications, and are asked what
     /// it asks.
     pub(super) fn take_agent(&mut self, agent: Spawned) {
         let Spawned {
@@ -64,17 +64,18 @@ impl Actor {
         self.agents.open.retain(|agent| !agent.0.is_closed());
         self.agents.open.push(actor.handle.clone());
         let status = ThreadStatus::Idle;
-        self.server.broadcast(&Told::ThreadStatusChanged(
-            ThreadStatusChangedNotification { thread_id, status },
-        ));
+        self.server
+            .broadcast(&ServerNotification::ThreadStatusChanged(
+                ThreadStatusChangedNotification { thread_id, status },
+            ));
         actor.spawn();
     }
 
-    /// A client hears this thread from now on, and those of its agents that nobody hears: they may wait
+    /// Subscribes a client to the agents that have no subscriber: they may wait
     /// for an answer.
     pub(super) async fn share_agents(&self, connection: &Arc<Connection>) {
         for agent in &self.agents.open {
-            agent.watch_if_unheard(connection).await;
+            agent.subscribe_if_none(connection).await;
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification as Told;
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadResumeParams, ThreadRollbackResponse, ThreadSettingsUpdateParams,
@@ -20,7 +20,7 @@ use serde_json::json;
 use super::{Actor, Command, History, Snapshot, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
-use crate::handlers::stored::add_said;
+use crate::handlers::stored::add_metadata;
 use crate::handlers::{built_in_sandbox, first_page};
 use crate::projection::{
     engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error, wire_settings,
@@ -57,7 +57,7 @@ impl Actor {
                     mcp_servers,
                 });
             }
-            Command::WatchIfUnheard(connection) => {
+            Command::SubscribeIfNone(connection) => {
                 if self.subscribers.is_empty() {
                     self.subscribe(&connection);
                     self.ask_again(&connection);
@@ -101,14 +101,14 @@ impl Actor {
                     ..(*after).clone()
                 };
                 if in_old_mode != *before {
-                    self.tell_settings(&after);
+                    self.notify_settings(&after);
                 }
             }
             Err(failure) => reply.refuse(failure),
         }
     }
 
-    /// Starts a turn, or puts what is said into the one that runs. The id of the turn that it is now in.
+    /// Starts a turn, or adds the input to the one that runs. Returns the id of that turn.
     async fn begin_turn(&mut self, mut params: TurnStartParams) -> Result<String, Failure> {
         let settings = self.patch_of(&mut params)?;
         let besides = params.additional_context.unwrap_or_default();
@@ -151,19 +151,19 @@ impl Actor {
             Ok(after) => {
                 reply.accept(&ThreadSettingsUpdateResponse {});
                 if after != before {
-                    self.tell_settings(&after);
+                    self.notify_settings(&after);
                 }
             }
             Err(failure) => reply.refuse(failure),
         }
     }
 
-    fn tell_settings(&self, settings: &ThreadSettings) {
+    fn notify_settings(&self, settings: &ThreadSettings) {
         let updated = ThreadSettingsUpdatedNotification {
             thread_id: self.thread.id().to_string(),
             thread_settings: wire_settings(settings),
         };
-        self.tell(&Told::ThreadSettingsUpdated(updated));
+        self.notify(&ServerNotification::ThreadSettingsUpdated(updated));
     }
 
     /// The settings that a request changes. A relative folder starts at that of the server.
@@ -257,14 +257,14 @@ impl Actor {
         match self.read_file().await {
             Ok((path, loaded)) => {
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
-                add_said(&self.server, &mut thread).await;
+                add_metadata(&self.server, &mut thread).await;
                 reply.accept_with(&ThreadRollbackResponse { thread }, &turns);
             }
             Err(failure) => reply.refuse(failure),
         }
     }
 
-    /// The file of the thread, with everything that was told so far.
+    /// The file of the thread, complete up to now.
     async fn read_file(&self) -> Result<(std::path::PathBuf, History), Failure> {
         let id = self.thread.id();
         let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
@@ -288,7 +288,7 @@ impl Actor {
         match self.read_file().await {
             Ok((path, loaded)) => {
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
-                add_said(&self.server, &mut thread).await;
+                add_metadata(&self.server, &mut thread).await;
                 let connection = Arc::clone(reply.connection());
                 let running = self.fold.running_turn();
                 let mut resumed = self.facts.resumed(thread);

@@ -28,7 +28,7 @@ pub(crate) struct Facts {
     created_at: i64,
     cli_version: String,
     source: SessionSource,
-    /// What the client that started it said that it is for.
+    /// The `threadSource` that the client gave on starting it.
     pub(crate) thread_source: Option<String>,
 }
 

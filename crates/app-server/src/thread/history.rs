@@ -1,4 +1,4 @@
-//! What is stored of a thread: its file, gone through once. Lines that say nothing about it are passed
+//! Reads the file of a thread once, line by line. Lines that are not needed are passed
 //! over without being read.
 
 use std::ops::ControlFlow;

@@ -1,6 +1,6 @@
 //! The actor behind each loaded thread.
 //!
-//! It takes the engine's events in their order and tells the thread's subscribers, and it takes what
+//! It takes the engine's events in their order and notifies the subscribers of the thread, and it serves what
 //! clients ask of the thread. One after the other: a reply about the thread is exact with regard to
 //! the notifications around it.
 
@@ -60,7 +60,7 @@ enum Command {
     McpServers(Vec<McpServer>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
-    WatchIfUnheard(Arc<Connection>),
+    SubscribeIfNone(Arc<Connection>),
     Leave(ConnectionId, oneshot::Sender<ThreadUnsubscribeStatus>),
     Answer {
         question: i64,
@@ -70,14 +70,14 @@ enum Command {
     PutAway,
 }
 
-/// A loaded thread at one moment; everything told before can be read from its file.
+/// A loaded thread at one moment; everything before it can be read from its file.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     /// Without turns.
     pub(crate) thread: Thread,
     /// The turn that runs, with what is unfinished in it.
     pub(crate) running: Option<Turn>,
-    /// How far its MCP servers have come, as they told last.
+    /// The newest startup status of its MCP servers.
     pub(crate) mcp_servers: McpServers,
 }
 
@@ -172,10 +172,10 @@ impl ThreadHandle {
         snapshot.await.ok()
     }
 
-    /// If nobody hears the thread, this client does from now on, and is asked what it waits for.
-    async fn watch_if_unheard(&self, connection: &Arc<Connection>) {
+    /// Subscribes this client if the thread has no subscriber, and sends it the open questions.
+    async fn subscribe_if_none(&self, connection: &Arc<Connection>) {
         let connection = Arc::clone(connection);
-        self.send(Command::WatchIfUnheard(connection)).await;
+        self.send(Command::SubscribeIfNone(connection)).await;
     }
 
     pub(crate) async fn leave(&self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
@@ -188,8 +188,8 @@ impl ThreadHandle {
         self.send(Command::Answer { question, answer }).await;
     }
 
-    /// Ends the thread because its file is about to move, and waits until it has ended. Nobody is told
-    /// that it is closed: they are told what becomes of it.
+    /// Ends the thread because its file is about to move, and waits until it has ended. `thread/closed` is
+    /// not sent: the caller sends a notification of its own.
     pub(crate) async fn put_away(&self) {
         self.send(Command::PutAway).await;
         self.0.closed().await;
@@ -202,5 +202,5 @@ impl ThreadHandle {
     }
 }
 
-/// Whom a thread is told to.
+/// The connections that receive the notifications of a thread.
 type Subscribers = std::collections::BTreeMap<ConnectionId, Arc<Connection>>;

@@ -152,7 +152,7 @@ fn turn_of(line: ScannedLine<'_>) -> Option<&str> {
 #[derive(Debug, Default)]
 pub(crate) struct Outlines(Mutex<VecDeque<(Stamp, Arc<Outline>)>>);
 
-/// Tells one state of a file from another.
+/// Identifies one state of a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     length: u64,

@@ -4,7 +4,7 @@ use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2::{
     ServerRequestResolvedNotification, ThreadActiveFlag, WarningNotification,
 };
-use codex_app_server_protocol::{ServerNotification as Told, ServerRequest};
+use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_protocol::EventMsg;
 
 use super::Actor;
@@ -25,7 +25,7 @@ impl Pending {
 }
 
 impl Actor {
-    /// Puts the question of an event, if it has one, to everybody who hears the thread.
+    /// Puts the question of an event, if it has one, to all subscribers of the thread.
     pub(super) fn ask(&mut self, now: i64, event: &EventMsg) {
         let settings = self.thread.settings();
         let asker = Asker {
@@ -38,7 +38,7 @@ impl Actor {
         };
         let number = self.server.open_question(self.handle.clone());
         self.pending.insert(number, Pending { question, request });
-        self.tell_status();
+        self.notify_status();
         for subscriber in self.subscribers.values() {
             self.ask_one(number, subscriber);
         }
@@ -61,7 +61,7 @@ impl Actor {
         let Some(pending) = self.pending.remove(&number) else {
             return;
         };
-        self.tell_resolved(number, &pending);
+        self.notify_resolved(number, &pending);
         if answer.is_none() {
             self.note_refusal(&pending.request);
         }
@@ -72,10 +72,13 @@ impl Actor {
             let message = format!(
                 "The answer to `{method}` cannot be read and counts as a refusal: {problem}"
             );
-            self.tell(&Told::Warning(WarningNotification { message, thread_id }));
+            self.notify(&ServerNotification::Warning(WarningNotification {
+                message,
+                thread_id,
+            }));
         }
         let _ = self.thread.submit(op).await;
-        self.tell_status();
+        self.notify_status();
     }
 
     /// What was asked about fails: the answer was an error.
@@ -94,17 +97,17 @@ impl Actor {
     pub(super) fn settle_questions(&mut self) {
         for (number, pending) in std::mem::take(&mut self.pending) {
             self.server.close_question(number);
-            self.tell_resolved(number, &pending);
+            self.notify_resolved(number, &pending);
         }
     }
 
-    fn tell_resolved(&self, number: i64, pending: &Pending) {
+    fn notify_resolved(&self, number: i64, pending: &Pending) {
         if pending.question.is_announced() {
             let resolved = ServerRequestResolvedNotification {
                 thread_id: self.thread.id().to_string(),
                 request_id: RequestId::Integer(number),
             };
-            self.tell(&Told::ServerRequestResolved(resolved));
+            self.notify(&ServerNotification::ServerRequestResolved(resolved));
         }
     }
 }

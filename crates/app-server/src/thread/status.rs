@@ -1,4 +1,4 @@
-//! The status of a loaded thread: what it is doing, as far as events tell.
+//! The status of a loaded thread: what it is doing, by its events.
 
 use codex_app_server_protocol::v2::{ThreadActiveFlag, ThreadStatus};
 use codex_protocol::EventMsg;

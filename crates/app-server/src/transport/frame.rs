@@ -18,7 +18,7 @@ pub(super) enum Broken {
 }
 
 impl Broken {
-    /// What the client is told.
+    /// The reason for the client.
     pub(super) fn close_code(&self) -> Option<u16> {
         match self {
             Self::Io(_) => None,

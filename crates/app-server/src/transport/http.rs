@@ -1,4 +1,4 @@
-//! What a listener says before a connection is a websocket: probes, refusals, the upgrade (HTTP/1.1).
+//! The listener before a connection is a websocket: probes, refusals, the upgrade (HTTP/1.1).
 //!
 //! `GET /readyz` and `GET /healthz` answer 200. Every other path is a place to connect to. Whoever comes
 //! from a web page is refused: browsers say so in `Origin`, and no web page has business here.

@@ -16,9 +16,9 @@ const CAPACITY: usize = 256 * 1024;
 /// The client's end. The server ends in good order when `input` is shut down.
 #[derive(Debug)]
 pub struct InMemory {
-    /// What the client says goes here, a message a line.
+    /// Input of the server: the messages of the client, one a line.
     pub input: WriteHalf<DuplexStream>,
-    /// What the server says comes from here.
+    /// Output of the server.
     pub output: ReadHalf<DuplexStream>,
     /// The server at work.
     pub served: JoinHandle<io::Result<()>>,

@@ -1,7 +1,7 @@
 //! A listener: many clients over websockets, at any time.
 //!
 //! Threads do not end with the client that started them. The first signal lets running turns end, while
-//! everything is still served; then the threads are closed and the clients told goodbye. A second
+//! everything is still served; then the threads and the connections are closed. A second
 //! signal ends the process at once.
 
 use std::fmt;
@@ -79,7 +79,7 @@ impl Listener {
     /// Listens for clients that pass `auth` and whose messages are no longer than `limit`.
     ///
     /// # Errors
-    /// The address cannot be listened at, or signals cannot be heard.
+    /// The address cannot be listened at, or signals cannot be handled.
     pub async fn bind(listen: &Listen, auth: Option<Auth>, limit: usize) -> io::Result<Self> {
         Ok(Self {
             signals: Signals::new()?,

@@ -68,7 +68,7 @@ pub(crate) trait Service: Send + Sync + 'static {
 /// A client that has connected.
 pub(crate) struct Client<S> {
     pub(crate) id: u64,
-    /// What it says goes here.
+    /// Its messages go here.
     pub(crate) session: S,
     /// What it is to be sent comes from here.
     pub(crate) outbox: Arc<Outbox>,

@@ -2,14 +2,14 @@
 //! use the server to get out.
 //!
 //! A program with access to the network reaches every port of its machine, and a token in a file that it
-//! can read is no obstacle. It is known by its process: the system tells which process has the other end
+//! can read is no obstacle. It is known by its process: the system knows which process has the other end
 //! of a connection, and a confined one has a user namespace of its own, or is a descendant that can gain
 //! no privileges. A local peer that cannot be found is refused, since whoever hides its descriptor has a
 //! reason to.
 
 use std::net::SocketAddr;
 
-/// The other end of a connection, as the socket tells.
+/// The other end of a connection, by its socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Peer {
     /// A TCP port: the addresses of the client and of the server.
@@ -43,7 +43,7 @@ impl Peer {
         linux::verdict(self)
     }
 
-    /// Elsewhere a connection does not tell its process.
+    /// Elsewhere the process of a connection is not known.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn verdict(self) -> Verdict {
         Verdict::Free

@@ -17,7 +17,7 @@ use crate::outbox::{Limits, Outbox};
 /// Serves standard input and output until the client goes away or a signal comes.
 ///
 /// # Errors
-/// The input cannot be read, or signals cannot be heard.
+/// The input cannot be read, or signals cannot be handled.
 pub(crate) async fn serve_stdio(service: Arc<impl Service>, limit: usize) -> io::Result<()> {
     let signals = Signals::new()?;
     let Client {

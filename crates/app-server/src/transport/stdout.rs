@@ -45,7 +45,7 @@ async fn write(batch: Batch, patient: &mut Patient) -> io::Result<()> {
 
 type Pieces = Box<dyn Iterator<Item = Bytes> + Send>;
 
-/// What the thread is to write, and whom to tell of the end.
+/// What the thread is to write, and where it reports its end.
 type Job = (Pieces, oneshot::Sender<io::Result<()>>);
 
 /// The thread that waits for the client, once there is one.
@@ -59,7 +59,7 @@ impl Patient {
             None => start()?,
         };
         let (done, written) = oneshot::channel();
-        // A thread that has ended tells nobody.
+        // A thread that has ended reports nothing.
         let _ = self.0.insert(jobs).send((pieces, done));
         written
             .await
@@ -106,7 +106,7 @@ fn write_now(bytes: &[u8]) -> io::Result<usize> {
     let bytes = [io::IoSlice::new(bytes)];
     match pwritev2(io::stdout(), &bytes, HERE, ReadWriteFlags::NOWAIT) {
         Ok(written) => Ok(written),
-        // There is no room; or it is a file, or a kernel, that cannot tell.
+        // There is no room; or the file or the kernel does not report it.
         Err(Errno::AGAIN | Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(0),
         Err(error) => Err(error.into()),
     }

@@ -16,7 +16,7 @@ const BACKLOG: u32 = 128;
 pub(super) struct SocketFile {
     path: PathBuf,
     listener: UnixListener,
-    /// Tells the file from one that another server put in its place.
+    /// Identifies the file, in case another server replaced it.
     inode: u64,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Long messages go out in pieces, so that the answer to a ping need not wait for the end of one.
 //! A client that neither says nor reads anything is asked for a sign of life, and let go without one.
-//! Binary messages are dropped. Whoever breaks the rules of the protocol is told so and let go.
+//! Binary messages are dropped. Whoever violates the protocol gets a close frame with the reason.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ const GOING_AWAY: u16 = 1001;
 /// How long a client may be silent before it is asked for a sign of life, and how long it then has.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// What the reader has the writer say besides messages.
+/// Frames other than messages that the reader has the writer send.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     pending: Mutex<Pending>,
@@ -45,7 +45,7 @@ struct Pending {
 }
 
 impl Control {
-    /// Has the goodbye say why.
+    /// Sets the reason in the close frame.
     pub(super) fn reason(&self, broken: &Broken) {
         if let Some(code) = broken.close_code() {
             let _ = self.close_code.set(code);
@@ -68,7 +68,7 @@ impl Control {
         }
     }
 
-    fn is_heard(&self) {
+    fn mark_alive(&self) {
         self.is_alive.store(true, Ordering::Relaxed);
     }
 
@@ -118,7 +118,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         let mut is_too_long = false;
         loop {
             let header = Header::read(&mut self.input).await?;
-            control.is_heard();
+            control.mark_alive();
             if header.opcode.is_control() {
                 self.take_control(&header, control).await?;
                 continue;
@@ -188,7 +188,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 }
 
-/// Writes what the outbox has until it is closed and empty, and says goodbye.
+/// Writes what the outbox has until it is closed and empty, then sends the close frame.
 pub(super) async fn write(
     mut output: impl AsyncWrite + Unpin,
     outbox: &Outbox,
@@ -215,7 +215,7 @@ pub(super) async fn write(
             },
         }
         output.write_all(&buffer).await?;
-        control.is_heard();
+        control.mark_alive();
     }
     let code = control.close_code.get().copied();
     say_goodbye(&mut output, code.unwrap_or(GOING_AWAY)).await
@@ -240,7 +240,7 @@ async fn write_text(
                 frame::write(buffer, opcode, true, &payload);
             }
             output.write_all(buffer).await?;
-            control.is_heard();
+            control.mark_alive();
             buffer.clear();
         }
         if is_last {

@@ -21,7 +21,7 @@ struct Range {
     begin: Checkpoint,
     /// Where the next turn begins; none if it goes on to the end of the file.
     end: Option<u64>,
-    /// The lines after that which still say something of this turn.
+    /// The lines after that that still belong to this turn.
     late: Vec<u64>,
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn parts(all: &[TurnRange], wanted: std::ops::Range<usize>) -> Vec<Pa
     parts
 }
 
-/// The lines that say something of earlier turns than the one they stand in, the wanted ones left out.
+/// The lines that belong to earlier turns than the one they stand in, without the wanted ones.
 pub(crate) fn lines_of_others(all: &[TurnRange], wanted: std::ops::Range<usize>) -> HashSet<u64> {
     let others = all[..wanted.start].iter().chain(&all[wanted.end..]);
     others

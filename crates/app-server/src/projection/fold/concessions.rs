@@ -28,7 +28,7 @@ pub(super) struct Concessions {
     refused_with_error: HashSet<String>,
     /// What was unfinished when a client wanted the turn to stop.
     cut: HashSet<String>,
-    /// What of it has ended since then; whether that counts, the end of the turn tells.
+    /// What of it has ended since then; the end of the turn decides whether that counts.
     held: Vec<TimedItem>,
 }
 
@@ -96,7 +96,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Whether clients were never told that the item began.
+    /// Whether no notification said that the item began.
     pub(super) fn never_began(
         &mut self,
         context: Context<'_>,
@@ -124,7 +124,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Ends an item that was declined, with what the model was told.
+    /// Ends an item that was declined, with the text that the model was given.
     pub(super) fn complete_declined(
         &mut self,
         context: Context<'_>,
@@ -154,7 +154,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// The turn ends: the ends that were kept back are told, unless the end of the turn stands for them.
+    /// The turn ends: sends the ends that were held back, unless the end of the turn replaces them.
     pub(super) fn release_held_items(
         &mut self,
         context: Context<'_>,

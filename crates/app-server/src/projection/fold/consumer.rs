@@ -1,4 +1,4 @@
-//! What the fold tells while it takes events, and who may listen.
+//! The callbacks of the fold: one trait, implemented by everything that uses it.
 
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, TurnError};
 use codex_protocol::EventMsg;

@@ -98,7 +98,7 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    /// Tells the consumer of the item that a turn has last.
+    /// Calls the consumer for the last item of a turn.
     pub(super) fn notify_last_completed(&mut self, context: Context<'_>, position: usize) {
         let turn = &self.turns[position];
         if let Some(item) = turn.completed.last() {

@@ -1,8 +1,8 @@
 //! Reviews: an item where one begins, one where it ends, and a reviewer in between.
 //!
 //! A review says that it begins before its turn does, and clients are used to two more things: the
-//! beginning of its turn is told under an id of the reviewer's own, all else under that of the review;
-//! and of what the reviewer itself says only that it speaks, since the result tells the rest.
+//! `turn/started` has an id of the reviewer, everything else that of the review;
+//! and messages of the reviewer only begin, since the result has the rest.
 
 use codex_app_server_protocol::v2::ThreadItem;
 use codex_core::{review_hint, review_text};
@@ -181,18 +181,18 @@ mod tests {
     #[test]
     fn a_review_is_told_as_clients_know_it_and_reads_back_so() {
         let mut fold = Fold::live("thread".to_owned());
-        let told: Vec<ServerNotification> = events()
+        let sent: Vec<ServerNotification> = events()
             .iter()
             .flat_map(|event| fold.apply("review", 0, event))
             .collect();
-        let names: Vec<&str> = told.iter().map(ServerNotification::method).collect();
+        let names: Vec<&str> = sent.iter().map(ServerNotification::method).collect();
         let item = ["item/started", "item/completed"];
         assert_eq!(names[..2], item);
         assert_eq!(names[2..4], ["turn/started", "item/started"]);
         assert_eq!(names[4..6], item);
         assert_eq!(names[6..], ["turn/completed"]);
-        let Some(ServerNotification::TurnCompleted(ended)) = told.last() else {
-            panic!("{told:?}")
+        let Some(ServerNotification::TurnCompleted(ended)) = sent.last() else {
+            panic!("{sent:?}")
         };
         assert_eq!(ended.turn.id, "review");
         let expected = [("entered", "current changes"), ("exited", "Fine.")];

@@ -97,7 +97,7 @@ fn ending() -> impl Strategy<Value = Ending> {
 struct Conversation {
     fold: Fold<Notifications>,
     turns: Vec<Turn>,
-    told: Vec<ServerNotification>,
+    sent: Vec<ServerNotification>,
     lines: Vec<String>,
     clock: i64,
     calls: usize,
@@ -108,20 +108,20 @@ impl Conversation {
         Self {
             fold: Fold::live("thread".to_owned()),
             turns: Vec::new(),
-            told: Vec::new(),
+            sent: Vec::new(),
             lines: Vec::new(),
             clock: 1_772_359_200_000,
             calls: 0,
         }
     }
 
-    fn hear(&mut self, turn: &str, event: EventMsg) {
+    fn apply(&mut self, turn: &str, event: EventMsg) {
         self.clock += 7;
-        for told in self.fold.apply(turn, self.clock, &event) {
-            if let ServerNotification::TurnCompleted(completed) = &told {
+        for sent in self.fold.apply(turn, self.clock, &event) {
+            if let ServerNotification::TurnCompleted(completed) = &sent {
                 self.turns.push(completed.turn.clone());
             }
-            self.told.push(told);
+            self.sent.push(sent);
         }
         if is_persisted(&event, Detail::Extended) {
             let kept = reduced(&event).unwrap_or(event);
@@ -139,7 +139,7 @@ impl Conversation {
     }
 
     fn json(&mut self, turn: &str, event: Value) {
-        self.hear(turn, serde_json::from_value(event).unwrap());
+        self.apply(turn, serde_json::from_value(event).unwrap());
     }
 
     /// An item of the engine, with the older events that repeat it.
@@ -149,8 +149,8 @@ impl Conversation {
             turn_id: turn.to_owned(),
             item,
         };
-        self.hear(turn, EventMsg::ItemStarted(event(begun)));
-        self.hear(turn, EventMsg::ItemCompleted(event(ended)));
+        self.apply(turn, EventMsg::ItemStarted(event(begun)));
+        self.apply(turn, EventMsg::ItemCompleted(event(ended)));
         for twin in twins {
             self.json(turn, twin);
         }
@@ -374,7 +374,7 @@ impl Conversation {
 }
 
 /// A turn without the ids that are numbers in stored turns, and without the times of items: a message is
-/// stored a moment after it was told, and of most items it is not stored when they began.
+/// stored a moment after it was sent, and of most items it is not stored when they began.
 fn shape(turn: &Turn) -> Value {
     let mut value = serde_json::to_value(turn).unwrap();
     for (item, shown) in turn
@@ -399,10 +399,10 @@ fn shape(turn: &Turn) -> Value {
 }
 
 /// How often each item was said to have started and to have ended.
-fn ends(told: &[ServerNotification]) -> std::collections::BTreeMap<String, (u32, u32, bool)> {
+fn ends(sent: &[ServerNotification]) -> std::collections::BTreeMap<String, (u32, u32, bool)> {
     let mut all = std::collections::BTreeMap::new();
-    for told in told {
-        match told {
+    for sent in sent {
+        match sent {
             ServerNotification::ItemStarted(started) => {
                 let entry: &mut (u32, u32, bool) = all
                     .entry(item::id_of(&started.item).to_owned())
@@ -444,7 +444,7 @@ proptest! {
         let mut conversation = Conversation::new();
         conversation.turn("turn", steps, ending);
         let interrupted = matches!(ending, Ending::IsInterruptedAfter(_));
-        for (id, (begins, ends, declined)) in ends(&conversation.told) {
+        for (id, (begins, ends, declined)) in ends(&conversation.sent) {
             let never_began = declined && begins == 0;
             prop_assert!(begins == 1 || never_began, "{} began {} times", id, begins);
             let most = if declined && !never_began { 2 } else { 1 };

@@ -1,7 +1,7 @@
 //! A turn in the making, and the turns of a stored thread.
 //!
 //! A long thread is shown as JSON and nothing else. Where it is read as a whole, the items of a turn are
-//! written as JSON as soon as the next turn begins; hardly ever does a later line say more of them.
+//! written as JSON as soon as the next turn begins; a later line rarely adds to them.
 
 use std::collections::HashSet;
 
@@ -29,8 +29,8 @@ pub(crate) struct FoldedTurn {
     pub(super) is_open: bool,
     /// An event said that it starts.
     pub(super) is_explicit: bool,
-    /// It says its items itself, so that the older events only repeat them.
-    pub(super) says_items: bool,
+    /// It has item events, so that the older events only repeat them.
+    pub(super) has_item_events: bool,
     pub(super) has_compaction: bool,
     /// When the event came that started it, in milliseconds.
     pub(super) begun: Option<i64>,
@@ -64,7 +64,7 @@ impl FoldedTurn {
             ids: HashSet::new(),
             is_open: true,
             is_explicit,
-            says_items: false,
+            has_item_events: false,
             has_compaction: false,
             begun: None,
             started_at: None,
