@@ -10,7 +10,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use codex_config::{Config, RequestParams};
-use codex_core::{Events, SessionConfig, Started, Thread, ThreadManager, unreadable_submission};
+use codex_core::{
+    Events, SessionConfig, StartedThread, Thread, ThreadManager, unreadable_submission,
+};
 use codex_model_client::ModelCatalog;
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, Provider, SessionProvider,
@@ -94,7 +96,7 @@ impl Proto {
         wiring::require_residency(&mut provider, &config);
         let manager =
             tracing.engine(machine.ports(provider, identity(), Arc::clone(&catalog), &config)?);
-        let Started { thread, events, .. } = manager.start(session.clone())?;
+        let StartedThread { thread, events, .. } = manager.start(session.clone())?;
         Ok(Self {
             machine,
             catalog,
@@ -182,7 +184,7 @@ impl Proto {
             Arc::clone(&self.catalog),
             &self.config,
         )?);
-        let Started { thread, events, .. } = match path.map(PathBuf::from) {
+        let StartedThread { thread, events, .. } = match path.map(PathBuf::from) {
             Some(path) => manager.resume(&path, session.clone())?,
             None => manager.start(session.clone())?,
         };

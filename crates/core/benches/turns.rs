@@ -152,7 +152,7 @@ async fn resume() {
     bench.end();
 }
 
-async fn warm_up(bench: &Bench, thread: &mut Started) {
+async fn warm_up(bench: &Bench, thread: &mut StartedThread) {
     for _ in 0..3 {
         bench.turn(thread, text(1)).await;
     }
@@ -211,7 +211,7 @@ impl Bench {
         }
     }
 
-    fn thread(&mut self) -> Started {
+    fn thread(&mut self) -> StartedThread {
         let mut config = SessionConfig::new(self.home.path(), self.home.path(), "model");
         config.settings.approval_policy = AskForApproval::Never;
         config.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
@@ -219,7 +219,7 @@ impl Bench {
     }
 
     /// One turn, up to the event that ends it.
-    async fn turn(&self, started: &mut Started, reply: Vec<ModelEvent>) {
+    async fn turn(&self, started: &mut StartedThread, reply: Vec<ModelEvent>) {
         self.model.push(reply);
         started
             .thread

@@ -11,11 +11,11 @@ use crate::config::SessionConfig;
 use crate::events::Emitter;
 use crate::repository;
 use crate::session::Services;
-use crate::stored::Stored;
+use crate::stored::StoredThread;
 
 /// The file of a thread.
 #[derive(Debug)]
-pub(crate) enum File {
+pub(crate) enum RolloutFile {
     New,
     /// New, and goes on from another one.
     Copy {
@@ -32,14 +32,14 @@ pub(crate) enum File {
 
 /// What a new file begins with, after what the thread is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Copied<'a> {
-    Lines(&'a [RolloutItem]),
+pub(crate) enum CopiedLines<'a> {
+    Items(&'a [RolloutItem]),
     /// That much of a file.
     File(&'a Path, u64),
 }
 
 /// What a loaded thread brings along where the configuration says nothing.
-pub(crate) fn inherit(config: &mut SessionConfig, stored: &Stored) {
+pub(crate) fn inherit(config: &mut SessionConfig, stored: &StoredThread) {
     if config.base_instructions.is_none() {
         config.base_instructions.clone_from(&stored.instructions);
     }
@@ -53,7 +53,7 @@ pub(crate) fn write_start(
     services: &Services,
     id: &ThreadId,
     forked_from: Option<ThreadId>,
-    copied: Copied<'_>,
+    copied: CopiedLines<'_>,
 ) {
     let (config, emitter) = (&services.config, &services.emitter);
     let tools = &services.dynamic_tools;
@@ -87,8 +87,8 @@ pub(crate) fn write_start(
     };
     emitter.log(LineKind::SessionMeta, &meta);
     match copied {
-        Copied::Lines(lines) => write_lines(emitter, lines),
-        Copied::File(source, length) => {
+        CopiedLines::Items(lines) => write_lines(emitter, lines),
+        CopiedLines::File(source, length) => {
             emitter.with_log(|log| log.append_copy(source.to_owned(), length));
         }
     }
@@ -112,11 +112,11 @@ fn write_lines(emitter: &Emitter, lines: &[RolloutItem]) {
 
 pub(crate) fn initial_messages(
     config: &SessionConfig,
-    file: &File,
+    file: &RolloutFile,
     forked_from: Option<&ThreadId>,
     lines: &[RolloutItem],
 ) -> Option<Vec<EventMsg>> {
-    let is_new = matches!(file, File::New) && forked_from.is_none();
+    let is_new = matches!(file, RolloutFile::New) && forked_from.is_none();
     if is_new || !config.replay_events {
         return None;
     }

@@ -14,19 +14,19 @@ use crate::history::truncate::tokens_of;
 use crate::history::{History, rebuild};
 
 /// How many responses a client can go back to.
-const POINTS: usize = 1024;
+const MAX_RESPONSE_MARKS: usize = 1024;
 
 /// What a thread remembers.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     pub(crate) history: History,
     /// The settings that the model was last told; none if it has to be told all.
-    pub(crate) told: Option<TurnContext>,
+    pub(crate) reference: Option<TurnContext>,
     /// The model of the last turn.
     pub(crate) previous_model: Option<String>,
-    pub(crate) usage: Usage,
+    pub(crate) usage: ThreadUsage,
     /// How long the history was after each of the latest responses.
-    points: VecDeque<(String, usize)>,
+    response_marks: VecDeque<(String, usize)>,
 }
 
 impl Conversation {
@@ -38,13 +38,13 @@ impl Conversation {
         let rebuilt = rebuild(lines, policy);
         Self {
             history: rebuilt.history,
-            told: rebuilt.reference,
+            reference: rebuilt.reference,
             previous_model: rebuilt.previous_model,
-            usage: Usage {
+            usage: ThreadUsage {
                 info: rebuilt.tokens,
-                ..Usage::default()
+                ..ThreadUsage::default()
             },
-            points: VecDeque::new(),
+            response_marks: VecDeque::new(),
         }
     }
 
@@ -80,27 +80,31 @@ impl Conversation {
         let Some(index) = self.history.forget_snapshot() else {
             return;
         };
-        for (_, length) in &mut self.points {
+        for (_, length) in &mut self.response_marks {
             *length -= usize::from(*length > index);
         }
     }
 
     /// Remembers where a response ended.
     pub(crate) fn mark_response(&mut self, response_id: &str) {
-        if self.points.len() == POINTS {
-            self.points.pop_front();
+        if self.response_marks.len() == MAX_RESPONSE_MARKS {
+            self.response_marks.pop_front();
         }
-        self.points
+        self.response_marks
             .push_back((response_id.to_owned(), self.history.len()));
     }
 
     /// Goes back to where a response ended. False if it is not known.
     pub(crate) fn return_to(&mut self, response_id: &str) -> bool {
-        let Some(index) = self.points.iter().position(|(id, _)| id == response_id) else {
+        let Some(index) = self
+            .response_marks
+            .iter()
+            .position(|(id, _)| id == response_id)
+        else {
             return false;
         };
-        self.history.truncate(self.points[index].1);
-        self.points.truncate(index + 1);
+        self.history.truncate(self.response_marks[index].1);
+        self.response_marks.truncate(index + 1);
         true
     }
 }
@@ -116,14 +120,14 @@ pub(crate) struct Recorder<'a> {
 
 /// What a thread has used, and where its account stands.
 #[derive(Debug, Default)]
-pub(crate) struct Usage {
+pub(crate) struct ThreadUsage {
     pub(crate) info: Option<TokenUsageInfo>,
     pub(crate) limits: Option<RateLimitSnapshot>,
     /// The server counts past reasoning itself.
     pub(crate) reasoning_included: bool,
 }
 
-impl Usage {
+impl ThreadUsage {
     /// Adds what a response used.
     pub(crate) fn add(&mut self, used: TokenUsage, window: Option<i64>) {
         let info = self.info.get_or_insert_with(TokenUsageInfo::default);

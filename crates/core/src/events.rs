@@ -24,24 +24,24 @@ const BYTES_AHEAD: usize = 4 * 1024 * 1024;
 
 /// Says what happens in a thread. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Emitter(Arc<Shared>, Speaker);
+pub(crate) struct Emitter(Arc<EmitterShared>, EventSource);
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Speaker {
+enum EventSource {
     Thread,
     /// Somebody who works for the thread and has a history of its own.
     Reviewer,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct EmitterShared {
     thread: ThreadId,
     detail: Detail,
     clock: Arc<dyn Clock>,
     observer: Option<Arc<dyn Observer>>,
     /// Held for the length of one event, never across a wait: it is what orders events.
-    state: Mutex<State>,
+    state: Mutex<EmitterState>,
     /// How the thread is doing, as far as its subscriber may know.
     status: watch::Sender<AgentStatus>,
     readable: Notify,
@@ -50,14 +50,14 @@ struct Shared {
 }
 
 #[derive(Debug)]
-struct State {
+struct EmitterState {
     queue: VecDeque<Event>,
     /// About how many bytes what waits has.
     bytes: usize,
-    /// What follows in the queue once the last [`Withheld`] is gone.
+    /// What follows in the queue once the last [`HeldEvents`] is gone.
     held: Vec<Event>,
     /// How many of them there are.
-    holders: usize,
+    guards: usize,
     log: Option<Log>,
     /// Whether the file is about to be made, once its first line is known.
     gathering: bool,
@@ -73,17 +73,17 @@ impl Emitter {
         clock: Arc<dyn Clock>,
         observer: Option<Arc<dyn Observer>>,
     ) -> (Self, Events) {
-        let state = State {
+        let state = EmitterState {
             queue: VecDeque::new(),
             bytes: 0,
             held: Vec::new(),
-            holders: 0,
+            guards: 0,
             log,
             gathering: false,
             closed: false,
             abandoned: false,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EmitterShared {
             thread,
             detail,
             clock,
@@ -94,13 +94,16 @@ impl Emitter {
             drained: Notify::new(),
             gathered: Notify::new(),
         });
-        (Self(Arc::clone(&shared), Speaker::Thread), Events(shared))
+        (
+            Self(Arc::clone(&shared), EventSource::Thread),
+            Events(shared),
+        )
     }
 
     /// The same, for a reviewer: people see what it does but not what it says, and its history stays
     /// out of the thread's file.
     pub(crate) fn for_reviewer(&self) -> Self {
-        Self(Arc::clone(&self.0), Speaker::Reviewer)
+        Self(Arc::clone(&self.0), EventSource::Reviewer)
     }
 
     pub(crate) fn thread(&self) -> &ThreadId {
@@ -113,7 +116,7 @@ impl Emitter {
 
     /// Says that something happened.
     pub(crate) fn emit(&self, id: &str, msg: EventMsg) {
-        if self.1 == Speaker::Reviewer && !is_shown_of_reviewer(&msg) {
+        if self.1 == EventSource::Reviewer && !is_shown_of_reviewer(&msg) {
             return;
         }
         let event = Event {
@@ -137,7 +140,7 @@ impl Emitter {
         if let Some(observer) = &shared.observer {
             observer.event(&event);
         }
-        if state.holders > 0 {
+        if state.guards > 0 {
             return state.held.push(event);
         }
         shared.note_status(&event.msg);
@@ -157,14 +160,14 @@ impl Emitter {
 
     /// From now on the rollout has what is said, and the subscriber hears it once that is dropped: for
     /// what may be told only when it is on disk.
-    pub(crate) fn withhold(&self) -> Withheld {
-        self.0.lock().holders += 1;
-        Withheld(self.clone())
+    pub(crate) fn hold_events(&self) -> HeldEvents {
+        self.0.lock().guards += 1;
+        HeldEvents(self.clone())
     }
 
     /// Appends a line to the rollout that is no event.
     pub(crate) fn log(&self, kind: LineKind, payload: &impl Serialize) {
-        if self.1 == Speaker::Reviewer {
+        if self.1 == EventSource::Reviewer {
             return;
         }
         let at = self.0.clock.now();
@@ -175,7 +178,7 @@ impl Emitter {
 
     /// The same, for a payload that is JSON already.
     pub(crate) fn log_json(&self, kind: LineKind, payload: &str) {
-        if self.1 == Speaker::Reviewer {
+        if self.1 == EventSource::Reviewer {
             return;
         }
         let at = self.0.clock.now();
@@ -272,11 +275,11 @@ impl Emitter {
 
 /// Keeps events from the subscriber as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Withheld(Emitter);
+pub(crate) struct HeldEvents(Emitter);
 
-impl Withheld {
+impl HeldEvents {
     /// Says something that the subscriber hears before what is held. The observer heard that already.
-    pub(crate) fn say_first(&self, id: &str, msg: EventMsg) {
+    pub(crate) fn emit_first(&self, id: &str, msg: EventMsg) {
         let event = Event {
             id: id.to_owned(),
             msg,
@@ -290,12 +293,12 @@ impl Withheld {
     }
 }
 
-impl Drop for Withheld {
+impl Drop for HeldEvents {
     fn drop(&mut self) {
         let mut guard = self.0.0.lock();
         let state = &mut *guard;
-        state.holders -= 1;
-        if state.holders == 0 {
+        state.guards -= 1;
+        if state.guards == 0 {
             let held = std::mem::take(&mut state.held);
             held.iter()
                 .for_each(|event| self.0.0.note_status(&event.msg));
@@ -330,7 +333,7 @@ fn is_shown_of_reviewer(msg: &EventMsg) -> bool {
     )
 }
 
-impl Shared {
+impl EmitterShared {
     fn note_status(&self, msg: &EventMsg) {
         if let Some(status) = agents::status_after(msg) {
             let goes_on = |now: &mut AgentStatus| agents::go_on(now, status);
@@ -338,13 +341,13 @@ impl Shared {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, EmitterState> {
         // A panic while the lock is held leaves at worst an event in one reader only.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl EmitterState {
     fn has_room(&self) -> bool {
         let waiting = self.queue.len() + self.held.len();
         let has_room = waiting < READ_AHEAD && self.bytes < BYTES_AHEAD;
@@ -356,7 +359,7 @@ impl State {
 ///
 /// Dropping it lets the thread go on unheard.
 #[derive(Debug)]
-pub struct Events(Arc<Shared>);
+pub struct Events(Arc<EmitterShared>);
 
 impl Events {
     /// The next event; none once the thread is closed.

@@ -15,7 +15,7 @@ use crate::ports::{Clock, Processes};
 use crate::session::Services;
 
 /// How long a question may take, unless who asks has more patience.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_LIMIT: Duration = Duration::from_secs(20);
 /// A longer answer is none.
 const LIMIT: usize = 16 * 1024 * 1024;
 
@@ -28,7 +28,7 @@ pub(crate) struct Git {
     folder: PathBuf,
     /// Where folders of ours are made for git to work with.
     scratch: PathBuf,
-    patience: Duration,
+    wait_limit: Duration,
 }
 
 impl Git {
@@ -41,13 +41,13 @@ impl Git {
             environment: harmless::environment(given).collect(),
             folder: folder.to_owned(),
             scratch: services.config.home.clone(),
-            patience: PATIENCE,
+            wait_limit: WAIT_LIMIT,
         }
     }
 
     /// Git that may take this long for an answer.
-    pub(crate) fn patient(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub(crate) fn with_wait_limit(mut self, wait_limit: Duration) -> Self {
+        self.wait_limit = wait_limit;
         self
     }
 
@@ -158,7 +158,7 @@ impl Git {
         tokio::select! {
             biased;
             answer = asked => answer,
-            () = self.clock.sleep(self.patience) => None,
+            () = self.clock.sleep(self.wait_limit) => None,
         }
     }
 }

@@ -8,17 +8,17 @@ use codex_rollout::{Claim, LineKind, LockError, Locks, Log, Place};
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
-use crate::agents::{AGENTS, Bond, Children};
-use crate::beginning::{Copied, File, initial_messages, write_start};
+use crate::agents::{AGENTS, AgentTree, ChildAgents};
+use crate::beginning::{CopiedLines, RolloutFile, initial_messages, write_start};
 use crate::config::SessionConfig;
 use crate::context;
 use crate::conversation::Conversation;
 use crate::events::Emitter;
 use crate::gate;
-use crate::manager::{Ports, StartError, Started};
-use crate::ports::{Beginning, Observers};
+use crate::manager::{Ports, StartError, StartedThread};
+use crate::ports::{Observers, StartingThread};
 use crate::session::{MAILBOX, Mail, Services, Session};
-use crate::stored::Lines;
+use crate::stored::StoredLines;
 use crate::thread::Thread;
 
 /// All threads of the process, and what new ones are made with.
@@ -31,15 +31,15 @@ pub(crate) struct Threads {
 
 /// What a thread begins with.
 #[derive(Debug)]
-pub(crate) struct Origin {
+pub(crate) struct ThreadOrigin {
     pub(crate) id: ThreadId,
     pub(crate) config: SessionConfig,
-    pub(crate) lines: Lines,
-    pub(crate) file: File,
+    pub(crate) lines: StoredLines,
+    pub(crate) file: RolloutFile,
     pub(crate) forked_from: Option<ThreadId>,
     /// What the model is told of where it is, after what it takes over.
-    pub(crate) told: Option<ResponseItem>,
-    pub(crate) bond: Bond,
+    pub(crate) note: Option<ResponseItem>,
+    pub(crate) agent_tree: AgentTree,
 }
 
 impl Threads {
@@ -89,58 +89,61 @@ impl Threads {
     }
 
     /// Launches a thread.
-    pub(crate) fn launch(self: &Arc<Self>, origin: Origin) -> Result<Started, StartError> {
+    pub(crate) fn launch(
+        self: &Arc<Self>,
+        origin: ThreadOrigin,
+    ) -> Result<StartedThread, StartError> {
         if !origin.config.settings.cwd.is_absolute() {
             return Err(StartError::RelativeCwd(origin.config.settings.cwd));
         }
-        let Origin {
+        let ThreadOrigin {
             id,
             config,
             lines,
             file,
             forked_from,
-            told,
-            bond,
+            note,
+            agent_tree,
         } = origin;
-        let leash = bond.leash.clone();
+        let cancel = agent_tree.cancel.clone();
         let log = self.log(&id, &config, &file)?;
         let path = log.as_ref().map(|log| Arc::from(log.path()));
         gate::prepare_folders(&config);
         let observer = self.observers.as_ref().and_then(|observers| {
-            observers.observe(&Beginning {
+            observers.observe(&StartingThread {
                 thread: &id,
                 config: &config,
                 rollout_path: path.as_deref(),
-                is_resumed: matches!(file, File::Existing { .. }),
+                is_resumed: matches!(file, RolloutFile::Existing { .. }),
             })
         });
         let clock = Arc::clone(&self.ports.clock);
         let (emitter, events) = Emitter::new(id.clone(), log, config.detail, clock, observer);
         let (sender, mailbox) = mpsc::channel(MAILBOX);
-        let services = Arc::new(self.services(config, emitter, sender.downgrade(), bond));
+        let services = Arc::new(self.services(config, emitter, sender.downgrade(), agent_tree));
         match &file {
-            File::New => {
-                let copied = Copied::Lines(lines.read());
+            RolloutFile::New => {
+                let copied = CopiedLines::Items(lines.read());
                 write_start(&services, &id, forked_from.clone(), copied);
             }
-            File::Copy { source, length } => {
-                let copied = Copied::File(source, *length);
+            RolloutFile::Copy { source, length } => {
+                let copied = CopiedLines::File(source, *length);
                 write_start(&services, &id, forked_from.clone(), copied);
             }
-            File::Existing { .. } => {}
+            RolloutFile::Existing { .. } => {}
         }
         let policy = services
             .model
             .info(&services.config.settings.model)
             .truncation;
         let initial = initial_messages(&services.config, &file, forked_from.as_ref(), lines.read());
-        if let Some(told) = &told {
-            services.emitter.log(LineKind::ResponseItem, told);
+        if let Some(note) = &note {
+            services.emitter.log(LineKind::ResponseItem, note);
         }
-        let told = told.map(RolloutItem::ResponseItem);
-        let conversation = Conversation::rebuilt(lines.into_iter().chain(told), policy);
+        let note = note.map(RolloutItem::ResponseItem);
+        let conversation = Conversation::rebuilt(lines.into_iter().chain(note), policy);
         let (tell, agents) = mpsc::channel(AGENTS);
-        let children = Children::new(tell);
+        let children = ChildAgents::new(tell);
         let settings = Arc::new(services.config.settings.clone());
         let (settings, watched) = watch::channel(settings);
         let session = Session::new(
@@ -151,16 +154,16 @@ impl Threads {
             children,
         );
         let name = match file {
-            File::Existing { .. } => codex_rollout::name_of(&services.config.home, &id),
-            File::New | File::Copy { .. } => None,
+            RolloutFile::Existing { .. } => codex_rollout::name_of(&services.config.home, &id),
+            RolloutFile::New | RolloutFile::Copy { .. } => None,
         };
-        session.say_configured(forked_from, initial, name);
+        session.emit_configured(forked_from, initial, name);
         let servers = services.config.mcp_servers.clone();
         services.mcp.start(&services, servers);
         let (threads, own) = (Arc::downgrade(self), id.clone());
         let span = tracing::debug_span!(parent: None, "thread", id = %own);
         let running = async move {
-            session.run(leash).await;
+            session.run(cancel).await;
             if let Some(threads) = threads.upgrade() {
                 threads.forget_closed(&own);
             }
@@ -173,11 +176,11 @@ impl Threads {
             settings: watched,
             ids: Arc::clone(&self.ports.ids),
             emitter: services.emitter.clone(),
-            holds: services.holds.clone(),
+            timeout_pauses: services.timeout_pauses.clone(),
             mcp: services.mcp.clone(),
         };
         self.lock().insert(id, thread.clone());
-        Ok(Started {
+        Ok(StartedThread {
             thread,
             events,
             agents,
@@ -190,19 +193,19 @@ impl Threads {
         &self,
         id: &ThreadId,
         config: &SessionConfig,
-        file: &File,
+        file: &RolloutFile,
     ) -> Result<Option<Log>, LockError> {
         let (writer, home) = (self.ports.writer.clone(), &config.home);
         Ok(match file {
             _ if config.ephemeral => None,
-            File::Existing { path, length } => {
+            RolloutFile::Existing { path, length } => {
                 if let Some(holder) = Locks::of_home(home).other_holder(id) {
                     return Err(LockError::new(id, holder));
                 }
                 let claim = Claim::to_loaded(home, id, *length);
                 Some(Log::existing(writer, Place::of_file(path)).claimed(claim))
             }
-            File::New | File::Copy { .. } => {
+            RolloutFile::New | RolloutFile::Copy { .. } => {
                 let clock = &self.ports.clock;
                 let place = Place::new(home, id, clock.now(), &clock.zone());
                 Some(Log::held(writer, place).claimed(Claim::to_new(home, id)))
@@ -215,7 +218,7 @@ impl Threads {
         mut config: SessionConfig,
         emitter: Emitter,
         mailbox: mpsc::WeakSender<Mail>,
-        bond: Bond,
+        agent_tree: AgentTree,
     ) -> Services {
         let model = self.ports.model.info(&config.settings.model);
         let given = config.base_instructions.take().map(Arc::from);
@@ -231,12 +234,12 @@ impl Threads {
             terminals: Default::default(),
             mcp: Default::default(),
             mcp_connector: self.ports.mcp.clone(),
-            holds: Default::default(),
+            timeout_pauses: Default::default(),
             emitter,
             mailbox,
             threads: Arc::downgrade(self),
             spawn_tool: OnceLock::new(),
-            bond: bond.rooted(config.agents.as_ref()),
+            agent_tree: agent_tree.rooted(config.agents.as_ref()),
             instructions,
             user_instructions: config.user_instructions.take(),
             developer_instructions: config.developer_instructions.take().map(Arc::from),

@@ -8,13 +8,13 @@ use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
 use codex_rollout::{LoadError, LockError, Writer};
 use tokio::sync::mpsc;
 
-use crate::agents::{Bond, Spawned};
-use crate::beginning::{File, inherit};
+use crate::agents::{AgentTree, SpawnedAgent};
+use crate::beginning::{RolloutFile, inherit};
 use crate::config::SessionConfig;
 use crate::events::Events;
-use crate::launch::{Origin, Threads};
+use crate::launch::{ThreadOrigin, Threads};
 use crate::ports::{Clock, Ids, Model, Observers, Processes};
-use crate::stored::{Lines, Stored};
+use crate::stored::{StoredLines, StoredThread};
 use crate::thread::Thread;
 
 /// What the engine works with in this process.
@@ -53,13 +53,13 @@ pub enum StartError {
 
 /// A thread that was just started.
 #[derive(Debug)]
-pub struct Started {
+pub struct StartedThread {
     /// The thread.
     pub thread: Thread,
     /// Its events. The first is `session_configured`.
     pub events: Events,
     /// The agents that it starts. Who does not take them lets it start none.
-    pub agents: mpsc::Receiver<Spawned>,
+    pub agents: mpsc::Receiver<SpawnedAgent>,
 }
 
 /// How much of a thread a fork takes along.
@@ -92,16 +92,16 @@ impl ThreadManager {
     ///
     /// # Errors
     /// The configuration is not usable.
-    pub fn start(&self, config: SessionConfig) -> Result<Started, StartError> {
+    pub fn start(&self, config: SessionConfig) -> Result<StartedThread, StartError> {
         let id = self.0.ports.ids.thread();
-        self.0.launch(Origin {
+        self.0.launch(ThreadOrigin {
             id,
             config,
-            lines: Lines::Read(Vec::new()),
-            file: File::New,
+            lines: StoredLines::Read(Vec::new()),
+            file: RolloutFile::New,
             forked_from: None,
-            told: None,
-            bond: Bond::default(),
+            note: None,
+            agent_tree: AgentTree::default(),
         })
     }
 
@@ -113,17 +113,17 @@ impl ThreadManager {
         &self,
         config: SessionConfig,
         items: Vec<ResponseItem>,
-    ) -> Result<Started, StartError> {
+    ) -> Result<StartedThread, StartError> {
         let id = self.0.ports.ids.thread();
         let items = items.into_iter().map(RolloutItem::ResponseItem);
-        self.0.launch(Origin {
+        self.0.launch(ThreadOrigin {
             id,
             config,
-            lines: Lines::Read(items.collect()),
-            file: File::New,
+            lines: StoredLines::Read(items.collect()),
+            file: RolloutFile::New,
             forked_from: None,
-            told: None,
-            bond: Bond::default(),
+            note: None,
+            agent_tree: AgentTree::default(),
         })
     }
 
@@ -131,11 +131,11 @@ impl ThreadManager {
     ///
     /// # Errors
     /// The file cannot be read, or the thread is loaded already.
-    pub fn resume(&self, path: &Path, config: SessionConfig) -> Result<Started, StartError> {
+    pub fn resume(&self, path: &Path, config: SessionConfig) -> Result<StartedThread, StartError> {
         // Who wants all events again has to be given them.
         let stored = match config.replay_events {
-            true => Stored::read_all(path)?,
-            false => Stored::read(path, None, |_| {})?,
+            true => StoredThread::read_all(path)?,
+            false => StoredThread::read(path, None, |_| {})?,
         };
         self.resume_stored(stored, config)
     }
@@ -146,26 +146,26 @@ impl ThreadManager {
     /// The thread is loaded already.
     pub fn resume_stored(
         &self,
-        stored: Stored,
+        stored: StoredThread,
         mut config: SessionConfig,
-    ) -> Result<Started, StartError> {
+    ) -> Result<StartedThread, StartError> {
         inherit(&mut config, &stored);
         let id = stored.meta.id;
         if self.get(&id).is_some() {
             return Err(StartError::AlreadyLoaded(id));
         }
-        let file = File::Existing {
+        let file = RolloutFile::Existing {
             path: stored.path,
             length: stored.size,
         };
-        self.0.launch(Origin {
+        self.0.launch(ThreadOrigin {
             id,
             config,
             lines: stored.lines,
             file,
             forked_from: None,
-            told: None,
-            bond: Bond::default(),
+            note: None,
+            agent_tree: AgentTree::default(),
         })
     }
 
@@ -178,14 +178,14 @@ impl ThreadManager {
         source: &Path,
         at: ForkAt,
         mut config: SessionConfig,
-    ) -> Result<Started, StartError> {
+    ) -> Result<StartedThread, StartError> {
         if at == ForkAt::End && !config.replay_events {
-            return self.fork_stored(Stored::read(source, None, |_| {})?, config);
+            return self.fork_stored(StoredThread::read(source, None, |_| {})?, config);
         }
-        let stored = Stored::read_all(source)?;
+        let stored = StoredThread::read_all(source)?;
         inherit(&mut config, &stored);
-        let lines = Lines::Read(crate::fork::cut(stored.lines.into_iter().collect(), at));
-        self.launch_fork(stored.meta.id, lines, File::New, config)
+        let lines = StoredLines::Read(crate::fork::cut(stored.lines.into_iter().collect(), at));
+        self.launch_fork(stored.meta.id, lines, RolloutFile::New, config)
     }
 
     /// Starts a new thread with all that another one holds, which was read just now.
@@ -194,11 +194,11 @@ impl ThreadManager {
     /// The configuration is not usable.
     pub fn fork_stored(
         &self,
-        stored: Stored,
+        stored: StoredThread,
         mut config: SessionConfig,
-    ) -> Result<Started, StartError> {
+    ) -> Result<StartedThread, StartError> {
         inherit(&mut config, &stored);
-        let file = File::Copy {
+        let file = RolloutFile::Copy {
             source: stored.path,
             length: stored.length,
         };
@@ -208,18 +208,18 @@ impl ThreadManager {
     fn launch_fork(
         &self,
         from: ThreadId,
-        lines: Lines,
-        file: File,
+        lines: StoredLines,
+        file: RolloutFile,
         config: SessionConfig,
-    ) -> Result<Started, StartError> {
-        self.0.launch(Origin {
+    ) -> Result<StartedThread, StartError> {
+        self.0.launch(ThreadOrigin {
             id: self.0.ports.ids.thread(),
             config,
             forked_from: Some(from),
             lines,
             file,
-            told: None,
-            bond: Bond::default(),
+            note: None,
+            agent_tree: AgentTree::default(),
         })
     }
 
@@ -240,8 +240,8 @@ impl ThreadManager {
         let Some(thread) = self.0.remove(id) else {
             return false;
         };
-        let told = thread.submit(Op::Shutdown).await.is_ok();
+        let was_open = thread.submit(Op::Shutdown).await.is_ok();
         thread.mailbox.closed().await;
-        told
+        was_open
     }
 }

@@ -8,16 +8,18 @@ use codex_protocol::{DeltaEvent, Event, EventMsg};
 /// The older twin of a delta.
 #[must_use]
 pub fn older_delta(event: &Event) -> Option<Event> {
-    let twin = |delta: &String| DeltaEvent {
+    let older = |delta: &String| DeltaEvent {
         delta: delta.clone(),
     };
     let msg = match &event.msg {
         EventMsg::AgentMessageContentDelta(newer) => {
-            EventMsg::AgentMessageDelta(twin(&newer.delta))
+            EventMsg::AgentMessageDelta(older(&newer.delta))
         }
-        EventMsg::ReasoningContentDelta(newer) => EventMsg::AgentReasoningDelta(twin(&newer.delta)),
+        EventMsg::ReasoningContentDelta(newer) => {
+            EventMsg::AgentReasoningDelta(older(&newer.delta))
+        }
         EventMsg::ReasoningRawContentDelta(newer) => {
-            EventMsg::AgentReasoningRawContentDelta(twin(&newer.delta))
+            EventMsg::AgentReasoningRawContentDelta(older(&newer.delta))
         }
         _ => return None,
     };

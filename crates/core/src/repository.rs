@@ -10,7 +10,7 @@ use crate::git::Git;
 use crate::session::Services;
 
 /// How long the file may wait for its first line.
-const PATIENCE: Duration = Duration::from_secs(5);
+const WAIT_LIMIT: Duration = Duration::from_secs(5);
 
 /// From now on the thread has a file.
 pub(crate) fn materialise(services: &Services) {
@@ -23,7 +23,7 @@ pub(crate) fn materialise(services: &Services) {
         return emitter.materialise(None);
     }
     tokio::spawn(async move {
-        let facts = tokio::time::timeout(PATIENCE, facts(&git)).await;
+        let facts = tokio::time::timeout(WAIT_LIMIT, facts(&git)).await;
         emitter.materialise(facts.unwrap_or_default().as_ref());
     });
 }

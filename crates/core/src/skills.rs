@@ -53,7 +53,8 @@ impl Turn<'_> {
                 }
                 Err(error) => {
                     let message = format!("Failed to load skill {name} at {path}: {error}");
-                    self.voice.say(EventMsg::Warning(WarningEvent { message }));
+                    self.emitter
+                        .emit(EventMsg::Warning(WarningEvent { message }));
                 }
             }
         }

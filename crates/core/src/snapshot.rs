@@ -16,12 +16,12 @@ use crate::git::Git;
 use crate::ports::Clock;
 
 /// How long git may take for a step. People can stop the turn that waits for it.
-const PATIENCE: Duration = Duration::from_secs(60 * 60);
+const WAIT_LIMIT: Duration = Duration::from_secs(60 * 60);
 /// After so long people are told what their turn waits for.
 const SLOW: Duration = Duration::from_secs(240);
 
 /// What is made anew by tools and not worth keeping.
-const MADE_ANEW: [&str; 12] = [
+const GENERATED_FOLDERS: [&str; 12] = [
     "node_modules",
     ".venv",
     "venv",
@@ -48,17 +48,17 @@ const UNTRACKED: [&str; 4] = ["ls-files", "--others", "--exclude-standard", "-z"
 
 /// A snapshot that was taken.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
+pub(crate) struct TreeSnapshot {
     pub(crate) commit: GhostCommit,
     /// Files and folders that are too large to be in it.
     pub(crate) left_out: Vec<String>,
 }
 
 /// Waits for a snapshot; what there is to tell people when that takes long is told once.
-pub(crate) async fn tell_if_slow<T>(
+pub(crate) async fn warn_if_slow<T>(
     capturing: impl Future<Output = T>,
     clock: &dyn Clock,
-    tell: impl FnOnce(String),
+    warn: impl FnOnce(String),
 ) -> T {
     let mut capturing = pin!(capturing);
     tokio::select! {
@@ -66,7 +66,7 @@ pub(crate) async fn tell_if_slow<T>(
         taken = &mut capturing => return taken,
         () = clock.sleep(SLOW) => {}
     }
-    tell(format!(
+    warn(format!(
         "The snapshot for undo takes more than {} seconds, and the turn waits for it. What git need \
          not keep can be left out with `ghost_snapshot.ignore_large_untracked_files`.",
         SLOW.as_secs()
@@ -76,8 +76,8 @@ pub(crate) async fn tell_if_slow<T>(
 
 /// Takes a snapshot of the tree around git's folder. None where there is no repository, or git
 /// cannot.
-pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<Snapshot> {
-    let git = git.clone().patient(PATIENCE);
+pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<TreeSnapshot> {
+    let git = git.clone().with_wait_limit(WAIT_LIMIT);
     let (staged, git_dir) = git.private(Index::Empty).await?;
     let top = git_dir.top().to_owned();
     let mut staged = staged.at(&top);
@@ -103,7 +103,7 @@ pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<Snapshot> {
     let tree = staged.line(&["write-tree"]).await?;
     let mut commit = vec!["commit-tree", &tree, "-m", "codex snapshot"];
     commit.extend(parent.iter().flat_map(|parent| ["-p", parent]));
-    Some(Snapshot {
+    Some(TreeSnapshot {
         commit: GhostCommit {
             id: staged.line(&commit).await?,
             parent,
@@ -116,7 +116,7 @@ pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<Snapshot> {
 
 /// Puts the files in and below git's folder back as they were.
 pub(crate) async fn restore(git: &Git, snapshot: &GhostCommit) -> Result<(), &'static str> {
-    let git = &git.clone().patient(PATIENCE);
+    let git = &git.clone().with_wait_limit(WAIT_LIMIT);
     let private = git.private(Index::Copy).await;
     let (private, git_dir) = private.ok_or("this is no repository any more")?;
     let id = git.commit(&snapshot.id).await;
@@ -178,7 +178,7 @@ async fn remove(top: &Path, name: &str) {
 
 /// Untracked files by what becomes of them.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Sorted {
+struct SortedPaths {
     taken: Vec<String>,
     /// Too large.
     files: Vec<String>,
@@ -186,10 +186,14 @@ struct Sorted {
     folders: Vec<String>,
 }
 
-fn sort_out(top: &Path, untracked: &[String], limits: Snapshots) -> Sorted {
+fn sort_out(top: &Path, untracked: &[String], limits: Snapshots) -> SortedPaths {
     let worth = |name: &&String| {
         let mut parts = Path::new(name).components();
-        !parts.any(|part| MADE_ANEW.iter().any(|made| part.as_os_str() == *made))
+        !parts.any(|part| {
+            GENERATED_FOLDERS
+                .iter()
+                .any(|made| part.as_os_str() == *made)
+        })
     };
     let mut counts: BTreeMap<&Path, u64> = BTreeMap::new();
     let folder_of = |name| {
@@ -209,7 +213,7 @@ fn sort_out(top: &Path, untracked: &[String], limits: Snapshots) -> Sorted {
             .map_or(0, |file| file.len());
         limits.max_file_bytes.is_some_and(|limit| size > limit)
     };
-    let mut sorted = Sorted::default();
+    let mut sorted = SortedPaths::default();
     for name in untracked.iter().filter(worth) {
         if folder_of(name).is_some_and(|folder| folder.ancestors().any(|above| is_full(&above))) {
             continue;
@@ -234,13 +238,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn people_are_told_once_of_a_snapshot_that_takes_long() {
         for (seconds, expected) in [(239, 0), (241, 1), (1000, 1)] {
-            let mut told = Vec::new();
+            let mut warnings = Vec::new();
             let work = async {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
                 seconds
             };
-            let done = tell_if_slow(work, &SystemClock::new(), |message| told.push(message)).await;
-            assert_eq!((done, told.len()), (seconds, expected));
+            let done =
+                warn_if_slow(work, &SystemClock::new(), |message| warnings.push(message)).await;
+            assert_eq!((done, warnings.len()), (seconds, expected));
         }
     }
 

@@ -11,20 +11,20 @@ use codex_rollout::{LoadError, Loaded, ScannedLine, scan};
 
 /// A stored thread, read as far as the engine needs it.
 #[derive(Debug)]
-pub struct Stored {
+pub struct StoredThread {
     pub(crate) path: PathBuf,
     /// The first line that says what thread it is.
     pub(crate) meta: SessionMeta,
     /// What the model was told to be, if any line says so.
     pub(crate) instructions: Option<String>,
-    pub(crate) lines: Lines,
+    pub(crate) lines: StoredLines,
     /// How many bytes of the file are whole lines.
     pub(crate) length: u64,
     /// How long the file was at least when it was read. What is added later is another process's.
     pub(crate) size: u64,
 }
 
-impl Stored {
+impl StoredThread {
     /// Reads the file of a thread, or what of it stands before `end`. `also` sees every line of that too,
     /// so that who needs more of a thread does not go through its file once more.
     ///
@@ -37,7 +37,7 @@ impl Stored {
     ) -> Result<Self, LoadError> {
         let end = end.unwrap_or(u64::MAX);
         let size = path.metadata().map_or(0, |metadata| metadata.len());
-        let mut reader = Reader::default();
+        let mut reader = StoredThreadReader::default();
         let length = scan(path, |line| {
             if line.offset() >= end {
                 return ControlFlow::Break(());
@@ -50,7 +50,7 @@ impl Stored {
             path: path.to_owned(),
             meta: reader.meta.ok_or(LoadError::NoMeta)?,
             instructions: reader.instructions,
-            lines: Lines::Unread(reader.lines),
+            lines: StoredLines::Raw(reader.lines),
             length: length.min(end),
             size,
         })
@@ -68,7 +68,7 @@ impl Stored {
             path: path.to_owned(),
             meta,
             instructions: metas.find_map(instructions),
-            lines: Lines::Read(items),
+            lines: StoredLines::Read(items),
             length: size,
             size,
         })
@@ -82,54 +82,54 @@ fn instructions(meta: &SessionMeta) -> Option<String> {
 
 /// The lines that a history is rebuilt from.
 #[derive(Debug)]
-pub(crate) enum Lines {
+pub(crate) enum StoredLines {
     Read(Vec<RolloutItem>),
-    Unread(Unread),
+    Raw(RawLines),
 }
 
-impl Lines {
+impl StoredLines {
     /// Those that were read already: all, or none of a thread that was not [read whole](Stored::read_all).
     pub(crate) fn read(&self) -> &[RolloutItem] {
         match self {
             Self::Read(items) => items,
-            Self::Unread(_) => &[],
+            Self::Raw(_) => &[],
         }
     }
 }
 
-impl IntoIterator for Lines {
+impl IntoIterator for StoredLines {
     type Item = RolloutItem;
     type IntoIter = Box<dyn Iterator<Item = RolloutItem>>;
 
     fn into_iter(self) -> Self::IntoIter {
         match self {
             Self::Read(items) => Box::new(items.into_iter()),
-            Self::Unread(unread) => Box::new(unread.read()),
+            Self::Raw(unread) => Box::new(unread.read()),
         }
     }
 }
 
 /// A piece takes no more lines when it has so many bytes.
-const PIECE: usize = 256 * 1024;
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Lines as they stand in a file, in pieces: what was read of them does not stay beside what it comes to.
 #[derive(Debug, Default)]
-pub(crate) struct Unread {
-    pieces: Vec<Vec<u8>>,
+pub(crate) struct RawLines {
+    chunks: Vec<Vec<u8>>,
     count: usize,
-    settings: Newest,
-    tokens: Newest,
+    settings: LatestLine,
+    tokens: LatestLine,
 }
 
 /// The newest line of a kind of which only that one counts.
 #[derive(Debug, Default)]
-struct Newest {
+struct LatestLine {
     line: Vec<u8>,
     /// Before which other line it stood.
     at: usize,
 }
 
-impl Newest {
+impl LatestLine {
     fn set(&mut self, line: &[u8], at: usize) {
         self.line.clear();
         self.line.extend_from_slice(line);
@@ -137,16 +137,16 @@ impl Newest {
     }
 }
 
-impl Unread {
+impl RawLines {
     fn push(&mut self, line: &[u8]) {
-        let is_full = |piece: &Vec<u8>| piece.len() + line.len() >= PIECE;
-        if self.pieces.last().is_none_or(is_full) {
-            self.pieces
-                .push(Vec::with_capacity(PIECE.max(line.len() + 1)));
+        let is_full = |chunk: &Vec<u8>| chunk.len() + line.len() >= CHUNK_BYTES;
+        if self.chunks.last().is_none_or(is_full) {
+            self.chunks
+                .push(Vec::with_capacity(CHUNK_BYTES.max(line.len() + 1)));
         }
-        if let Some(piece) = self.pieces.last_mut() {
-            piece.extend_from_slice(line);
-            piece.push(b'\n');
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.extend_from_slice(line);
+            chunk.push(b'\n');
             self.count += 1;
         }
     }
@@ -158,8 +158,8 @@ impl Unread {
             true => (settings, None),
             false => (None, settings),
         };
-        let lines = self.pieces.into_iter().flat_map(|piece| {
-            let lines = piece.split_inclusive(|byte| *byte == b'\n');
+        let lines = self.chunks.into_iter().flat_map(|chunk| {
+            let lines = chunk.split_inclusive(|byte| *byte == b'\n');
             lines.map(read_line).collect::<Vec<_>>()
         });
         let lines = lines.enumerate().flat_map(move |(index, line)| {
@@ -176,13 +176,13 @@ fn read_line(line: &[u8]) -> Option<RolloutItem> {
 }
 
 #[derive(Debug, Default)]
-struct Reader {
+struct StoredThreadReader {
     meta: Option<SessionMeta>,
     instructions: Option<String>,
-    lines: Unread,
+    lines: RawLines,
 }
 
-impl Reader {
+impl StoredThreadReader {
     fn take(&mut self, line: ScannedLine<'_>) {
         let Some((kind, payload)) = line.kind() else {
             return;
@@ -193,13 +193,13 @@ impl Reader {
             ("turn_context", _) => lines.settings.set(bytes, at),
             ("session_meta", _) => {
                 if let Some(RolloutItem::SessionMeta(meta)) = line.read().map(|line| line.item) {
-                    let told = self.instructions.take();
-                    self.instructions = told.or_else(|| instructions(&meta));
+                    let earlier = self.instructions.take();
+                    self.instructions = earlier.or_else(|| instructions(&meta));
                     self.meta.get_or_insert(*meta);
                 }
             }
             ("event_msg", Some("token_count")) => {
-                if !tells_nothing(bytes) {
+                if !has_no_usage(bytes) {
                     lines.tokens.set(bytes, at);
                 }
             }
@@ -211,7 +211,7 @@ impl Reader {
 }
 
 /// Whether a count of tokens has none, as before the first response.
-fn tells_nothing(line: &[u8]) -> bool {
+fn has_no_usage(line: &[u8]) -> bool {
     let window = &line[..line.len().min(200)];
     memchr::memmem::find(window, b"\"info\":null").is_some()
 }
@@ -240,9 +240,9 @@ mod tests {
     fn less_is_read_and_it_comes_to_the_same() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), LINES).unwrap();
-        let stored = Stored::read(file.path(), None, |_| {}).unwrap();
+        let stored = StoredThread::read(file.path(), None, |_| {}).unwrap();
         assert_eq!(stored.length, (LINES.len() - "{\"torn".len()) as u64);
-        let Lines::Unread(unread) = &stored.lines else {
+        let StoredLines::Raw(unread) = &stored.lines else {
             panic!("all lines were read");
         };
         assert_eq!(unread.count, 5);
@@ -257,7 +257,7 @@ mod tests {
         );
         assert_eq!(all.history.len(), few.history.len());
         assert_eq!(all.latest_snapshot(), few.latest_snapshot());
-        assert_eq!(all.told, few.told);
+        assert_eq!(all.reference, few.reference);
         assert_eq!(all.previous_model, few.previous_model);
         assert_eq!(all.previous_model.as_deref(), Some("new"));
         assert_eq!(all.usage.info, few.usage.info);

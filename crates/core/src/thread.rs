@@ -11,12 +11,12 @@ use codex_rollout::{ClaimError, LogError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::events::Emitter;
-use crate::holds::Holds;
 use crate::mcp::{McpServer, McpServers};
 use crate::ports::Ids;
-use crate::session::{Mail, NewTurn, SettingsError, StartTurnError, Steer, SteerError};
+use crate::session::{Mail, NewTurn, SettingsError, StartTurnError, SteerError, SteerRequest};
+use crate::timeout_pauses::TimeoutPauses;
 use crate::tools::BackgroundTerminal;
-use crate::turn::Said;
+use crate::turn::TurnInput;
 
 /// The handle of a thread. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -27,14 +27,14 @@ pub struct Thread {
     pub(crate) settings: watch::Receiver<Arc<ThreadSettings>>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) emitter: Emitter,
-    pub(crate) holds: Holds,
+    pub(crate) timeout_pauses: TimeoutPauses,
     pub(crate) mcp: McpServers,
 }
 
 /// The thread is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("internal error; agent loop died unexpectedly")]
-pub struct Closed;
+pub struct ThreadClosed;
 
 impl Thread {
     /// The id.
@@ -51,8 +51,8 @@ impl Thread {
 
     /// What holds the time limits of its commands.
     #[must_use]
-    pub fn holds(&self) -> &Holds {
-        &self.holds
+    pub fn timeout_pauses(&self) -> &TimeoutPauses {
+        &self.timeout_pauses
     }
 
     /// Hands an operation in, waiting while the queue is full. Answers the id of the submission,
@@ -60,7 +60,7 @@ impl Thread {
     ///
     /// # Errors
     /// The thread is closed.
-    pub async fn submit(&self, op: Op) -> Result<String, Closed> {
+    pub async fn submit(&self, op: Op) -> Result<String, ThreadClosed> {
         let id = self.ids.submission();
         self.submit_as(Submission {
             id: id.clone(),
@@ -75,9 +75,9 @@ impl Thread {
     ///
     /// # Errors
     /// The thread is closed.
-    pub async fn submit_as(&self, submission: Submission) -> Result<(), Closed> {
+    pub async fn submit_as(&self, submission: Submission) -> Result<(), ThreadClosed> {
         let mail = Mail::Submission(Box::new(submission));
-        self.mailbox.send(mail).await.map_err(|_| Closed)
+        self.mailbox.send(mail).await.map_err(|_| ThreadClosed)
     }
 
     /// From now on no other process goes on with the thread. What is submitted without that may be
@@ -101,40 +101,40 @@ impl Thread {
     ///
     /// # Errors
     /// The thread is closed.
-    pub async fn set_mcp_servers(&self, servers: Vec<McpServer>) -> Result<(), Closed> {
+    pub async fn set_mcp_servers(&self, servers: Vec<McpServer>) -> Result<(), ThreadClosed> {
         let mail = Mail::McpServers(servers);
-        self.mailbox.send(mail).await.map_err(|_| Closed)
+        self.mailbox.send(mail).await.map_err(|_| ThreadClosed)
     }
 
     /// Puts items into what the model sees: at once, or before the next request of a turn that runs.
     ///
     /// # Errors
     /// The thread is closed.
-    pub async fn inject(&self, items: Vec<ResponseItem>) -> Result<(), Closed> {
+    pub async fn inject(&self, items: Vec<ResponseItem>) -> Result<(), ThreadClosed> {
         let mail = Mail::Inject(items);
-        self.mailbox.send(mail).await.map_err(|_| Closed)
+        self.mailbox.send(mail).await.map_err(|_| ThreadClosed)
     }
 
     /// The commands that run in the background.
     ///
     /// # Errors
     /// The thread is closed.
-    pub async fn background_terminals(&self) -> Result<Vec<BackgroundTerminal>, Closed> {
+    pub async fn background_terminals(&self) -> Result<Vec<BackgroundTerminal>, ThreadClosed> {
         let (reply, answer) = oneshot::channel();
         let mail = Mail::Terminals(reply);
-        self.mailbox.send(mail).await.map_err(|_| Closed)?;
-        answer.await.map_err(|_| Closed)
+        self.mailbox.send(mail).await.map_err(|_| ThreadClosed)?;
+        answer.await.map_err(|_| ThreadClosed)
     }
 
     /// Stops one of them and waits for its end. False if there is none of that number.
     ///
     /// # Errors
     /// The thread is closed.
-    pub async fn stop_terminal(&self, id: i32) -> Result<bool, Closed> {
+    pub async fn stop_terminal(&self, id: i32) -> Result<bool, ThreadClosed> {
         let (reply, answer) = oneshot::channel();
         let mail = Mail::StopTerminal(id, reply);
-        self.mailbox.send(mail).await.map_err(|_| Closed)?;
-        answer.await.map_err(|_| Closed)
+        self.mailbox.send(mail).await.map_err(|_| ThreadClosed)?;
+        answer.await.map_err(|_| ThreadClosed)
     }
 
     /// Waits until everything that was said so far can be read from the file.
@@ -186,12 +186,12 @@ impl Thread {
     pub async fn steer(
         &self,
         expected: Option<String>,
-        said: impl Into<Said>,
+        input: impl Into<TurnInput>,
     ) -> Result<String, SteerError> {
         let (reply, answer) = oneshot::channel();
-        let mail = Mail::Steer(Steer {
+        let mail = Mail::Steer(SteerRequest {
             expected,
-            said: said.into(),
+            input: input.into(),
             reply,
         });
         self.mailbox

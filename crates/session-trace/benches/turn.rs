@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codex_core::{
-    Observers, Ports, ProviderModel, RandomIds, SessionConfig, Started, SystemClock,
+    Observers, Ports, ProviderModel, RandomIds, SessionConfig, StartedThread, SystemClock,
     SystemProcesses, ThreadManager,
 };
 use codex_exec::Launcher;
@@ -64,7 +64,7 @@ impl Side {
     }
 }
 
-async fn turn(started: &mut Started) -> Duration {
+async fn turn(started: &mut StartedThread) -> Duration {
     let begun = Instant::now();
     let text = "What does this project do? ".repeat(20);
     let items = vec![UserInput::Text {

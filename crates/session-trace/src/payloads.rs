@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codex_core::Beginning;
+use codex_core::StartingThread;
 use codex_model_client::Prompt;
 use codex_protocol::{
     AskForApproval, ContentItem, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandSource,
@@ -32,7 +32,7 @@ pub(crate) struct SessionMetadata {
 const ROOT: &str = "/root";
 
 impl SessionMetadata {
-    pub(crate) fn of(thread: &Beginning<'_>) -> Self {
+    pub(crate) fn of(thread: &StartingThread<'_>) -> Self {
         let config = thread.config;
         let (path, nickname, agent_role) = match &config.source {
             SessionSource::SubAgent(SubAgentSource::ThreadSpawn {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use codex_core::{Asked, Observer};
+use codex_core::{ModelCall, Observer};
 use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
 use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
@@ -123,7 +123,7 @@ impl Observer for SessionTrace {
         }
     }
 
-    fn model_asked(&self, question: &Asked<'_>) -> Option<Arc<dyn AttemptObserver>> {
+    fn model_asked(&self, question: &ModelCall<'_>) -> Option<Arc<dyn AttemptObserver>> {
         let (recorder, scope) = (self.recorder().clone(), self.thread.scope(question.turn));
         Some(match question.compaction {
             None => Arc::new(InferenceTrace::new(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use codex_core::{Beginning, Observer, Observers};
+use codex_core::{Observer, Observers, StartingThread};
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
 use codex_rollout_trace::Recorder;
 use codex_rollout_trace::format::Schema;
@@ -60,7 +60,7 @@ impl Traces {
 
     /// The recorder for a thread, and whether the bundle is its own. A resumed agent is not recorded:
     /// the bundle of its parent may have it already.
-    fn recorder(&self, thread: &Beginning<'_>) -> Option<(Recorder, bool)> {
+    fn recorder(&self, thread: &StartingThread<'_>) -> Option<(Recorder, bool)> {
         if let SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             parent_thread_id, ..
         }) = &thread.config.source
@@ -80,7 +80,7 @@ impl Traces {
 }
 
 impl Observers for Traces {
-    fn observe(&self, thread: &Beginning<'_>) -> Option<Arc<dyn Observer>> {
+    fn observe(&self, thread: &StartingThread<'_>) -> Option<Arc<dyn Observer>> {
         let (recorder, is_root) = self.recorder(thread)?;
         let metadata = SessionMetadata::of(thread);
         let process = Arc::clone(&self.process);

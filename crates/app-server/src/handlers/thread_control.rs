@@ -12,7 +12,7 @@ use codex_app_server_protocol::v2::{
     ThreadShellCommandParams, ThreadShellCommandResponse, ThreadUnsubscribeParams,
     ThreadUnsubscribeResponse, ThreadUnsubscribeStatus,
 };
-use codex_core::{BackgroundTerminal, Holds};
+use codex_core::{BackgroundTerminal, TimeoutPauses};
 use codex_protocol::Op;
 
 use super::call::{Call, Reply};
@@ -136,7 +136,7 @@ pub(super) async fn stop_terminal(
     stop.await
 }
 
-fn closed(error: codex_core::Closed) -> Failure {
+fn closed(error: codex_core::ThreadClosed) -> Failure {
     Failure::internal(error.to_string())
 }
 
@@ -165,7 +165,7 @@ pub(super) async fn take_hold_back(
     })
 }
 
-async fn holds(server: &Server, thread: &str) -> Result<Holds, Failure> {
+async fn holds(server: &Server, thread: &str) -> Result<TimeoutPauses, Failure> {
     let holds = loaded_thread(server, thread)?.holds().await;
     holds.ok_or_else(|| Failure::invalid(format!("thread not found: {thread}")))
 }

@@ -10,7 +10,7 @@ use codex_app_server_protocol::v2::{
     Thread, ThreadForkParams, ThreadResumeParams, ThreadStartParams, ThreadStartedNotification,
     ThreadStatus, ThreadStatusChangedNotification,
 };
-use codex_core::{StartError, Started, Stored};
+use codex_core::{StartError, StartedThread, StoredThread};
 use codex_protocol::{EventMsg, ResponseItem};
 use codex_rollout::{Detail, Locks};
 
@@ -280,7 +280,7 @@ struct Source {
     /// What clients are shown of it.
     history: History,
     /// What the engine goes on with.
-    stored: Stored,
+    stored: StoredThread,
 }
 
 /// The thread that a request names, by the path of its file or by its id, or its beginning.
@@ -348,10 +348,10 @@ async fn prepare(server: &Arc<Server>, settings: RequestedSettings) -> Result<Pr
 async fn opened(
     server: &Arc<Server>,
     prepared: Prepared,
-    started: Started,
+    started: StartedThread,
     preview: String,
 ) -> Result<(Actor, Facts), Failure> {
-    let Started {
+    let StartedThread {
         thread,
         mut events,
         agents,

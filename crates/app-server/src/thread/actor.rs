@@ -9,7 +9,7 @@ use codex_app_server_protocol::v2::{
     DeprecationNoticeNotification, ThreadClosedNotification, ThreadStatus,
     ThreadStatusChangedNotification, TurnInterruptResponse,
 };
-use codex_core::{Events, Spawned, ThreadManager};
+use codex_core::{Events, SpawnedAgent, ThreadManager};
 use codex_protocol::{Event, EventMsg};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -62,7 +62,7 @@ impl Actor {
         manager: Arc<ThreadManager>,
         thread: codex_core::Thread,
         events: Events,
-        agents: mpsc::Receiver<Spawned>,
+        agents: mpsc::Receiver<SpawnedAgent>,
         facts: Facts,
     ) -> Self {
         let (handle, mailbox) = ThreadHandle::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadStatus, ThreadStatusChangedNotification};
-use codex_core::{Spawned, Started};
+use codex_core::{SpawnedAgent, StartedThread};
 use codex_protocol::EventMsg;
 use tokio::sync::mpsc;
 
@@ -16,12 +16,12 @@ use crate::projection::preview_of_message;
 #[derive(Debug)]
 pub(super) struct Agents {
     /// Those that are new.
-    pub(super) coming: mpsc::Receiver<Spawned>,
+    pub(super) coming: mpsc::Receiver<SpawnedAgent>,
     open: Vec<ThreadHandle>,
 }
 
 impl Agents {
-    pub(super) fn new(coming: mpsc::Receiver<Spawned>) -> Self {
+    pub(super) fn new(coming: mpsc::Receiver<SpawnedAgent>) -> Self {
         let open = Vec::new();
         Self { coming, open }
     }
@@ -37,13 +37,13 @@ impl Actor {
 
     /// Loads an agent. The subscribers of this thread get its notifications, and are asked what
     /// it asks.
-    pub(super) fn take_agent(&mut self, agent: Spawned) {
-        let Spawned {
+    pub(super) fn take_agent(&mut self, agent: SpawnedAgent) {
+        let SpawnedAgent {
             started,
             config,
             first,
         } = agent;
-        let Started {
+        let StartedThread {
             thread,
             mut events,
             agents,

@@ -11,7 +11,9 @@ use codex_app_server_protocol::v2::{
     TurnInterruptParams, TurnInterruptResponse, TurnItemsView, TurnStartParams, TurnStartResponse,
     TurnStatus, TurnSteerParams, TurnSteerResponse,
 };
-use codex_core::{NewTurn, Said, SettingsError, StartTurnError, SteerError, TaskKind, ToolOutput};
+use codex_core::{
+    NewTurn, SettingsError, StartTurnError, SteerError, TaskKind, ToolOutput, TurnInput,
+};
 use codex_protocol::{
     CodexErrorInfo, NonSteerableTurnKind, Op, ThreadSettings, ThreadSettingsPatch, Update,
 };
@@ -41,7 +43,7 @@ impl Actor {
                 }
             }
             Command::Engine(reply) => drop(reply.send(self.thread.clone())),
-            Command::Holds(reply) => drop(reply.send(self.thread.holds().clone())),
+            Command::TimeoutPauses(reply) => drop(reply.send(self.thread.timeout_pauses().clone())),
             Command::McpServers(servers) => {
                 let _ = self.thread.set_mcp_servers(servers).await;
             }
@@ -116,7 +118,7 @@ impl Actor {
             id: uuid::Uuid::now_v7().to_string(),
             settings,
             context: self.additional_context.take(besides),
-            input: Said {
+            input: TurnInput {
                 items: params.input.into_iter().map(engine_input).collect(),
                 client_id: params.client_user_message_id,
                 tool_output: params.tool_output.map(|answered| ToolOutput {
@@ -193,7 +195,7 @@ impl Actor {
     }
 
     async fn steer(&mut self, params: TurnSteerParams, reply: Responder<method::TurnSteer>) {
-        let said = Said {
+        let said = TurnInput {
             items: params.input.into_iter().map(engine_input).collect(),
             client_id: params.client_user_message_id,
             tool_output: None,
@@ -343,7 +345,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || canonical(one) == canonical(other)
 }
 
-fn closed(error: codex_core::Closed) -> Failure {
+fn closed(error: codex_core::ThreadClosed) -> Failure {
     Failure::internal(error.to_string())
 }
 

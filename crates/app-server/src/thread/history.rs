@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use codex_core::Stored;
+use codex_core::StoredThread;
 use codex_protocol::{
     EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, TurnItem,
 };
@@ -64,9 +64,9 @@ pub(crate) fn read_to_load(
     path: &Path,
     shown: Shown,
     end: Option<u64>,
-) -> Result<(History, Stored), LoadError> {
+) -> Result<(History, StoredThread), LoadError> {
     let mut reader = Reader::new(shown);
-    let stored = Stored::read(path, end, |line| reader.take(line))?;
+    let stored = StoredThread::read(path, end, |line| reader.take(line))?;
     Ok((reader.finish()?, stored))
 }
 

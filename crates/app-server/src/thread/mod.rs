@@ -23,8 +23,8 @@ use codex_app_server_protocol::v2::{
     Thread, ThreadResumeParams, ThreadSettingsUpdateParams, ThreadUnsubscribeStatus, Turn,
     TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
-use codex_core::Holds;
 use codex_core::McpServer;
+use codex_core::TimeoutPauses;
 use codex_protocol::{McpStartupStatus, Op, ReviewTarget};
 use tokio::sync::{mpsc, oneshot};
 
@@ -55,7 +55,7 @@ enum Command {
     Rollback(u32, Responder<method::ThreadRollback>),
     Review(ReviewTarget, Responder<method::ReviewStart>),
     Submit(Op, oneshot::Sender<()>),
-    Holds(oneshot::Sender<Holds>),
+    TimeoutPauses(oneshot::Sender<TimeoutPauses>),
     Engine(oneshot::Sender<codex_core::Thread>),
     McpServers(Vec<McpServer>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
@@ -146,9 +146,9 @@ impl ThreadHandle {
     }
 
     /// What holds the time limits of its commands; none if the thread is closed.
-    pub(crate) async fn holds(&self) -> Option<Holds> {
+    pub(crate) async fn holds(&self) -> Option<TimeoutPauses> {
         let (reply, holds) = oneshot::channel();
-        self.send(Command::Holds(reply)).await;
+        self.send(Command::TimeoutPauses(reply)).await;
         holds.await.ok()
     }
 

@@ -7,46 +7,46 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::DropGuard;
 
-use super::Spawned;
-use super::names::Names;
+use super::SpawnedAgent;
+use super::names::AgentNames;
 use crate::thread::Thread;
 
 /// An agent, owned by the session of its parent. Dropping it ends the agent.
 #[derive(Debug)]
-pub(crate) struct Child {
+pub(crate) struct ChildAgent {
     pub(crate) thread: Thread,
     pub(crate) nickname: Option<String>,
     pub(crate) role: Option<String>,
     pub(crate) status: watch::Receiver<AgentStatus>,
     /// Whether its parent was told that it is done.
     is_reported: bool,
-    leash: DropGuard,
+    cancel: DropGuard,
     /// Its place in the tree.
-    _place: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
 /// What tools know of an agent. Holding it does not keep the agent from ending.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct AgentHandle {
     pub(crate) thread: Thread,
     pub(crate) nickname: Option<String>,
     pub(crate) role: Option<String>,
     pub(crate) status: watch::Receiver<AgentStatus>,
 }
 
-impl Known {
+impl AgentHandle {
     pub(crate) fn status_now(&self) -> AgentStatus {
         self.status.borrow().clone()
     }
 }
 
-impl Child {
+impl ChildAgent {
     pub(crate) fn new(
         thread: Thread,
         nickname: Option<String>,
         role: Option<String>,
-        leash: DropGuard,
-        place: OwnedSemaphorePermit,
+        cancel: DropGuard,
+        slot: OwnedSemaphorePermit,
     ) -> Self {
         Self {
             status: thread.emitter.status(),
@@ -54,13 +54,13 @@ impl Child {
             nickname,
             role,
             is_reported: false,
-            leash,
-            _place: place,
+            cancel,
+            _slot: slot,
         }
     }
 
-    fn known(&self) -> Known {
-        Known {
+    fn handle(&self) -> AgentHandle {
+        AgentHandle {
             thread: self.thread.clone(),
             nickname: self.nickname.clone(),
             role: self.role.clone(),
@@ -70,28 +70,28 @@ impl Child {
 
     /// Ends the agent and waits until it has ended.
     pub(crate) async fn close(self) {
-        self.leash.disarm().cancel();
+        self.cancel.disarm().cancel();
         self.thread.mailbox.closed().await;
     }
 }
 
 /// The agents that a thread has open.
 #[derive(Debug)]
-pub(crate) struct Children {
-    open: BTreeMap<ThreadId, Child>,
-    names: Names,
+pub(crate) struct ChildAgents {
+    open: BTreeMap<ThreadId, ChildAgent>,
+    names: AgentNames,
     /// Where those who hear the thread are handed its agents.
-    tell: mpsc::Sender<Spawned>,
+    publish: mpsc::Sender<SpawnedAgent>,
     /// The agents that are at work, each until it is done.
     working: JoinSet<()>,
 }
 
-impl Children {
-    pub(crate) fn new(tell: mpsc::Sender<Spawned>) -> Self {
+impl ChildAgents {
+    pub(crate) fn new(publish: mpsc::Sender<SpawnedAgent>) -> Self {
         Self {
             open: BTreeMap::new(),
-            names: Names::default(),
-            tell,
+            names: AgentNames::default(),
+            publish,
             working: JoinSet::new(),
         }
     }
@@ -107,11 +107,11 @@ impl Children {
     }
 
     /// Hands an agent to whoever hears the thread; false if nobody takes it.
-    pub(crate) fn tell(&self, agent: Spawned) -> bool {
-        self.tell.try_send(agent).is_ok()
+    pub(crate) fn publish(&self, agent: SpawnedAgent) -> bool {
+        self.publish.try_send(agent).is_ok()
     }
 
-    pub(crate) fn add(&mut self, child: Child) {
+    pub(crate) fn add(&mut self, child: ChildAgent) {
         let mut status = child.status.clone();
         self.working.spawn(async move {
             let _ = status.wait_for(AgentStatus::is_final).await;
@@ -120,9 +120,9 @@ impl Children {
     }
 
     /// An agent that is open.
-    pub(crate) fn find(&self, id: &ThreadId) -> Option<Known> {
+    pub(crate) fn find(&self, id: &ThreadId) -> Option<AgentHandle> {
         let child = self.open.get(id)?;
-        (!child.thread.mailbox.is_closed()).then(|| child.known())
+        (!child.thread.mailbox.is_closed()).then(|| child.handle())
     }
 
     /// Lets go of those that others have closed, whose places are free with that.
@@ -131,7 +131,7 @@ impl Children {
             .retain(|_, child| !child.thread.mailbox.is_closed());
     }
 
-    pub(crate) fn remove(&mut self, id: &ThreadId) -> Option<Child> {
+    pub(crate) fn remove(&mut self, id: &ThreadId) -> Option<ChildAgent> {
         let child = self.open.remove(id)?;
         (!child.thread.mailbox.is_closed()).then_some(child)
     }
@@ -159,6 +159,6 @@ impl Children {
     /// Ends all of them, and waits until they have ended.
     pub(crate) async fn close_all(&mut self) {
         let open = std::mem::take(&mut self.open);
-        futures::future::join_all(open.into_values().map(Child::close)).await;
+        futures::future::join_all(open.into_values().map(ChildAgent::close)).await;
     }
 }

@@ -115,13 +115,13 @@ const POOL: &[&str] = &[
 
 /// The names that a thread has given.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct AgentNames {
     used: HashSet<String>,
     /// How often all of a pool were used.
     rounds: usize,
 }
 
-impl Names {
+impl AgentNames {
     /// A name that is free: one of the candidates, or of our own if there are none. `random` is between
     /// 0 and 1. When all are used they are used again, as the second of that name and so on.
     pub(super) fn pick(&mut self, candidates: &[String], random: f64) -> String {
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn names_differ_until_all_are_used() {
-        let mut names = Names::default();
+        let mut names = AgentNames::default();
         let given: HashSet<String> = (0..POOL.len()).map(|_| names.pick(&[], 0.5)).collect();
         assert_eq!(given.len(), POOL.len());
         assert!(names.pick(&[], 1.0).ends_with(" the 2nd"));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_role_may_bring_its_own() {
-        let mut names = Names::default();
+        let mut names = AgentNames::default();
         let own = ["Ada".to_owned(), "Bo".to_owned()];
         names.take("Ada");
         assert_eq!(names.pick(&own, 0.0), "Bo");

@@ -4,18 +4,18 @@ use codex_model_client::{Prompt, PromptItem};
 use codex_protocol::{CodexErrorInfo, ResponseItem};
 use futures::StreamExt;
 
-use super::{Compaction, Phase};
+use super::{Compaction, CompactionPhase};
 use crate::context::summary::{COMPACT_PROMPT, compacted_history, user_texts};
 use crate::context::user_message;
 use crate::ports::{ModelError, ModelEvent, ModelRequest};
-use crate::turn::{self, Halt, Turn};
+use crate::turn::{self, Turn, TurnError};
 
 impl Turn<'_> {
     pub(super) async fn compact_locally(
         &mut self,
-        phase: Phase,
+        phase: CompactionPhase,
         id: &str,
-    ) -> Result<Compaction, Halt> {
+    ) -> Result<Compaction, TurnError> {
         let message = self.summary(phase, id).await?;
         let texts = user_texts(&self.conversation.history);
         let items = compacted_history(&texts, &message);
@@ -23,13 +23,13 @@ impl Turn<'_> {
     }
 
     /// Lets the model write a summary. When even that is too much the oldest items go.
-    async fn summary(&mut self, phase: Phase, id: &str) -> Result<String, Halt> {
+    async fn summary(&mut self, phase: CompactionPhase, id: &str) -> Result<String, TurnError> {
         let images = self.scope.settings.model.images;
         let prompt = self.conversation.history.prompt(images);
         let mut input: Vec<_> = prompt.items().map(PromptItem::read).collect();
         let prompt = self.scope.services.config.compact_prompt.as_deref();
-        let wish = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
-        input.push(wish);
+        let instruction = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
+        input.push(instruction);
         let most = self.scope.services.config.stream_max_retries;
         let mut repeats = 0;
         loop {
@@ -38,8 +38,8 @@ impl Turn<'_> {
                 .await
             {
                 Ok(text) => return Ok(text),
-                Err(Halt::Stopped) => return Err(Halt::Stopped),
-                Err(Halt::Failed(error)) => error,
+                Err(TurnError::Stopped) => return Err(TurnError::Stopped),
+                Err(TurnError::Failed(error)) => error,
             };
             let overflow = error.info == CodexErrorInfo::ContextWindowExceeded;
             if overflow && drop_oldest(&mut input) {
@@ -49,7 +49,7 @@ impl Turn<'_> {
             let clock = self.scope.services.clock.as_ref();
             let delay = crate::turn::retry_delay(&error, repeats + 1, clock);
             let Some(delay) = delay.filter(|_| !overflow && repeats < most) else {
-                return Err(Halt::Failed(error));
+                return Err(TurnError::Failed(error));
             };
             repeats += 1;
             self.wait_to_retry(repeats, most, error, delay).await?;
@@ -58,10 +58,10 @@ impl Turn<'_> {
 
     async fn summary_attempt(
         &mut self,
-        phase: Phase,
+        phase: CompactionPhase,
         id: &str,
         input: Prompt,
-    ) -> Result<String, Halt> {
+    ) -> Result<String, TurnError> {
         let request = ModelRequest {
             input,
             tools: crate::tools::no_tools(),
@@ -71,19 +71,19 @@ impl Turn<'_> {
         let stop = &self.scope.stop;
         let mut stream = tokio::select! {
             biased;
-            () = stop.stopped() => return Err(Halt::Stopped),
-            opened = self.scope.services.model.stream(request) => opened.map_err(Halt::Failed)?,
+            () = stop.stopped() => return Err(TurnError::Stopped),
+            opened = self.scope.services.model.stream(request) => opened.map_err(TurnError::Failed)?,
         };
         let mut text = String::new();
         loop {
             let event = tokio::select! {
                 biased;
-                () = stop.stopped() => return Err(Halt::Stopped),
+                () = stop.stopped() => return Err(TurnError::Stopped),
                 event = stream.next() => event,
             };
             match event
                 .unwrap_or_else(|| Err(ModelError::cut_off()))
-                .map_err(Halt::Failed)?
+                .map_err(TurnError::Failed)?
             {
                 ModelEvent::ItemDone(ResponseItem::Message { role, content, .. })
                     if role == "assistant" =>
@@ -95,12 +95,12 @@ impl Turn<'_> {
                         let window = self.scope.settings.model.effective_window();
                         self.conversation.usage.add(usage, window);
                     }
-                    self.voice.say(self.conversation.usage.event());
+                    self.emitter.emit(self.conversation.usage.event());
                     return Ok(text);
                 }
                 ModelEvent::RateLimits(limits) => {
                     self.conversation.usage.limit(limits);
-                    self.voice.say(self.conversation.usage.event());
+                    self.emitter.emit(self.conversation.usage.event());
                 }
                 _ => {}
             }

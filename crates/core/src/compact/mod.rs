@@ -15,12 +15,12 @@ use codex_rollout::LineKind;
 use crate::context::{self, summary};
 use crate::conversation::Conversation;
 use crate::ports::ModelRequest;
-use crate::session::{ForTurn, Session};
-use crate::turn::{self, Completed, Halt, Turn, TurnScope, Voice};
+use crate::session::{Session, TurnOverrides};
+use crate::turn::{self, CompletedTurn, Turn, TurnEmitter, TurnError, TurnScope};
 
 /// When a turn compacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum CompactionPhase {
     /// The context is told anew after the summary.
     BeforeTurn,
     /// The context is put in front of the last thing a person said.
@@ -30,39 +30,39 @@ pub(crate) enum Phase {
 impl Session {
     /// Compacts as a task of its own.
     pub(crate) async fn compact(&mut self, id: String) {
-        let settings = self.turn_settings(&id, ForTurn::default());
+        let settings = self.turn_settings(&id, TurnOverrides::default());
         self.start(crate::session::TaskKind::Compact, settings, run_compaction)
             .await;
     }
 }
 
 async fn run_compaction(scope: TurnScope, mut conversation: Conversation) -> Conversation {
-    let voice = scope.voice();
+    let emitter = scope.emitter();
     let guard = turn::TurnGuard::start(&scope);
     let mut turn = Turn {
         scope: &scope,
-        voice: &voice,
+        emitter: &emitter,
         conversation: &mut conversation,
     };
     let ended = turn
-        .compact(Phase::BeforeTurn)
+        .compact(CompactionPhase::BeforeTurn)
         .await
-        .map(|()| Completed::default());
+        .map(|()| CompletedTurn::default());
     turn::finish(&scope, &mut conversation, guard, ended).await;
     conversation
 }
 
 /// Says that a compaction started, and that it is done. One that fails has no end of its own.
 struct CompactionItem<'a> {
-    voice: &'a Voice,
+    emitter: &'a TurnEmitter,
     item: TurnItem,
 }
 
 impl<'a> CompactionItem<'a> {
-    fn start(voice: &'a Voice, id: String) -> Self {
+    fn start(emitter: &'a TurnEmitter, id: String) -> Self {
         let item = TurnItem::ContextCompaction(ContextCompactionItem { id });
-        voice.item_started(item.clone());
-        Self { voice, item }
+        emitter.item_started(item.clone());
+        Self { emitter, item }
     }
 
     fn id(&self) -> &str {
@@ -70,13 +70,16 @@ impl<'a> CompactionItem<'a> {
     }
 
     fn done(self) {
-        self.voice.item_completed(self.item, false);
+        self.emitter.item_completed(self.item, false);
     }
 }
 
 impl Turn<'_> {
     /// Compacts if the context has grown to the limit.
-    pub(crate) async fn compact_if_full(&mut self, phase: Phase) -> Result<(), Halt> {
+    pub(crate) async fn compact_if_full(
+        &mut self,
+        phase: CompactionPhase,
+    ) -> Result<(), TurnError> {
         let Some(limit) = self.scope.settings.model.compact_at() else {
             return Ok(());
         };
@@ -100,39 +103,40 @@ impl Turn<'_> {
             .saturating_add(i64::try_from(estimated).unwrap_or(i64::MAX))
     }
 
-    pub(crate) async fn compact(&mut self, phase: Phase) -> Result<(), Halt> {
-        let item = CompactionItem::start(self.voice, self.scope.services.ids.item());
+    pub(crate) async fn compact(&mut self, phase: CompactionPhase) -> Result<(), TurnError> {
+        let item = CompactionItem::start(self.emitter, self.scope.services.ids.item());
         let Compaction { mut items, message } = match self.scope.services.model.compacts() {
             true => self.compact_remotely(phase, item.id()).await?,
             false => self.compact_locally(phase, item.id()).await?,
         };
         // From here on nothing fails and nothing waits.
-        self.conversation.told = None;
-        if phase == Phase::MidTurn {
-            let at = place_of_context(&items);
+        self.conversation.reference = None;
+        if phase == CompactionPhase::MidTurn {
+            let at = context_index(&items);
             items.splice(at..at, context::initial(&self.scope.settings, None));
-            self.conversation.told = Some(context::told(&self.scope.settings));
+            self.conversation.reference = Some(context::turn_context(&self.scope.settings));
         }
         self.replace_history(items, message, item.id());
         item.done();
         let message = "Long threads and repeated compaction make the model less accurate. Start a \
                        new thread when you can."
             .to_owned();
-        self.voice.say(EventMsg::Warning(WarningEvent { message }));
+        self.emitter
+            .emit(EventMsg::Warning(WarningEvent { message }));
         Ok(())
     }
 
     /// The request that carries the conversation as it is. Before a turn with a model that takes in
     /// less, the model of the turn before is asked, which can read all of it.
-    fn request_to_compact(&mut self, phase: Phase, id: &str) -> ModelRequest {
+    fn request_to_compact(&mut self, phase: CompactionPhase, id: &str) -> ModelRequest {
         let request = ModelRequest {
             output_schema: None,
             ..self.request(Some(id))
         };
         let previous = self.conversation.previous_model.as_deref();
         let own = &self.scope.settings.model;
-        let previous =
-            previous.filter(|previous| phase == Phase::BeforeTurn && *previous != own.slug);
+        let previous = previous
+            .filter(|previous| phase == CompactionPhase::BeforeTurn && *previous != own.slug);
         let larger = previous
             .map(|previous| self.scope.services.model.info(previous))
             .filter(|previous| previous.effective_window() > own.effective_window());
@@ -146,7 +150,7 @@ impl Turn<'_> {
         if let Some(observer) = self.scope.services.emitter.observer() {
             let images = self.scope.settings.model.images;
             let before = self.conversation.history.prompt(images);
-            observer.compacted(self.voice.turn(), id, before, &items);
+            observer.compacted(self.emitter.turn_id(), id, before, &items);
         }
         let old = self.conversation.history.entries();
         let snapshots = old.iter().filter_map(|entry| entry.snapshot.as_deref());
@@ -164,13 +168,13 @@ impl Turn<'_> {
                 replacement_history,
             },
         );
-        if let Some(told) = &self.conversation.told {
-            emitter.log(LineKind::TurnContext, told);
+        if let Some(reference) = &self.conversation.reference {
+            emitter.log(LineKind::TurnContext, reference);
         }
         let window = self.scope.settings.model.effective_window();
         let instructions = &self.scope.settings.instructions;
         self.conversation.estimate(instructions, window);
-        self.voice.say(self.conversation.usage.event());
+        self.emitter.emit(self.conversation.usage.event());
     }
 }
 
@@ -184,7 +188,7 @@ struct Compaction {
 
 /// Where the context belongs when it is told in the middle of a turn: before the last thing a person
 /// said, or else before what stands for all of it.
-fn place_of_context(items: &[ResponseItem]) -> usize {
+fn context_index(items: &[ResponseItem]) -> usize {
     let last = |wanted: &dyn Fn(&ResponseItem) -> bool| items.iter().rposition(wanted);
     last(&summary::is_said)
         .or_else(|| last(&summary::is_summary_item))

@@ -2,18 +2,18 @@
 
 use codex_protocol::ResponseItem;
 
-use super::{Compaction, Phase};
+use super::{Compaction, CompactionPhase};
 use crate::context::summary::without_images;
-use crate::history::{Entry, Kind};
+use crate::history::{EntryKind, HistoryEntry};
 use crate::ports::{ModelError, ModelRequest};
-use crate::turn::{Halt, Turn};
+use crate::turn::{Turn, TurnError};
 
 impl Turn<'_> {
     pub(super) async fn compact_remotely(
         &mut self,
-        phase: Phase,
+        phase: CompactionPhase,
         id: &str,
-    ) -> Result<Compaction, Halt> {
+    ) -> Result<Compaction, TurnError> {
         let mut request = self.request_to_compact(phase, id);
         self.make_it_fit(&mut request);
         if request.input.is_empty() {
@@ -22,11 +22,11 @@ impl Turn<'_> {
         }
         let compacted = tokio::select! {
             biased;
-            () = self.scope.stop.stopped() => return Err(Halt::Stopped),
+            () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
             compacted = self.scope.services.model.compact(request) => compacted,
         };
         let items = compacted.map_err(|error| {
-            Halt::Failed(ModelError {
+            TurnError::Failed(ModelError {
                 message: format!("Error running remote compact task: {error}"),
                 ..error
             })
@@ -57,17 +57,16 @@ impl Turn<'_> {
             && let Some(last) = length.checked_sub(1).map(|at| sent[at])
         {
             match &last.kind {
-                Kind::Output(link) => dropped.push(link.clone()),
-                Kind::Call(link) if dropped.contains(link) => {}
-                Kind::Developer { .. } => {}
+                EntryKind::Output(link) => dropped.push(link.clone()),
+                EntryKind::Call(link) if dropped.contains(link) => {}
+                EntryKind::Developer { .. } => {}
                 _ => break,
             }
             tokens = tokens.saturating_sub(last.tokens);
             length -= 1;
         }
         // A call whose output went but that stands further up goes too.
-        let is_gone =
-            |entry: &Entry| matches!(&entry.kind, Kind::Call(link) if dropped.contains(link));
+        let is_gone = |entry: &HistoryEntry| matches!(&entry.kind, EntryKind::Call(link) if dropped.contains(link));
         let kept = request.input.items().zip(&sent[..length]);
         let kept = kept.filter(|(_, entry)| !is_gone(entry));
         let kept = kept.map(|(item, _)| item).collect();
@@ -78,7 +77,7 @@ impl Turn<'_> {
 /// Whether an item of the answer has a place in the new history: the engine's own words are told anew.
 fn stays(item: &ResponseItem) -> bool {
     matches!(
-        Kind::of(item),
-        Some(Kind::UserTurn | Kind::Assistant | Kind::Compaction)
+        EntryKind::of(item),
+        Some(EntryKind::UserTurn | EntryKind::Assistant | EntryKind::Compaction)
     )
 }

@@ -12,11 +12,11 @@ pub(crate) fn full(turn: &TurnSettings) -> String {
 }
 
 /// Again, if any of it changed.
-pub(crate) fn changed(turn: &TurnSettings, told: &TurnContext) -> Option<String> {
-    let cwd_changed = told.cwd != turn.cwd.display().to_string();
+pub(crate) fn changed(turn: &TurnSettings, reference: &TurnContext) -> Option<String> {
+    let cwd_changed = reference.cwd != turn.cwd.display().to_string();
     let changed = cwd_changed
-        || told.current_date.as_deref() != Some(&turn.date)
-        || told.timezone.as_deref() != Some(&turn.timezone);
+        || reference.current_date.as_deref() != Some(&turn.date)
+        || reference.timezone.as_deref() != Some(&turn.timezone);
     changed.then(|| block(turn, cwd_changed))
 }
 

@@ -87,34 +87,36 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
 /// What changed since the model was last told.
 pub(crate) fn updates(
     turn: &TurnSettings,
-    told: &TurnContext,
+    reference: &TurnContext,
     previous_model: Option<&str>,
 ) -> Vec<ResponseItem> {
     let mut sections = Vec::new();
     sections.extend(model_switch(turn, previous_model));
-    if told.approval_policy != turn.approval_policy || told.sandbox_policy != turn.sandbox_policy {
+    if reference.approval_policy != turn.approval_policy
+        || reference.sandbox_policy != turn.sandbox_policy
+    {
         sections.push(permissions::text(turn));
     }
-    let told_mode = told.collaboration_mode.as_ref();
-    let was_plain = told_mode.is_none_or(is_plain);
-    if told_mode != Some(&turn.mode) && !(was_plain && is_plain(&turn.mode)) {
+    let known_mode = reference.collaboration_mode.as_ref();
+    let was_plain = known_mode.is_none_or(is_plain);
+    if known_mode != Some(&turn.mode) && !(was_plain && is_plain(&turn.mode)) {
         sections.extend(collaboration_mode(turn));
     }
-    if told.personality != turn.personality && told.model == turn.model.slug {
+    if reference.personality != turn.personality && reference.model == turn.model.slug {
         sections.extend(personality(turn));
     }
     let mut items = Vec::new();
     if !sections.is_empty() {
         items.push(developer_message(sections));
     }
-    if let Some(text) = environment::changed(turn, told) {
+    if let Some(text) = environment::changed(turn, reference) {
         items.push(user_message([text]));
     }
     items
 }
 
 /// What the model has been told once `turn` has begun.
-pub(crate) fn told(turn: &TurnSettings) -> TurnContext {
+pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
     TurnContext {
         turn_id: Some(turn.id.to_string()),
         trace_id: None,

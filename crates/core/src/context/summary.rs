@@ -4,7 +4,7 @@ use codex_protocol::{ContentItem, ResponseItem, TruncationMode, TruncationPolicy
 
 use super::user_message;
 use crate::history::truncate::{middle_cut, tokens_of};
-use crate::history::{History, Kind, is_contextual, replace_images};
+use crate::history::{EntryKind, History, is_contextual, replace_images};
 
 /// Tokens of what people said that stay.
 const USER_TOKENS: usize = 20_000;
@@ -25,7 +25,7 @@ fn prefix() -> &'static str {
 pub(crate) fn user_texts(history: &History) -> Vec<String> {
     let said = history
         .sent()
-        .filter(|(entry, _)| entry.kind == Kind::UserTurn);
+        .filter(|(entry, _)| entry.kind == EntryKind::UserTurn);
     let texts = said.filter_map(|(_, item)| match item.read() {
         ResponseItem::Message { content, .. } => Some(text_of(&content)),
         _ => None,

@@ -23,7 +23,7 @@ pub(crate) async fn message_of(items: &[UserInput]) -> ResponseItem {
                     Ok(url) => {
                         content.extend(wrapped(format!("<image name=[Image #{images}]>"), url))
                     }
-                    Err(problem) => content.push(input_text(told(path, problem))),
+                    Err(problem) => content.push(input_text(image_error(path, problem))),
                 }
             }
             _ => {}
@@ -51,7 +51,7 @@ fn wrapped(open: String, image_url: String) -> [ContentItem; 3] {
 }
 
 /// What the model is told in place of an image.
-fn told(path: &str, problem: ImageProblem) -> String {
+fn image_error(path: &str, problem: ImageProblem) -> String {
     match problem {
         ImageProblem::Unreadable(error) => {
             format!("Codex could not read the local image at `{path}`: {error}")

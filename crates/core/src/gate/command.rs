@@ -8,11 +8,12 @@ use codex_shell_command::{
     posix_shell, quote_command, segments,
 };
 
-use super::posture::grants_of;
 use super::programs::CommandPrograms;
 use super::restrictions::{Restriction, restriction};
+use super::turn_policy::grants_of;
 use super::{
-    Ask, CacheKey, CommandEffect, Confinement, Decision, Memory, Pass, Posture, SandboxPermissions,
+    ApprovalKey, ApprovalRequest, ApprovalStore, CommandEffect, Confinement, Decision, Permit,
+    SandboxPermissions, TurnPolicy,
 };
 
 /// What a part of a command calls for, mildest first.
@@ -27,47 +28,51 @@ enum Verdict {
 }
 
 /// Decides about the first run of a command.
-pub(crate) fn decide(command: &CommandEffect, posture: &Posture, memory: &Memory) -> Decision {
-    let programs = CommandPrograms::new(posture, command, memory.grants());
-    let by_rule = match restriction(command, memory.rules(), &programs) {
+pub(crate) fn decide(
+    command: &CommandEffect,
+    turn_policy: &TurnPolicy,
+    approvals: &ApprovalStore,
+) -> Decision {
+    let programs = CommandPrograms::new(turn_policy, command, approvals.grants());
+    let by_rule = match restriction(command, approvals.rules(), &programs) {
         Restriction::Forbid(reason) => return Decision::Refuse(reason),
         Restriction::Ask(reason) => Some(reason),
         Restriction::None => None,
     };
-    let judge = Judge {
+    let check = CommandCheck {
         command,
-        posture,
-        memory,
+        turn_policy,
+        approvals,
         programs,
     };
-    let parts = judge.parts();
-    let verdicts = judge.verdicts(&parts);
+    let parts = check.parts();
+    let verdicts = check.verdicts(&parts);
     let asks_by_rule = by_rule.as_ref().map(|_| Verdict::PromptByRule);
     let strictest = verdicts.iter().copied().chain(asks_by_rule).max();
     let strictest = strictest.unwrap_or(Verdict::Prompt);
-    let pass = |approved| Pass {
+    let permit = |approved| Permit {
         confinement: confinement(
             command,
-            posture,
-            memory,
+            turn_policy,
+            approvals,
             strictest == Verdict::AllowedByRule,
         ),
         approved,
     };
     match strictest {
-        Verdict::AllowedByRule | Verdict::Allowed => Decision::Run(pass(false)),
+        Verdict::AllowedByRule | Verdict::Allowed => Decision::Run(permit(false)),
         Verdict::Forbidden => {
             let quoted = quote_command(&command.argv);
             Decision::Refuse(format!("`{quoted}` rejected: blocked by policy"))
         }
         Verdict::Prompt | Verdict::PromptByRule => {
-            if let Some(refusal) = refused_prompt(posture, by_rule.is_some()) {
+            if let Some(refusal) = refused_prompt(turn_policy, by_rule.is_some()) {
                 return Decision::Refuse(refusal.to_owned());
             }
-            let keys = vec![cache_key(command)];
-            if memory.is_approved(&keys) {
+            let keys = vec![approval_key(command)];
+            if approvals.is_approved(&keys) {
                 // An earlier approval says nothing about a second run without sandbox.
-                return Decision::Run(pass(false));
+                return Decision::Run(permit(false));
             }
             let asked = verdicts
                 .iter()
@@ -75,14 +80,14 @@ pub(crate) fn decide(command: &CommandEffect, posture: &Posture, memory: &Memory
             let derived = asked.and_then(|index| parts.commands.get(index)).cloned();
             let derived =
                 derived.filter(|_| parts.kind != SegmentKind::Heredoc && by_rule.is_none());
-            let amendment = proposed(command, &parts, memory.rules()).or(derived);
-            Decision::Ask(Ask {
+            let amendment = proposed(command, &parts, approvals.rules()).or(derived);
+            Decision::Ask(ApprovalRequest {
                 reason: by_rule.or_else(|| command.justification.clone()),
                 offered: offered(command, amendment.as_ref()),
                 amendment,
                 lifts_sandbox: command.permissions == SandboxPermissions::RequireEscalated,
                 keys,
-                then: pass(true),
+                then: permit(true),
             })
         }
     }
@@ -92,36 +97,37 @@ pub(crate) fn decide(command: &CommandEffect, posture: &Posture, memory: &Memory
 /// None: what the first run printed is the answer.
 pub(crate) fn decide_retry(
     command: &CommandEffect,
-    posture: &Posture,
-    pass: &Pass,
+    turn_policy: &TurnPolicy,
+    permit: &Permit,
 ) -> Option<Decision> {
-    let retries = match posture.approval {
+    let retries = match turn_policy.approval {
         AskForApproval::OnFailure | AskForApproval::UnlessTrusted => true,
         AskForApproval::Granular(granular) => granular.sandbox_approval,
         AskForApproval::OnRequest | AskForApproval::Never => false,
     };
-    let was_confined = matches!(pass.confinement, Confinement::Policy(_)) && !posture.is_open();
+    let was_confined =
+        matches!(permit.confinement, Confinement::Policy(_)) && !turn_policy.is_open();
     if !retries || !was_confined {
         return None;
     }
-    let then = Pass {
+    let then = Permit {
         confinement: Confinement::None,
         approved: true,
     };
-    if pass.approved {
+    if permit.approved {
         return Some(Decision::Run(then));
     }
-    let programs = CommandPrograms::new(posture, command, Grants::default());
+    let programs = CommandPrograms::new(turn_policy, command, Grants::default());
     let amendment = trusted_parts(command, &programs)
         .commands
         .into_iter()
         .next();
-    Some(Decision::Ask(Ask {
+    Some(Decision::Ask(ApprovalRequest {
         reason: Some("command failed; retry without sandbox?".to_owned()),
         offered: offered(command, amendment.as_ref()),
         amendment,
         lifts_sandbox: true,
-        keys: vec![cache_key(command)],
+        keys: vec![approval_key(command)],
         then,
     }))
 }
@@ -137,19 +143,19 @@ fn trusted_parts(command: &CommandEffect, programs: &CommandPrograms<'_>) -> Seg
 }
 
 /// Judges the parts of one command.
-struct Judge<'a> {
+struct CommandCheck<'a> {
     command: &'a CommandEffect,
-    posture: &'a Posture,
-    memory: &'a Memory,
+    turn_policy: &'a TurnPolicy,
+    approvals: &'a ApprovalStore,
     programs: CommandPrograms<'a>,
 }
 
-impl Judge<'_> {
+impl CommandCheck<'_> {
     /// Looking at files costs time, so it is left out where the verdict does not depend on it.
     fn parts(&self) -> Segments {
-        let matters = self.posture.approval == AskForApproval::UnlessTrusted
+        let matters = self.turn_policy.approval == AskForApproval::UnlessTrusted
             || self.wants_more()
-            || *self.memory.rules() != Policy::default();
+            || *self.approvals.rules() != Policy::default();
         match matters {
             true => trusted_parts(self.command, &self.programs),
             false => segments(&self.command.argv),
@@ -157,7 +163,7 @@ impl Judge<'_> {
     }
 
     fn verdicts(&self, parts: &Segments) -> Vec<Verdict> {
-        let untrusted = self.posture.approval == AskForApproval::UnlessTrusted;
+        let untrusted = self.turn_policy.approval == AskForApproval::UnlessTrusted;
         // Elsewhere nothing depends on it.
         let safe = match untrusted {
             true => known_safe_parts(&self.command.argv, &self.programs),
@@ -185,13 +191,13 @@ impl Judge<'_> {
             return Verdict::Allowed;
         }
         if is_dangerous(part) {
-            return match self.posture.approval {
-                AskForApproval::Never if self.posture.is_open() => Verdict::Allowed,
+            return match self.turn_policy.approval {
+                AskForApproval::Never if self.turn_policy.is_open() => Verdict::Allowed,
                 AskForApproval::Never => Verdict::Forbidden,
                 _ => Verdict::Prompt,
             };
         }
-        match self.posture.approval {
+        match self.turn_policy.approval {
             AskForApproval::UnlessTrusted => Verdict::Prompt,
             _ => Verdict::Allowed,
         }
@@ -200,7 +206,7 @@ impl Judge<'_> {
     /// A rule allows the program that its name stands for on this machine, not one that the model wrote. If the rule
     /// names the file of the model itself, or comes of an approval of a confined command, the sandbox stays.
     fn allowed_by_rule(&self, part: &[String]) -> Option<Verdict> {
-        let found = self.memory.rules().check(part, Programs::ByName);
+        let found = self.approvals.rules().check(part, Programs::ByName);
         if found.decision != Some(RuleDecision::Allow) {
             return None;
         }
@@ -227,8 +233,8 @@ impl Judge<'_> {
     /// Whether it asks for more than the sandbox of the turn and what was granted.
     fn wants_more(&self) -> bool {
         self.command.permissions != SandboxPermissions::UseDefault
-            && !self.posture.is_open()
-            && !is_granted(self.command, self.posture, self.memory)
+            && !self.turn_policy.is_open()
+            && !is_granted(self.command, self.turn_policy, self.approvals)
     }
 }
 
@@ -238,11 +244,15 @@ const BUILTINS: [&str; 8] = [
 ];
 
 /// Whether what a command asks for beyond the sandbox was granted before.
-fn is_granted(command: &CommandEffect, posture: &Posture, memory: &Memory) -> bool {
+fn is_granted(
+    command: &CommandEffect,
+    turn_policy: &TurnPolicy,
+    approvals: &ApprovalStore,
+) -> bool {
     let Some(additional) = &command.additional else {
         return false;
     };
-    let (asked, granted) = (grants_of(additional, &posture.cwd), memory.grants());
+    let (asked, granted) = (grants_of(additional, &turn_policy.cwd), approvals.grants());
     command.permissions == SandboxPermissions::WithAdditionalPermissions
         && asked.read.iter().all(|path| granted.read.contains(path))
         && asked.write.iter().all(|path| granted.write.contains(path))
@@ -251,23 +261,23 @@ fn is_granted(command: &CommandEffect, posture: &Posture, memory: &Memory) -> bo
 
 fn confinement(
     command: &CommandEffect,
-    posture: &Posture,
-    memory: &Memory,
+    turn_policy: &TurnPolicy,
+    approvals: &ApprovalStore,
     all_by_rule: bool,
 ) -> Confinement {
     let escalated = command.permissions == SandboxPermissions::RequireEscalated;
-    if escalated || all_by_rule || posture.is_open() {
+    if escalated || all_by_rule || turn_policy.is_open() {
         return Confinement::None;
     }
-    let mut grants = memory.grants();
+    let mut grants = approvals.grants();
     if let Some(additional) = &command.additional {
-        super::memory::merge(&mut grants, &grants_of(additional, &posture.cwd));
+        super::approval_store::merge(&mut grants, &grants_of(additional, &turn_policy.cwd));
     }
     Confinement::Policy(grants)
 }
 
-fn refused_prompt(posture: &Posture, by_rule: bool) -> Option<&'static str> {
-    match posture.approval {
+fn refused_prompt(turn_policy: &TurnPolicy, by_rule: bool) -> Option<&'static str> {
+    match turn_policy.approval {
         AskForApproval::Granular(granular) if by_rule => (!granular.rules).then_some(
             "approval required by policy rule, but AskForApproval::Granular.rules is false",
         ),
@@ -281,8 +291,8 @@ fn refused_prompt(posture: &Posture, by_rule: bool) -> Option<&'static str> {
     }
 }
 
-fn cache_key(command: &CommandEffect) -> CacheKey {
-    CacheKey::Command {
+fn approval_key(command: &CommandEffect) -> ApprovalKey {
+    ApprovalKey::Command {
         canonical: canonical_command(&command.argv),
         shell: posix_shell(&command.argv).map(|(shell, _)| shell.to_owned()),
         cwd: command.cwd.clone(),

@@ -2,15 +2,18 @@
 
 use codex_protocol::AskForApproval;
 
-use super::{CommandEffect, Posture, SandboxPermissions};
+use super::{CommandEffect, SandboxPermissions, TurnPolicy};
 
 /// Refuses wishes that the policies do not allow to be made.
-pub(crate) fn check_arguments(command: &CommandEffect, posture: &Posture) -> Result<(), String> {
+pub(crate) fn check_arguments(
+    command: &CommandEffect,
+    turn_policy: &TurnPolicy,
+) -> Result<(), String> {
     if command.permissions == SandboxPermissions::UseDefault {
         return Ok(());
     }
-    let policy = policy_name(posture.approval);
-    let on_request = posture.approval == AskForApproval::OnRequest;
+    let policy = policy_name(turn_policy.approval);
+    let on_request = turn_policy.approval == AskForApproval::OnRequest;
     if command.permissions == SandboxPermissions::RequireEscalated {
         let word = if command.tty.is_some() {
             "cannot"
@@ -24,7 +27,7 @@ pub(crate) fn check_arguments(command: &CommandEffect, posture: &Posture) -> Res
             )
         });
     }
-    if !posture.inline_permissions {
+    if !turn_policy.inline_permissions {
         return Err("additional permissions are disabled; enable \
                     `features.exec_permission_approvals` before using `with_additional_permissions`"
             .to_owned());

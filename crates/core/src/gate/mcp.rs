@@ -3,39 +3,46 @@
 use codex_protocol::AskForApproval;
 use serde_json::Value;
 
-use super::{Ask, CacheKey, Confinement, Decision, McpEffect, Memory, Pass, Posture};
+use super::{
+    ApprovalKey, ApprovalRequest, ApprovalStore, Confinement, Decision, McpEffect, Permit,
+    TurnPolicy,
+};
 use crate::mcp::ToolApproval;
 
 /// Decides by what the server says of its tool and by what people said before.
-pub(crate) fn decide(call: &McpEffect, posture: &Posture, memory: &Memory) -> Decision {
-    let pass = |approved| Pass {
+pub(crate) fn decide(
+    call: &McpEffect,
+    turn_policy: &TurnPolicy,
+    approvals: &ApprovalStore,
+) -> Decision {
+    let permit = |approved| Permit {
         confinement: Confinement::None,
         approved,
     };
-    let anything_goes = posture.approval == AskForApproval::Never && posture.is_open();
+    let anything_goes = turn_policy.approval == AskForApproval::Never && turn_policy.is_open();
     if anything_goes || call.approval == ToolApproval::Approve {
-        return Decision::Run(pass(false));
+        return Decision::Run(permit(false));
     }
     let mut keys = Vec::new();
     if call.approval == ToolApproval::Auto {
         if !needs_approval(&call.annotations) {
-            return Decision::Run(pass(false));
+            return Decision::Run(permit(false));
         }
-        keys.push(CacheKey::McpTool {
+        keys.push(ApprovalKey::McpTool {
             server: call.server.clone(),
             tool: call.tool.clone(),
         });
-        if memory.is_approved(&keys) {
-            return Decision::Run(pass(true));
+        if approvals.is_approved(&keys) {
+            return Decision::Run(permit(true));
         }
     }
-    Decision::Ask(Ask {
+    Decision::Ask(ApprovalRequest {
         reason: None,
         amendment: None,
         lifts_sandbox: false,
         offered: Vec::new(),
         keys,
-        then: pass(true),
+        then: permit(true),
     })
 }
 

@@ -3,17 +3,17 @@
 //! It takes a value that describes the effect and answers run, ask or refuse, with the confinement
 //! to use. [`decide`] and [`decide_retry`] are pure: they look at the effect, at the posture of the
 //! turn and at what was granted before, and nowhere else. Asking and remembering is the session's
-//! part (`session::gatekeeper`); a tool only ever calls [`Gate::pass`].
+//! part (`session::gatekeeper`); a tool only ever calls [`Gate::permit`].
 
+mod approval_store;
 mod command;
-mod door;
 mod guards;
+mod handle;
 mod mcp;
-mod memory;
 mod patch;
-mod posture;
 mod programs;
 mod restrictions;
+mod turn_policy;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,11 +24,11 @@ use serde_json::Value;
 
 use crate::mcp::ToolApproval;
 
+pub(crate) use approval_store::{ApprovalKey, ApprovalStore};
 pub(crate) use command::decide_retry;
-pub(crate) use door::{Gate, Stopped, verdict};
 pub(crate) use guards::check_arguments;
-pub(crate) use memory::{CacheKey, Memory};
-pub(crate) use posture::{Posture, grants_of, policy_of, prepare_folders};
+pub(crate) use handle::{Denied, Gate, verdict};
+pub(crate) use turn_policy::{TurnPolicy, grants_of, policy_of, prepare_folders};
 
 #[cfg(test)]
 mod tests;
@@ -116,16 +116,16 @@ pub(crate) enum Confinement {
 #[derive(Clone, Debug)]
 pub(crate) enum Decision {
     /// It may happen.
-    Run(Pass),
+    Run(Permit),
     /// People are asked first.
-    Ask(Ask),
+    Ask(ApprovalRequest),
     /// It must not happen, for this reason.
     Refuse(String),
 }
 
 /// Leave to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pass {
+pub(crate) struct Permit {
     pub(crate) confinement: Confinement,
     /// Whether people have said so of this very call, rather than a rule or a policy.
     pub(crate) approved: bool,
@@ -133,7 +133,7 @@ pub(crate) struct Pass {
 
 /// What to ask people, and what follows if they agree.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct ApprovalRequest {
     pub(crate) reason: Option<String>,
     /// The words that a new rule could allow.
     pub(crate) amendment: Option<Vec<String>>,
@@ -141,24 +141,28 @@ pub(crate) struct Ask {
     pub(crate) lifts_sandbox: bool,
     pub(crate) offered: Vec<ReviewDecision>,
     /// What to remember if they agree for the whole session.
-    pub(crate) keys: Vec<CacheKey>,
-    pub(crate) then: Pass,
+    pub(crate) keys: Vec<ApprovalKey>,
+    pub(crate) then: Permit,
 }
 
 /// Decides about an effect.
-pub(crate) fn decide(effect: &Effect, posture: &Posture, memory: &Memory) -> Decision {
+pub(crate) fn decide(
+    effect: &Effect,
+    turn_policy: &TurnPolicy,
+    approvals: &ApprovalStore,
+) -> Decision {
     match effect {
-        Effect::Command(command) => command::decide(command, posture, memory),
-        Effect::Patch(patch) => patch::decide(patch, posture, memory),
-        Effect::Mcp(call) => mcp::decide(call, posture, memory),
-        Effect::Permissions(_) => match posture.may_ask_for_permissions() {
-            true => Decision::Ask(Ask {
+        Effect::Command(command) => command::decide(command, turn_policy, approvals),
+        Effect::Patch(patch) => patch::decide(patch, turn_policy, approvals),
+        Effect::Mcp(call) => mcp::decide(call, turn_policy, approvals),
+        Effect::Permissions(_) => match turn_policy.may_ask_for_permissions() {
+            true => Decision::Ask(ApprovalRequest {
                 reason: None,
                 amendment: None,
                 lifts_sandbox: false,
                 offered: Vec::new(),
                 keys: Vec::new(),
-                then: Pass {
+                then: Permit {
                     confinement: Confinement::None,
                     approved: true,
                 },

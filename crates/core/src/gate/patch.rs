@@ -4,43 +4,55 @@ use std::path::PathBuf;
 
 use codex_protocol::{AskForApproval, ReviewDecision};
 
-use super::{Ask, CacheKey, Confinement, Decision, Memory, Pass, PatchEffect, Posture};
+use super::{
+    ApprovalKey, ApprovalRequest, ApprovalStore, Confinement, Decision, PatchEffect, Permit,
+    TurnPolicy,
+};
 
 /// Decides by the paths that are really written.
-pub(crate) fn decide(patch: &PatchEffect, posture: &Posture, memory: &Memory) -> Decision {
+pub(crate) fn decide(
+    patch: &PatchEffect,
+    turn_policy: &TurnPolicy,
+    approvals: &ApprovalStore,
+) -> Decision {
     if patch.changes.is_empty() {
         return Decision::Refuse("patch rejected: empty patch".to_owned());
     }
-    let grants = memory.grants();
-    let pass = |approved| Pass {
+    let grants = approvals.grants();
+    let permit = |approved| Permit {
         confinement: Confinement::Policy(grants.clone()),
         approved,
     };
     let granted = |path: &PathBuf| grants.write.iter().any(|root| within(path, root));
     if !grants.write.is_empty() && patch.touched.iter().all(granted) {
-        return Decision::Run(pass(false));
+        return Decision::Run(permit(false));
     }
-    let keys: Vec<CacheKey> = patch.touched.iter().cloned().map(CacheKey::Path).collect();
-    if memory.is_approved(&keys) {
-        return Decision::Run(pass(true));
+    let keys: Vec<ApprovalKey> = patch
+        .touched
+        .iter()
+        .cloned()
+        .map(ApprovalKey::Path)
+        .collect();
+    if approvals.is_approved(&keys) {
+        return Decision::Run(permit(true));
     }
-    let inside = posture.may_write(&patch.touched, grants.clone());
-    if inside && posture.approval != AskForApproval::UnlessTrusted {
-        return Decision::Run(pass(false));
+    let inside = turn_policy.may_write(&patch.touched, grants.clone());
+    if inside && turn_policy.approval != AskForApproval::UnlessTrusted {
+        return Decision::Run(permit(false));
     }
-    if !posture.may_ask_about_sandbox() {
+    if !turn_policy.may_ask_about_sandbox() {
         return Decision::Refuse(
             "patch rejected: writing outside of the project; rejected by user approval settings"
                 .to_owned(),
         );
     }
-    Decision::Ask(Ask {
+    Decision::Ask(ApprovalRequest {
         reason: None,
         amendment: None,
         lifts_sandbox: false,
         offered: vec![ReviewDecision::Approved, ReviewDecision::Abort],
         keys,
-        then: pass(true),
+        then: permit(true),
     })
 }
 

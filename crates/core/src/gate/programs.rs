@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use codex_sandbox::{FileRules, Grants};
 use codex_shell_command::ProgramCheck;
 
-use super::{CommandEffect, Posture};
+use super::{CommandEffect, TurnPolicy};
 
 /// Where the system keeps its programs, links followed.
 const SYSTEM_FOLDERS: [&str; 7] = [
@@ -44,16 +44,20 @@ const LOGIN_FILES: [&str; 6] = [
 
 /// The programs as one command finds them.
 pub(super) struct CommandPrograms<'a> {
-    posture: &'a Posture,
+    turn_policy: &'a TurnPolicy,
     command: &'a CommandEffect,
     grants: Grants,
     file_rules: OnceCell<Option<FileRules>>,
 }
 
 impl<'a> CommandPrograms<'a> {
-    pub(super) fn new(posture: &'a Posture, command: &'a CommandEffect, grants: Grants) -> Self {
+    pub(super) fn new(
+        turn_policy: &'a TurnPolicy,
+        command: &'a CommandEffect,
+        grants: Grants,
+    ) -> Self {
         Self {
-            posture,
+            turn_policy,
             command,
             grants,
             file_rules: OnceCell::new(),
@@ -107,14 +111,14 @@ impl<'a> CommandPrograms<'a> {
     }
 
     fn variable(&self, name: &str) -> Option<&OsStr> {
-        let value = self.posture.environment.get(OsStr::new(name))?;
+        let value = self.turn_policy.environment.get(OsStr::new(name))?;
         (!value.is_empty()).then_some(value)
     }
 
     fn may_be_written(&self, file: &Path) -> bool {
         let rules = self
             .file_rules
-            .get_or_init(|| self.posture.file_rules(self.grants.clone()));
+            .get_or_init(|| self.turn_policy.file_rules(self.grants.clone()));
         rules.as_ref().is_some_and(|rules| rules.may_write(file))
     }
 
@@ -129,9 +133,9 @@ impl<'a> CommandPrograms<'a> {
         if self.is_of_system(file) {
             return false;
         }
-        let tmpdir = self.posture.tmpdir.as_deref();
+        let tmpdir = self.turn_policy.tmpdir.as_deref();
         let shared = SHARED_FOLDERS.iter().map(Path::new).chain(tmpdir);
-        let own = [self.posture.cwd.as_path(), self.command.cwd.as_path()];
+        let own = [self.turn_policy.cwd.as_path(), self.command.cwd.as_path()];
         let is_below =
             |folder: &Path| file.starts_with(folder.canonicalize().as_deref().unwrap_or(folder));
         own.into_iter().chain(shared).any(is_below)
@@ -151,7 +155,8 @@ impl ProgramCheck for CommandPrograms<'_> {
     }
 
     fn is_trusted_shell(&self, shell: &str, flag: &str) -> bool {
-        let own = Path::new(shell) == self.posture.shell && self.posture.shell.is_absolute();
+        let own =
+            Path::new(shell) == self.turn_policy.shell && self.turn_policy.shell.is_absolute();
         let is_shell = match own {
             true => self.is_foreign_to_model(shell),
             false => self.is_system_program(shell),

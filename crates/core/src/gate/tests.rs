@@ -30,9 +30,9 @@ const GRANULAR: AskForApproval = AskForApproval::Granular(GranularApproval {
     mcp_elicitations: false,
 });
 
-fn posture(approval: AskForApproval, policy: Policy) -> Posture {
+fn turn_policy(approval: AskForApproval, policy: Policy) -> TurnPolicy {
     let cwd = std::env::temp_dir();
-    Posture {
+    TurnPolicy {
         approval,
         policy,
         cwd,
@@ -61,9 +61,9 @@ fn command(script: &str, permissions: SandboxPermissions) -> CommandEffect {
 }
 
 fn outcome(decision: &Decision) -> Outcome {
-    let free = |pass: &Pass| pass.confinement == Confinement::None;
+    let free = |permit: &Permit| permit.confinement == Confinement::None;
     match decision {
-        Decision::Run(pass) if free(pass) => Free,
+        Decision::Run(permit) if free(permit) => Free,
         Decision::Run(_) => Confined,
         Decision::Ask(ask) if free(&ask.then) => AskFree,
         Decision::Ask(_) => AskConfined,
@@ -73,7 +73,11 @@ fn outcome(decision: &Decision) -> Outcome {
 
 fn check(approval: AskForApproval, policy: Policy, script: &str, expected: Outcome) {
     let effect = Effect::Command(command(script, SandboxPermissions::UseDefault));
-    let decision = decide(&effect, &posture(approval, policy), &Memory::default());
+    let decision = decide(
+        &effect,
+        &turn_policy(approval, policy),
+        &ApprovalStore::default(),
+    );
     assert_eq!(
         outcome(&decision),
         expected,
@@ -113,8 +117,8 @@ fn commands_without_rules() {
 #[test]
 fn leaving_the_sandbox_is_asked_about() {
     let escalated = Effect::Command(command("touch x", SandboxPermissions::RequireEscalated));
-    let on_request = posture(AskForApproval::OnRequest, workspace());
-    let decision = decide(&escalated, &on_request, &Memory::default());
+    let on_request = turn_policy(AskForApproval::OnRequest, workspace());
+    let decision = decide(&escalated, &on_request, &ApprovalStore::default());
     assert_eq!(outcome(&decision), AskFree);
     let Decision::Ask(ask) = decision else {
         panic!("asked")
@@ -132,7 +136,7 @@ fn leaving_the_sandbox_is_asked_about() {
         AskForApproval::UnlessTrusted,
         GRANULAR,
     ] {
-        let refused = check_arguments(&command, &posture(approval, workspace()));
+        let refused = check_arguments(&command, &turn_policy(approval, workspace()));
         assert!(
             refused
                 .unwrap_err()
@@ -142,22 +146,22 @@ fn leaving_the_sandbox_is_asked_about() {
     assert_eq!(check_arguments(&command, &on_request), Ok(()));
 }
 
-fn with_rules(rules: &str) -> Memory {
+fn with_rules(rules: &str) -> ApprovalStore {
     let mut policy = codex_exec_policy::Policy::default();
     policy.add_file("test.rules", rules).unwrap();
-    Memory::with_rules(policy)
+    ApprovalStore::with_rules(policy)
 }
 
 #[test]
 fn rules_decide_first_and_the_strictest_counts() {
-    let memory = with_rules(
+    let approvals = with_rules(
         "prefix_rule(pattern=[\"sleep\"], decision=\"allow\")\n\
          prefix_rule(pattern=[\"git\", \"push\"], decision=\"forbidden\", justification=\"no\")\n\
          prefix_rule(pattern=[\"whoami\"], decision=\"prompt\")\n",
     );
     let decide = |approval, script: &str| {
         let effect = Effect::Command(command(script, SandboxPermissions::UseDefault));
-        decide(&effect, &posture(approval, workspace()), &memory)
+        decide(&effect, &turn_policy(approval, workspace()), &approvals)
     };
     let on_request = AskForApproval::OnRequest;
     assert_eq!(outcome(&decide(on_request, "sleep 1")), Free);
@@ -194,14 +198,14 @@ fn rules_decide_first_and_the_strictest_counts() {
 #[test]
 fn a_second_run_without_sandbox_depends_on_the_policy() {
     let command = command("touch /x", SandboxPermissions::UseDefault);
-    let confined = |approved| Pass {
+    let confined = |approved| Permit {
         confinement: Confinement::Policy(Default::default()),
         approved,
     };
     let retry = |approval, approved| {
         decide_retry(
             &command,
-            &posture(approval, workspace()),
+            &turn_policy(approval, workspace()),
             &confined(approved),
         )
         .map(|decision| outcome(&decision))
@@ -226,9 +230,9 @@ fn patches_are_judged_by_the_paths_that_they_touch() {
     let decide = |approval, touched: PathBuf| {
         let cwd = root.join("work");
         let policy = Policy::WorkspaceWrite(inside.clone());
-        let posture = Posture {
+        let turn_policy = TurnPolicy {
             cwd,
-            ..posture(approval, policy)
+            ..turn_policy(approval, policy)
         };
         let change = FileChange::Add {
             content: String::new(),
@@ -238,7 +242,11 @@ fn patches_are_judged_by_the_paths_that_they_touch() {
             changes,
             touched: vec![touched],
         });
-        outcome(&super::decide(&effect, &posture, &Memory::default()))
+        outcome(&super::decide(
+            &effect,
+            &turn_policy,
+            &ApprovalStore::default(),
+        ))
     };
     let (on_request, never) = (AskForApproval::OnRequest, AskForApproval::Never);
     assert_eq!(decide(on_request, root.join("work/a")), Confined);
@@ -264,19 +272,19 @@ fn patches_are_judged_by_the_paths_that_they_touch() {
 
 #[test]
 fn what_was_approved_is_remembered_by_what_it_is() {
-    let untrusted = posture(AskForApproval::UnlessTrusted, workspace());
+    let untrusted = turn_policy(AskForApproval::UnlessTrusted, workspace());
     let effect = |script| Effect::Command(command(script, SandboxPermissions::UseDefault));
-    let mut memory = Memory::default();
-    let Decision::Ask(ask) = decide(&effect("touch x"), &untrusted, &memory) else {
+    let mut approvals = ApprovalStore::default();
+    let Decision::Ask(ask) = decide(&effect("touch x"), &untrusted, &approvals) else {
         panic!()
     };
-    memory.approve(ask.keys);
+    approvals.approve(ask.keys);
     assert_eq!(
-        outcome(&decide(&effect("touch  x"), &untrusted, &memory)),
+        outcome(&decide(&effect("touch  x"), &untrusted, &approvals)),
         Confined
     );
     assert_eq!(
-        outcome(&decide(&effect("touch y"), &untrusted, &memory)),
+        outcome(&decide(&effect("touch y"), &untrusted, &approvals)),
         AskConfined
     );
 }
@@ -285,8 +293,13 @@ fn what_was_approved_is_remembered_by_what_it_is() {
 fn what_asks_for_more_is_asked_about_whatever_it_is() {
     for script in ["ls", "cat x", "pwd", "ls | wc -l", "touch x"] {
         let effect = Effect::Command(command(script, SandboxPermissions::RequireEscalated));
-        let decision =
-            |approval| decide(&effect, &posture(approval, workspace()), &Memory::default());
+        let decision = |approval| {
+            decide(
+                &effect,
+                &turn_policy(approval, workspace()),
+                &ApprovalStore::default(),
+            )
+        };
         assert_eq!(
             outcome(&decision(AskForApproval::OnRequest)),
             AskFree,
@@ -314,8 +327,8 @@ fn what_asks_for_more_is_asked_about_whatever_it_is() {
     };
     let decision = decide(
         &Effect::Command(additional),
-        &posture(AskForApproval::OnRequest, workspace()),
-        &Memory::default(),
+        &turn_policy(AskForApproval::OnRequest, workspace()),
+        &ApprovalStore::default(),
     );
     assert_eq!(outcome(&decision), AskConfined);
 }
@@ -332,12 +345,12 @@ fn models_folder() -> tempfile::TempDir {
     folder
 }
 
-fn in_folder(posture: Posture, folder: &std::path::Path, path: &str) -> Posture {
+fn in_folder(turn_policy: TurnPolicy, folder: &std::path::Path, path: &str) -> TurnPolicy {
     let environment = BTreeMap::from([("PATH".into(), path.into())]);
-    Posture {
+    TurnPolicy {
         cwd: folder.to_owned(),
         environment: std::sync::Arc::new(environment),
-        ..posture
+        ..turn_policy
     }
 }
 
@@ -345,21 +358,21 @@ fn in_folder(posture: Posture, folder: &std::path::Path, path: &str) -> Posture 
 fn programs_of_the_model_are_not_those_of_the_system() {
     let folder = models_folder();
     let own = folder.path().display().to_string();
-    let decide = |argv: &[&str], path: &str, memory: &Memory| {
+    let decide = |argv: &[&str], path: &str, approvals: &ApprovalStore| {
         let effect = Effect::Command(CommandEffect {
             argv: argv.iter().map(|word| (*word).to_owned()).collect(),
             cwd: folder.path().to_owned(),
             ..command("", SandboxPermissions::UseDefault)
         });
-        let posture = posture(AskForApproval::UnlessTrusted, workspace());
+        let turn_policy = turn_policy(AskForApproval::UnlessTrusted, workspace());
         outcome(&super::decide(
             &effect,
-            &in_folder(posture, folder.path(), path),
-            memory,
+            &in_folder(turn_policy, folder.path(), path),
+            approvals,
         ))
     };
     let usual = "/usr/local/bin:/usr/bin:/bin";
-    let nothing = Memory::default();
+    let nothing = ApprovalStore::default();
     let shell = format!("{own}/bash");
     assert_eq!(
         decide(&["/bin/bash", "-lc", "cat x"], usual, &nothing),
@@ -389,27 +402,27 @@ fn programs_of_the_model_are_not_those_of_the_system() {
             "{path}"
         );
     }
-    let memory = with_rules("prefix_rule(pattern=[\"sleep\"], decision=\"allow\")");
+    let approvals = with_rules("prefix_rule(pattern=[\"sleep\"], decision=\"allow\")");
     assert_eq!(
-        decide(&["/bin/bash", "-lc", "sleep 1"], usual, &memory),
+        decide(&["/bin/bash", "-lc", "sleep 1"], usual, &approvals),
         Free
     );
-    assert_eq!(decide(&["/bin/sleep", "1"], usual, &memory), Free);
+    assert_eq!(decide(&["/bin/sleep", "1"], usual, &approvals), Free);
     assert_eq!(
-        decide(&[&format!("{own}/sleep"), "1"], usual, &memory),
+        decide(&[&format!("{own}/sleep"), "1"], usual, &approvals),
         AskConfined
     );
-    assert_eq!(decide(&["./sleep", "1"], usual, &memory), AskConfined);
+    assert_eq!(decide(&["./sleep", "1"], usual, &approvals), AskConfined);
     assert_eq!(
         decide(
             &["/bin/bash", "-c", "sleep 1"],
             &format!("{own}:{usual}"),
-            &memory
+            &approvals
         ),
         AskConfined
     );
     assert_eq!(
-        decide(&[&shell, "-c", "sleep 1"], usual, &memory),
+        decide(&[&shell, "-c", "sleep 1"], usual, &approvals),
         AskConfined
     );
     // A rule about a file that the model may write lets it run, in the sandbox.
@@ -426,13 +439,19 @@ fn a_login_file_of_the_model_makes_a_shell_unknown() {
     let home = folder.path().join("home");
     std::fs::create_dir(&home).unwrap();
     let environment = BTreeMap::from([("HOME".into(), home.clone().into())]);
-    let posture = Posture {
+    let turn_policy = TurnPolicy {
         cwd: folder.path().to_owned(),
         environment: std::sync::Arc::new(environment),
-        ..posture(AskForApproval::UnlessTrusted, workspace())
+        ..turn_policy(AskForApproval::UnlessTrusted, workspace())
     };
     let effect = Effect::Command(command("ls", SandboxPermissions::UseDefault));
-    let decide = || outcome(&super::decide(&effect, &posture, &Memory::default()));
+    let decide = || {
+        outcome(&super::decide(
+            &effect,
+            &turn_policy,
+            &ApprovalStore::default(),
+        ))
+    };
     assert_eq!(decide(), Confined);
     std::fs::write(home.join(".profile"), "touch x\n").unwrap();
     assert_eq!(decide(), AskConfined);
@@ -440,50 +459,50 @@ fn a_login_file_of_the_model_makes_a_shell_unknown() {
 
 #[test]
 fn what_was_approved_in_the_sandbox_stays_there() {
-    let mut memory = Memory::default();
+    let mut approvals = ApprovalStore::default();
     let prefix = ["touch", "a"].map(str::to_owned);
-    memory.allow_prefix(&prefix, Some(codex_exec_policy::KEEPS_SANDBOX));
-    let decide = |script, permissions, approval, memory: &Memory| {
+    approvals.allow_prefix(&prefix, Some(codex_exec_policy::KEEPS_SANDBOX));
+    let decide = |script, permissions, approval, approvals: &ApprovalStore| {
         let effect = Effect::Command(command(script, permissions));
         outcome(&super::decide(
             &effect,
-            &posture(approval, workspace()),
-            memory,
+            &turn_policy(approval, workspace()),
+            approvals,
         ))
     };
     let usual = SandboxPermissions::UseDefault;
     let escalated = SandboxPermissions::RequireEscalated;
     let (untrusted, on_request) = (AskForApproval::UnlessTrusted, AskForApproval::OnRequest);
     assert_eq!(
-        decide("touch a /outside", usual, untrusted, &memory),
+        decide("touch a /outside", usual, untrusted, &approvals),
         Confined
     );
     assert_eq!(
-        decide("touch a /outside", escalated, on_request, &memory),
+        decide("touch a /outside", escalated, on_request, &approvals),
         AskFree
     );
-    memory.allow_prefix(&prefix, None);
+    approvals.allow_prefix(&prefix, None);
     assert_eq!(
-        decide("touch a /outside", escalated, on_request, &memory),
+        decide("touch a /outside", escalated, on_request, &approvals),
         Free
     );
 
     // An approval for the session covers the run in the sandbox, not a second one without.
-    let mut memory = Memory::default();
+    let mut approvals = ApprovalStore::default();
     let effect = Effect::Command(command("touch x", usual));
-    let posture = posture(untrusted, workspace());
-    let Decision::Ask(ask) = super::decide(&effect, &posture, &memory) else {
+    let turn_policy = turn_policy(untrusted, workspace());
+    let Decision::Ask(ask) = super::decide(&effect, &turn_policy, &approvals) else {
         panic!("asked")
     };
     assert!(!ask.lifts_sandbox);
-    memory.approve(ask.keys);
-    let Decision::Run(pass) = super::decide(&effect, &posture, &memory) else {
+    approvals.approve(ask.keys);
+    let Decision::Run(permit) = super::decide(&effect, &turn_policy, &approvals) else {
         panic!("remembered")
     };
     let Effect::Command(command) = &effect else {
         panic!("a command")
     };
-    let again = decide_retry(command, &posture, &pass).map(|decision| outcome(&decision));
+    let again = decide_retry(command, &turn_policy, &permit).map(|decision| outcome(&decision));
     assert_eq!(again, Some(AskFree));
     // Another shell is another command.
     let mut argv = command.argv.clone();
@@ -493,20 +512,20 @@ fn what_was_approved_in_the_sandbox_stays_there() {
         ..command.clone()
     });
     assert_eq!(
-        outcome(&super::decide(&other, &posture, &memory)),
+        outcome(&super::decide(&other, &turn_policy, &approvals)),
         AskConfined
     );
 }
 
 #[test]
 fn rules_that_forbid_are_no_matter_of_spelling() {
-    let memory = with_rules("prefix_rule(pattern=[\"git\", \"push\"], decision=\"forbidden\")");
+    let approvals = with_rules("prefix_rule(pattern=[\"git\", \"push\"], decision=\"forbidden\")");
     let decide = |approval, script: &str| {
         let effect = Effect::Command(command(script, SandboxPermissions::UseDefault));
         outcome(&super::decide(
             &effect,
-            &posture(approval, workspace()),
-            &memory,
+            &turn_policy(approval, workspace()),
+            &approvals,
         ))
     };
     for script in [

@@ -14,7 +14,7 @@ const IMAGE_BYTES: usize = 7373;
 
 /// What kind of item it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     /// What a person said.
     UserTurn,
     /// What the engine said as role `user`.
@@ -26,21 +26,21 @@ pub(crate) enum Kind {
     /// What the model thought.
     Reasoning,
     /// A call that wants an output.
-    Call(Link),
+    Call(CallLink),
     /// The output of a call.
-    Output(Link),
+    Output(CallLink),
     /// What the provider did by itself: searches, images.
     Hosted,
     /// Kept, never sent.
-    Ghost,
+    Snapshot,
     /// What a provider's compaction left.
     Compaction,
 }
 
-impl Kind {
+impl EntryKind {
     /// The kind of an item; none for items that have no place in a history.
     pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
-        let link = |family, id: &str| Link {
+        let link = |family, id: &str| CallLink {
             family,
             id: Arc::from(id),
         };
@@ -56,36 +56,36 @@ impl Kind {
             },
             ResponseItem::Reasoning { .. } => Self::Reasoning,
             ResponseItem::FunctionCall { call_id, .. } => {
-                Self::Call(link(Family::Function, call_id))
+                Self::Call(link(CallFamily::Function, call_id))
             }
             ResponseItem::LocalShellCall { call_id, id, .. } => {
                 let id = call_id.as_deref().or(id.as_deref())?;
-                Self::Call(link(Family::Function, id))
+                Self::Call(link(CallFamily::Function, id))
             }
             ResponseItem::CustomToolCall { call_id, .. } => {
-                Self::Call(link(Family::Custom, call_id))
+                Self::Call(link(CallFamily::Custom, call_id))
             }
             ResponseItem::ToolSearchCall {
                 call_id: Some(id),
                 execution,
                 ..
-            } if execution == "client" => Self::Call(link(Family::ToolSearch, id)),
+            } if execution == "client" => Self::Call(link(CallFamily::ToolSearch, id)),
             ResponseItem::FunctionCallOutput { call_id, .. } => {
-                Self::Output(link(Family::Function, call_id))
+                Self::Output(link(CallFamily::Function, call_id))
             }
             ResponseItem::CustomToolCallOutput { call_id, .. } => {
-                Self::Output(link(Family::Custom, call_id))
+                Self::Output(link(CallFamily::Custom, call_id))
             }
             ResponseItem::ToolSearchOutput {
                 call_id: Some(id),
                 execution,
                 ..
-            } if execution == "client" => Self::Output(link(Family::ToolSearch, id)),
+            } if execution == "client" => Self::Output(link(CallFamily::ToolSearch, id)),
             ResponseItem::ToolSearchCall { .. }
             | ResponseItem::ToolSearchOutput { .. }
             | ResponseItem::WebSearchCall { .. }
             | ResponseItem::ImageGenerationCall { .. } => Self::Hosted,
-            ResponseItem::GhostSnapshot { .. } => Self::Ghost,
+            ResponseItem::GhostSnapshot { .. } => Self::Snapshot,
             ResponseItem::Compaction { .. } => Self::Compaction,
             _ => return None,
         })
@@ -94,14 +94,14 @@ impl Kind {
 
 /// What ties a call and its output together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Link {
-    pub(crate) family: Family,
+pub(crate) struct CallLink {
+    pub(crate) family: CallFamily,
     pub(crate) id: Arc<str>,
 }
 
 /// Which type of output a call wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Family {
+pub(crate) enum CallFamily {
     Function,
     Custom,
     ToolSearch,
@@ -109,8 +109,8 @@ pub(crate) enum Family {
 
 /// An item of the history.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) kind: Kind,
+pub(crate) struct HistoryEntry {
+    pub(crate) kind: EntryKind,
     /// What is kept and never sent; the item of any other entry is in the prompt.
     pub(crate) snapshot: Option<Box<GhostCommit>>,
     /// An estimate.
@@ -118,14 +118,14 @@ pub(crate) struct Entry {
     pub(crate) has_images: bool,
 }
 
-impl Entry {
+impl HistoryEntry {
     /// The entry of an item whose JSON has so many bytes.
-    pub(crate) fn new(kind: Kind, item: ResponseItem, length: usize) -> Self {
+    pub(crate) fn new(kind: EntryKind, item: ResponseItem, length: usize) -> Self {
         let (images, image_bytes) = images_of(&item);
         let bytes = length.saturating_sub(image_bytes) + images * IMAGE_BYTES;
         let tokens = match &kind {
-            Kind::Ghost => 0,
-            Kind::Reasoning | Kind::Compaction => tokens_of(encrypted_bytes(&item)),
+            EntryKind::Snapshot => 0,
+            EntryKind::Reasoning | EntryKind::Compaction => tokens_of(encrypted_bytes(&item)),
             _ => tokens_of(bytes),
         };
         Self {
@@ -148,7 +148,11 @@ impl Entry {
     pub(crate) fn is_from_model(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Assistant | Kind::Reasoning | Kind::Call(_) | Kind::Hosted | Kind::Compaction
+            EntryKind::Assistant
+                | EntryKind::Reasoning
+                | EntryKind::Call(_)
+                | EntryKind::Hosted
+                | EntryKind::Compaction
         )
     }
 }
@@ -195,17 +199,17 @@ fn encrypted_bytes(item: &ResponseItem) -> usize {
 }
 
 /// The output that a call gets which never got one.
-pub(crate) fn aborted_output(link: &Link) -> ResponseItem {
+pub(crate) fn aborted_output(link: &CallLink) -> ResponseItem {
     let call_id = link.id.to_string();
     let output = FunctionCallOutputBody::Text("aborted".into());
     match link.family {
-        Family::Function => ResponseItem::FunctionCallOutput { call_id, output },
-        Family::Custom => ResponseItem::CustomToolCallOutput {
+        CallFamily::Function => ResponseItem::FunctionCallOutput { call_id, output },
+        CallFamily::Custom => ResponseItem::CustomToolCallOutput {
             call_id,
             name: None,
             output,
         },
-        Family::ToolSearch => ResponseItem::ToolSearchOutput {
+        CallFamily::ToolSearch => ResponseItem::ToolSearchOutput {
             call_id: Some(call_id),
             status: "completed".to_owned(),
             execution: "client".to_owned(),

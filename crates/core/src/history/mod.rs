@@ -21,8 +21,8 @@ use serde_json::Value;
 
 pub use contextual::first_user_text;
 pub(crate) use contextual::is_contextual;
-pub(crate) use entry::{Entry, Kind};
-use entry::{Link, aborted_output};
+use entry::{CallLink, aborted_output};
+pub(crate) use entry::{EntryKind, HistoryEntry};
 pub(crate) use rebuild::rebuild;
 
 /// What stands for an image when the model cannot see.
@@ -34,17 +34,17 @@ pub(crate) const CLIENT_CALL: &str = "client_tool_";
 /// The history of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     /// Calls that wait for their output, and how many times: models repeat ids.
-    open: HashMap<Link, usize>,
+    open: HashMap<CallLink, usize>,
     /// What a request carries: all entries but the snapshots.
     prompt: Prompt,
-    sums: Sums,
+    sums: TokenSums,
 }
 
 /// What would otherwise be added up in every turn.
 #[derive(Debug, Default)]
-struct Sums {
+struct TokenSums {
     /// An estimate of the reasoning.
     reasoning: usize,
     /// The same of the reasoning before the last thing a person said.
@@ -52,11 +52,11 @@ struct Sums {
     with_images: usize,
 }
 
-impl Sums {
-    fn add(&mut self, entry: &Entry) {
+impl TokenSums {
+    fn add(&mut self, entry: &HistoryEntry) {
         match entry.kind {
-            Kind::Reasoning => self.reasoning += entry.tokens,
-            Kind::UserTurn => self.past_reasoning = self.reasoning,
+            EntryKind::Reasoning => self.reasoning += entry.tokens,
+            EntryKind::UserTurn => self.past_reasoning = self.reasoning,
             _ => {}
         }
         self.with_images += usize::from(entry.has_images);
@@ -74,23 +74,23 @@ impl History {
     }
 
     fn push(&mut self, item: ResponseItem) -> Option<String> {
-        let kind = Kind::of(&item)?;
+        let kind = EntryKind::of(&item)?;
         self.pair(&kind)?;
         let json = match kind {
-            Kind::Ghost => serde_json::to_string(&item).ok()?,
+            EntryKind::Snapshot => serde_json::to_string(&item).ok()?,
             _ => self.prompt.push(&item)?,
         };
-        let entry = Entry::new(kind, item, json.len());
+        let entry = HistoryEntry::new(kind, item, json.len());
         self.sums.add(&entry);
         self.entries.push(entry);
         Some(json)
     }
 
     /// Notes that a call waits for its output or has it; none for an output without a call.
-    fn pair(&mut self, kind: &Kind) -> Option<()> {
+    fn pair(&mut self, kind: &EntryKind) -> Option<()> {
         match kind {
-            Kind::Call(link) => *self.open.entry(link.clone()).or_default() += 1,
-            Kind::Output(link) => {
+            EntryKind::Call(link) => *self.open.entry(link.clone()).or_default() += 1,
+            EntryKind::Output(link) => {
                 let waiting = self.open.get_mut(link)?;
                 *waiting -= 1;
                 if *waiting == 0 {
@@ -137,8 +137,8 @@ impl History {
 
     /// Gives every call that still waits an output, right behind it.
     pub(crate) fn close_calls(&mut self) {
-        let waits = |entry: &Entry| match &entry.kind {
-            Kind::Call(link) => self.open.contains_key(link),
+        let waits = |entry: &HistoryEntry| match &entry.kind {
+            EntryKind::Call(link) => self.open.contains_key(link),
             _ => false,
         };
         if self.open.is_empty() {
@@ -151,7 +151,7 @@ impl History {
         let mut closed = Vec::new();
         // From the end: of calls with the same id, the last ones are those without output.
         for item in self.split_off(first).into_iter().rev() {
-            if let Some(Kind::Call(link)) = Kind::of(&item)
+            if let Some(EntryKind::Call(link)) = EntryKind::of(&item)
                 && let Some(waiting) = open.get_mut(&link)
                 && *waiting > 0
             {
@@ -193,7 +193,7 @@ impl History {
     }
 
     fn index_of_snapshot(&self) -> Option<usize> {
-        let is_snapshot = |entry: &Entry| entry.snapshot.is_some();
+        let is_snapshot = |entry: &HistoryEntry| entry.snapshot.is_some();
         self.entries.iter().rposition(is_snapshot)
     }
 
@@ -201,12 +201,12 @@ impl History {
         self.entries.len()
     }
 
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[HistoryEntry] {
         &self.entries
     }
 
     /// Every entry that requests carry, with its item.
-    pub(crate) fn sent(&self) -> impl Iterator<Item = (&Entry, PromptItem<'_>)> {
+    pub(crate) fn sent(&self) -> impl Iterator<Item = (&HistoryEntry, PromptItem<'_>)> {
         let entries = self.entries.iter().filter(|entry| entry.is_sent());
         entries.zip(self.prompt.items())
     }
@@ -215,7 +215,7 @@ impl History {
     pub(crate) fn truncate(&mut self, length: usize) {
         self.entries.truncate(length);
         self.open.clear();
-        self.sums = Sums::default();
+        self.sums = TokenSums::default();
         let mut sent = 0;
         for entry in std::mem::take(&mut self.entries) {
             self.pair(&entry.kind);
@@ -249,12 +249,12 @@ impl History {
     /// Replaces the images of the newest tool output; false if a person's message comes first.
     pub(crate) fn drop_newest_tool_images(&mut self) -> bool {
         let newest = self.entries.iter().rposition(|entry| {
-            matches!(entry.kind, Kind::UserTurn | Kind::Output(_)) && entry.has_images
+            matches!(entry.kind, EntryKind::UserTurn | EntryKind::Output(_)) && entry.has_images
         });
         let Some(index) = newest else {
             return false;
         };
-        if self.entries[index].kind == Kind::UserTurn {
+        if self.entries[index].kind == EntryKind::UserTurn {
             return false;
         }
         let mut items = self.split_off(index);

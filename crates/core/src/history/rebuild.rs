@@ -9,7 +9,7 @@ use crate::context::summary;
 
 /// What the lines of a rollout come to.
 #[derive(Debug, Default)]
-pub(crate) struct Rebuilt {
+pub(crate) struct RebuiltHistory {
     pub(crate) history: History,
     /// The settings that the model was last told; none if it has to be told anew.
     pub(crate) reference: Option<TurnContext>,
@@ -22,8 +22,8 @@ pub(crate) struct Rebuilt {
 pub(crate) fn rebuild(
     lines: impl IntoIterator<Item = RolloutItem>,
     policy: TruncationPolicy,
-) -> Rebuilt {
-    let mut rebuilt = Rebuilt::default();
+) -> RebuiltHistory {
+    let mut rebuilt = RebuiltHistory::default();
     for line in lines {
         match line {
             RolloutItem::ResponseItem(item) => {

@@ -1,19 +1,19 @@
 //! Taking user turns back.
 
-use super::{CLIENT_CALL, History, Kind};
+use super::{CLIENT_CALL, EntryKind, History};
 
 /// What taking turns back did besides shortening the history.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct RolledBack {
+pub(crate) struct RollbackEffect {
     /// Context went with the turns, so the model has to be told anew.
     pub(crate) lost_context: bool,
 }
 
 /// A turn begins with what a person said, or with what a tool of the client answered.
-fn begins_turn(kind: &Kind) -> bool {
+fn begins_turn(kind: &EntryKind) -> bool {
     match kind {
-        Kind::UserTurn => true,
-        Kind::Call(call) => call.id.starts_with(CLIENT_CALL),
+        EntryKind::UserTurn => true,
+        EntryKind::Call(call) => call.id.starts_with(CLIENT_CALL),
         _ => false,
     }
 }
@@ -22,7 +22,7 @@ impl History {
     /// Cuts the last `turns` user turns, and the context that was given just before them.
     ///
     /// With more turns than there are everything from the first one goes, its context included.
-    pub(crate) fn roll_back(&mut self, turns: usize) -> RolledBack {
+    pub(crate) fn roll_back(&mut self, turns: usize) -> RollbackEffect {
         let starts: Vec<usize> = self
             .entries()
             .iter()
@@ -31,22 +31,23 @@ impl History {
             .map(|(index, _)| index)
             .collect();
         let Some(first) = starts.first() else {
-            return RolledBack::default();
+            return RollbackEffect::default();
         };
         let kept = starts.len().saturating_sub(turns);
         let mut cut = *starts.get(kept).unwrap_or(first);
         let floor = if kept == 0 { 0 } else { first + 1 };
         while cut > floor {
             match &self.entries()[cut - 1].kind {
-                Kind::UserContext | Kind::Developer { settings: true, .. } => cut -= 1,
+                EntryKind::UserContext | EntryKind::Developer { settings: true, .. } => cut -= 1,
                 _ => break,
             }
         }
-        let is_context = |kind: &Kind| matches!(kind, Kind::UserContext | Kind::Developer { .. });
+        let is_context =
+            |kind: &EntryKind| matches!(kind, EntryKind::UserContext | EntryKind::Developer { .. });
         let lost_context = self.entries()[cut..]
             .iter()
             .any(|entry| is_context(&entry.kind));
         self.truncate(cut);
-        RolledBack { lost_context }
+        RollbackEffect { lost_context }
     }
 }

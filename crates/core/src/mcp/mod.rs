@@ -19,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::session::Services;
 
-pub(crate) use names::Offered;
+pub(crate) use names::OfferedTool;
 pub(crate) use output::{error_output, for_text_models, output_of};
 pub(crate) use sandbox_state::SandboxState;
-use sandbox_state::Told;
+use sandbox_state::SentSandboxState;
 
 /// An MCP server of a thread.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub trait McpApprovals: Debug + Send + Sync {
 
 /// How far a server has come.
 #[derive(Clone, Debug)]
-pub(crate) enum Progress {
+pub(crate) enum ServerProgress {
     Starting,
     Ready(Running),
     Failed(McpError),
@@ -68,44 +68,44 @@ pub(crate) enum Progress {
 
 /// A server with how far it has come.
 #[derive(Debug)]
-struct Slot {
+struct ServerSlot {
     configured: McpServer,
-    progress: watch::Receiver<Progress>,
-    told: Told,
+    progress: watch::Receiver<ServerProgress>,
+    sent_state: SentSandboxState,
 }
 
-impl Slot {
-    async fn settled(&self) -> Progress {
+impl ServerSlot {
+    async fn settled(&self) -> ServerProgress {
         let mut progress = self.progress.clone();
-        let settled = progress.wait_for(|progress| !matches!(progress, Progress::Starting));
+        let settled = progress.wait_for(|progress| !matches!(progress, ServerProgress::Starting));
         match settled.await {
             Ok(progress) => progress.clone(),
             // Whoever started it is gone, and with it the server.
-            Err(_) => Progress::Cancelled,
+            Err(_) => ServerProgress::Cancelled,
         }
     }
 }
 
 /// Servers that were started together.
 #[derive(Debug, Default)]
-pub(crate) struct Servers {
-    slots: BTreeMap<String, Slot>,
+pub(crate) struct McpServerSet {
+    slots: BTreeMap<String, ServerSlot>,
     /// Ends every start that is under way.
-    given_up: CancellationToken,
+    cancelled: CancellationToken,
 }
 
-impl Drop for Servers {
+impl Drop for McpServerSet {
     fn drop(&mut self) {
-        self.given_up.cancel();
+        self.cancelled.cancel();
     }
 }
 
-impl Servers {
+impl McpServerSet {
     /// Waits until each has started or failed to; answers the tools that are there then.
-    pub(crate) async fn offered(&self) -> Vec<Offered> {
+    pub(crate) async fn offered(&self) -> Vec<OfferedTool> {
         let mut found = Vec::new();
         for slot in self.slots.values() {
-            if let Progress::Ready(running) = slot.settled().await {
+            if let ServerProgress::Ready(running) = slot.settled().await {
                 found.push((&slot.configured, running));
             }
         }
@@ -113,10 +113,10 @@ impl Servers {
     }
 
     /// Tells those that want to know how commands are confined.
-    pub(crate) async fn tell_sandbox(&self, state: &SandboxState) {
+    pub(crate) async fn send_sandbox_state(&self, state: &SandboxState) {
         for (name, slot) in &self.slots {
-            if let Progress::Ready(running) = slot.settled().await {
-                slot.told.tell(name, &running.connection, state).await;
+            if let ServerProgress::Ready(running) = slot.settled().await {
+                slot.sent_state.send(name, &running.connection, state).await;
             }
         }
     }
@@ -131,9 +131,9 @@ impl Servers {
         let slot = slot.ok_or_else(|| format!("unknown MCP server '{name}'"))?;
         let server = &slot.configured.server;
         match slot.settled().await {
-            Progress::Ready(running) => Ok((server, running)),
-            Progress::Failed(error) => Err(error.to_string()),
-            Progress::Starting | Progress::Cancelled => {
+            ServerProgress::Ready(running) => Ok((server, running)),
+            ServerProgress::Failed(error) => Err(error.to_string()),
+            ServerProgress::Starting | ServerProgress::Cancelled => {
                 Err(format!("MCP server '{name}' was not started"))
             }
         }
@@ -143,7 +143,7 @@ impl Servers {
     pub(crate) async fn all_running(&self) -> Vec<(&Server, Running)> {
         let mut all = Vec::new();
         for slot in self.slots.values() {
-            if let Progress::Ready(running) = slot.settled().await {
+            if let ServerProgress::Ready(running) = slot.settled().await {
                 all.push((&slot.configured.server, running));
             }
         }
@@ -158,9 +158,9 @@ impl Servers {
                 continue;
             }
             match slot.settled().await {
-                Progress::Failed(error) => failed.push(format!("{name}: {error}")),
-                Progress::Cancelled => failed.push(format!("{name}: cancelled")),
-                Progress::Starting | Progress::Ready(_) => {}
+                ServerProgress::Failed(error) => failed.push(format!("{name}: {error}")),
+                ServerProgress::Cancelled => failed.push(format!("{name}: cancelled")),
+                ServerProgress::Starting | ServerProgress::Ready(_) => {}
             }
         }
         match failed.is_empty() {
@@ -175,26 +175,26 @@ impl Servers {
 
 /// The servers of a thread, which others may take the place of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct McpServers(Arc<Mutex<Arc<Servers>>>);
+pub(crate) struct McpServers(Arc<Mutex<Arc<McpServerSet>>>);
 
 impl McpServers {
     /// Starts these in place of those that there are.
     pub(crate) fn start(&self, services: &Services, servers: Vec<McpServer>) {
         let started = match &services.mcp_connector {
             Some(connector) => startup::start(connector, services, servers),
-            None => Servers::default(),
+            None => McpServerSet::default(),
         };
         *self.lock() = Arc::new(started);
     }
 
     /// The servers now.
-    pub(crate) fn now(&self) -> Arc<Servers> {
+    pub(crate) fn current(&self) -> Arc<McpServerSet> {
         Arc::clone(&self.lock())
     }
 
     /// Waits no longer for those that have not started yet.
-    pub(crate) fn give_up(&self) {
-        self.lock().given_up.cancel();
+    pub(crate) fn cancel_starts(&self) {
+        self.lock().cancelled.cancel();
     }
 
     /// Ends all of them.
@@ -204,11 +204,11 @@ impl McpServers {
 
     /// Waits for those without which there is no thread.
     pub(crate) async fn required(&self) -> Result<(), String> {
-        let servers = self.now();
+        let servers = self.current();
         servers.required().await
     }
 
-    fn lock(&self) -> MutexGuard<'_, Arc<Servers>> {
+    fn lock(&self) -> MutexGuard<'_, Arc<McpServerSet>> {
         // It is only ever replaced as a whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

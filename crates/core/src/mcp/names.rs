@@ -17,7 +17,7 @@ const KEPT: usize = 24;
 
 /// A tool that is offered to the model.
 #[derive(Clone, Debug)]
-pub(crate) struct Offered {
+pub(crate) struct OfferedTool {
     /// The model's name for it.
     pub(crate) name: String,
     pub(crate) server: String,
@@ -29,7 +29,7 @@ pub(crate) struct Offered {
 }
 
 /// The tools of these servers, by the model's names for them.
-pub(super) fn offered(running: &[(&McpServer, Running)]) -> Vec<Offered> {
+pub(super) fn offered(running: &[(&McpServer, Running)]) -> Vec<OfferedTool> {
     let mut taken = HashSet::new();
     let mut all = Vec::new();
     for (configured, running) in running {
@@ -45,7 +45,7 @@ pub(super) fn offered(running: &[(&McpServer, Running)]) -> Vec<Offered> {
                 continue;
             };
             let approval = configured.approval.get(&tool.name).copied();
-            all.push(Offered {
+            all.push(OfferedTool {
                 name: free_name(server, &tool.name, &mut taken),
                 server: server.clone(),
                 tool: tool.clone(),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 /// How long a server may take to take note.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WAIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// What servers are told.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,21 +30,21 @@ impl SandboxState {
 
 /// What one server was told last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told(Arc<Mutex<Option<SandboxState>>>);
+pub(super) struct SentSandboxState(Arc<Mutex<Option<SandboxState>>>);
 
-impl Told {
+impl SentSandboxState {
     /// Tells the server, if it wants to know and does not. That it could not be told is no failure.
-    pub(super) async fn tell(&self, server: &str, connection: &Connection, state: &SandboxState) {
+    pub(super) async fn send(&self, server: &str, connection: &Connection, state: &SandboxState) {
         if !connection.wants_sandbox_states() {
             return;
         }
-        let mut told = self.0.lock().await;
-        if told.as_ref() == Some(state) {
+        let mut sent_state = self.0.lock().await;
+        if sent_state.as_ref() == Some(state) {
             return;
         }
         let SandboxState(value) = state.clone();
-        match connection.tell_sandbox_state(value, PATIENCE).await {
-            Ok(()) => *told = Some(state.clone()),
+        match connection.tell_sandbox_state(value, WAIT_LIMIT).await {
+            Ok(()) => *sent_state = Some(state.clone()),
             Err(error) => tracing::warn!(server, %error, "an MCP server does not know the sandbox"),
         }
     }

@@ -27,7 +27,7 @@ fn reduced(schema: &Value, depth: usize) -> Option<Value> {
     };
     let kind = kind(map)?;
     let mut kept = Map::new();
-    kept.insert("type".to_owned(), told(kind).into());
+    kept.insert("type".to_owned(), model_type(kind).into());
     if kind != "object"
         && let Some(description @ Value::String(_)) = map.get("description")
     {
@@ -69,7 +69,7 @@ fn reduced(schema: &Value, depth: usize) -> Option<Value> {
 }
 
 /// Models are told of one kind of number.
-fn told(kind: &str) -> &str {
+fn model_type(kind: &str) -> &str {
     match kind {
         "integer" => "number",
         other => other,

@@ -12,7 +12,7 @@ use futures::future::{BoxFuture, join_all};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{McpServer, Progress, SandboxState, Servers, Slot, Told};
+use super::{McpServer, McpServerSet, SandboxState, SentSandboxState, ServerProgress, ServerSlot};
 use crate::events::Emitter;
 use crate::session::{Answer, Mail, Services};
 
@@ -21,8 +21,8 @@ pub(super) fn start(
     connector: &Connector,
     services: &Services,
     servers: Vec<McpServer>,
-) -> Servers {
-    let given_up = CancellationToken::new();
+) -> McpServerSet {
+    let cancelled = CancellationToken::new();
     let emitter = &services.emitter;
     let mut slots = BTreeMap::new();
     let mut starts = Vec::new();
@@ -32,26 +32,26 @@ pub(super) fn start(
     );
     for configured in servers {
         let name = configured.server.name.clone();
-        tell(emitter, &name, McpStartupStatus::Starting);
-        let (sender, progress) = watch::channel(Progress::Starting);
-        let told = Told::default();
-        let start = Start {
+        emit_status(emitter, &name, McpStartupStatus::Starting);
+        let (sender, progress) = watch::channel(ServerProgress::Starting);
+        let sent_state = SentSandboxState::default();
+        let start = ServerStart {
             sandbox: sandbox.clone(),
-            told: told.clone(),
+            sent_state: sent_state.clone(),
             connector: connector.clone(),
             configured: configured.clone(),
             emitter: emitter.clone(),
             mailbox: services.mailbox.clone(),
-            given_up: given_up.clone(),
+            cancelled: cancelled.clone(),
             progress: sender,
         };
         starts.push(start.run());
         slots.insert(
             name,
-            Slot {
+            ServerSlot {
                 configured,
                 progress,
-                told,
+                sent_state,
             },
         );
     }
@@ -76,28 +76,28 @@ pub(super) fn start(
             emitter.emit("", EventMsg::McpStartupComplete(complete));
         });
     }
-    Servers { slots, given_up }
+    McpServerSet { slots, cancelled }
 }
 
-fn tell(emitter: &Emitter, server: &str, status: McpStartupStatus) {
+fn emit_status(emitter: &Emitter, server: &str, status: McpStartupStatus) {
     let server = server.to_owned();
     let update = McpStartupUpdateEvent { server, status };
     emitter.emit("", EventMsg::McpStartupUpdate(update));
 }
 
 /// The start of one server.
-struct Start {
+struct ServerStart {
     sandbox: SandboxState,
-    told: Told,
+    sent_state: SentSandboxState,
     connector: Connector,
     configured: McpServer,
     emitter: Emitter,
     mailbox: mpsc::WeakSender<Mail>,
-    given_up: CancellationToken,
-    progress: watch::Sender<Progress>,
+    cancelled: CancellationToken,
+    progress: watch::Sender<ServerProgress>,
 }
 
-impl Start {
+impl ServerStart {
     async fn run(self) -> (String, McpStartupStatus) {
         let server = &self.configured.server;
         let questions = Arc::new(ThreadQuestions {
@@ -106,21 +106,21 @@ impl Start {
         });
         let progress = tokio::select! {
             biased;
-            () = self.given_up.cancelled() => Progress::Cancelled,
+            () = self.cancelled.cancelled() => ServerProgress::Cancelled,
             started = self.connect(server, questions) => match started {
-                Ok(running) => Progress::Ready(running),
-                Err(error) => Progress::Failed(error),
+                Ok(running) => ServerProgress::Ready(running),
+                Err(error) => ServerProgress::Failed(error),
             },
         };
         let status = match &progress {
-            Progress::Failed(error) => McpStartupStatus::Failed {
+            ServerProgress::Failed(error) => McpStartupStatus::Failed {
                 error: explained(&self.configured, error),
             },
-            Progress::Cancelled => McpStartupStatus::Cancelled,
-            Progress::Starting | Progress::Ready(_) => McpStartupStatus::Ready,
+            ServerProgress::Cancelled => McpStartupStatus::Cancelled,
+            ServerProgress::Starting | ServerProgress::Ready(_) => McpStartupStatus::Ready,
         };
         self.progress.send_replace(progress);
-        tell(&self.emitter, &server.name, status.clone());
+        emit_status(&self.emitter, &server.name, status.clone());
         (server.name.clone(), status)
     }
 
@@ -130,10 +130,10 @@ impl Start {
         questions: Arc<ThreadQuestions>,
     ) -> Result<Running, McpError> {
         let running = self.connector.start(server, questions).await?;
-        let told = self
-            .told
-            .tell(&server.name, &running.connection, &self.sandbox);
-        told.await;
+        let sent_state = self
+            .sent_state
+            .send(&server.name, &running.connection, &self.sandbox);
+        sent_state.await;
         Ok(running)
     }
 }

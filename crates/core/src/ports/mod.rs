@@ -21,7 +21,7 @@ pub use model::{
     BaseInstructions, Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest,
     ModelStream, PatchTool, ReasoningRequest, Retry, ShellKind,
 };
-pub use observer::{Asked, Beginning, Observer, Observers};
+pub use observer::{ModelCall, Observer, Observers, StartingThread};
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;
 pub use turn_ended::{EndedTurn, TurnEnded};

@@ -16,12 +16,12 @@ use crate::config::SessionConfig;
 /// Who may want to watch the threads of this process.
 pub trait Observers: Debug + Send + Sync {
     /// Asked when a thread starts, before it says anything.
-    fn observe(&self, thread: &Beginning<'_>) -> Option<Arc<dyn Observer>>;
+    fn observe(&self, thread: &StartingThread<'_>) -> Option<Arc<dyn Observer>>;
 }
 
 /// A thread that is about to start.
 #[derive(Clone, Copy, Debug)]
-pub struct Beginning<'a> {
+pub struct StartingThread<'a> {
     /// Its id.
     pub thread: &'a ThreadId,
     /// What it starts with.
@@ -38,7 +38,7 @@ pub trait Observer: Debug + Send + Sync {
     fn event(&self, _event: &Event) {}
 
     /// The model is about to be asked. What is answered watches each time the request is sent.
-    fn model_asked(&self, _question: &Asked<'_>) -> Option<Arc<dyn AttemptObserver>> {
+    fn model_asked(&self, _question: &ModelCall<'_>) -> Option<Arc<dyn AttemptObserver>> {
         None
     }
 
@@ -61,7 +61,7 @@ pub trait Observer: Debug + Send + Sync {
 
 /// A question to the model.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct ModelCall<'a> {
     /// The turn.
     pub turn: &'a str,
     /// The model.

@@ -48,9 +48,9 @@ fn finding(value: &Value) -> Option<ReviewFinding> {
     if title.is_empty() && body.is_empty() {
         return None;
     }
-    let place = &value["code_location"];
+    let location = &value["code_location"];
     let line = |end: &str| {
-        let line = place["line_range"][end].as_u64()?;
+        let line = location["line_range"][end].as_u64()?;
         u32::try_from(line).ok()
     };
     let start = line("start").or(line("end")).unwrap_or(0);
@@ -62,7 +62,7 @@ fn finding(value: &Value) -> Option<ReviewFinding> {
             .as_i64()
             .and_then(|n| i32::try_from(n).ok()),
         code_location: ReviewCodeLocation {
-            absolute_file_path: string(&place["absolute_file_path"]),
+            absolute_file_path: string(&location["absolute_file_path"]),
             line_range: ReviewLineRange {
                 start,
                 end: line("end").unwrap_or(start),
@@ -105,9 +105,9 @@ fn findings_text(findings: &[ReviewFinding]) -> String {
     }
     .to_owned();
     for finding in findings {
-        let place = &finding.code_location;
-        let ReviewLineRange { start, end } = place.line_range;
-        let path = &place.absolute_file_path;
+        let location = &finding.code_location;
+        let ReviewLineRange { start, end } = location.line_range;
+        let path = &location.absolute_file_path;
         text.push_str(&format!("\n\n- {} — {path}:{start}-{end}", finding.title));
         for line in finding.body.lines() {
             text.push_str("\n  ");

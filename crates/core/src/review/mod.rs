@@ -22,7 +22,7 @@ use crate::conversation::Conversation;
 use crate::git::Git;
 use crate::ports::{ModelError, Retry};
 use crate::session::Services;
-use crate::turn::{self, Completed, Halt, Turn, TurnScope, TurnSettings};
+use crate::turn::{self, CompletedTurn, Turn, TurnError, TurnScope, TurnSettings};
 
 pub use findings::{review_hint, review_text};
 
@@ -48,29 +48,36 @@ pub(crate) async fn run(
     reviewer: Reviewer,
     request: ReviewRequest,
 ) -> Conversation {
-    let voice = scope.voice();
+    let emitter = scope.emitter();
     let hint = Some(review_hint(&request));
-    voice.say(EventMsg::EnteredReviewMode(ReviewRequest {
+    emitter.emit(EventMsg::EnteredReviewMode(ReviewRequest {
         user_facing_hint: hint,
         ..request.clone()
     }));
     let guard = turn::TurnGuard::start(&scope);
     crate::repository::materialise(&scope.services);
-    let looked = AssertUnwindSafe(look(&scope, &reviewer, &request.target)).catch_unwind();
-    let ended = looked.await.unwrap_or_else(|_| Err(turn::panicked()));
+    let reviewed =
+        AssertUnwindSafe(run_reviewer(&scope, &reviewer, &request.target)).catch_unwind();
+    let ended = reviewed.await.unwrap_or_else(|_| Err(turn::panicked()));
     reviewer.services.terminals.stop_all().await;
     match ended {
         Ok(output) => {
-            tell(&scope, &mut conversation, Some(output));
-            turn::finish(&scope, &mut conversation, guard, Ok(Completed::default())).await;
+            record_result(&scope, &mut conversation, Some(output));
+            turn::finish(
+                &scope,
+                &mut conversation,
+                guard,
+                Ok(CompletedTurn::default()),
+            )
+            .await;
         }
-        Err(Halt::Failed(error)) => {
-            turn::say_failure(&voice, error);
-            tell(&scope, &mut conversation, None);
+        Err(TurnError::Failed(error)) => {
+            turn::emit_failure(&emitter, error);
+            record_result(&scope, &mut conversation, None);
             turn::finish_failed(&scope, &mut conversation, guard).await;
         }
         Err(stopped) => {
-            tell(&scope, &mut conversation, None);
+            record_result(&scope, &mut conversation, None);
             turn::finish(&scope, &mut conversation, guard, Err(stopped)).await;
         }
     }
@@ -78,26 +85,26 @@ pub(crate) async fn run(
 }
 
 /// Lets the reviewer look and answers what it found.
-async fn look(
+async fn run_reviewer(
     scope: &TurnScope,
     reviewer: &Reviewer,
     target: &ReviewTarget,
-) -> Result<ReviewOutput, Halt> {
+) -> Result<ReviewOutput, TurnError> {
     let git = Git::new(&scope.services, &scope.settings.cwd);
     let prompt = tokio::select! {
         biased;
-        () = scope.stop.stopped() => return Err(Halt::Stopped),
+        () = scope.stop.stopped() => return Err(TurnError::Stopped),
         prompt = target::prompt(target, &git) => prompt.map_err(not_reviewable)?,
     };
     let scope = TurnScope {
         settings: Arc::clone(&reviewer.settings),
         services: Arc::clone(&reviewer.services),
-        inbox: Arc::default(),
+        input_queue: Arc::default(),
         ..scope.clone()
     };
     let turn = Turn {
         scope: &scope,
-        voice: &scope.voice(),
+        emitter: &scope.emitter(),
         conversation: &mut Conversation::default(),
     };
     let input = UserInput::Text {
@@ -109,8 +116,8 @@ async fn look(
     Ok(findings::parse(&answer))
 }
 
-fn not_reviewable(reason: String) -> Halt {
-    Halt::Failed(ModelError {
+fn not_reviewable(reason: String) -> TurnError {
+    TurnError::Failed(ModelError {
         message: format!("The review cannot start: {reason}"),
         info: CodexErrorInfo::BadRequest,
         retry: Retry::Never,
@@ -120,27 +127,29 @@ fn not_reviewable(reason: String) -> Halt {
 }
 
 /// Tells people and the model what came of it.
-fn tell(scope: &TurnScope, conversation: &mut Conversation, output: Option<ReviewOutput>) {
-    let voice = scope.voice();
+fn record_result(scope: &TurnScope, conversation: &mut Conversation, output: Option<ReviewOutput>) {
+    let emitter = scope.emitter();
     let text = review_text(output.as_ref());
-    let (results, said) = match &output {
+    let (results, message) = match &output {
         Some(_) => (text.clone(), text),
         None => ("None.".to_owned(), BROKEN_OFF.to_owned()),
     };
-    voice.say(EventMsg::ExitedReviewMode(ExitedReviewModeEvent {
+    emitter.emit(EventMsg::ExitedReviewMode(ExitedReviewModeEvent {
         review_output: output,
     }));
     let recorder = turn::recorder(scope);
     conversation.record(action(&results), &recorder);
     let item = TurnItem::AgentMessage(AgentMessageItem {
         id: RESULT_ID.to_owned(),
-        content: vec![AgentMessageContent::Text { text: said.clone() }],
+        content: vec![AgentMessageContent::Text {
+            text: message.clone(),
+        }],
         phase: None,
         memory_citation: None,
     });
-    voice.item_started(item.clone());
-    voice.item_completed(item, false);
-    conversation.record(answer(said), &recorder);
+    emitter.item_started(item.clone());
+    emitter.item_completed(item, false);
+    conversation.record(answer(message), &recorder);
 }
 
 /// What tells the model that a person had code reviewed.

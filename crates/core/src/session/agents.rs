@@ -10,25 +10,28 @@ use codex_protocol::{
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{Mail, Session};
-use crate::agents::{Child, Known, Spawned, notice};
-use crate::beginning::File;
+use crate::agents::{AgentHandle, ChildAgent, SpawnedAgent, notice};
+use crate::beginning::RolloutFile;
 use crate::config::SessionConfig;
 use crate::conversation::Recorder;
-use crate::launch::Origin;
-use crate::stored::{Lines, Stored};
+use crate::launch::ThreadOrigin;
+use crate::stored::{StoredLines, StoredThread};
 use crate::turn::Input;
 
 /// What tools want of the agents of their thread.
 #[derive(Debug)]
-pub(crate) enum AgentMail {
+pub(crate) enum AgentRequest {
     /// A new one. If it cannot be, a sentence says why.
-    Spawn(Box<NewAgent>, oneshot::Sender<Result<Known, String>>),
+    Spawn(Box<NewAgent>, oneshot::Sender<Result<AgentHandle, String>>),
     /// Those that are open among these.
-    Find(Vec<ThreadId>, oneshot::Sender<Vec<Option<Known>>>),
+    Find(Vec<ThreadId>, oneshot::Sender<Vec<Option<AgentHandle>>>),
     /// One that is to be closed.
-    Take(ThreadId, oneshot::Sender<Option<Child>>),
+    Take(ThreadId, oneshot::Sender<Option<ChildAgent>>),
     /// One that was closed. If it cannot be loaded, a sentence says why.
-    Resume(Box<StoredAgent>, oneshot::Sender<Result<Known, String>>),
+    Resume(
+        Box<ResumedAgent>,
+        oneshot::Sender<Result<AgentHandle, String>>,
+    ),
 }
 
 /// An agent that is to be started.
@@ -38,62 +41,62 @@ pub(crate) struct NewAgent {
     pub(crate) role: Option<String>,
     /// What it may be called; anything if nothing is said.
     pub(crate) nicknames: Vec<String>,
-    pub(crate) fork: Option<Fork>,
+    pub(crate) fork: Option<AgentFork>,
     pub(crate) input: Vec<UserInput>,
 }
 
 /// What an agent goes on from.
 #[derive(Debug)]
-pub(crate) struct Fork {
-    pub(crate) stored: StoredThread,
+pub(crate) struct AgentFork {
+    pub(crate) stored: AgentSource,
     /// What it is told of that.
-    pub(crate) told: ResponseItem,
+    pub(crate) note: ResponseItem,
 }
 
 /// A stored thread, and the first thing that a person said in it.
 #[derive(Debug)]
-pub(crate) struct StoredThread {
-    pub(crate) thread: Stored,
+pub(crate) struct AgentSource {
+    pub(crate) thread: StoredThread,
     pub(crate) first: Option<UserMessageEvent>,
 }
 
 /// An agent that is to be loaded again.
 #[derive(Debug)]
-pub(crate) struct StoredAgent {
+pub(crate) struct ResumedAgent {
     pub(crate) config: SessionConfig,
-    pub(crate) stored: StoredThread,
+    pub(crate) stored: AgentSource,
 }
 
 /// What a thread of agents is made from.
-struct Beginning {
+struct AgentStart {
     id: ThreadId,
     config: SessionConfig,
-    lines: Lines,
-    file: File,
+    lines: StoredLines,
+    file: RolloutFile,
     forked_from: Option<ThreadId>,
-    told: Option<ResponseItem>,
+    note: Option<ResponseItem>,
     first: Option<UserMessageEvent>,
     nickname: Option<String>,
     role: Option<String>,
 }
 
 impl Session {
-    pub(super) fn agents(&mut self, mail: AgentMail) {
+    pub(super) fn agents(&mut self, mail: AgentRequest) {
         self.report_agents();
         // A tool that is not there any more has no use for an answer.
         match mail {
-            AgentMail::Spawn(agent, reply) => drop(reply.send(self.spawn(*agent))),
-            AgentMail::Find(ids, reply) => {
-                let known = ids.iter().map(|id| self.children.find(id));
-                drop(reply.send(known.collect()));
+            AgentRequest::Spawn(agent, reply) => drop(reply.send(self.spawn(*agent))),
+            AgentRequest::Find(ids, reply) => {
+                let agent = ids.iter().map(|id| self.children.find(id));
+                drop(reply.send(agent.collect()));
             }
-            AgentMail::Take(id, reply) => drop(reply.send(self.children.remove(&id))),
-            AgentMail::Resume(agent, reply) => drop(reply.send(self.load(*agent))),
+            AgentRequest::Take(id, reply) => drop(reply.send(self.children.remove(&id))),
+            AgentRequest::Resume(agent, reply) => drop(reply.send(self.load(*agent))),
         }
     }
 
-    fn spawn(&mut self, agent: NewAgent) -> Result<Known, String> {
-        let place = self.place()?;
+    fn spawn(&mut self, agent: NewAgent) -> Result<AgentHandle, String> {
+        let slot = self.slot()?;
         let NewAgent {
             config,
             role,
@@ -102,27 +105,27 @@ impl Session {
             input,
         } = agent;
         let nickname = self.children.name(&nicknames, self.services.clock.jitter());
-        let mut beginning = Beginning {
+        let mut start = AgentStart {
             id: self.services.ids.thread(),
             config,
-            lines: Lines::Read(Vec::new()),
-            file: File::New,
+            lines: StoredLines::Read(Vec::new()),
+            file: RolloutFile::New,
             forked_from: None,
-            told: None,
+            note: None,
             first: None,
             nickname: Some(nickname),
             role,
         };
-        if let Some(Fork { stored, told }) = fork {
-            beginning.file = File::Copy {
+        if let Some(AgentFork { stored, note }) = fork {
+            start.file = RolloutFile::Copy {
                 source: stored.thread.path,
                 length: stored.thread.length,
             };
-            beginning.lines = stored.thread.lines;
-            beginning.forked_from = Some(stored.thread.meta.id);
-            (beginning.told, beginning.first) = (Some(told), stored.first);
+            start.lines = stored.thread.lines;
+            start.forked_from = Some(stored.thread.meta.id);
+            (start.note, start.first) = (Some(note), stored.first);
         }
-        let known = self.start_agent(beginning, place)?;
+        let agent = self.start_agent(start, slot)?;
         let submission = Submission {
             id: self.services.ids.submission(),
             op: Op::UserInput(UserInputOp {
@@ -132,15 +135,15 @@ impl Session {
             trace: None,
         };
         let mail = Mail::Submission(Box::new(submission));
-        let told = known.thread.mailbox.try_send(mail);
-        told.map_err(|_| "the agent ended before it began".to_owned())?;
-        Ok(known)
+        let sent = agent.thread.mailbox.try_send(mail);
+        sent.map_err(|_| "the agent ended before it began".to_owned())?;
+        Ok(agent)
     }
 
-    fn load(&mut self, agent: StoredAgent) -> Result<Known, String> {
+    fn load(&mut self, agent: ResumedAgent) -> Result<AgentHandle, String> {
         let id = agent.stored.thread.meta.id.clone();
-        if let Some(known) = self.children.find(&id) {
-            return Ok(known);
+        if let Some(agent) = self.children.find(&id) {
+            return Ok(agent);
         }
         if self
             .services
@@ -150,90 +153,90 @@ impl Session {
         {
             return Err(format!("agent with id {id} is in use"));
         }
-        let place = self.place()?;
-        let StoredAgent { mut config, stored } = agent;
+        let slot = self.slot()?;
+        let ResumedAgent { mut config, stored } = agent;
         let (stored, first) = (stored.thread, stored.first);
         config.base_instructions = stored.instructions.or(config.base_instructions);
         let nickname = stored.meta.agent_nickname.clone();
         if let Some(name) = &nickname {
             self.children.take_name(name);
         }
-        let file = File::Existing {
+        let file = RolloutFile::Existing {
             path: stored.path,
             length: stored.size,
         };
         self.start_agent(
-            Beginning {
+            AgentStart {
                 id,
                 config,
                 lines: stored.lines,
                 file,
                 forked_from: None,
-                told: None,
+                note: None,
                 first,
                 nickname,
                 role: stored.meta.agent_role,
             },
-            place,
+            slot,
         )
     }
 
     /// A place in the tree, of which there are so many.
-    fn place(&mut self) -> Result<OwnedSemaphorePermit, String> {
+    fn slot(&mut self) -> Result<OwnedSemaphorePermit, String> {
         self.children.forget_closed();
         let most = self.services.config.agents.as_ref();
         let most = most.map_or(0, |agents| agents.max_threads);
-        let places = self.services.bond.places.clone();
-        let place = places.and_then(|places| places.try_acquire_owned().ok());
-        place.ok_or_else(|| format!("agent thread limit reached (max {most})"))
+        let slots = self.services.agent_tree.slots.clone();
+        let slot = slots.and_then(|slots| slots.try_acquire_owned().ok());
+        slot.ok_or_else(|| format!("agent thread limit reached (max {most})"))
     }
 
     fn start_agent(
         &mut self,
-        beginning: Beginning,
-        place: OwnedSemaphorePermit,
-    ) -> Result<Known, String> {
-        let Beginning {
+        start: AgentStart,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<AgentHandle, String> {
+        let AgentStart {
             id,
             mut config,
             lines,
             file,
             forked_from,
-            told,
+            note,
             first,
             nickname,
             role,
-        } = beginning;
+        } = start;
         let threads = self.services.threads.upgrade();
         let threads = threads.ok_or("the engine is going away")?;
-        let bond = self.services.bond.of_agent();
+        let agent_tree = self.services.agent_tree.of_agent();
         config.source = SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             parent_thread_id: self.services.emitter.thread().clone(),
-            depth: bond.depth,
+            depth: agent_tree.depth,
             agent_path: None,
             agent_nickname: nickname.clone(),
             agent_role: role.clone(),
         });
-        config.rules = self.memory.rules().clone();
-        let leash = bond.leash.clone().drop_guard();
+        config.rules = self.approvals.rules().clone();
+        let cancel = agent_tree.cancel.clone().drop_guard();
         let started = threads
-            .launch(Origin {
+            .launch(ThreadOrigin {
                 id,
                 config: config.clone(),
                 lines,
                 file,
                 forked_from,
-                told,
-                bond,
+                note,
+                agent_tree,
             })
             .map_err(|error| error.to_string())?;
-        let child = Child::new(started.thread.clone(), nickname, role, leash, place);
-        let agent = Spawned {
+        let child = ChildAgent::new(started.thread.clone(), nickname, role, cancel, slot);
+        let agent = SpawnedAgent {
             started,
             config: Box::new(config),
             first,
         };
-        if !self.children.tell(agent) {
+        if !self.children.publish(agent) {
             return Err("nobody would hear the agent".to_owned());
         }
         let id = child.thread.id().clone();
@@ -257,9 +260,9 @@ impl Session {
             .is_some_and(|running| running.kind == super::TaskKind::Regular);
         let mut item = Box::new(item);
         if is_regular {
-            match self.put_into_turn(Input::Silent(item)) {
-                Ok(_) | Err(Input::Said(_)) => return,
-                Err(Input::Silent(back)) => item = back,
+            match self.put_into_turn(Input::Hidden(item)) {
+                Ok(_) | Err(Input::User(_)) => return,
+                Err(Input::Hidden(back)) => item = back,
             }
         }
         let policy = self.services.model.info(&self.settings().model);

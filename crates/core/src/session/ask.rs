@@ -10,7 +10,7 @@ use codex_protocol::{DynamicToolResponse, EventMsg, RequestId, RequestUserInputR
 use tokio::sync::oneshot;
 
 use super::Session;
-use super::gatekeeper::{Pending, PendingGrant};
+use super::gatekeeper::{PendingApproval, PendingGrant};
 
 /// Something that the client has to answer.
 #[derive(Debug)]
@@ -47,22 +47,22 @@ pub(crate) enum Answer {
 
 /// Who waits for an answer.
 #[derive(Debug, Default)]
-pub(super) struct Questions {
+pub(super) struct OpenQuestions {
     asked: HashMap<QuestionKey, oneshot::Sender<Answer>>,
-    approvals: HashMap<QuestionKey, Pending>,
+    approvals: HashMap<QuestionKey, PendingApproval>,
     grants: HashMap<QuestionKey, PendingGrant>,
 }
 
-impl Questions {
+impl OpenQuestions {
     pub(super) fn wait_for_answer(&mut self, key: QuestionKey, answer: oneshot::Sender<Answer>) {
         self.asked.insert(key, answer);
     }
 
-    pub(super) fn wait_for_approval(&mut self, key: QuestionKey, pending: Pending) {
+    pub(super) fn wait_for_approval(&mut self, key: QuestionKey, pending: PendingApproval) {
         self.approvals.insert(key, pending);
     }
 
-    pub(super) fn take_approval(&mut self, key: &QuestionKey) -> Option<Pending> {
+    pub(super) fn take_approval(&mut self, key: &QuestionKey) -> Option<PendingApproval> {
         self.approvals.remove(key)
     }
 

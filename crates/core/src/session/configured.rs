@@ -6,7 +6,7 @@ use super::Session;
 
 impl Session {
     /// The first event of a session.
-    pub(crate) fn say_configured(
+    pub(crate) fn emit_configured(
         &self,
         forked_from: Option<ThreadId>,
         initial_messages: Option<Vec<EventMsg>>,

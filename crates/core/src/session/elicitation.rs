@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use super::{Answer, QuestionKey, Session};
-use crate::gate::{CacheKey, McpEffect, Stopped};
+use crate::gate::{ApprovalKey, Denied, McpEffect};
 
 impl Session {
     /// Asks the user what a server wants to know, unless the policy is not to ask.
@@ -77,23 +77,23 @@ impl Session {
             if persist == Some("always") {
                 self.keep_approvals(&pending.ask.keys).await;
             }
-            self.memory.approve(pending.ask.keys);
+            self.approvals.approve(pending.ask.keys);
         }
         let verdict = match decision {
             ElicitationAction::Accept => Ok(pending.ask.then),
-            ElicitationAction::Decline => Err(Stopped::Declined),
-            ElicitationAction::Cancel => Err(Stopped::Cancelled),
+            ElicitationAction::Decline => Err(Denied::Declined),
+            ElicitationAction::Cancel => Err(Denied::Cancelled),
         };
         let _ = pending.reply.send(verdict);
     }
 
     /// Keeps people's leave for the threads to come. Where that cannot be, it holds for this one.
-    async fn keep_approvals(&self, keys: &[CacheKey]) {
+    async fn keep_approvals(&self, keys: &[ApprovalKey]) {
         let Some(approvals) = self.services.config.mcp_approvals.clone() else {
             return;
         };
         for key in keys {
-            let CacheKey::McpTool { server, tool } = key.clone() else {
+            let ApprovalKey::McpTool { server, tool } = key.clone() else {
                 continue;
             };
             let approvals = approvals.clone();

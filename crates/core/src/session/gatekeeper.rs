@@ -13,7 +13,9 @@ use codex_protocol::{
 use tokio::sync::oneshot;
 
 use super::{QuestionKey, Session, elicitation};
-use crate::gate::{self, Ask, CommandEffect, Decision, Effect, Pass, Posture, Stopped};
+use crate::gate::{
+    self, ApprovalRequest, CommandEffect, Decision, Denied, Effect, Permit, TurnPolicy,
+};
 use crate::tools::parsed_command;
 use crate::turn::{Input, TurnSettings};
 
@@ -26,7 +28,7 @@ pub(crate) struct Judge {
     pub(crate) may_ask: bool,
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) call_id: String,
-    pub(crate) reply: oneshot::Sender<Result<Pass, Stopped>>,
+    pub(crate) reply: oneshot::Sender<Result<Permit, Denied>>,
 }
 
 /// Which run of a command it is about.
@@ -34,14 +36,14 @@ pub(crate) struct Judge {
 pub(crate) enum Stage {
     First,
     /// The second, after a first one with this leave.
-    Retry(Pass),
+    Retry(Permit),
 }
 
 /// A call that waits for people.
 #[derive(Debug)]
-pub(super) struct Pending {
-    pub(super) ask: Ask,
-    pub(super) reply: oneshot::Sender<Result<Pass, Stopped>>,
+pub(super) struct PendingApproval {
+    pub(super) ask: ApprovalRequest,
+    pub(super) reply: oneshot::Sender<Result<Permit, Denied>>,
 }
 
 /// A wish for permissions that waits for people.
@@ -53,8 +55,8 @@ pub(super) struct PendingGrant {
 }
 
 impl Session {
-    fn posture(&self, settings: &TurnSettings) -> Posture {
-        self.services.posture(settings)
+    fn turn_policy(&self, settings: &TurnSettings) -> TurnPolicy {
+        self.services.turn_policy(settings)
     }
 
     pub(super) fn judge(&mut self, judge: Judge) {
@@ -69,17 +71,17 @@ impl Session {
         if !self.is_running(&settings.id) {
             return;
         }
-        let posture = self.posture(&settings);
+        let turn_policy = self.turn_policy(&settings);
         let decision = match (&effect, stage) {
-            (Effect::Command(command), Stage::Retry(pass)) => {
-                let retry = gate::decide_retry(command, &posture, &pass);
+            (Effect::Command(command), Stage::Retry(permit)) => {
+                let retry = gate::decide_retry(command, &turn_policy, &permit);
                 retry.unwrap_or_else(|| Decision::Refuse(String::new()))
             }
-            (effect, _) => gate::decide(effect, &posture, &self.memory),
+            (effect, _) => gate::decide(effect, &turn_policy, &self.approvals),
         };
         match decision {
-            Decision::Run(pass) => drop(reply.send(Ok(pass))),
-            Decision::Refuse(reason) => drop(reply.send(Err(Stopped::Refused(reason)))),
+            Decision::Run(permit) => drop(reply.send(Ok(permit))),
+            Decision::Refuse(reason) => drop(reply.send(Err(Denied::Refused(reason)))),
             Decision::Ask(_) if !may_ask => drop(reply),
             Decision::Ask(ask) => {
                 let event = approval_request(&effect, &ask, &settings, &call_id);
@@ -88,7 +90,7 @@ impl Session {
                     _ => QuestionKey::Approval(call_id),
                 };
                 self.questions
-                    .wait_for_approval(key, Pending { ask, reply });
+                    .wait_for_approval(key, PendingApproval { ask, reply });
                 self.services.emitter.emit(&settings.id, event);
             }
         }
@@ -103,7 +105,7 @@ impl Session {
             return;
         };
         match decision {
-            ReviewDecision::ApprovedForSession => self.memory.approve(pending.ask.keys),
+            ReviewDecision::ApprovedForSession => self.approvals.approve(pending.ask.keys),
             ReviewDecision::ApprovedExecpolicyAmendment {
                 proposed_execpolicy_amendment,
             } => {
@@ -117,14 +119,14 @@ impl Session {
 
     /// Takes a rule over, if it is the proposed one or a narrower one. What was approved for a confined run stays
     /// confined.
-    fn amend(&mut self, ask: &Ask, amendment: &[String]) {
+    fn amend(&mut self, ask: &ApprovalRequest, amendment: &[String]) {
         let proposed = ask.amendment.as_ref();
         let narrow_enough = proposed.is_some_and(|proposed| amendment.starts_with(proposed));
         if !narrow_enough {
             return;
         }
         let justification = (!ask.lifts_sandbox).then_some(KEEPS_SANDBOX);
-        self.memory.allow_prefix(amendment, justification);
+        self.approvals.allow_prefix(amendment, justification);
         let file = self.services.config.home.join("rules/default.rules");
         if let Err(error) = append_prefix_rule(&file, amendment, RuleDecision::Allow, justification)
         {
@@ -133,34 +135,34 @@ impl Session {
         let words = serde_json::to_string(amendment)
             .unwrap_or_default()
             .replace("\",\"", "\", \"");
-        let told = crate::context::developer_message([format!(
+        let saved = crate::context::developer_message([format!(
             "Approved command prefix saved:\n- {words}"
         )]);
-        let _ = self.put_into_turn(Input::Silent(Box::new(told)));
+        let _ = self.put_into_turn(Input::Hidden(Box::new(saved)));
     }
 
-    pub(super) fn wish(
+    pub(super) fn request_permissions(
         &mut self,
         effect: &Effect,
         settings: Arc<TurnSettings>,
         call_id: String,
         reply: oneshot::Sender<RequestPermissionsResponse>,
     ) {
-        let Effect::Permissions(wish) = effect else {
+        let Effect::Permissions(request) = effect else {
             return;
         };
         if !self.is_running(&settings.id) {
             return;
         }
-        match gate::decide(effect, &self.posture(&settings), &self.memory) {
+        match gate::decide(effect, &self.turn_policy(&settings), &self.approvals) {
             Decision::Ask(_) => {
                 let event = EventMsg::RequestPermissions(RequestPermissionsEvent {
                     call_id: call_id.clone(),
                     turn_id: settings.id.to_string(),
-                    reason: wish.reason.clone(),
-                    permissions: wish.permissions.clone(),
+                    reason: request.reason.clone(),
+                    permissions: request.permissions.clone(),
                 });
-                let asked = wish.permissions.clone();
+                let asked = request.permissions.clone();
                 let turn = Arc::clone(&settings);
                 let key = QuestionKey::Permissions(call_id);
                 self.questions.wait_for_grant(
@@ -195,8 +197,8 @@ impl Session {
         };
         let grants = gate::grants_of(&profile, &pending.settings.cwd);
         match response.scope {
-            PermissionGrantScope::Turn => self.memory.grant_for_turn(&grants),
-            PermissionGrantScope::Session => self.memory.grant_for_session(&grants),
+            PermissionGrantScope::Turn => self.approvals.grant_for_turn(&grants),
+            PermissionGrantScope::Session => self.approvals.grant_for_session(&grants),
         }
         let _ = pending.reply.send(RequestPermissionsResponse {
             permissions,
@@ -240,7 +242,7 @@ fn intersection(
 
 fn approval_request(
     effect: &Effect,
-    ask: &Ask,
+    ask: &ApprovalRequest,
     settings: &TurnSettings,
     call_id: &str,
 ) -> EventMsg {
@@ -254,7 +256,7 @@ fn approval_request(
 
 fn exec_request(
     command: &CommandEffect,
-    ask: &Ask,
+    ask: &ApprovalRequest,
     settings: &TurnSettings,
     call_id: &str,
 ) -> EventMsg {

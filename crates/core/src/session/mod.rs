@@ -28,27 +28,27 @@ use codex_protocol::{
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::{Bond, Children};
+use crate::agents::{AgentTree, ChildAgents};
 use crate::config::SessionConfig;
 use crate::conversation::Conversation;
 use crate::events::Emitter;
-use crate::gate::{Effect, Memory, Posture};
-use crate::holds::Holds;
+use crate::gate::{ApprovalStore, Effect, TurnPolicy};
 use crate::launch::Threads;
 use crate::mcp::{Connects, McpServer, McpServers};
 use crate::ports::{Clock, Ids, Model, Processes};
-use crate::tools::{BackgroundTerminal, SpawnAgentTool, Terminals};
+use crate::timeout_pauses::TimeoutPauses;
+use crate::tools::{BackgroundTerminal, SpawnAgentTool, TerminalRegistry};
 use crate::turn::TurnSettings;
 
-pub(crate) use agents::{AgentMail, Fork, NewAgent, StoredAgent, StoredThread};
-use ask::Questions;
+pub(crate) use agents::{AgentFork, AgentRequest, AgentSource, NewAgent, ResumedAgent};
+use ask::OpenQuestions;
 pub(crate) use ask::{Answer, Question, QuestionKey};
 pub(crate) use gatekeeper::{Judge, Stage};
 pub use operations::{NewTurn, StartTurnError, SteerError};
-pub(crate) use operations::{Steer, TurnReply};
-pub(crate) use settings::ForTurn;
+pub(crate) use operations::{SteerRequest, TurnReply};
 pub use settings::SettingsError;
-use task::Running;
+pub(crate) use settings::TurnOverrides;
+use task::RunningTask;
 pub use task::TaskKind;
 
 /// How many submissions may wait.
@@ -60,7 +60,7 @@ pub(crate) enum Mail {
     /// From the client.
     Submission(Box<Submission>),
     /// More input for the turn that runs.
-    Steer(operations::Steer),
+    Steer(operations::SteerRequest),
     /// A turn, or more input for the one that runs.
     StartTurn(Box<NewTurn>, TurnReply),
     /// Other settings from the next turn on.
@@ -95,7 +95,7 @@ pub(crate) enum Mail {
         reply: oneshot::Sender<RequestPermissionsResponse>,
     },
     /// From a tool: something about the agents of the thread.
-    Agents(AgentMail),
+    Agents(AgentRequest),
 }
 
 /// What the parts of a session share. Nothing in it changes.
@@ -107,17 +107,17 @@ pub(crate) struct Services {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) processes: Arc<dyn Processes>,
     /// Commands that go on by themselves.
-    pub(crate) terminals: Terminals,
+    pub(crate) terminals: TerminalRegistry,
     /// The MCP servers.
     pub(crate) mcp: McpServers,
     pub(crate) mcp_connector: Connects,
     /// What holds the time limits of commands.
-    pub(crate) holds: Holds,
+    pub(crate) timeout_pauses: TimeoutPauses,
     pub(crate) emitter: Emitter,
     /// All threads of the process, for starting agents.
     pub(crate) threads: Weak<Threads>,
     /// The tree of agents that the thread is part of.
-    pub(crate) bond: Bond,
+    pub(crate) agent_tree: AgentTree,
     /// The tool that starts agents, once it is made.
     pub(crate) spawn_tool: OnceLock<SpawnAgentTool>,
     /// The way to the session itself, for tools that have to ask.
@@ -130,10 +130,10 @@ pub(crate) struct Services {
 
 impl Services {
     /// The policies of a turn, as the gate sees them.
-    pub(crate) fn posture(&self, settings: &TurnSettings) -> Posture {
+    pub(crate) fn turn_policy(&self, settings: &TurnSettings) -> TurnPolicy {
         let inline = self.config.features.exec_permissions;
         let engine = Arc::clone(&self.config.engine_files);
-        Posture::of(settings, &self.config.environment, inline, engine)
+        TurnPolicy::of(settings, &self.config.environment, inline, engine)
     }
 
     /// The tool that starts agents, if there may be any.
@@ -151,30 +151,30 @@ pub(crate) struct Session {
     mailbox: mpsc::Receiver<Mail>,
     settings: watch::Sender<Arc<ThreadSettings>>,
     tools: settings::ToolCache,
-    questions: Questions,
-    memory: Memory,
-    state: State,
+    questions: OpenQuestions,
+    approvals: ApprovalStore,
+    state: SessionState,
     /// MCP servers that take the place of those that run when the next turn starts.
     other_servers: Option<Vec<McpServer>>,
     /// Turns that wait for the end of a task that takes no input.
-    waiting: VecDeque<operations::WaitingTurn>,
+    queued_turns: VecDeque<operations::QueuedTurn>,
     /// The agents of the thread.
-    children: Children,
+    children: ChildAgents,
     /// What the model is to be told once the task is over that has the conversation.
     notices: Vec<ResponseItem>,
 }
 
 #[derive(Debug)]
-enum State {
+enum SessionState {
     Idle(Box<Conversation>),
-    Running(Running),
+    Running(RunningTask),
     /// Only while one of the others becomes the other.
     Between,
 }
 
 /// Whether the session goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
+enum SessionFlow {
     On,
     Over,
 }
@@ -185,16 +185,16 @@ impl Session {
         settings: watch::Sender<Arc<ThreadSettings>>,
         mailbox: mpsc::Receiver<Mail>,
         conversation: Conversation,
-        children: Children,
+        children: ChildAgents,
     ) -> Self {
         Self {
             settings,
             tools: settings::ToolCache::default(),
-            questions: Questions::default(),
-            memory: Memory::with_rules(services.config.rules.clone()),
-            state: State::Idle(Box::new(conversation)),
+            questions: OpenQuestions::default(),
+            approvals: ApprovalStore::with_rules(services.config.rules.clone()),
+            state: SessionState::Idle(Box::new(conversation)),
             other_servers: None,
-            waiting: VecDeque::new(),
+            queued_turns: VecDeque::new(),
             children,
             notices: Vec::new(),
             services,
@@ -203,41 +203,41 @@ impl Session {
     }
 
     /// Runs until it is told to shut down, nobody can reach it any more or its parent lets go of it.
-    pub(crate) async fn run(mut self, leash: CancellationToken) {
+    pub(crate) async fn run(mut self, cancel: CancellationToken) {
         let _close = CloseOnDrop(self.services.emitter.clone());
         loop {
             let flow = tokio::select! {
                 biased;
                 conversation = task::ended(&mut self.state) => {
                     self.turn_ended(conversation);
-                    self.start_waiting().await;
-                    Flow::On
+                    self.start_queued().await;
+                    SessionFlow::On
                 }
                 () = self.children.one_done() => {
                     self.report_agents();
-                    Flow::On
+                    SessionFlow::On
                 }
-                () = leash.cancelled() => Flow::Over,
+                () = cancel.cancelled() => SessionFlow::Over,
                 mail = self.mailbox.recv() => match mail {
                     Some(mail) => self.handle(mail).await,
-                    None => Flow::Over,
+                    None => SessionFlow::Over,
                 },
             };
-            if flow == Flow::Over {
+            if flow == SessionFlow::Over {
                 break;
             }
-            if self.running().is_none() && self.waiting.is_empty() {
+            if self.running().is_none() && self.queued_turns.is_empty() {
                 self.services.emitter.give_back();
             }
         }
         self.shut_down().await;
     }
 
-    async fn handle(&mut self, mail: Mail) -> Flow {
+    async fn handle(&mut self, mail: Mail) -> SessionFlow {
         match mail {
             Mail::Submission(submission) => {
                 if let codex_protocol::Op::Shutdown = submission.op {
-                    return Flow::Over;
+                    return SessionFlow::Over;
                 }
                 self.carry_out(*submission).await;
             }
@@ -268,10 +268,10 @@ impl Session {
                 call_id,
                 reply,
             } => {
-                self.wish(&effect, settings, call_id, reply);
+                self.request_permissions(&effect, settings, call_id, reply);
             }
         }
-        Flow::On
+        SessionFlow::On
     }
 
     async fn shut_down(&mut self) {

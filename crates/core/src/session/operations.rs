@@ -13,9 +13,9 @@ use tokio::sync::oneshot;
 
 use super::ask::{Answer, QuestionKey};
 use super::task::TaskKind;
-use super::{ForTurn, MAILBOX, Session, SettingsError};
+use super::{MAILBOX, Session, SettingsError, TurnOverrides};
 use crate::tools::TypedCommand;
-use crate::turn::{Input, Said};
+use crate::turn::{Input, TurnInput};
 
 /// Whether an operation goes on with the thread, which one process does at a time.
 fn writes(op: &Op) -> bool {
@@ -58,10 +58,10 @@ pub enum SteerError {
 
 /// A turn that waits for the end of a task that takes no input.
 #[derive(Debug)]
-pub(super) struct WaitingTurn {
+pub(super) struct QueuedTurn {
     id: String,
-    said: Said,
-    own: ForTurn,
+    input: TurnInput,
+    own: TurnOverrides,
 }
 
 /// A turn that is to start, and the settings that it changes for itself and those after it.
@@ -74,7 +74,7 @@ pub struct NewTurn {
     /// What the model is shown before the input, and people are not.
     pub context: Vec<ResponseItem>,
     /// What a person says.
-    pub input: Said,
+    pub input: TurnInput,
     /// The JSON Schema that the answer should follow, in this turn alone.
     pub output_schema: Option<Value>,
     /// The class of service of this turn alone.
@@ -103,9 +103,9 @@ pub(crate) type TurnReply = oneshot::Sender<Result<String, StartTurnError>>;
 
 /// Input for the turn that runs.
 #[derive(Debug)]
-pub(crate) struct Steer {
+pub(crate) struct SteerRequest {
     pub(crate) expected: Option<String>,
-    pub(crate) said: Said,
+    pub(crate) input: TurnInput,
     /// The id of the turn that took it.
     pub(crate) reply: oneshot::Sender<Result<String, SteerError>>,
 }
@@ -124,9 +124,9 @@ impl Session {
             Op::OverrideTurnContext(change) => drop(self.override_settings(&id, *change)),
             Op::ConfigureSession(configure) => self.reconfigure(id, *configure).await,
             Op::Interrupt => {
-                self.waiting.clear();
+                self.queued_turns.clear();
                 if self.running().is_none() {
-                    self.services.mcp.give_up();
+                    self.services.mcp.cancel_starts();
                 }
                 self.abort(TurnAbortReason::Interrupted).await;
             }
@@ -173,18 +173,18 @@ impl Session {
         }
     }
 
-    async fn user_input(&mut self, id: String, input: UserInputOp) {
-        let own = ForTurn {
-            schema: input.final_output_json_schema,
-            service_tier: input.service_tier,
+    async fn user_input(&mut self, id: String, op: UserInputOp) {
+        let own = TurnOverrides {
+            schema: op.final_output_json_schema,
+            service_tier: op.service_tier,
             refused: None,
         };
-        let said = Said {
-            items: input.items,
-            client_id: input.client_id,
+        let input = TurnInput {
+            items: op.items,
+            client_id: op.client_id,
             tool_output: None,
         };
-        self.begin_or_steer(id, said, own, input.last_response_id)
+        self.begin_or_steer(id, input, own, op.last_response_id)
             .await;
     }
 
@@ -192,9 +192,9 @@ impl Session {
         if self.override_settings(&id, &turn).is_err() {
             return;
         }
-        let own = ForTurn {
+        let own = TurnOverrides {
             schema: turn.final_output_json_schema,
-            ..ForTurn::default()
+            ..TurnOverrides::default()
         };
         self.begin_or_steer(id, turn.items.into(), own, turn.last_response_id)
             .await;
@@ -220,7 +220,7 @@ impl Session {
         for item in turn.context {
             self.tell_model(item);
         }
-        let own = ForTurn {
+        let own = TurnOverrides {
             schema: turn.output_schema,
             service_tier: turn.service_tier,
             refused,
@@ -233,26 +233,26 @@ impl Session {
     async fn begin_or_steer(
         &mut self,
         id: String,
-        mut said: Said,
-        own: ForTurn,
+        mut input: TurnInput,
+        own: TurnOverrides,
         last_response_id: Option<String>,
     ) -> Option<String> {
-        if said.is_empty() {
+        if input.is_empty() {
             self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
             return None;
         }
         let busy = self
             .running()
             .is_some_and(|running| running.kind != TaskKind::Regular);
-        if busy && self.waiting.len() < MAILBOX {
-            self.waiting.push_back(WaitingTurn { id, said, own });
+        if busy && self.queued_turns.len() < MAILBOX {
+            self.queued_turns.push_back(QueuedTurn { id, input, own });
             return None;
         }
         if last_response_id.is_none() {
-            match self.put_into_turn(Input::Said(Box::new(said))) {
+            match self.put_into_turn(Input::User(Box::new(input))) {
                 Ok(running) => return Some(running.settings.id.to_string()),
-                Err(Input::Said(back)) => said = *back,
-                Err(Input::Silent(_)) => return None,
+                Err(Input::User(back)) => input = *back,
+                Err(Input::Hidden(_)) => return None,
             }
         }
         self.abort(TurnAbortReason::Replaced).await;
@@ -266,24 +266,28 @@ impl Session {
             return None;
         }
         let settings = self.turn_settings(&id, own);
-        self.start_regular(settings, said).await;
+        self.start_regular(settings, input).await;
         None
     }
 
     /// A task ended by itself: what waited for that begins.
-    pub(super) async fn start_waiting(&mut self) {
-        while let Some(WaitingTurn { id, said, own }) = self.waiting.pop_front() {
-            self.begin_or_steer(id, said, own, None).await;
+    pub(super) async fn start_queued(&mut self) {
+        while let Some(QueuedTurn { id, input, own }) = self.queued_turns.pop_front() {
+            self.begin_or_steer(id, input, own, None).await;
         }
     }
 
-    pub(super) fn steer(&mut self, steer: Steer) {
-        let answer = self.try_steer(steer.expected, steer.said);
+    pub(super) fn steer(&mut self, steer: SteerRequest) {
+        let answer = self.try_steer(steer.expected, steer.input);
         let _ = steer.reply.send(answer);
     }
 
-    fn try_steer(&mut self, expected: Option<String>, said: Said) -> Result<String, SteerError> {
-        if said.is_empty() {
+    fn try_steer(
+        &mut self,
+        expected: Option<String>,
+        input: TurnInput,
+    ) -> Result<String, SteerError> {
+        if input.is_empty() {
             return Err(SteerError::Empty);
         }
         let running = self.running().ok_or(SteerError::NoTurn)?;
@@ -294,7 +298,7 @@ impl Session {
         if running.kind != TaskKind::Regular {
             return Err(SteerError::NotSteerable(running.kind));
         }
-        match self.put_into_turn(Input::Said(Box::new(said))) {
+        match self.put_into_turn(Input::User(Box::new(input))) {
             Ok(_) => Ok(active),
             Err(_) => Err(SteerError::NoTurn),
         }
@@ -348,7 +352,7 @@ impl Session {
         };
         let turns = usize::try_from(num_turns).unwrap_or(usize::MAX);
         if conversation.history.roll_back(turns).lost_context {
-            conversation.told = None;
+            conversation.reference = None;
         }
         let window = conversation
             .usage

@@ -9,10 +9,10 @@ use codex_protocol::{
 
 use super::settings::{ToolCache, for_turn};
 use super::task::TaskKind;
-use super::{ForTurn, Services, Session};
+use super::{Services, Session, TurnOverrides};
 use crate::config::WebSearch;
 use crate::review::{RUBRIC, Reviewer, run};
-use crate::tools::Terminals;
+use crate::tools::TerminalRegistry;
 
 impl Session {
     /// Reviews code as a task of its own. One that runs is replaced.
@@ -23,7 +23,7 @@ impl Session {
             let message = "Review prompt cannot be empty";
             return self.error(&id, message, CodexErrorInfo::Other);
         }
-        let settings = self.turn_settings(&id, ForTurn::default());
+        let settings = self.turn_settings(&id, TurnOverrides::default());
         let reviewer = self.reviewer(&id);
         let body = |scope, conversation| run(scope, conversation, reviewer, request);
         self.start(TaskKind::Review, settings, body).await;
@@ -37,7 +37,7 @@ impl Session {
         settings.model = model.unwrap_or(settings.model);
         (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
         settings.approval_policy = AskForApproval::Never;
-        let (own, mut tools) = (ForTurn::default(), ToolCache::default());
+        let (own, mut tools) = (TurnOverrides::default(), ToolCache::default());
         let settings = for_turn(&settings, id, own, &services, &mut tools);
         Reviewer {
             services: Arc::new(services),
@@ -61,15 +61,15 @@ impl Services {
             clock: Arc::clone(&self.clock),
             ids: Arc::clone(&self.ids),
             processes: Arc::clone(&self.processes),
-            terminals: Terminals::default(),
+            terminals: TerminalRegistry::default(),
             mcp: self.mcp.clone(),
             mcp_connector: None,
-            holds: self.holds.clone(),
+            timeout_pauses: self.timeout_pauses.clone(),
             emitter: self.emitter.for_reviewer(),
             mailbox: self.mailbox.clone(),
             threads: self.threads.clone(),
             spawn_tool: OnceLock::new(),
-            bond: self.bond.clone(),
+            agent_tree: self.agent_tree.clone(),
             instructions: Arc::from(RUBRIC),
             user_instructions: self.user_instructions.clone(),
             developer_instructions: self.developer_instructions.clone(),

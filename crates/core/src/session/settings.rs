@@ -25,7 +25,7 @@ pub enum SettingsError {
 
 /// What one turn brings along for itself alone.
 #[derive(Debug, Default)]
-pub(crate) struct ForTurn {
+pub(crate) struct TurnOverrides {
     /// The JSON Schema that the answer should follow.
     pub(crate) schema: Option<Value>,
     /// The class of service, instead of that of the thread.
@@ -60,7 +60,7 @@ impl Session {
     }
 
     /// The settings of a turn that starts now.
-    pub(crate) fn turn_settings(&mut self, id: &str, own: ForTurn) -> TurnSettings {
+    pub(crate) fn turn_settings(&mut self, id: &str, own: TurnOverrides) -> TurnSettings {
         let settings = self.settings();
         for_turn(&settings, id, own, &self.services, &mut self.tools)
     }
@@ -70,7 +70,7 @@ impl Session {
 pub(super) fn for_turn(
     settings: &ThreadSettings,
     id: &str,
-    own: ForTurn,
+    own: TurnOverrides,
     services: &Services,
     tools: &mut ToolCache,
 ) -> TurnSettings {

@@ -7,9 +7,11 @@ use codex_protocol::{CodexErrorInfo, TurnAbortReason};
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
-use super::{Services, Session, State};
+use super::{Services, Session, SessionState};
 use crate::conversation::Conversation;
-use crate::turn::{DiffOfTurn, Inbox, Input, Said, Stop, TurnScope, TurnSettings};
+use crate::turn::{
+    Input, InputQueue, StopSignal, TurnDiffTracker, TurnInput, TurnScope, TurnSettings,
+};
 
 /// How long a task that was told to stop may take to do so. It takes milliseconds; this is for a
 /// task that hangs, whose conversation is then lost.
@@ -37,49 +39,49 @@ pub enum TaskKind {
 
 /// The task that runs.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningTask {
     pub(crate) kind: TaskKind,
     pub(crate) settings: Arc<TurnSettings>,
-    pub(crate) inbox: Arc<Inbox>,
-    stop: Stop,
+    pub(crate) input_queue: Arc<InputQueue>,
+    stop: StopSignal,
     task: JoinHandle<Conversation>,
 }
 
-impl Running {
+impl RunningTask {
     /// What the task works with.
     pub(super) fn scope(&self, services: &Arc<Services>) -> TurnScope {
         TurnScope {
             settings: Arc::clone(&self.settings),
             services: Arc::clone(services),
-            inbox: Arc::clone(&self.inbox),
+            input_queue: Arc::clone(&self.input_queue),
             stop: self.stop.clone(),
-            diff: DiffOfTurn::new(&self.settings.cwd),
+            diff: TurnDiffTracker::new(&self.settings.cwd),
         }
     }
 }
 
 /// Waits for the end of the task that runs; for ever if none does.
-pub(super) async fn ended(state: &mut State) -> Option<Conversation> {
+pub(super) async fn ended(state: &mut SessionState) -> Option<Conversation> {
     match state {
-        State::Running(running) => (&mut running.task).await.ok(),
-        State::Idle(_) | State::Between => std::future::pending().await,
+        SessionState::Running(running) => (&mut running.task).await.ok(),
+        SessionState::Idle(_) | SessionState::Between => std::future::pending().await,
     }
 }
 
 impl Session {
     /// The turn that runs.
-    pub(crate) fn running(&self) -> Option<&Running> {
+    pub(crate) fn running(&self) -> Option<&RunningTask> {
         match &self.state {
-            State::Running(running) => Some(running),
-            State::Idle(_) | State::Between => None,
+            SessionState::Running(running) => Some(running),
+            SessionState::Idle(_) | SessionState::Between => None,
         }
     }
 
     /// The conversation, if no turn has it.
     pub(crate) fn idle(&mut self) -> Option<&mut Conversation> {
         match &mut self.state {
-            State::Idle(conversation) => Some(conversation),
-            State::Running(_) | State::Between => None,
+            SessionState::Idle(conversation) => Some(conversation),
+            SessionState::Running(_) | SessionState::Between => None,
         }
     }
 
@@ -93,32 +95,34 @@ impl Session {
         F: Future<Output = Conversation> + Send + 'static,
     {
         self.abort(TurnAbortReason::Replaced).await;
-        let State::Idle(conversation) = std::mem::replace(&mut self.state, State::Between) else {
+        let SessionState::Idle(conversation) =
+            std::mem::replace(&mut self.state, SessionState::Between)
+        else {
             return;
         };
-        let diff = DiffOfTurn::new(&settings.cwd);
+        let diff = TurnDiffTracker::new(&settings.cwd);
         let scope = TurnScope {
             settings: Arc::new(settings),
             services: Arc::clone(&self.services),
-            inbox: Arc::default(),
-            stop: Stop::default(),
+            input_queue: Arc::default(),
+            stop: StopSignal::default(),
             diff,
         };
-        let (settings, inbox) = (Arc::clone(&scope.settings), Arc::clone(&scope.inbox));
+        let (settings, input_queue) = (Arc::clone(&scope.settings), Arc::clone(&scope.input_queue));
         let stop = scope.stop.clone();
         let span = tracing::debug_span!("turn", id = %settings.id);
         let task = tokio::spawn(body(scope, *conversation).instrument(span));
-        self.state = State::Running(Running {
+        self.state = SessionState::Running(RunningTask {
             kind,
             settings,
-            inbox,
+            input_queue,
             stop,
             task,
         });
     }
 
     /// Starts a regular turn.
-    pub(crate) async fn start_regular(&mut self, settings: TurnSettings, input: Said) {
+    pub(crate) async fn start_regular(&mut self, settings: TurnSettings, input: TurnInput) {
         if let Some(servers) = self.other_servers.take() {
             self.services.mcp.start(&self.services, servers);
         }
@@ -129,7 +133,7 @@ impl Session {
     /// Stops the task that runs and waits for its end, which is soon: everything that a turn waits
     /// for, it waits for together with the word to stop.
     pub(crate) async fn abort(&mut self, reason: TurnAbortReason) {
-        let State::Running(running) = &mut self.state else {
+        let SessionState::Running(running) = &mut self.state else {
             return;
         };
         running.stop.stop(reason);
@@ -147,8 +151,10 @@ impl Session {
     /// Takes the conversation back.
     pub(super) fn turn_ended(&mut self, conversation: Option<Conversation>) {
         self.questions.drop_turn();
-        self.memory.end_turn();
-        let State::Running(running) = std::mem::replace(&mut self.state, State::Between) else {
+        self.approvals.end_turn();
+        let SessionState::Running(running) =
+            std::mem::replace(&mut self.state, SessionState::Between)
+        else {
             return;
         };
         let conversation = conversation.unwrap_or_else(|| {
@@ -156,16 +162,16 @@ impl Session {
             self.error(&running.settings.id, message, CodexErrorInfo::Other);
             Conversation::default()
         });
-        self.state = State::Idle(Box::new(conversation));
+        self.state = SessionState::Idle(Box::new(conversation));
         for notice in std::mem::take(&mut self.notices) {
             self.tell_model(notice);
         }
     }
 
     /// Puts something into the turn that runs; gives it back if none takes it.
-    pub(crate) fn put_into_turn(&self, input: Input) -> Result<&Running, Input> {
+    pub(crate) fn put_into_turn(&self, input: Input) -> Result<&RunningTask, Input> {
         match self.running() {
-            Some(running) => running.inbox.put(input).map(|()| running),
+            Some(running) => running.input_queue.put(input).map(|()| running),
             None => Err(input),
         }
     }

@@ -3,24 +3,24 @@
 use codex_protocol::{EventMsg, GhostCommit, UndoCompletedEvent, UndoStartedEvent};
 
 use super::task::TaskKind;
-use super::{ForTurn, Session};
+use super::{Session, TurnOverrides};
 use crate::conversation::Conversation;
 use crate::git::Git;
 use crate::snapshot;
-use crate::turn::{Completed, Halt, TurnGuard, TurnScope, finish};
+use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
 impl Session {
     /// Undoes as a task of its own. One that runs is replaced.
     pub(super) async fn undo(&mut self, id: &str) {
-        let settings = self.turn_settings(id, ForTurn::default());
+        let settings = self.turn_settings(id, TurnOverrides::default());
         self.start(TaskKind::Undo, settings, run).await;
     }
 }
 
 async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
     let guard = TurnGuard::unannounced(&scope);
-    let voice = scope.voice();
-    voice.say(EventMsg::UndoStarted(UndoStartedEvent {
+    let emitter = scope.emitter();
+    emitter.emit(EventMsg::UndoStarted(UndoStartedEvent {
         message: Some("Undo in progress...".to_owned()),
     }));
     let done = tokio::select! {
@@ -40,11 +40,11 @@ async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
     if success {
         conversation.forget_snapshot();
     }
-    voice.say(EventMsg::UndoCompleted(UndoCompletedEvent {
+    emitter.emit(EventMsg::UndoCompleted(UndoCompletedEvent {
         success,
         message: Some(message),
     }));
-    let ended = ended.then(Completed::default).ok_or(Halt::Stopped);
+    let ended = ended.then(CompletedTurn::default).ok_or(TurnError::Stopped);
     finish(&scope, &mut conversation, guard, ended).await;
     conversation
 }

@@ -5,24 +5,24 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::task::TaskKind;
-use super::{ForTurn, Session};
+use super::{Session, TurnOverrides};
 use crate::conversation::Conversation;
 use crate::tools::{ToolContext, TypedCommand, run_user_shell};
-use crate::turn::{self, Call, Completed, Halt, Input, Payload, TurnScope};
+use crate::turn::{self, CompletedTurn, Input, ToolCall, ToolPayload, TurnError, TurnScope};
 
 impl Session {
     pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
         if let Some(scope) = self.running().map(|running| running.scope(&self.services)) {
             // The turn goes on meanwhile; it tells the model at its next request.
-            let inbox = Arc::clone(&scope.inbox);
+            let input_queue = Arc::clone(&scope.input_queue);
             tokio::spawn(async move {
                 let context = context(&scope);
                 let record = run_user_shell(&context, &command, &scope.stop).await;
-                let _ = inbox.put(Input::Silent(Box::new(record)));
+                let _ = input_queue.put(Input::Hidden(Box::new(record)));
             });
             return;
         }
-        let settings = self.turn_settings(&id, ForTurn::default());
+        let settings = self.turn_settings(&id, TurnOverrides::default());
         self.start(TaskKind::UserShell, settings, |scope, conversation| {
             run(scope, conversation, command)
         })
@@ -40,18 +40,18 @@ async fn run(
     conversation.record(record, &turn::recorder(&scope));
     crate::repository::materialise(&scope.services);
     let ended = match scope.stop.is_stopped() {
-        true => Err(Halt::Stopped),
-        false => Ok(Completed::default()),
+        true => Err(TurnError::Stopped),
+        false => Ok(CompletedTurn::default()),
     };
     turn::finish(&scope, &mut conversation, guard, ended).await;
     conversation
 }
 
 fn context(scope: &TurnScope) -> ToolContext {
-    let call = Call {
+    let call = ToolCall {
         id: scope.services.ids.item(),
         name: "user_shell".to_owned(),
-        payload: Payload::Custom(String::new()),
+        payload: ToolPayload::Custom(String::new()),
     };
     ToolContext::new(scope, &call, CancellationToken::new())
 }

@@ -17,10 +17,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::command::{Layout, structured};
+use super::command::{OutputLayout, structured};
 use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::gate::{Effect, PatchEffect, Stopped};
-use crate::turn::{Input, Payload, Voice};
+use crate::gate::{Denied, Effect, PatchEffect};
+use crate::turn::{Input, ToolPayload, TurnEmitter};
 
 const DESCRIPTION: &str = include_str!("../../prompts/apply_patch.md");
 const GRAMMAR: &str = include_str!("../../prompts/apply_patch.lark");
@@ -36,7 +36,7 @@ pub(crate) enum ApplyPatchTool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ApplyPatchArguments {
     input: String,
 }
 
@@ -67,28 +67,28 @@ impl Tool for ApplyPatchTool {
     fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
         Box::pin(async move {
             let patch = match &context.call.payload {
-                Payload::Custom(input) => input.clone(),
-                _ => arguments::<Arguments>(&context)?.input,
+                ToolPayload::Custom(input) => input.clone(),
+                _ => arguments::<ApplyPatchArguments>(&context)?.input,
             };
             let cwd = context.settings.cwd.clone();
             let layout = context.settings.tools.layout();
-            apply(&context, Intercepted { patch, cwd }, layout).await
+            apply(&context, InterceptedPatch { patch, cwd }, layout).await
         })
     }
 }
 
 /// A patch in a shell call.
 #[derive(Debug)]
-pub(crate) struct Intercepted {
+pub(crate) struct InterceptedPatch {
     patch: String,
     cwd: PathBuf,
 }
 
 /// The patch that a shell call stands for, if it does.
-pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<Intercepted> {
+pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<InterceptedPatch> {
     if let Some(call) = patch_call(argv) {
         let cwd = cwd.join(call.directory.unwrap_or_default());
-        return Some(Intercepted {
+        return Some(InterceptedPatch {
             patch: call.patch,
             cwd,
         });
@@ -99,7 +99,7 @@ pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<Intercepted> {
         argv => shell_script(argv),
     };
     bare.filter(|text| codex_apply_patch::is_patch(text))
-        .map(|_| Intercepted {
+        .map(|_| InterceptedPatch {
             patch: String::new(),
             cwd: cwd.to_owned(),
         })
@@ -108,8 +108,8 @@ pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<Intercepted> {
 /// Applies a patch that came through a shell tool.
 pub(crate) async fn run_intercepted(
     context: &ToolContext,
-    patch: Intercepted,
-    layout: Layout,
+    patch: InterceptedPatch,
+    layout: OutputLayout,
 ) -> ToolResult {
     if patch.patch.is_empty() {
         return Err(ToolFailure::Model(
@@ -128,30 +128,30 @@ pub(crate) async fn run_intercepted(
     );
     let item = crate::context::user_message([warning]);
     if context.settings.tools.offers("apply_patch") {
-        let _ = context.inbox.put(Input::Silent(Box::new(item)));
+        let _ = context.input_queue.put(Input::Hidden(Box::new(item)));
     }
     apply(context, patch, layout).await
 }
 
-async fn apply(context: &ToolContext, patch: Intercepted, layout: Layout) -> ToolResult {
-    let Intercepted { patch, cwd } = patch;
-    let wanted = Arc::new(());
-    let files = WantedFiles(Arc::downgrade(&wanted));
+async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLayout) -> ToolResult {
+    let InterceptedPatch { patch, cwd } = patch;
+    let interrupted = Arc::new(());
+    let files = InterruptibleFiles(Arc::downgrade(&interrupted));
     let plan = blocking(move || verify(&patch, &cwd, &files))
         .await
         .map_err(ToolFailure::Model)?;
-    drop(wanted);
+    drop(interrupted);
     let changes = changes_of(&plan);
     let touched = plan.touched_paths().map(Path::to_owned).collect();
     let effect = Effect::Patch(PatchEffect {
         changes: changes.clone(),
         touched,
     });
-    let pass = match context.gate().pass(effect).await {
-        Ok(pass) => pass,
-        Err(Stopped::Refused(reason)) => return Err(ToolFailure::Model(reason)),
-        Err(Stopped::Declined | Stopped::Cancelled) => {
-            let item = PatchItem::begin(context.voice.clone(), &context.call.id, changes, false);
+    let permit = match context.gate().permit(effect).await {
+        Ok(permit) => permit,
+        Err(Denied::Refused(reason)) => return Err(ToolFailure::Model(reason)),
+        Err(Denied::Declined | Denied::Cancelled) => {
+            let item = PatchItem::begin(context.emitter.clone(), &context.call.id, changes, false);
             item.end(
                 PatchApplyStatus::Declined,
                 String::new(),
@@ -159,58 +159,58 @@ async fn apply(context: &ToolContext, patch: Intercepted, layout: Layout) -> Too
             );
             return Err(ToolFailure::Model(DECLINED.to_owned()));
         }
-        Err(Stopped::Aborted) => {
-            let item = PatchItem::begin(context.voice.clone(), &context.call.id, changes, false);
+        Err(Denied::Aborted) => {
+            let item = PatchItem::begin(context.emitter.clone(), &context.call.id, changes, false);
             item.end(PatchApplyStatus::Declined, String::new(), String::new());
             return Err(ToolFailure::Aborted);
         }
     };
     let item = PatchItem::begin(
-        context.voice.clone(),
+        context.emitter.clone(),
         &context.call.id,
         changes,
-        !pass.approved,
+        !permit.approved,
     );
     let started = context.services.clock.elapsed();
     let diff = context.diff.clone();
     let applied = blocking(move || diff.apply(&plan).map(|()| plan.success_text())).await;
     let elapsed = context.services.clock.elapsed().saturating_sub(started);
-    let (said, exit_code) = match applied {
-        Ok(said) => {
-            item.end(PatchApplyStatus::Completed, said.clone(), String::new());
-            (said, 0)
+    let (output, exit_code) = match applied {
+        Ok(output) => {
+            item.end(PatchApplyStatus::Completed, output.clone(), String::new());
+            (output, 0)
         }
         Err(problem) => {
             item.end(PatchApplyStatus::Failed, String::new(), problem.clone());
             (problem, 1)
         }
     };
-    context.diff.tell(&context.voice).await;
-    text(answer(context, layout, &said, exit_code, elapsed))
+    context.diff.emit(&context.emitter).await;
+    text(answer(context, layout, &output, exit_code, elapsed))
 }
 
 fn answer(
     context: &ToolContext,
-    layout: Layout,
-    said: &str,
+    layout: OutputLayout,
+    output: &str,
     exit_code: i32,
     elapsed: Duration,
 ) -> String {
     let policy = context.settings.model.truncation;
     match layout {
-        Layout::Json => structured(said, exit_code, elapsed, policy),
-        Layout::Plain => {
+        OutputLayout::Json => structured(output, exit_code, elapsed, policy),
+        OutputLayout::Plain => {
             let seconds = (elapsed.as_secs_f64() * 10.0).round() / 10.0;
-            format!("Exit code: {exit_code}\nWall time: {seconds} seconds\nOutput:\n{said}")
+            format!("Exit code: {exit_code}\nWall time: {seconds} seconds\nOutput:\n{output}")
         }
     }
 }
 
 /// The files of the machine, readable until the turn stops waiting. So an interrupt also ends a
 /// verification that goes through many files.
-struct WantedFiles(Weak<()>);
+struct InterruptibleFiles(Weak<()>);
 
-impl WantedFiles {
+impl InterruptibleFiles {
     fn check(&self) -> io::Result<()> {
         if self.0.strong_count() == 0 {
             return Err(io::Error::other("the turn was interrupted"));
@@ -219,7 +219,7 @@ impl WantedFiles {
     }
 }
 
-impl Files for WantedFiles {
+impl Files for InterruptibleFiles {
     fn entry(&self, path: &Path) -> io::Result<Entry> {
         self.check()?;
         Disk.entry(path)
@@ -274,7 +274,7 @@ fn changes_of(plan: &Plan) -> BTreeMap<String, FileChange> {
 
 /// The item of a patch: begun once, ended once.
 struct PatchItem {
-    voice: Voice,
+    emitter: TurnEmitter,
     call_id: String,
     changes: BTreeMap<String, FileChange>,
     ended: bool,
@@ -282,19 +282,19 @@ struct PatchItem {
 
 impl PatchItem {
     fn begin(
-        voice: Voice,
+        emitter: TurnEmitter,
         call_id: &str,
         changes: BTreeMap<String, FileChange>,
         auto_approved: bool,
     ) -> Self {
-        voice.say(EventMsg::PatchApplyBegin(PatchApplyBeginEvent {
+        emitter.emit(EventMsg::PatchApplyBegin(PatchApplyBeginEvent {
             call_id: call_id.to_owned(),
-            turn_id: voice.turn().to_owned(),
+            turn_id: emitter.turn_id().to_owned(),
             auto_approved,
             changes: changes.clone(),
         }));
         Self {
-            voice,
+            emitter,
             call_id: call_id.to_owned(),
             changes,
             ended: false,
@@ -302,27 +302,28 @@ impl PatchItem {
     }
 
     fn end(mut self, status: PatchApplyStatus, stdout: String, stderr: String) {
-        self.say_end(status, stdout, stderr);
+        self.emit_end(status, stdout, stderr);
     }
 
-    fn say_end(&mut self, status: PatchApplyStatus, stdout: String, stderr: String) {
+    fn emit_end(&mut self, status: PatchApplyStatus, stdout: String, stderr: String) {
         self.ended = true;
-        self.voice.say(EventMsg::PatchApplyEnd(PatchApplyEndEvent {
-            call_id: self.call_id.clone(),
-            turn_id: self.voice.turn().to_owned(),
-            stdout,
-            stderr,
-            success: status == PatchApplyStatus::Completed,
-            changes: std::mem::take(&mut self.changes),
-            status,
-        }));
+        self.emitter
+            .emit(EventMsg::PatchApplyEnd(PatchApplyEndEvent {
+                call_id: self.call_id.clone(),
+                turn_id: self.emitter.turn_id().to_owned(),
+                stdout,
+                stderr,
+                success: status == PatchApplyStatus::Completed,
+                changes: std::mem::take(&mut self.changes),
+                status,
+            }));
     }
 }
 
 impl Drop for PatchItem {
     fn drop(&mut self) {
         if !self.ended {
-            self.say_end(PatchApplyStatus::Failed, String::new(), String::new());
+            self.emit_end(PatchApplyStatus::Failed, String::new(), String::new());
         }
     }
 }
@@ -337,10 +338,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a"), "old\n").unwrap();
         let patch = "*** Begin Patch\n*** Update File: a\n@@\n-old\n+new\n*** End Patch";
-        let wanted = Arc::new(());
-        let files = WantedFiles(Arc::downgrade(&wanted));
+        let interrupted = Arc::new(());
+        let files = InterruptibleFiles(Arc::downgrade(&interrupted));
         assert!(verify(patch, folder.path(), &files).is_ok());
-        drop(wanted);
+        drop(interrupted);
         let error = verify(patch, folder.path(), &files).unwrap_err();
         assert!(error.contains("interrupted"), "{error}");
     }

@@ -5,11 +5,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{ToolContext, ToolFailure};
-use crate::turn::Payload;
+use crate::turn::ToolPayload;
 
 /// The arguments of a function call.
 pub(crate) fn arguments<T: DeserializeOwned>(context: &ToolContext) -> Result<T, ToolFailure> {
-    let Payload::Function(arguments) = &context.call.payload else {
+    let ToolPayload::Function(arguments) = &context.call.payload else {
         return Err(incompatible(context));
     };
     serde_json::from_str(arguments)

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::arguments::arguments;
 use super::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::session::{Answer, Question, QuestionKey};
-use crate::turn::Voice;
+use crate::turn::TurnEmitter;
 
 const CANCELLED: &str = "dynamic tool call was cancelled before receiving a response";
 
@@ -51,8 +51,8 @@ async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: Stri
         arguments: arguments.clone(),
     });
     let started = context.services.clock.elapsed();
-    let mut end = CallEnd {
-        voice: context.voice.clone(),
+    let mut end = DynamicCallEnd {
+        emitter: context.emitter.clone(),
         event: Some(DynamicToolCallResponseEvent {
             call_id: call_id.clone(),
             turn_id: turn.clone(),
@@ -99,15 +99,15 @@ fn output(mut items: Vec<DynamicToolContentItem>) -> FunctionCallOutputBody {
 }
 
 /// Says how the call ended, also if nobody waits for it any more.
-struct CallEnd {
-    voice: Voice,
+struct DynamicCallEnd {
+    emitter: TurnEmitter,
     event: Option<DynamicToolCallResponseEvent>,
 }
 
-impl Drop for CallEnd {
+impl Drop for DynamicCallEnd {
     fn drop(&mut self) {
         if let Some(event) = self.event.take() {
-            self.voice.say(EventMsg::DynamicToolCallResponse(event));
+            self.emitter.emit(EventMsg::DynamicToolCallResponse(event));
         }
     }
 }

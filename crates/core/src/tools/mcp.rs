@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use super::arguments::incompatible;
 use super::{Tool, ToolContext, ToolFailure, ToolResult};
-use crate::gate::{Effect, McpEffect, Stopped};
-use crate::mcp::{Offered, error_output, for_text_models, output_of};
-use crate::turn::{Payload, Voice};
+use crate::gate::{Denied, Effect, McpEffect};
+use crate::mcp::{OfferedTool, error_output, for_text_models, output_of};
+use crate::turn::{ToolPayload, TurnEmitter};
 
 /// A tool of a server.
 #[derive(Clone, Debug)]
-pub(crate) struct McpTool(pub(crate) Offered);
+pub(crate) struct McpTool(pub(crate) OfferedTool);
 
 impl Tool for McpTool {
     fn spec(&self) -> ToolSpec {
@@ -37,8 +37,8 @@ impl Tool for McpTool {
     }
 }
 
-async fn call(context: &ToolContext, offered: &Offered) -> ToolResult {
-    let Payload::Function(text) = &context.call.payload else {
+async fn call(context: &ToolContext, offered: &OfferedTool) -> ToolResult {
+    let ToolPayload::Function(text) = &context.call.payload else {
         return Err(incompatible(context));
     };
     let arguments: Option<Value> = match text.trim() {
@@ -48,7 +48,7 @@ async fn call(context: &ToolContext, offered: &Offered) -> ToolResult {
             Err(error) => return Ok(error_output(&format!("err: {error}"))),
         },
     };
-    let item = CallItem::begin(
+    let item = McpCallItem::begin(
         context,
         McpInvocation {
             server: offered.server.clone(),
@@ -58,14 +58,14 @@ async fn call(context: &ToolContext, offered: &Offered) -> ToolResult {
     );
     if let Err(stopped) = context
         .gate()
-        .pass(effect(offered, arguments.as_ref()))
+        .permit(effect(offered, arguments.as_ref()))
         .await
     {
         let message = match stopped {
-            Stopped::Refused(reason) => reason,
-            Stopped::Declined => "user rejected MCP tool call".to_owned(),
-            Stopped::Cancelled => "user cancelled MCP tool call".to_owned(),
-            Stopped::Aborted => return Err(ToolFailure::Aborted),
+            Denied::Refused(reason) => reason,
+            Denied::Declined => "user rejected MCP tool call".to_owned(),
+            Denied::Cancelled => "user cancelled MCP tool call".to_owned(),
+            Denied::Aborted => return Err(ToolFailure::Aborted),
         };
         item.end(Duration::ZERO, Err(message.clone()));
         return Ok(error_output(&message));
@@ -85,7 +85,7 @@ async fn call(context: &ToolContext, offered: &Offered) -> ToolResult {
     Ok(output)
 }
 
-fn effect(offered: &Offered, arguments: Option<&Value>) -> Effect {
+fn effect(offered: &OfferedTool, arguments: Option<&Value>) -> Effect {
     let annotations = &offered.tool.annotations;
     let title = annotations["title"].as_str().map(str::to_owned);
     Effect::Mcp(McpEffect {
@@ -101,7 +101,7 @@ fn effect(offered: &Offered, arguments: Option<&Value>) -> Effect {
 
 async fn ask_server(
     context: &ToolContext,
-    offered: &Offered,
+    offered: &OfferedTool,
     arguments: Option<Value>,
 ) -> Result<CallToolResult, String> {
     let (server, tool) = (&offered.server, &offered.tool.name);
@@ -117,7 +117,7 @@ async fn ask_server(
         let wrong = format!("MCP tool arguments must be a JSON object, got {arguments}");
         return Err(format!("tool call error: {wrong}"));
     }
-    let servers = context.services.mcp.now();
+    let servers = context.services.mcp.current();
     let (configured, running) = servers
         .running(server)
         .await
@@ -139,7 +139,7 @@ async fn ask_server(
 /// What a server is told of the turn that calls it.
 fn meta_of(context: &ToolContext) -> Value {
     let (services, settings) = (&context.services, &context.settings);
-    let sandbox = match services.posture(settings).is_open() {
+    let sandbox = match services.turn_policy(settings).is_open() {
         true => "none",
         false => "seccomp",
     };
@@ -158,15 +158,15 @@ fn meta_of(context: &ToolContext) -> Value {
 }
 
 /// The item of a call: says once that it ended, also if nobody waits for it any more.
-pub(super) struct CallItem {
-    voice: Voice,
+pub(super) struct McpCallItem {
+    emitter: TurnEmitter,
     event: Option<McpToolCallEndEvent>,
 }
 
-impl CallItem {
+impl McpCallItem {
     pub(super) fn begin(context: &ToolContext, invocation: McpInvocation) -> Self {
-        let (voice, call_id) = (context.voice.clone(), context.call.id.clone());
-        voice.say(EventMsg::McpToolCallBegin(McpToolCallBeginEvent {
+        let (emitter, call_id) = (context.emitter.clone(), context.call.id.clone());
+        emitter.emit(EventMsg::McpToolCallBegin(McpToolCallBeginEvent {
             call_id: call_id.clone(),
             invocation: invocation.clone(),
         }));
@@ -177,7 +177,7 @@ impl CallItem {
             result: Err("the call was interrupted".to_owned()),
         };
         Self {
-            voice,
+            emitter,
             event: Some(event),
         }
     }
@@ -190,10 +190,10 @@ impl CallItem {
     }
 }
 
-impl Drop for CallItem {
+impl Drop for McpCallItem {
     fn drop(&mut self) {
         if let Some(event) = self.event.take() {
-            self.voice.say(EventMsg::McpToolCallEnd(event));
+            self.emitter.emit(EventMsg::McpToolCallEnd(event));
         }
     }
 }

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{arguments, function};
-use super::mcp::CallItem;
+use super::mcp::McpCallItem;
 use super::{Tool, ToolContext, ToolFailure, ToolResult};
 
 /// A list with more pages has no end.
-const PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;
 const ONE_SERVER: &str = "cursor can only be used when a server is specified";
 
 /// What is listed or read.
@@ -25,7 +25,7 @@ pub(crate) enum McpResources {
 
 /// What a call asks for. Blank texts are none.
 #[derive(Debug, Default, Deserialize)]
-struct Wanted {
+struct ResourceQuery {
     server: Option<String>,
     cursor: Option<String>,
     #[serde(skip)]
@@ -33,7 +33,7 @@ struct Wanted {
 }
 
 #[derive(Debug, Deserialize)]
-struct ReadArguments {
+struct ReadResourceArguments {
     server: String,
     uri: String,
 }
@@ -90,27 +90,27 @@ impl McpResources {
         }
     }
 
-    fn wanted(self, context: &ToolContext) -> Result<Wanted, ToolFailure> {
-        let wanted = match self {
+    fn query(self, context: &ToolContext) -> Result<ResourceQuery, ToolFailure> {
+        let query = match self {
             Self::Read => {
-                let ReadArguments { server, uri } = arguments(context)?;
-                Wanted {
+                let ReadResourceArguments { server, uri } = arguments(context)?;
+                ResourceQuery {
                     server: Some(server),
                     uri: Some(uri),
                     cursor: None,
                 }
             }
-            Self::List | Self::Templates if is_blank(context) => Wanted::default(),
+            Self::List | Self::Templates if is_blank(context) => ResourceQuery::default(),
             Self::List | Self::Templates => arguments(context)?,
         };
         let text = |text: Option<String>| {
             let text = text.as_deref().map(str::trim);
             text.filter(|text| !text.is_empty()).map(str::to_owned)
         };
-        Ok(Wanted {
-            server: text(wanted.server),
-            cursor: text(wanted.cursor),
-            uri: text(wanted.uri),
+        Ok(ResourceQuery {
+            server: text(query.server),
+            cursor: text(query.cursor),
+            uri: text(query.uri),
         })
     }
 
@@ -124,13 +124,13 @@ impl McpResources {
     }
 
     async fn carry_out(self, context: &ToolContext) -> ToolResult {
-        let Wanted {
+        let ResourceQuery {
             server,
             cursor,
             uri,
-        } = self.wanted(context)?;
+        } = self.query(context)?;
         let given = (!is_blank(context)).then(|| arguments::<Value>(context));
-        let item = CallItem::begin(
+        let item = McpCallItem::begin(
             context,
             McpInvocation {
                 server: server.clone().unwrap_or_else(|| "codex".to_owned()),
@@ -172,7 +172,7 @@ impl McpResources {
     ) -> Result<Value, String> {
         let (method, key) = self.method();
         let failed = |cause: String| format!("{method} failed: {cause}");
-        let servers = context.services.mcp.now();
+        let servers = context.services.mcp.current();
         let (configured, running) = servers.running(server).await.map_err(failed)?;
         let page = self.page(&running, configured, cursor).await;
         let Page { items, next } = page.map_err(|error| failed(error.to_string()))?;
@@ -187,11 +187,11 @@ impl McpResources {
 
     /// Of all servers; those that fail are passed over.
     async fn list_all(self, context: &ToolContext) -> Value {
-        let servers = context.services.mcp.now();
+        let servers = context.services.mcp.current();
         let running = servers.all_running().await;
         let lists = running.iter().map(|(configured, running)| async {
             let (mut all, mut cursor) = (Vec::new(), None::<String>);
-            for _ in 0..PAGES {
+            for _ in 0..MAX_PAGES {
                 let page = self.page(running, configured, cursor.as_deref()).await;
                 let Ok(Page { items, next }) = page else {
                     return Vec::new();
@@ -233,7 +233,7 @@ async fn read(
     let server = server.ok_or_else(|| missing("server"))?;
     let uri = uri.ok_or_else(|| missing("uri"))?;
     let failed = |cause: String| format!("resources/read failed: {cause}");
-    let servers = context.services.mcp.now();
+    let servers = context.services.mcp.current();
     let (configured, running) = servers.running(&server).await.map_err(failed)?;
     let read = running.connection.read(&uri, configured.request_timeout);
     let read = read.await.map_err(|error| failed(error.to_string()))?;
@@ -247,7 +247,7 @@ async fn read(
 }
 
 fn is_blank(context: &ToolContext) -> bool {
-    matches!(&context.call.payload, crate::turn::Payload::Function(text) if text.trim().is_empty())
+    matches!(&context.call.payload, crate::turn::ToolPayload::Function(text) if text.trim().is_empty())
 }
 
 /// The items, each with the server that it is of.

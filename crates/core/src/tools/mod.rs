@@ -30,13 +30,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gate::Gate;
 use crate::session::Services;
-use crate::turn::{Call, DiffOfTurn, Inbox, TurnScope, TurnSettings, Voice};
+use crate::turn::{InputQueue, ToolCall, TurnDiffTracker, TurnEmitter, TurnScope, TurnSettings};
 
 pub(crate) use agents::SpawnAgentTool;
 pub(crate) use command::parsed_command;
 pub(crate) use registry::{McpTools, ToolSet, no_tools};
 pub use unified_exec::BackgroundTerminal;
-pub(crate) use unified_exec::Terminals;
+pub(crate) use unified_exec::TerminalRegistry;
 pub(crate) use user_shell::{TypedCommand, run_user_shell};
 
 /// Why a call has no output of its own.
@@ -68,26 +68,30 @@ pub(crate) trait Tool: Debug + Send + Sync {
 /// What a call is carried out with.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolContext {
-    pub(crate) call: Call,
+    pub(crate) call: ToolCall,
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) services: Arc<Services>,
-    pub(crate) voice: Voice,
-    pub(crate) inbox: Arc<Inbox>,
-    pub(crate) diff: DiffOfTurn,
-    heard: CancellationToken,
+    pub(crate) emitter: TurnEmitter,
+    pub(crate) input_queue: Arc<InputQueue>,
+    pub(crate) diff: TurnDiffTracker,
+    response_ended: CancellationToken,
 }
 
 impl ToolContext {
-    /// `heard` says that the response is over that the call stands in.
-    pub(crate) fn new(scope: &TurnScope, call: &Call, heard: CancellationToken) -> Self {
+    /// `response_ended` says that the response is over that the call stands in.
+    pub(crate) fn new(
+        scope: &TurnScope,
+        call: &ToolCall,
+        response_ended: CancellationToken,
+    ) -> Self {
         Self {
             call: call.clone(),
             settings: Arc::clone(&scope.settings),
             services: Arc::clone(&scope.services),
-            voice: scope.voice(),
-            inbox: Arc::clone(&scope.inbox),
+            emitter: scope.emitter(),
+            input_queue: Arc::clone(&scope.input_queue),
             diff: scope.diff.clone(),
-            heard,
+            response_ended,
         }
     }
 
@@ -97,7 +101,7 @@ impl ToolContext {
             mailbox: self.services.mailbox.clone(),
             settings: Arc::clone(&self.settings),
             call_id: self.call.id.clone(),
-            heard: self.heard.clone(),
+            response_ended: self.response_ended.clone(),
             clock: Arc::clone(&self.services.clock),
         }
     }

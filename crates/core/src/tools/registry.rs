@@ -9,7 +9,7 @@ use codex_protocol::{DynamicToolSpec, SandboxPolicy};
 use super::Tool;
 use super::agents::{CloseAgentTool, ResumeAgentTool, SendInputTool, WaitAgentTool};
 use super::apply_patch::ApplyPatchTool;
-use super::command::Layout;
+use super::command::OutputLayout;
 use super::dynamic::DynamicTool;
 use super::mcp::McpTool;
 use super::mcp_resources::McpResources;
@@ -23,16 +23,16 @@ use super::view_image::ViewImageTool;
 use super::web_search::web_search;
 use crate::agents::is_agent;
 use crate::config::SessionConfig;
-use crate::mcp::Offered;
+use crate::mcp::OfferedTool;
 use crate::ports::{ModelInfo, PatchTool, ShellKind};
 use crate::session::Services;
-use crate::turn::{Call, Payload};
+use crate::turn::{ToolCall, ToolPayload};
 
 /// The tools of a turn. Made once for as long as nothing that matters changes.
 #[derive(Debug)]
 pub(crate) struct ToolSet {
     specs: Encoded<Vec<ToolSpec>>,
-    handlers: HashMap<String, Handler>,
+    tools: HashMap<String, RegisteredTool>,
 }
 
 /// What MCP servers add.
@@ -40,11 +40,11 @@ pub(crate) struct ToolSet {
 pub(crate) struct McpTools {
     /// Whether there are servers, with tools or without.
     pub(crate) has_servers: bool,
-    pub(crate) tools: Vec<Offered>,
+    pub(crate) tools: Vec<OfferedTool>,
 }
 
 #[derive(Debug)]
-struct Handler {
+struct RegisteredTool {
     tool: Arc<dyn Tool>,
     offered: bool,
 }
@@ -58,7 +58,7 @@ impl ToolSet {
         policy: &SandboxPolicy,
     ) -> Self {
         let config = &services.config;
-        let mut builder = Builder::default();
+        let mut builder = ToolSetBuilder::default();
         builder.shell(config, model);
         if mcp.has_servers {
             for tool in [
@@ -110,46 +110,46 @@ impl ToolSet {
         self.specs.clone()
     }
 
-    pub(crate) fn find(&self, call: &Call) -> Option<&Arc<dyn Tool>> {
-        if matches!(call.payload, Payload::ToolSearch) {
+    pub(crate) fn find(&self, call: &ToolCall) -> Option<&Arc<dyn Tool>> {
+        if matches!(call.payload, ToolPayload::ToolSearch) {
             return None;
         }
-        let handler = self.handlers.get(&call.name);
-        let handler = handler.or_else(|| self.handlers.get(&mcp_name(&call.name)?));
-        handler.map(|handler| &handler.tool)
+        let registered = self.tools.get(&call.name);
+        let registered = registered.or_else(|| self.tools.get(&mcp_name(&call.name)?));
+        registered.map(|registered| &registered.tool)
     }
 
     /// Whether the model was told about a tool.
     pub(crate) fn offers(&self, name: &str) -> bool {
-        self.handlers
+        self.tools
             .get(name)
-            .is_some_and(|handler| handler.offered)
+            .is_some_and(|registered| registered.offered)
     }
 
     /// How the outputs of shells and patches are laid out: models with the patch tool as free text
     /// read plain text.
-    pub(crate) fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> OutputLayout {
         let is_freeform = |spec: &ToolSpec| matches!(spec, ToolSpec::Custom { name, .. } if name == "apply_patch");
         match self.specs.iter().any(is_freeform) {
-            true => Layout::Plain,
-            false => Layout::Json,
+            true => OutputLayout::Plain,
+            false => OutputLayout::Json,
         }
     }
 
     /// Whether calls by that name run beside others. Names that are not offered never do.
     pub(crate) fn is_parallel(&self, name: &str) -> bool {
-        let handler = self.handlers.get(name).filter(|handler| handler.offered);
-        handler.is_some_and(|handler| handler.tool.is_parallel())
+        let registered = self.tools.get(name).filter(|registered| registered.offered);
+        registered.is_some_and(|registered| registered.tool.is_parallel())
     }
 }
 
 #[derive(Default)]
-struct Builder {
+struct ToolSetBuilder {
     specs: Vec<ToolSpec>,
-    handlers: HashMap<String, Handler>,
+    tools: HashMap<String, RegisteredTool>,
 }
 
-impl Builder {
+impl ToolSetBuilder {
     /// The shell tool that suits the model, and every other one for models that call it anyway.
     fn shell(&mut self, config: &SessionConfig, model: &ModelInfo) {
         if !config.features.shell_tool {
@@ -185,16 +185,16 @@ impl Builder {
         let spec = tool.spec();
         let name = name_of(&spec).to_owned();
         self.specs.push(spec);
-        self.handlers.insert(
+        self.tools.insert(
             name,
-            Handler {
+            RegisteredTool {
                 tool: Arc::new(tool),
                 offered: true,
             },
         );
     }
 
-    /// Tools of the client. A call of one in a namespace names both, see [`Call::of`].
+    /// Tools of the client. A call of one in a namespace names both, see [`ToolCall::of`].
     fn dynamic(&mut self, tool: &DynamicToolSpec) {
         let mut offered = Vec::new();
         for (namespace, function) in tool.functions() {
@@ -211,11 +211,11 @@ impl Builder {
                 continue;
             }
             offered.push(tool.spec());
-            let handler = Handler {
+            let registered = RegisteredTool {
                 tool: Arc::new(tool),
                 offered: true,
             };
-            self.handlers.insert(name, handler);
+            self.tools.insert(name, registered);
         }
         match tool {
             DynamicToolSpec::Function(_) => self.specs.extend(offered),
@@ -231,9 +231,9 @@ impl Builder {
 
     /// Answers calls by a name that the model was not told.
     fn accept(&mut self, name: &str, tool: impl Tool + 'static) {
-        self.handlers
+        self.tools
             .entry(name.to_owned())
-            .or_insert_with(|| Handler {
+            .or_insert_with(|| RegisteredTool {
                 tool: Arc::new(tool),
                 offered: false,
             });
@@ -242,7 +242,7 @@ impl Builder {
     fn build(self) -> ToolSet {
         ToolSet {
             specs: Encoded::from(self.specs),
-            handlers: self.handlers,
+            tools: self.tools,
         }
     }
 }

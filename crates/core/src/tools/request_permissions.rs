@@ -16,15 +16,15 @@ use crate::gate::{Effect, PermissionsEffect};
 pub(crate) struct RequestPermissionsTool;
 
 #[derive(Deserialize)]
-struct Arguments {
-    permissions: Wish,
+struct RequestPermissionsArguments {
+    permissions: RequestedPermissions,
     #[serde(default)]
     reason: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wish {
+struct RequestedPermissions {
     #[serde(default)]
     network: Option<NetworkPermissions>,
     #[serde(default)]
@@ -68,7 +68,7 @@ impl Tool for RequestPermissionsTool {
 }
 
 async fn ask(context: &ToolContext) -> ToolResult {
-    let Arguments {
+    let RequestPermissionsArguments {
         permissions,
         reason,
     } = arguments(context)?;

@@ -19,13 +19,13 @@ pub(crate) struct RequestUserInputTool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
-    questions: Vec<Asked>,
+struct RequestUserInputArguments {
+    questions: Vec<AskedQuestion>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct AskedQuestion {
     id: String,
     header: String,
     question: String,
@@ -91,7 +91,7 @@ async fn ask(context: &ToolContext) -> ToolResult {
             "request_user_input is unavailable in Default mode".to_owned(),
         ));
     }
-    let Arguments { questions } = arguments(context)?;
+    let RequestUserInputArguments { questions } = arguments(context)?;
     if questions
         .iter()
         .any(|asked| asked.options.as_ref().is_none_or(Vec::is_empty))
@@ -100,7 +100,7 @@ async fn ask(context: &ToolContext) -> ToolResult {
             "request_user_input requires non-empty options for every question".to_owned(),
         ));
     }
-    let question = |asked: Asked| RequestUserInputQuestion {
+    let question = |asked: AskedQuestion| RequestUserInputQuestion {
         id: asked.id,
         header: asked.header,
         question: asked.question,

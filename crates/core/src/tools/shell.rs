@@ -12,7 +12,7 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::command::{ApprovalArguments, CommandRequest, approval_properties, run_command};
 use super::{Tool, ToolContext, ToolFailure, ToolResult};
-use crate::turn::Payload;
+use crate::turn::ToolPayload;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShellTool {
@@ -21,7 +21,7 @@ pub(crate) struct ShellTool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ShellArguments {
     command: Vec<String>,
     #[serde(default)]
     workdir: Option<String>,
@@ -72,14 +72,14 @@ impl Tool for ShellTool {
     }
 }
 
-fn read(context: &ToolContext) -> Result<Arguments, ToolFailure> {
+fn read(context: &ToolContext) -> Result<ShellArguments, ToolFailure> {
     match &context.call.payload {
-        Payload::LocalShell(LocalShellAction::Exec(LocalShellExecAction {
+        ToolPayload::LocalShell(LocalShellAction::Exec(LocalShellExecAction {
             command,
             timeout_ms,
             working_directory,
             ..
-        })) => Ok(Arguments {
+        })) => Ok(ShellArguments {
             command: command.clone(),
             workdir: working_directory.clone(),
             timeout_ms: *timeout_ms,

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::command::{
-    ApprovalArguments, CommandRequest, Layout, approval_properties, run_command, shell_argv,
+    ApprovalArguments, CommandRequest, OutputLayout, approval_properties, run_command, shell_argv,
 };
 use super::{Tool, ToolContext, ToolFailure, ToolResult};
 
@@ -22,7 +22,7 @@ pub(crate) struct ShellCommandTool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ShellCommandArguments {
     command: String,
     #[serde(default)]
     workdir: Option<String>,
@@ -63,7 +63,7 @@ impl Tool for ShellCommandTool {
     fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
         let allowed = self.login;
         Box::pin(async move {
-            let arguments: Arguments = arguments(&context)?;
+            let arguments: ShellCommandArguments = arguments(&context)?;
             let login = login(arguments.login, allowed)?;
             let shell = context.settings.shell.display().to_string();
             let request = CommandRequest {
@@ -73,7 +73,7 @@ impl Tool for ShellCommandTool {
                     .resolve(&arguments.workdir.unwrap_or_default()),
                 timeout: arguments.timeout_ms.map(Duration::from_millis),
                 approval: arguments.approval,
-                layout: Layout::Plain,
+                layout: OutputLayout::Plain,
             };
             run_command(&context, request).await
         })

@@ -14,15 +14,15 @@ pub(crate) struct UpdatePlanTool;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct UpdatePlanArguments {
     #[serde(default)]
     explanation: Option<String>,
-    plan: Vec<Step>,
+    plan: Vec<PlanEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Step {
+struct PlanEntry {
     step: String,
     status: StepStatus,
 }
@@ -60,13 +60,13 @@ fn update(context: &ToolContext) -> ToolResult {
         let refusal = "update_plan is a TODO/checklist tool and is not allowed in Plan mode";
         return Err(ToolFailure::Model(refusal.to_owned()));
     }
-    let Arguments { explanation, plan } = arguments(context)?;
+    let UpdatePlanArguments { explanation, plan } = arguments(context)?;
     let plan = plan
         .into_iter()
-        .map(|Step { step, status }| PlanStep { step, status })
+        .map(|PlanEntry { step, status }| PlanStep { step, status })
         .collect();
     context
-        .voice
-        .say(EventMsg::PlanUpdate(UpdatePlan { explanation, plan }));
+        .emitter
+        .emit(EventMsg::PlanUpdate(UpdatePlan { explanation, plan }));
     text("Plan updated")
 }

@@ -5,11 +5,13 @@ use std::time::Duration;
 use codex_protocol::{ExecCommandSource, ResponseItem};
 
 use super::ToolContext;
-use super::command::{ApprovalArguments, CommandItem, CommandRequest, Layout, attempt, shell_argv};
+use super::command::{
+    ApprovalArguments, CommandItem, CommandRequest, OutputLayout, attempt, shell_argv,
+};
 use crate::context::user_message;
-use crate::gate::{Confinement, Pass};
+use crate::gate::{Confinement, Permit};
 use crate::history::truncate::formatted_cut;
-use crate::turn::Stop;
+use crate::turn::StopSignal;
 
 /// Unless it is said otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -33,7 +35,7 @@ impl TypedCommand {
 pub(crate) async fn run_user_shell(
     context: &ToolContext,
     command: &TypedCommand,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> ResponseItem {
     let shell = context.settings.shell.display().to_string();
     let request = CommandRequest {
@@ -41,10 +43,10 @@ pub(crate) async fn run_user_shell(
         cwd: context.settings.cwd.clone(),
         timeout: Some(command.timeout),
         approval: ApprovalArguments::default(),
-        layout: Layout::Plain,
+        layout: OutputLayout::Plain,
     };
     let mut item = CommandItem::new(
-        context.voice.clone(),
+        context.emitter.clone(),
         context.services.clock.clone(),
         &context.call.id,
         &request.argv,
@@ -52,16 +54,16 @@ pub(crate) async fn run_user_shell(
         ExecCommandSource::UserShell,
         None,
     )
-    .begins();
-    item.runs();
-    let pass = Pass {
+    .begin();
+    item.set_running();
+    let permit = Permit {
         confinement: Confinement::None,
         approved: true,
     };
     let ran = tokio::select! {
         biased;
         () = stop.stopped() => Err(ABORTED.to_owned()),
-        ran = attempt(context, &request, &pass, &mut item) => ran,
+        ran = attempt(context, &request, &permit, &mut item) => ran,
     };
     let policy = context.settings.model.truncation;
     match ran {

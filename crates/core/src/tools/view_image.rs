@@ -16,7 +16,7 @@ use crate::context::{ImageProblem, data_url};
 pub(crate) struct ViewImageTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ViewImageArguments {
     path: String,
     #[serde(default)]
     detail: Option<String>,
@@ -47,7 +47,7 @@ async fn view(context: &ToolContext) -> ToolResult {
         let refusal = "view_image is not allowed because you do not support image inputs";
         return Err(failed(refusal.to_owned()));
     }
-    let Arguments { path, detail } = arguments(context)?;
+    let ViewImageArguments { path, detail } = arguments(context)?;
     if let Some(detail) = detail.filter(|detail| detail != "original") {
         return Err(failed(format!(
             "view_image.detail only supports `original`; omit `detail` for default resized \
@@ -62,8 +62,8 @@ async fn view(context: &ToolContext) -> ToolResult {
     if !real.is_file() {
         return Err(failed(format!("image path `{shown}` is not a file")));
     }
-    let posture = context.services.posture(&context.settings);
-    if !posture.may_read(&real, codex_sandbox::Grants::default()) {
+    let turn_policy = context.services.turn_policy(&context.settings);
+    if !turn_policy.may_read(&real, codex_sandbox::Grants::default()) {
         return Err(failed(format!(
             "unable to read image at `{shown}`: not readable in the sandbox"
         )));
@@ -77,8 +77,8 @@ async fn view(context: &ToolContext) -> ToolResult {
     })?;
     let call_id = context.call.id.clone();
     context
-        .voice
-        .say(EventMsg::ViewImageToolCall(ViewImageToolCallEvent {
+        .emitter
+        .emit(EventMsg::ViewImageToolCall(ViewImageToolCallEvent {
             call_id,
             path: shown,
         }));

@@ -19,15 +19,15 @@ use crate::tools::{ToolContext, ToolFailure};
 
 /// A call of the model.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct ToolCall {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) payload: Payload,
+    pub(crate) payload: ToolPayload,
 }
 
 /// What a tool is called with.
 #[derive(Clone, Debug)]
-pub(crate) enum Payload {
+pub(crate) enum ToolPayload {
     /// JSON, or meant to be.
     Function(String),
     /// Free text.
@@ -38,7 +38,7 @@ pub(crate) enum Payload {
     ToolSearch,
 }
 
-impl Call {
+impl ToolCall {
     /// The call that an item makes, if it makes one.
     pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
         Some(match item {
@@ -54,7 +54,7 @@ impl Call {
                     Some(namespace) => format!("{namespace}:{name}"),
                     None => name.clone(),
                 },
-                payload: Payload::Function(arguments.clone()),
+                payload: ToolPayload::Function(arguments.clone()),
             },
             ResponseItem::CustomToolCall {
                 call_id,
@@ -64,7 +64,7 @@ impl Call {
             } => Self {
                 id: call_id.clone(),
                 name: name.clone(),
-                payload: Payload::Custom(input.clone()),
+                payload: ToolPayload::Custom(input.clone()),
             },
             ResponseItem::LocalShellCall {
                 call_id,
@@ -74,7 +74,7 @@ impl Call {
             } => Self {
                 id: call_id.clone().or_else(|| id.clone()).unwrap_or_default(),
                 name: "local_shell".to_owned(),
-                payload: Payload::LocalShell(action.clone()),
+                payload: ToolPayload::LocalShell(action.clone()),
             },
             ResponseItem::ToolSearchCall {
                 call_id: Some(id),
@@ -83,7 +83,7 @@ impl Call {
             } if execution == "client" => Self {
                 id: id.clone(),
                 name: "tool_search".to_owned(),
-                payload: Payload::ToolSearch,
+                payload: ToolPayload::ToolSearch,
             },
             _ => return None,
         })
@@ -93,15 +93,15 @@ impl Call {
     fn answer(&self, output: FunctionCallOutputBody) -> ResponseItem {
         let call_id = self.id.clone();
         match self.payload {
-            Payload::Function(_) | Payload::LocalShell(_) => {
+            ToolPayload::Function(_) | ToolPayload::LocalShell(_) => {
                 ResponseItem::FunctionCallOutput { call_id, output }
             }
-            Payload::Custom(_) => ResponseItem::CustomToolCallOutput {
+            ToolPayload::Custom(_) => ResponseItem::CustomToolCallOutput {
                 call_id,
                 name: None,
                 output,
             },
-            Payload::ToolSearch => ResponseItem::ToolSearchOutput {
+            ToolPayload::ToolSearch => ResponseItem::ToolSearchOutput {
                 call_id: Some(call_id),
                 status: "completed".to_owned(),
                 execution: "client".to_owned(),
@@ -123,30 +123,30 @@ impl Call {
 
 /// The running calls of one response.
 #[derive(Default)]
-pub(crate) struct Calls {
+pub(crate) struct RunningCalls {
     running: FuturesOrdered<BoxFuture<'static, ResponseItem>>,
     finished: VecDeque<ResponseItem>,
     /// Tools that may run beside others share it; the rest have it alone, in order of arrival.
-    turnstile: Arc<RwLock<()>>,
+    exclusive: Arc<RwLock<()>>,
     /// The response is over.
-    heard: CancellationToken,
+    response_ended: CancellationToken,
     /// Calls of one id run one after the other: people answer a question by the id of its call.
     by_id: HashMap<String, Arc<Mutex<()>>>,
 }
 
-impl Calls {
+impl RunningCalls {
     pub(crate) fn is_empty(&self) -> bool {
         self.running.is_empty() && self.finished.is_empty()
     }
 
-    pub(crate) fn start(&mut self, scope: &TurnScope, call: Call, item: ResponseItem) {
-        let (scope, turnstile) = (scope.clone(), Arc::clone(&self.turnstile));
-        let heard = self.heard.clone();
+    pub(crate) fn start(&mut self, scope: &TurnScope, call: ToolCall, item: ResponseItem) {
+        let (scope, exclusive) = (scope.clone(), Arc::clone(&self.exclusive));
+        let response_ended = self.response_ended.clone();
         let others = Arc::clone(self.by_id.entry(call.id.clone()).or_default());
         let span = tracing::debug_span!("tool", name = call.name, call_id = call.id);
         let running = async move {
             let _after_others = others.lock().await;
-            run(&scope, &call, item, &turnstile, heard).await
+            run(&scope, &call, item, &exclusive, response_ended).await
         };
         self.running.push_back(Box::pin(running.instrument(span)));
     }
@@ -161,7 +161,7 @@ impl Calls {
 
     /// Waits for all outputs. The response is over, whatever it came to.
     pub(crate) async fn finish(mut self) -> VecDeque<ResponseItem> {
-        self.heard.cancel();
+        self.response_ended.cancel();
         while let Some(output) = self.running.next().await {
             self.finished.push_back(output);
         }
@@ -172,16 +172,16 @@ impl Calls {
 /// Runs one call. Whatever happens the model gets an output.
 async fn run(
     scope: &TurnScope,
-    call: &Call,
+    call: &ToolCall,
     item: ResponseItem,
-    turnstile: &RwLock<()>,
-    heard: CancellationToken,
+    exclusive: &RwLock<()>,
+    response_ended: CancellationToken,
 ) -> ResponseItem {
     let started = scope.services.clock.elapsed();
     let ran = tokio::select! {
         biased;
         () = scope.stop.stopped() => Err(ToolFailure::Aborted),
-        ran = AssertUnwindSafe(dispatch(scope, call, item, turnstile, heard)).catch_unwind() => {
+        ran = AssertUnwindSafe(dispatch(scope, call, item, exclusive, response_ended)).catch_unwind() => {
             ran.unwrap_or_else(|_| Err(ToolFailure::Model(format!("tool {} crashed", call.name))))
         }
     };
@@ -207,32 +207,32 @@ async fn run(
 
 async fn dispatch(
     scope: &TurnScope,
-    call: &Call,
+    call: &ToolCall,
     item: ResponseItem,
-    turnstile: &RwLock<()>,
-    heard: CancellationToken,
+    exclusive: &RwLock<()>,
+    response_ended: CancellationToken,
 ) -> Result<FunctionCallOutputBody, ToolFailure> {
-    let tells = || {
+    let notify_observer = || {
         if let Some(observer) = scope.services.emitter.observer() {
             observer.tool_dispatched(&scope.settings.id, &item);
         }
     };
     let Some(tool) = scope.settings.tools.find(call) else {
-        tells();
+        notify_observer();
         let kind = match call.payload {
-            Payload::Custom(_) => "unsupported custom tool call",
+            ToolPayload::Custom(_) => "unsupported custom tool call",
             _ => "unsupported call",
         };
         return Err(ToolFailure::Model(format!("{kind}: {}", call.name)));
     };
-    let context = ToolContext::new(scope, call, heard);
+    let context = ToolContext::new(scope, call, response_ended);
     if scope.settings.tools.is_parallel(&call.name) {
-        let _shared = turnstile.read().await;
-        tells();
+        let _shared = exclusive.read().await;
+        notify_observer();
         tool.call(context).await
     } else {
-        let _alone = turnstile.write().await;
-        tells();
+        let _alone = exclusive.write().await;
+        notify_observer();
         tool.call(context).await
     }
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use codex_apply_patch::{Plan, TurnDiff};
 use codex_protocol::{EventMsg, TurnDiffEvent};
 
-use super::Voice;
+use super::TurnEmitter;
 
 /// The diff of a turn. Shared by its patches, which run one after another.
 #[derive(Clone, Debug)]
-pub(crate) struct DiffOfTurn(Arc<Mutex<Option<TurnDiff>>>, Option<PathBuf>);
+pub(crate) struct TurnDiffTracker(Arc<Mutex<Option<TurnDiff>>>, Option<PathBuf>);
 
-impl DiffOfTurn {
+impl TurnDiffTracker {
     /// Nothing changed yet. Paths are told relative to the repository around `cwd`.
     pub(crate) fn new(cwd: &Path) -> Self {
         let root = codex_sandbox::marked_folder(cwd, ".git");
@@ -30,7 +30,7 @@ impl DiffOfTurn {
     }
 
     /// Tells the diff, if there is one.
-    pub(crate) async fn tell(&self, voice: &Voice) {
+    pub(crate) async fn emit(&self, emitter: &TurnEmitter) {
         // A turn without patches has nothing to look at.
         let Some(diff) = self.lock().clone() else {
             return;
@@ -38,7 +38,7 @@ impl DiffOfTurn {
         let text = tokio::task::spawn_blocking(move || diff.text());
         let unified_diff = text.await.unwrap_or_default();
         if !unified_diff.is_empty() {
-            voice.say(EventMsg::TurnDiff(TurnDiffEvent { unified_diff }));
+            emitter.emit(EventMsg::TurnDiff(TurnDiffEvent { unified_diff }));
         }
     }
 

@@ -8,13 +8,13 @@ use codex_protocol::{
     TurnStartedEvent,
 };
 
-use super::{Completed, TurnScope, Voice};
+use super::{CompletedTurn, TurnEmitter, TurnScope};
 use crate::ports::Clock;
 
 /// A turn that was said to have started.
 #[derive(Debug)]
 pub(crate) struct TurnGuard {
-    voice: Voice,
+    emitter: TurnEmitter,
     clock: Arc<dyn Clock>,
     begun: Duration,
     ended: bool,
@@ -23,8 +23,8 @@ pub(crate) struct TurnGuard {
 impl TurnGuard {
     pub(crate) fn start(scope: &TurnScope) -> Self {
         let guard = Self::unannounced(scope);
-        guard.voice.say(EventMsg::TurnStarted(TurnStartedEvent {
-            turn_id: guard.voice.turn().to_owned(),
+        guard.emitter.emit(EventMsg::TurnStarted(TurnStartedEvent {
+            turn_id: guard.emitter.turn_id().to_owned(),
             started_at: Some(guard.clock.now().as_second()),
             model_context_window: scope.settings.model.effective_window(),
             collaboration_mode_kind: scope.settings.mode.mode,
@@ -34,25 +34,25 @@ impl TurnGuard {
 
     /// For a task whose start is told in another way.
     pub(crate) fn unannounced(scope: &TurnScope) -> Self {
-        let voice = scope.voice();
+        let emitter = scope.emitter();
         let clock = Arc::clone(&scope.services.clock);
         let begun = clock.elapsed();
         Self {
-            voice,
+            emitter,
             clock,
             begun,
             ended: false,
         }
     }
 
-    pub(crate) fn complete(mut self, completed: Completed) {
+    pub(crate) fn complete(mut self, completed: CompletedTurn) {
         self.end(completed);
     }
 
     pub(crate) fn abort(mut self, reason: TurnAbortReason) {
         self.ended = true;
-        let turn_id = Some(self.voice.turn().to_owned());
-        self.voice.say(EventMsg::TurnAborted(TurnAbortedEvent {
+        let turn_id = Some(self.emitter.turn_id().to_owned());
+        self.emitter.emit(EventMsg::TurnAborted(TurnAbortedEvent {
             turn_id,
             reason,
             completed_at: Some(self.clock.now().as_second()),
@@ -60,10 +60,10 @@ impl TurnGuard {
         }));
     }
 
-    fn end(&mut self, completed: Completed) {
+    fn end(&mut self, completed: CompletedTurn) {
         self.ended = true;
-        self.voice.say(EventMsg::TurnComplete(TurnCompleteEvent {
-            turn_id: self.voice.turn().to_owned(),
+        self.emitter.emit(EventMsg::TurnComplete(TurnCompleteEvent {
+            turn_id: self.emitter.turn_id().to_owned(),
             error: None,
             last_agent_message: completed.last_agent_message,
             response_id: completed.response_id,
@@ -83,10 +83,10 @@ impl Drop for TurnGuard {
         if self.ended {
             return;
         }
-        self.voice.say(EventMsg::Error(ErrorEvent {
+        self.emitter.emit(EventMsg::Error(ErrorEvent {
             message: "Fatal error: the turn ended unexpectedly".to_owned(),
             codex_error_info: Some(CodexErrorInfo::Other),
         }));
-        self.end(Completed::default());
+        self.end(CompletedTurn::default());
     }
 }

@@ -37,8 +37,8 @@ impl Turn<'_> {
             result: result.clone(),
             saved_path: saved_path.clone(),
         });
-        self.voice.item_started(shown.clone());
-        self.voice.item_completed(shown, false);
+        self.emitter.item_started(shown.clone());
+        self.emitter.item_completed(shown, false);
         self.record(item);
         if let Some(path) = saved_path {
             self.record(context::developer_message([format!(

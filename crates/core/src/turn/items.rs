@@ -7,7 +7,7 @@ use codex_protocol::{
 use serde_json::json;
 
 use super::message::MessageWriter;
-use super::voice::Voice;
+use super::turn_emitter::TurnEmitter;
 
 /// An item that was said to have started. Dropping it completes it as far as it got.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum ActiveItem {
 
 /// How items of a turn are told.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Telling {
+pub(crate) struct ItemOptions {
     pub(crate) raw_reasoning: bool,
     pub(crate) plan_mode: bool,
 }
@@ -26,30 +26,30 @@ pub(crate) struct Telling {
 impl ActiveItem {
     /// Says that the item starts. None for items that people are not shown this way.
     pub(crate) fn start(
-        voice: &Voice,
+        emitter: &TurnEmitter,
         item: &ResponseItem,
         fresh_id: impl FnOnce() -> String,
-        telling: Telling,
+        options: ItemOptions,
     ) -> Option<Self> {
         let id = item.id().map_or_else(fresh_id, str::to_owned);
         let state = match item {
             ResponseItem::Message { role, phase, .. } if role == "assistant" => {
-                let writer = MessageWriter::start(voice, id, *phase, telling.plan_mode);
+                let writer = MessageWriter::start(emitter, id, *phase, options.plan_mode);
                 return Some(Self::Message(writer));
             }
-            ResponseItem::Reasoning { .. } => Writing::Reasoning {
+            ResponseItem::Reasoning { .. } => PartialItem::Reasoning {
                 begun: turn_item(item, id.clone())?,
                 id,
                 summary: Vec::new(),
                 raw: String::new(),
             },
-            ResponseItem::WebSearchCall { .. } => Writing::Whole(turn_item(item, id)?),
+            ResponseItem::WebSearchCall { .. } => PartialItem::Whole(turn_item(item, id)?),
             _ => return None,
         };
-        voice.item_started(state.so_far());
+        emitter.item_started(state.so_far());
         Some(Self::Other(OtherItem {
-            voice: voice.clone(),
-            raw_reasoning: telling.raw_reasoning,
+            emitter: emitter.clone(),
+            raw_reasoning: options.raw_reasoning,
             state: Some(state),
         }))
     }
@@ -70,7 +70,7 @@ impl ActiveItem {
 
     pub(crate) fn push_summary(&mut self, index: i64, delta: &str) {
         if let Self::Other(item) = self
-            && let Some(Writing::Reasoning { summary, .. }) = &mut item.state
+            && let Some(PartialItem::Reasoning { summary, .. }) = &mut item.state
         {
             // Parts come in order; a wild index must not cost memory.
             let index = usize::try_from(index).unwrap_or(0).min(summary.len());
@@ -83,7 +83,7 @@ impl ActiveItem {
 
     pub(crate) fn push_reasoning(&mut self, delta: &str) {
         if let Self::Other(item) = self
-            && let Some(Writing::Reasoning { raw, .. }) = &mut item.state
+            && let Some(PartialItem::Reasoning { raw, .. }) = &mut item.state
         {
             raw.push_str(delta);
         }
@@ -98,7 +98,7 @@ impl ActiveItem {
             (Self::Other(mut other), item) => {
                 if let Some(item) = turn_item(item, other.id().to_owned()) {
                     other.state = None;
-                    other.voice.item_completed(item, other.raw_reasoning);
+                    other.emitter.item_completed(item, other.raw_reasoning);
                 }
             }
             (Self::Message(_), _) => {}
@@ -109,13 +109,13 @@ impl ActiveItem {
 /// Reasoning or a search.
 #[derive(Debug)]
 pub(crate) struct OtherItem {
-    voice: Voice,
+    emitter: TurnEmitter,
     raw_reasoning: bool,
-    state: Option<Writing>,
+    state: Option<PartialItem>,
 }
 
 #[derive(Debug)]
-enum Writing {
+enum PartialItem {
     Reasoning {
         id: String,
         /// What it held from the start; deltas say all of it again.
@@ -129,8 +129,8 @@ enum Writing {
 impl OtherItem {
     fn id(&self) -> &str {
         match &self.state {
-            Some(Writing::Reasoning { id, .. }) => id,
-            Some(Writing::Whole(item)) => item.id().unwrap_or_default(),
+            Some(PartialItem::Reasoning { id, .. }) => id,
+            Some(PartialItem::Whole(item)) => item.id().unwrap_or_default(),
             None => "",
         }
     }
@@ -139,13 +139,13 @@ impl OtherItem {
 impl Drop for OtherItem {
     fn drop(&mut self) {
         if let Some(state) = self.state.take() {
-            self.voice
+            self.emitter
                 .item_completed(state.so_far(), self.raw_reasoning);
         }
     }
 }
 
-impl Writing {
+impl PartialItem {
     fn so_far(&self) -> TurnItem {
         match self {
             Self::Reasoning {

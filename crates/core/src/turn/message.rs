@@ -5,14 +5,14 @@ use codex_protocol::{
     TurnItem,
 };
 
-use super::plan_text::{Piece, PlanSplitter, split};
+use super::plan_text::{PlanSplitter, TextPiece, split};
 use super::text_filter::{TextFilter, visible};
-use super::voice::Voice;
+use super::turn_emitter::TurnEmitter;
 
 /// A message that is being written. Dropping it completes its items as far as they got.
 #[derive(Debug)]
 pub(crate) struct MessageWriter {
-    voice: Voice,
+    emitter: TurnEmitter,
     id: String,
     phase: Option<MessagePhase>,
     filter: TextFilter,
@@ -29,13 +29,13 @@ pub(crate) struct MessageWriter {
 
 impl MessageWriter {
     pub(crate) fn start(
-        voice: &Voice,
+        emitter: &TurnEmitter,
         id: String,
         phase: Option<MessagePhase>,
         plan_mode: bool,
     ) -> Self {
         let mut writer = Self {
-            voice: voice.clone(),
+            emitter: emitter.clone(),
             id,
             phase,
             filter: TextFilter::default(),
@@ -60,7 +60,7 @@ impl MessageWriter {
     pub(crate) fn push(&mut self, delta: String) {
         let shown = self.filter.push(delta);
         match &mut self.splitter {
-            None => self.say(shown),
+            None => self.push_message(shown),
             Some(splitter) => {
                 let pieces = splitter.push(&shown);
                 self.show(pieces);
@@ -72,7 +72,7 @@ impl MessageWriter {
     fn finish_text(&mut self) {
         let rest = self.filter.finish();
         match &mut self.splitter {
-            None => self.say(rest),
+            None => self.push_message(rest),
             Some(splitter) => {
                 let mut pieces = splitter.push(&rest);
                 pieces.extend(splitter.finish());
@@ -85,7 +85,7 @@ impl MessageWriter {
     pub(crate) fn complete(mut self, whole: &str) {
         self.finish_text();
         let whole = visible(whole);
-        let (said, plan) = match self.splitter {
+        let (message, plan) = match self.splitter {
             Some(_) => split(&whole),
             None => (whole, None),
         };
@@ -93,28 +93,28 @@ impl MessageWriter {
             self.start_plan_item();
         }
         self.plan = plan.or(self.plan.take());
-        if !self.started && !said.trim().is_empty() {
+        if !self.started && !message.trim().is_empty() {
             self.start_agent_item();
         }
-        self.text = said;
+        self.text = message;
         self.end();
     }
 
-    fn show(&mut self, pieces: Vec<Piece>) {
+    fn show(&mut self, pieces: Vec<TextPiece>) {
         for piece in pieces {
             match piece {
-                Piece::Said(text) => self.say(text),
-                Piece::PlanBegins => self.start_plan_item(),
-                Piece::Plan(text) => {
+                TextPiece::Message(text) => self.push_message(text),
+                TextPiece::PlanBegins => self.start_plan_item(),
+                TextPiece::Plan(text) => {
                     self.plan.get_or_insert_default().push_str(&text);
                     let event = self.delta(self.plan_id(), text);
-                    self.voice.say(EventMsg::PlanDelta(event));
+                    self.emitter.emit(EventMsg::PlanDelta(event));
                 }
             }
         }
     }
 
-    fn say(&mut self, mut text: String) {
+    fn push_message(&mut self, mut text: String) {
         if !self.started {
             if text.trim().is_empty() {
                 self.blanks.push_str(&text);
@@ -126,13 +126,13 @@ impl MessageWriter {
         if !text.is_empty() {
             self.text.push_str(&text);
             let event = self.delta(self.id.clone(), text);
-            self.voice.say(EventMsg::AgentMessageContentDelta(event));
+            self.emitter.emit(EventMsg::AgentMessageContentDelta(event));
         }
     }
 
     fn start_agent_item(&mut self) {
         self.started = true;
-        self.voice.item_started(self.agent_item());
+        self.emitter.item_started(self.agent_item());
     }
 
     fn start_plan_item(&mut self) {
@@ -141,7 +141,7 @@ impl MessageWriter {
                 id: self.plan_id(),
                 text: String::new(),
             };
-            self.voice.item_started(TurnItem::Plan(item));
+            self.emitter.item_started(TurnItem::Plan(item));
         }
         self.plan = Some(String::new());
     }
@@ -153,10 +153,10 @@ impl MessageWriter {
                 id: self.plan_id(),
                 text,
             };
-            self.voice.item_completed(TurnItem::Plan(item), false);
+            self.emitter.item_completed(TurnItem::Plan(item), false);
         }
         if self.started {
-            self.voice.item_completed(self.agent_item(), false);
+            self.emitter.item_completed(self.agent_item(), false);
         }
     }
 
@@ -172,14 +172,14 @@ impl MessageWriter {
     }
 
     fn plan_id(&self) -> String {
-        format!("{}-plan", self.voice.turn())
+        format!("{}-plan", self.emitter.turn_id())
     }
 
     fn delta(&self, item_id: String, delta: String) -> ItemDeltaEvent {
-        let thread_id = self.voice.emitter().thread().clone();
+        let thread_id = self.emitter.thread_emitter().thread().clone();
         ItemDeltaEvent {
             thread_id,
-            turn_id: self.voice.turn().to_owned(),
+            turn_id: self.emitter.turn_id().to_owned(),
             item_id,
             delta,
         }

@@ -8,7 +8,7 @@ mod calls;
 mod diff;
 mod guard;
 mod image;
-mod inbox;
+mod input_queue;
 mod items;
 mod message;
 mod plan_text;
@@ -17,7 +17,7 @@ mod retry;
 mod sampling;
 mod settings;
 mod text_filter;
-mod voice;
+mod turn_emitter;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use futures::FutureExt;
 
 use crate::context;
 use crate::conversation::{Conversation, Recorder};
-use crate::events::Withheld;
+use crate::events::HeldEvents;
 use crate::git::Git;
 use crate::history::CLIENT_CALL;
 use crate::mcp::SandboxState;
@@ -41,15 +41,15 @@ use crate::session::Services;
 use crate::snapshot;
 use crate::tools::{McpTools, ToolSet};
 
-pub(crate) use calls::{Call, Payload};
-pub(crate) use diff::DiffOfTurn;
+pub(crate) use calls::{ToolCall, ToolPayload};
+pub(crate) use diff::TurnDiffTracker;
 pub(crate) use guard::TurnGuard;
-pub(crate) use inbox::{Inbox, Input, Stop};
-pub use inbox::{Said, ToolOutput};
+pub(crate) use input_queue::{Input, InputQueue, StopSignal};
+pub use input_queue::{ToolOutput, TurnInput};
 pub(crate) use items::assistant_text;
 pub(crate) use retry::delay as retry_delay;
 pub(crate) use settings::{TurnSettings, TurnTools};
-pub(crate) use voice::Voice;
+pub(crate) use turn_emitter::TurnEmitter;
 
 /// How long an abort waits for the disk.
 const ABORT_FLUSH: Duration = Duration::from_millis(100);
@@ -59,20 +59,20 @@ const ABORT_FLUSH: Duration = Duration::from_millis(100);
 pub(crate) struct TurnScope {
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) services: Arc<Services>,
-    pub(crate) inbox: Arc<Inbox>,
-    pub(crate) stop: Stop,
-    pub(crate) diff: DiffOfTurn,
+    pub(crate) input_queue: Arc<InputQueue>,
+    pub(crate) stop: StopSignal,
+    pub(crate) diff: TurnDiffTracker,
 }
 
 impl TurnScope {
-    pub(crate) fn voice(&self) -> Voice {
-        Voice::new(self.services.emitter.clone(), Arc::clone(&self.settings.id))
+    pub(crate) fn emitter(&self) -> TurnEmitter {
+        TurnEmitter::new(self.services.emitter.clone(), Arc::clone(&self.settings.id))
     }
 }
 
 /// Why a turn goes no further.
 #[derive(Debug)]
-pub(crate) enum Halt {
+pub(crate) enum TurnError {
     /// It was told to stop.
     Stopped,
     /// The model cannot be used.
@@ -81,7 +81,7 @@ pub(crate) enum Halt {
 
 /// What a turn came to.
 #[derive(Debug, Default)]
-pub(crate) struct Completed {
+pub(crate) struct CompletedTurn {
     pub(crate) last_agent_message: Option<String>,
     pub(crate) response_id: Option<String>,
 }
@@ -90,27 +90,27 @@ pub(crate) struct Completed {
 pub(crate) async fn run_regular(
     scope: TurnScope,
     mut conversation: Conversation,
-    input: Said,
+    input: TurnInput,
 ) -> Conversation {
-    let voice = scope.voice();
+    let emitter = scope.emitter();
     if scope.settings.model.is_guess {
         let message = format!(
             "The model `{}` is not in the catalogue: its context window and abilities are \
              assumed.",
             scope.settings.model.slug
         );
-        voice.say(EventMsg::Warning(WarningEvent { message }));
+        emitter.emit(EventMsg::Warning(WarningEvent { message }));
     }
     let guard = TurnGuard::start(&scope);
     if let Some(message) = scope.settings.refused.clone() {
-        voice.say(EventMsg::Error(ErrorEvent {
+        emitter.emit(EventMsg::Error(ErrorEvent {
             message,
             codex_error_info: Some(CodexErrorInfo::BadRequest),
         }));
     }
     let body = Turn {
         scope: &scope,
-        voice: &voice,
+        emitter: &emitter,
         conversation: &mut conversation,
     };
     let ended = AssertUnwindSafe(body.run(input)).catch_unwind().await;
@@ -129,7 +129,11 @@ pub(crate) async fn run_regular(
     conversation
 }
 
-fn ended_turn(scope: &TurnScope, conversation: &Conversation, completed: &Completed) -> EndedTurn {
+fn ended_turn(
+    scope: &TurnScope,
+    conversation: &Conversation,
+    completed: &CompletedTurn,
+) -> EndedTurn {
     EndedTurn {
         thread: scope.services.emitter.thread().to_string(),
         turn: scope.settings.id.to_string(),
@@ -140,8 +144,8 @@ fn ended_turn(scope: &TurnScope, conversation: &Conversation, completed: &Comple
     }
 }
 
-pub(crate) fn panicked() -> Halt {
-    Halt::Failed(ModelError {
+pub(crate) fn panicked() -> TurnError {
+    TurnError::Failed(ModelError {
         message: "Fatal error: the turn ended unexpectedly".to_owned(),
         info: CodexErrorInfo::Other,
         retry: crate::ports::Retry::Never,
@@ -156,21 +160,21 @@ pub(crate) async fn finish(
     scope: &TurnScope,
     conversation: &mut Conversation,
     guard: TurnGuard,
-    ended: Result<Completed, Halt>,
+    ended: Result<CompletedTurn, TurnError>,
 ) {
-    let voice = scope.voice();
+    let emitter = scope.emitter();
     match ended {
         Ok(completed) => {
-            let withheld = scope.services.emitter.withhold();
+            let held = scope.services.emitter.hold_events();
             guard.complete(completed);
-            saved(scope, withheld).await;
+            saved(scope, held).await;
         }
-        Err(Halt::Failed(error)) => {
-            say_failure(&voice, error);
+        Err(TurnError::Failed(error)) => {
+            emit_failure(&emitter, error);
             finish_failed(scope, conversation, guard).await;
         }
-        Err(Halt::Stopped) => {
-            let left = scope.inbox.close();
+        Err(TurnError::Stopped) => {
+            let left = scope.input_queue.close();
             let reason = scope.stop.reason();
             if reason == TurnAbortReason::Interrupted {
                 let recorder = Recorder {
@@ -181,22 +185,22 @@ pub(crate) async fn finish(
             }
             for input in left {
                 // What a person said to the turn is dropped with it; what the engine has to tell stands.
-                if let Input::Silent(item) = input {
+                if let Input::Hidden(item) = input {
                     conversation.record(*item, &recorder(scope));
                 }
             }
-            let withheld = scope.services.emitter.withhold();
+            let held = scope.services.emitter.hold_events();
             guard.abort(reason);
             tokio::select! {
-                () = saved(scope, withheld) => {}
+                () = saved(scope, held) => {}
                 () = scope.services.clock.sleep(ABORT_FLUSH) => {}
             }
         }
     }
 }
 
-pub(crate) fn say_failure(voice: &Voice, error: ModelError) {
-    voice.say(EventMsg::Error(ErrorEvent {
+pub(crate) fn emit_failure(emitter: &TurnEmitter, error: ModelError) {
+    emitter.emit(EventMsg::Error(ErrorEvent {
         message: error.message,
         codex_error_info: Some(error.info),
     }));
@@ -209,18 +213,18 @@ pub(crate) async fn finish_failed(
     guard: TurnGuard,
 ) {
     record_leftovers(scope, conversation).await;
-    let withheld = scope.services.emitter.withhold();
-    guard.complete(Completed::default());
-    saved(scope, withheld).await;
+    let held = scope.services.emitter.hold_events();
+    guard.complete(CompletedTurn::default());
+    saved(scope, held).await;
 }
 
 /// What came in too late for the model is still part of the conversation.
 async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
-    let voice = scope.voice();
-    for input in scope.inbox.close() {
+    let emitter = scope.emitter();
+    for input in scope.input_queue.close() {
         let mut turn = Turn {
             scope,
-            voice: &voice,
+            emitter: &emitter,
             conversation,
         };
         turn.record_input(input).await;
@@ -228,11 +232,11 @@ async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
 }
 
 /// Lets what is held be told once it is on disk, or with the reason why it is not.
-async fn saved(scope: &TurnScope, withheld: Withheld) {
+async fn saved(scope: &TurnScope, held: HeldEvents) {
     if let Err(error) = scope.services.emitter.flush().await {
         let message = format!("The conversation could not be saved: {error}");
         let warning = EventMsg::Warning(WarningEvent { message });
-        withheld.say_first(scope.voice().turn(), warning);
+        held.emit_first(scope.emitter().turn_id(), warning);
     }
 }
 
@@ -248,57 +252,58 @@ pub(crate) fn recorder(scope: &TurnScope) -> Recorder<'_> {
 /// A running turn.
 pub(crate) struct Turn<'a> {
     pub(crate) scope: &'a TurnScope,
-    pub(crate) voice: &'a Voice,
+    pub(crate) emitter: &'a TurnEmitter,
     pub(crate) conversation: &'a mut Conversation,
 }
 
 impl Turn<'_> {
     /// From the input until nothing follows.
-    pub(crate) async fn run(mut self, input: Said) -> Result<Completed, Halt> {
+    pub(crate) async fn run(mut self, input: TurnInput) -> Result<CompletedTurn, TurnError> {
         self.conversation.usage.reasoning_included = false;
         self.find_skills().await;
         let compacted = self
-            .compact_if_full(crate::compact::Phase::BeforeTurn)
+            .compact_if_full(crate::compact::CompactionPhase::BeforeTurn)
             .await;
         self.record_context();
-        self.record_input(inbox::Input::Said(Box::new(input))).await;
+        self.record_input(Input::User(Box::new(input))).await;
         crate::repository::materialise(&self.scope.services);
         compacted?;
         self.take_snapshot().await?;
         self.wait_for_servers().await?;
         loop {
-            for input in self.scope.inbox.take() {
+            for input in self.scope.input_queue.take() {
                 self.record_input(input).await;
             }
             let sampled = self.sample().await?;
             if sampled.follow_up {
-                self.compact_if_full(crate::compact::Phase::MidTurn).await?;
+                self.compact_if_full(crate::compact::CompactionPhase::MidTurn)
+                    .await?;
                 continue;
             }
-            if self.scope.inbox.close_if_empty() {
+            if self.scope.input_queue.close_if_empty() {
                 return Ok(sampled.completed);
             }
         }
     }
 
     /// What the model is offered is known once every MCP server has started, or failed to.
-    async fn wait_for_servers(&self) -> Result<(), Halt> {
+    async fn wait_for_servers(&self) -> Result<(), TurnError> {
         let TurnScope {
             services, settings, ..
         } = self.scope;
-        let servers = services.mcp.now();
+        let servers = services.mcp.current();
         if servers.is_empty() {
             return Ok(());
         }
         let sandbox = SandboxState::of(&settings.sandbox_policy, &settings.cwd);
         let settled = async {
             let tools = servers.offered().await;
-            servers.tell_sandbox(&sandbox).await;
+            servers.send_sandbox_state(&sandbox).await;
             tools
         };
         let tools = tokio::select! {
             biased;
-            () = self.scope.stop.stopped() => return Err(Halt::Stopped),
+            () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
             tools = settled => tools,
         };
         let mcp = McpTools {
@@ -311,7 +316,7 @@ impl Turn<'_> {
     }
 
     /// Notes how the files are before the model changes any. Where that cannot be, it is not done.
-    async fn take_snapshot(&mut self) -> Result<(), Halt> {
+    async fn take_snapshot(&mut self) -> Result<(), TurnError> {
         let services = &self.scope.services;
         let Some(limits) = services.config.snapshots else {
             return Ok(());
@@ -321,17 +326,18 @@ impl Turn<'_> {
             return Ok(());
         }
         let capturing = snapshot::capture(&git, limits);
-        let capturing = snapshot::tell_if_slow(capturing, services.clock.as_ref(), |message| {
+        let capturing = snapshot::warn_if_slow(capturing, services.clock.as_ref(), |message| {
             if !limits.quiet {
-                self.voice.say(EventMsg::Warning(WarningEvent { message }));
+                self.emitter
+                    .emit(EventMsg::Warning(WarningEvent { message }));
             }
         });
         let taken = tokio::select! {
             biased;
-            () = self.scope.stop.stopped() => return Err(Halt::Stopped),
+            () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
             taken = capturing => taken,
         };
-        let Some(snapshot::Snapshot { commit, left_out }) = taken else {
+        let Some(snapshot::TreeSnapshot { commit, left_out }) = taken else {
             tracing::warn!("no snapshot of the working tree was taken");
             return Ok(());
         };
@@ -342,7 +348,8 @@ impl Turn<'_> {
                 left_out.len(),
                 first.join(", ")
             );
-            self.voice.say(EventMsg::Warning(WarningEvent { message }));
+            self.emitter
+                .emit(EventMsg::Warning(WarningEvent { message }));
         }
         let ghost_commit = commit;
         self.record(ResponseItem::GhostSnapshot { ghost_commit });
@@ -353,46 +360,46 @@ impl Turn<'_> {
     pub(crate) fn record_context(&mut self) {
         let settings = &self.scope.settings;
         let previous = self.conversation.previous_model.take();
-        let items = match &self.conversation.told {
+        let items = match &self.conversation.reference {
             None => context::initial(settings, previous.as_deref()),
-            Some(told) => context::updates(settings, told, previous.as_deref()),
+            Some(reference) => context::updates(settings, reference, previous.as_deref()),
         };
         for item in items {
             self.record(item);
         }
-        let told = context::told(settings);
+        let reference = context::turn_context(settings);
         self.scope
             .services
             .emitter
-            .log(LineKind::TurnContext, &told);
-        self.conversation.told = Some(told);
+            .log(LineKind::TurnContext, &reference);
+        self.conversation.reference = Some(reference);
         self.conversation.previous_model = Some(settings.model.slug.clone());
     }
 
-    pub(crate) async fn record_input(&mut self, input: inbox::Input) {
+    pub(crate) async fn record_input(&mut self, input: Input) {
         match input {
-            inbox::Input::Said(mut said) => {
-                if let Some(output) = said.tool_output.take() {
+            Input::User(mut input) => {
+                if let Some(output) = input.tool_output.take() {
                     self.record_tool_output(output);
                 }
-                if said.items.is_empty() {
+                if input.items.is_empty() {
                     return;
                 }
-                let message = context::message_of(&said.items).await;
+                let message = context::message_of(&input.items).await;
                 self.record(message);
-                let skills = self.texts_of_skills(&said.items).await;
-                self.voice
-                    .user_message(self.scope.services.ids.item(), *said);
+                let skills = self.texts_of_skills(&input.items).await;
+                self.emitter
+                    .user_message(self.scope.services.ids.item(), *input);
                 for text in skills {
                     self.record(text);
                 }
             }
-            inbox::Input::Silent(item) => self.record(*item),
+            Input::Hidden(item) => self.record(*item),
         }
     }
 
     /// The model reads it as the output of a call: services take an output with its call only.
-    fn record_tool_output(&mut self, answered: inbox::ToolOutput) {
+    fn record_tool_output(&mut self, answered: input_queue::ToolOutput) {
         let id = self.scope.services.ids.item();
         let call_id = format!("{CLIENT_CALL}{id}");
         self.record(ResponseItem::FunctionCall {
@@ -412,8 +419,8 @@ impl Turn<'_> {
             namespace: answered.namespace,
             output: answered.output,
         });
-        self.voice.item_started(item.clone());
-        self.voice.item_completed(item, false);
+        self.emitter.item_started(item.clone());
+        self.emitter.item_completed(item, false);
     }
 
     pub(crate) fn record(&mut self, item: ResponseItem) {

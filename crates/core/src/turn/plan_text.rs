@@ -7,9 +7,9 @@ const CLOSE: &str = "</proposed_plan>";
 
 /// A piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum TextPiece {
     /// What is said.
-    Said(String),
+    Message(String),
     /// A plan begins.
     PlanBegins,
     /// Text of the plan.
@@ -27,7 +27,7 @@ pub(crate) struct PlanSplitter {
 }
 
 impl PlanSplitter {
-    pub(crate) fn push(&mut self, text: &str) -> Vec<Piece> {
+    pub(crate) fn push(&mut self, text: &str) -> Vec<TextPiece> {
         let mut pieces = Vec::new();
         for part in text.split_inclusive('\n') {
             let ends = part.ends_with('\n');
@@ -43,7 +43,7 @@ impl PlanSplitter {
     }
 
     /// The text is over.
-    pub(crate) fn finish(&mut self) -> Vec<Piece> {
+    pub(crate) fn finish(&mut self) -> Vec<TextPiece> {
         let mut pieces = Vec::new();
         self.settle(true, &mut pieces);
         (self.inside, self.plain) = (false, false);
@@ -51,14 +51,14 @@ impl PlanSplitter {
     }
 
     /// Decides about the line that is held, if that can be.
-    fn settle(&mut self, whole: bool, pieces: &mut Vec<Piece>) {
+    fn settle(&mut self, whole: bool, pieces: &mut Vec<TextPiece>) {
         let tag = if self.inside { CLOSE } else { OPEN };
         let line = self.held.trim();
         if whole && line == tag {
             self.held.clear();
             self.inside = !self.inside;
             if self.inside {
-                pieces.push(Piece::PlanBegins);
+                pieces.push(TextPiece::PlanBegins);
             }
         } else if whole || !tag.starts_with(line) {
             let held = std::mem::take(&mut self.held);
@@ -67,16 +67,16 @@ impl PlanSplitter {
         }
     }
 
-    fn text(&self, text: &str, pieces: &mut Vec<Piece>) {
+    fn text(&self, text: &str, pieces: &mut Vec<TextPiece>) {
         if text.is_empty() {
             return;
         }
         match (pieces.last_mut(), self.inside) {
-            (Some(Piece::Said(last)), false) | (Some(Piece::Plan(last)), true) => {
+            (Some(TextPiece::Message(last)), false) | (Some(TextPiece::Plan(last)), true) => {
                 last.push_str(text);
             }
-            (_, false) => pieces.push(Piece::Said(text.to_owned())),
-            (_, true) => pieces.push(Piece::Plan(text.to_owned())),
+            (_, false) => pieces.push(TextPiece::Message(text.to_owned())),
+            (_, true) => pieces.push(TextPiece::Plan(text.to_owned())),
         }
     }
 }
@@ -86,15 +86,15 @@ pub(crate) fn split(text: &str) -> (String, Option<String>) {
     let mut splitter = PlanSplitter::default();
     let mut pieces = splitter.push(text);
     pieces.extend(splitter.finish());
-    let (mut said, mut plan) = (String::new(), None);
+    let (mut message, mut plan) = (String::new(), None);
     for piece in pieces {
         match piece {
-            Piece::Said(text) => said.push_str(&text),
-            Piece::PlanBegins => plan = Some(String::new()),
-            Piece::Plan(text) => plan.get_or_insert_default().push_str(&text),
+            TextPiece::Message(text) => message.push_str(&text),
+            TextPiece::PlanBegins => plan = Some(String::new()),
+            TextPiece::Plan(text) => plan.get_or_insert_default().push_str(&text),
         }
     }
-    (said, plan)
+    (message, plan)
 }
 
 #[cfg(test)]
@@ -106,27 +106,28 @@ mod tests {
         let text = "So:\n <proposed_plan> \n# Do\n<proposed_plan>\n- a </proposed_plan>\n\
                     </proposed_plan>\nWell?\n</proposed_plan>\n<prop";
         let plan = "# Do\n<proposed_plan>\n- a </proposed_plan>\n".to_owned();
-        let said = "So:\nWell?\n</proposed_plan>\n<prop".to_owned();
-        assert_eq!(split(text), (said.clone(), Some(plan.clone())));
+        let message = "So:\nWell?\n</proposed_plan>\n<prop".to_owned();
+        assert_eq!(split(text), (message.clone(), Some(plan.clone())));
         for step in 1..9 {
             let mut splitter = PlanSplitter::default();
             let characters: Vec<char> = text.chars().collect();
             let chunks = characters
                 .chunks(step)
                 .map(|chunk| chunk.iter().collect::<String>());
-            let mut pieces: Vec<Piece> = chunks.flat_map(|chunk| splitter.push(&chunk)).collect();
+            let mut pieces: Vec<TextPiece> =
+                chunks.flat_map(|chunk| splitter.push(&chunk)).collect();
             pieces.extend(splitter.finish());
             let joined = |plans: bool| -> String {
                 let text = pieces.iter().filter_map(|piece| match piece {
-                    Piece::Said(text) if !plans => Some(text.as_str()),
-                    Piece::Plan(text) if plans => Some(text.as_str()),
+                    TextPiece::Message(text) if !plans => Some(text.as_str()),
+                    TextPiece::Plan(text) if plans => Some(text.as_str()),
                     _ => None,
                 });
                 text.collect()
             };
             assert_eq!(
                 (joined(false), joined(true)),
-                (said.clone(), plan.clone()),
+                (message.clone(), plan.clone()),
                 "{step}"
             );
         }
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_is_not_closed_ends_with_the_text() {
-        let (said, plan) = split("<proposed_plan>\nx");
-        assert_eq!((said.as_str(), plan.as_deref()), ("", Some("x")));
+        let (message, plan) = split("<proposed_plan>\nx");
+        assert_eq!((message.as_str(), plan.as_deref()), ("", Some("x")));
     }
 }

@@ -6,24 +6,24 @@ use codex_protocol::{
     WarningEvent,
 };
 
-use super::calls::Calls;
-use super::items::{ActiveItem, Telling, assistant_text};
+use super::calls::RunningCalls;
+use super::items::{ActiveItem, ItemOptions, assistant_text};
 use super::plan_text::split;
 use super::text_filter::visible;
-use super::{Completed, Turn};
+use super::{CompletedTurn, Turn};
 use crate::context;
 use crate::ports::ModelEvent;
 
 /// One response while it is read.
 #[derive(Debug, Default)]
-pub(crate) struct Response {
+pub(crate) struct ActiveResponse {
     active: Option<ActiveItem>,
     /// The visible text of its last message.
     last_message: Option<String>,
     rerouted: bool,
 }
 
-impl Response {
+impl ActiveResponse {
     /// Lets go of the response. An item that is not complete ends as far as it got.
     pub(crate) fn end(&mut self) {
         self.active = None;
@@ -32,7 +32,7 @@ impl Response {
     fn delta(&self, turn: &Turn<'_>, delta: String) -> Option<ItemDeltaEvent> {
         let item_id = self.active.as_ref()?.id().to_owned();
         let thread_id = turn.scope.services.emitter.thread().clone();
-        let turn_id = turn.voice.turn().to_owned();
+        let turn_id = turn.emitter.turn_id().to_owned();
         (!delta.is_empty()).then_some(ItemDeltaEvent {
             thread_id,
             turn_id,
@@ -46,10 +46,10 @@ impl Turn<'_> {
     /// Takes one event; answers what the response came to if it was the last.
     pub(crate) fn take_event(
         &mut self,
-        response: &mut Response,
-        calls: &mut Calls,
+        response: &mut ActiveResponse,
+        calls: &mut RunningCalls,
         event: ModelEvent,
-    ) -> Option<Completed> {
+    ) -> Option<CompletedTurn> {
         match event {
             ModelEvent::TextDelta(delta) => self.text_delta(response, delta),
             ModelEvent::SummaryDelta { index, delta } => {
@@ -67,7 +67,7 @@ impl Turn<'_> {
             ModelEvent::ServerModel(name) => self.rerouted(response, &name),
             ModelEvent::RateLimits(limits) => {
                 self.conversation.usage.limit(limits);
-                self.voice.say(self.conversation.usage.event());
+                self.emitter.emit(self.conversation.usage.event());
             }
             ModelEvent::ReasoningIncluded => self.conversation.usage.reasoning_included = true,
             ModelEvent::Completed { response_id, usage } => {
@@ -76,8 +76,8 @@ impl Turn<'_> {
                     self.conversation.usage.add(usage, window);
                 }
                 response.end();
-                self.voice.say(self.conversation.usage.event());
-                return Some(Completed {
+                self.emitter.emit(self.conversation.usage.event());
+                return Some(CompletedTurn {
                     last_agent_message: response.last_message.take(),
                     response_id: Some(response_id),
                 });
@@ -92,21 +92,21 @@ impl Turn<'_> {
 
     fn start_item(&self, item: &ResponseItem) -> Option<ActiveItem> {
         let services = &self.scope.services;
-        let telling = Telling {
+        let options = ItemOptions {
             raw_reasoning: services.config.show_raw_reasoning,
             plan_mode: self.in_plan_mode(),
         };
-        ActiveItem::start(self.voice, item, || services.ids.item(), telling)
+        ActiveItem::start(self.emitter, item, || services.ids.item(), options)
     }
 
-    fn text_delta(&self, response: &mut Response, delta: String) {
+    fn text_delta(&self, response: &mut ActiveResponse, delta: String) {
         match &mut response.active {
             Some(active) => active.push_text(delta),
             None => tracing::debug!("text without a message"),
         }
     }
 
-    fn summary_delta(&self, response: &mut Response, summary_index: i64, delta: String) {
+    fn summary_delta(&self, response: &mut ActiveResponse, summary_index: i64, delta: String) {
         if let Some(active) = &mut response.active {
             active.push_summary(summary_index, &delta);
         }
@@ -117,7 +117,7 @@ impl Turn<'_> {
                 item_id,
                 delta,
             } = event;
-            self.voice.say(EventMsg::ReasoningContentDelta(
+            self.emitter.emit(EventMsg::ReasoningContentDelta(
                 ReasoningContentDeltaEvent {
                     thread_id,
                     turn_id,
@@ -129,7 +129,7 @@ impl Turn<'_> {
         }
     }
 
-    fn reasoning_delta(&self, response: &mut Response, content_index: i64, delta: String) {
+    fn reasoning_delta(&self, response: &mut ActiveResponse, content_index: i64, delta: String) {
         if let Some(active) = &mut response.active {
             active.push_reasoning(&delta);
         }
@@ -140,7 +140,7 @@ impl Turn<'_> {
                 item_id,
                 delta,
             } = event;
-            self.voice.say(EventMsg::ReasoningRawContentDelta(
+            self.emitter.emit(EventMsg::ReasoningRawContentDelta(
                 ReasoningRawContentDeltaEvent {
                     thread_id,
                     turn_id,
@@ -152,10 +152,10 @@ impl Turn<'_> {
         }
     }
 
-    fn section_break(&self, response: &Response, summary_index: i64) {
+    fn section_break(&self, response: &ActiveResponse, summary_index: i64) {
         if let Some(active) = &response.active {
             let item_id = active.id().to_owned();
-            self.voice.say(EventMsg::AgentReasoningSectionBreak(
+            self.emitter.emit(EventMsg::AgentReasoningSectionBreak(
                 AgentReasoningSectionBreakEvent {
                     item_id,
                     summary_index,
@@ -164,8 +164,13 @@ impl Turn<'_> {
         }
     }
 
-    fn item_done(&mut self, response: &mut Response, calls: &mut Calls, item: ResponseItem) {
-        if let Some(call) = super::calls::Call::of(&item) {
+    fn item_done(
+        &mut self,
+        response: &mut ActiveResponse,
+        calls: &mut RunningCalls,
+        item: ResponseItem,
+    ) {
+        if let Some(call) = super::calls::ToolCall::of(&item) {
             response.end();
             self.record(item.clone());
             calls.start(self.scope, call, item);
@@ -188,20 +193,21 @@ impl Turn<'_> {
     }
 
     /// The server answers with another model than was asked for.
-    fn rerouted(&mut self, response: &mut Response, name: &str) {
+    fn rerouted(&mut self, response: &mut ActiveResponse, name: &str) {
         let asked = &self.scope.settings.model.slug;
         if response.rerouted || name.eq_ignore_ascii_case(asked) {
             return;
         }
         response.rerouted = true;
-        self.voice.say(EventMsg::ModelReroute(ModelRerouteEvent {
+        self.emitter.emit(EventMsg::ModelReroute(ModelRerouteEvent {
             from_model: asked.clone(),
             to_model: name.to_owned(),
             reason: ModelRerouteReason::HighRiskCyberActivity,
         }));
         let message = format!("The server answers with {name} in place of {asked}.");
-        let said = context::user_message([format!("Warning: {message}")]);
-        self.voice.say(EventMsg::Warning(WarningEvent { message }));
-        self.record(said);
+        let warning = context::user_message([format!("Warning: {message}")]);
+        self.emitter
+            .emit(EventMsg::Warning(WarningEvent { message }));
+        self.record(warning);
     }
 }

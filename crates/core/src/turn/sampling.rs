@@ -10,17 +10,17 @@ use codex_protocol::{
 use futures::StreamExt;
 use tracing::Instrument;
 
-use super::calls::Calls;
-use super::response::Response;
-use super::{Completed, Halt, Turn, retry};
+use super::calls::RunningCalls;
+use super::response::ActiveResponse;
+use super::{CompletedTurn, Turn, TurnError, retry};
 use crate::ports::{
-    Asked, ModelError, ModelEvent, ModelRequest, ModelStream, ReasoningRequest, Retry,
+    ModelCall, ModelError, ModelEvent, ModelRequest, ModelStream, ReasoningRequest, Retry,
 };
 
 /// What a response came to.
 #[derive(Debug)]
-pub(crate) struct Sampled {
-    pub(crate) completed: Completed,
+pub(crate) struct SampledResponse {
+    pub(crate) completed: CompletedTurn,
     /// Whether the model has to be asked again.
     pub(crate) follow_up: bool,
 }
@@ -30,15 +30,15 @@ impl Turn<'_> {
     ///
     /// A repeat sends what is in the history by then: what a broken response had completed stays,
     /// so what people saw, what is stored and what the model is sent are the same.
-    pub(crate) async fn sample(&mut self) -> Result<Sampled, Halt> {
+    pub(crate) async fn sample(&mut self) -> Result<SampledResponse, TurnError> {
         let most = self.scope.services.config.stream_max_retries;
         let mut repeats = 0;
         loop {
             let span = tracing::debug_span!("model_request", attempt = repeats + 1);
             let error = match self.attempt().instrument(span).await {
                 Ok(sampled) => return Ok(sampled),
-                Err(Halt::Stopped) => return Err(Halt::Stopped),
-                Err(Halt::Failed(error)) => error,
+                Err(TurnError::Stopped) => return Err(TurnError::Stopped),
+                Err(TurnError::Failed(error)) => error,
             };
             if error.invalid_image {
                 self.repair_image()?;
@@ -50,7 +50,7 @@ impl Turn<'_> {
             let clock = self.scope.services.clock.as_ref();
             let delay = retry::delay(&error, repeats + 1, clock).filter(|_| repeats < most);
             let Some(delay) = delay else {
-                return Err(Halt::Failed(error));
+                return Err(TurnError::Failed(error));
             };
             repeats += 1;
             self.wait_to_retry(repeats, most, error, delay).await?;
@@ -64,19 +64,19 @@ impl Turn<'_> {
         most: u32,
         error: ModelError,
         delay: Duration,
-    ) -> Result<(), Halt> {
-        self.say_retry(repeat, most, error);
+    ) -> Result<(), TurnError> {
+        self.emit_retry(repeat, most, error);
         tokio::select! {
             biased;
-            () = self.scope.stop.stopped() => Err(Halt::Stopped),
+            () = self.scope.stop.stopped() => Err(TurnError::Stopped),
             () = self.scope.services.clock.sleep(delay) => Ok(()),
         }
     }
 
-    async fn attempt(&mut self) -> Result<Sampled, Halt> {
+    async fn attempt(&mut self) -> Result<SampledResponse, TurnError> {
         let request = self.request(None);
-        let mut calls = Calls::default();
-        let mut response = Response::default();
+        let mut calls = RunningCalls::default();
+        let mut response = ActiveResponse::default();
         let read = self.read_response(request, &mut response, &mut calls).await;
         response.end();
         let had_calls = !calls.is_empty();
@@ -87,14 +87,14 @@ impl Turn<'_> {
         let completed = read?;
         tracing::debug!(response = completed.response_id, "the model has answered");
         if self.scope.stop.is_stopped() {
-            return Err(Halt::Stopped);
+            return Err(TurnError::Stopped);
         }
-        self.scope.diff.tell(self.voice).await;
+        self.scope.diff.emit(self.emitter).await;
         if let Some(id) = &completed.response_id {
             self.conversation.mark_response(id);
         }
-        let follow_up = had_calls || !self.scope.inbox.is_empty();
-        Ok(Sampled {
+        let follow_up = had_calls || !self.scope.input_queue.is_empty();
+        Ok(SampledResponse {
             completed,
             follow_up,
         })
@@ -103,35 +103,35 @@ impl Turn<'_> {
     async fn read_response(
         &mut self,
         request: ModelRequest,
-        response: &mut Response,
-        calls: &mut Calls,
-    ) -> Result<Completed, Halt> {
+        response: &mut ActiveResponse,
+        calls: &mut RunningCalls,
+    ) -> Result<CompletedTurn, TurnError> {
         let scope = self.scope;
         let mut stopped = pin!(scope.stop.stopped());
         let mut stream: ModelStream = tokio::select! {
             biased;
-            () = &mut stopped => return Err(Halt::Stopped),
-            opened = scope.services.model.stream(request) => opened.map_err(Halt::Failed)?,
+            () = &mut stopped => return Err(TurnError::Stopped),
+            opened = scope.services.model.stream(request) => opened.map_err(TurnError::Failed)?,
         };
         loop {
             tokio::select! {
                 biased;
-                () = &mut stopped => return Err(Halt::Stopped),
+                () = &mut stopped => return Err(TurnError::Stopped),
                 () = scope.services.emitter.ready() => {}
             }
             let event = tokio::select! {
                 biased;
-                () = &mut stopped => return Err(Halt::Stopped),
+                () = &mut stopped => return Err(TurnError::Stopped),
                 () = calls.drive() => continue,
                 event = stream.next() => event,
             };
             let event = event
                 .unwrap_or_else(|| Err(ModelError::cut_off()))
-                .map_err(Halt::Failed)?;
+                .map_err(TurnError::Failed)?;
             if let ModelEvent::ItemDone(item @ ResponseItem::ImageGenerationCall { .. }) = event {
                 tokio::select! {
                     biased;
-                    () = &mut stopped => return Err(Halt::Stopped),
+                    () = &mut stopped => return Err(TurnError::Stopped),
                     () = self.image_done(item) => {}
                 }
             } else if let Some(completed) = self.take_event(response, calls, event) {
@@ -167,7 +167,7 @@ impl Turn<'_> {
             output_schema: settings.output_schema.clone(),
             turn_state: settings.turn_state.clone(),
             observer: self.scope.services.emitter.observer().and_then(|observer| {
-                observer.model_asked(&Asked {
+                observer.model_asked(&ModelCall {
                     turn: &settings.id,
                     model: &model.slug,
                     compaction,
@@ -177,8 +177,8 @@ impl Turn<'_> {
         }
     }
 
-    fn say_retry(&self, repeat: u32, most: u32, error: ModelError) {
-        self.voice.say(EventMsg::StreamError(StreamErrorEvent {
+    fn emit_retry(&self, repeat: u32, most: u32, error: ModelError) {
+        self.emitter.emit(EventMsg::StreamError(StreamErrorEvent {
             message: format!("Reconnecting... {repeat}/{most}"),
             codex_error_info: Some(CodexErrorInfo::ResponseStreamDisconnected {
                 http_status_code: error.http_status,
@@ -190,16 +190,16 @@ impl Turn<'_> {
     fn window_exceeded(&mut self) {
         if let Some(window) = self.scope.settings.model.effective_window() {
             self.conversation.usage.fill(window);
-            self.voice.say(self.conversation.usage.event());
+            self.emitter.emit(self.conversation.usage.event());
         }
     }
 
     /// Takes the images out of the newest tool output, if that is where the bad one must be.
-    fn repair_image(&mut self) -> Result<(), Halt> {
+    fn repair_image(&mut self) -> Result<(), TurnError> {
         if self.conversation.history.drop_newest_tool_images() {
             return Ok(());
         }
-        Err(Halt::Failed(ModelError {
+        Err(TurnError::Failed(ModelError {
             message: "Invalid image in your last message. Please remove it and try again."
                 .to_owned(),
             info: CodexErrorInfo::BadRequest,

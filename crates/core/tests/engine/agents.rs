@@ -1,6 +1,6 @@
 //! Agents: threads that a thread starts.
 
-use codex_core::{AgentSettings, Spawned, Thread};
+use codex_core::{AgentSettings, SpawnedAgent, Thread};
 use codex_protocol::*;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -43,7 +43,7 @@ fn last_input(driver: &Driver) -> Value {
 }
 
 /// Starts an agent that the model keeps waiting, and takes it.
-async fn start_stalled(driver: &mut Driver) -> Spawned {
+async fn start_stalled(driver: &mut Driver) -> SpawnedAgent {
     driver.model.push_to_agent(Reply::Silence);
     let output = turn_with(driver, spawn("spawn")).await;
     let agent = driver.agents.recv().await.unwrap();
@@ -60,7 +60,7 @@ async fn until_closed(thread: &Thread) {
     timeout(PATIENCE, closed).await.expect("the agent ends");
 }
 
-async fn until(agent: &mut Spawned, wanted: impl Fn(&EventMsg) -> bool) -> EventMsg {
+async fn until(agent: &mut SpawnedAgent, wanted: impl Fn(&EventMsg) -> bool) -> EventMsg {
     loop {
         let next = timeout(PATIENCE, agent.started.events.next()).await;
         let event = next.expect("in time").expect("the agent is open");

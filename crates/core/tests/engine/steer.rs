@@ -1,6 +1,6 @@
 //! Input for a turn that runs, beside what holds at every stage.
 
-use codex_core::{ModelEvent, Said, SteerError};
+use codex_core::{ModelEvent, SteerError, TurnInput};
 use codex_protocol::*;
 
 use crate::support::*;
@@ -58,7 +58,7 @@ async fn plain_input_steers_too() {
 async fn a_message_that_steers_keeps_the_id_of_its_client() {
     let (mut driver, turn, feed) = running().await;
     driver.model.push(Reply::Events(says("both", &[])));
-    let more = Said {
+    let more = TurnInput {
         items: vec![text_input("also this")],
         client_id: Some("mine".to_owned()),
         tool_output: None,

@@ -349,7 +349,7 @@ pub(crate) struct Driver {
     pub(crate) thread: Thread,
     pub(crate) events: Events,
     /// The agents that the thread starts.
-    pub(crate) agents: mpsc::Receiver<Spawned>,
+    pub(crate) agents: mpsc::Receiver<SpawnedAgent>,
     pub(crate) home: Arc<TempDir>,
     /// Everything that was seen.
     pub(crate) seen: Vec<Event>,
@@ -375,7 +375,7 @@ impl Driver {
         });
         let mut config = config(&home);
         change(&mut config);
-        let Started {
+        let StartedThread {
             thread,
             events,
             agents,
@@ -512,8 +512,8 @@ impl Driver {
 }
 
 /// What the model is sent when `started` is asked one more thing.
-pub(crate) async fn next_input(driver: &Driver, started: Started) -> Value {
-    let Started {
+pub(crate) async fn next_input(driver: &Driver, started: StartedThread) -> Value {
+    let StartedThread {
         thread, mut events, ..
     } = started;
     driver.model.push(Reply::Events(says("more", &[])));

@@ -6,8 +6,8 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Ending, ask, find, names_of, not_found, status_of, thread_id};
-use crate::session::AgentMail;
+use super::{EndEvent, find, names_of, not_found, request, status_of, thread_id};
+use crate::session::AgentRequest;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::{Tool, ToolContext, ToolResult, text};
 
@@ -15,7 +15,7 @@ use crate::tools::{Tool, ToolContext, ToolResult, text};
 pub(crate) struct CloseAgentTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct CloseAgentArguments {
     target: String,
 }
 
@@ -36,7 +36,7 @@ impl Tool for CloseAgentTool {
 }
 
 async fn close(context: &ToolContext) -> ToolResult {
-    let Arguments { target } = arguments(context)?;
+    let CloseAgentArguments { target } = arguments(context)?;
     let id = thread_id(&target)?;
     let agent = find(context, &id).await?;
     let (receiver_agent_nickname, receiver_agent_role) = names_of(agent.as_ref());
@@ -53,14 +53,14 @@ async fn close(context: &ToolContext) -> ToolResult {
         sender_thread_id: end.sender_thread_id.clone(),
         receiver_thread_id: id.clone(),
     });
-    let ending = Ending::begin(context, begin, EventMsg::CollabCloseEnd(end.clone()));
-    let taken = ask(context, |reply| AgentMail::Take(id.clone(), reply)).await?;
+    let end_event = EndEvent::begin(context, begin, EventMsg::CollabCloseEnd(end.clone()));
+    let taken = request(context, |reply| AgentRequest::Take(id.clone(), reply)).await?;
     let Some(child) = taken else {
         return Err(not_found(&id));
     };
     let status = status_of(agent.as_ref());
     child.close().await;
     end.status = status.clone();
-    ending.end(EventMsg::CollabCloseEnd(end));
+    end_event.end(EventMsg::CollabCloseEnd(end));
     text(json!({ "previous_status": status }).to_string())
 }

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::{ToolContext, ToolFailure};
-use crate::agents::Known;
-use crate::session::{AgentMail, Mail, StoredThread};
-use crate::stored::Stored;
-use crate::turn::Voice;
+use crate::agents::AgentHandle;
+use crate::session::{AgentRequest, AgentSource, Mail};
+use crate::stored::StoredThread;
+use crate::turn::TurnEmitter;
 
 pub(crate) use close_agent::CloseAgentTool;
 pub(crate) use resume_agent::ResumeAgentTool;
@@ -26,18 +26,18 @@ pub(crate) use spawn_agent::SpawnAgentTool;
 pub(crate) use wait_agent::WaitAgentTool;
 
 /// The end of a call, said once whatever happens.
-struct Ending {
-    voice: Voice,
+struct EndEvent {
+    emitter: TurnEmitter,
     event: Option<EventMsg>,
 }
 
-impl Ending {
+impl EndEvent {
     /// Says that a call begins. `end` is what is said of its end if it is broken off.
     fn begin(context: &ToolContext, begin: EventMsg, end: EventMsg) -> Self {
-        let voice = context.voice.clone();
-        voice.say(begin);
+        let emitter = context.emitter.clone();
+        emitter.emit(begin);
         Self {
-            voice,
+            emitter,
             event: Some(end),
         }
     }
@@ -47,18 +47,18 @@ impl Ending {
     }
 }
 
-impl Drop for Ending {
+impl Drop for EndEvent {
     fn drop(&mut self) {
         if let Some(event) = self.event.take() {
-            self.voice.say(event);
+            self.emitter.emit(event);
         }
     }
 }
 
 /// Hands something to the session of the thread, which owns its agents.
-async fn ask<T>(
+async fn request<T>(
     context: &ToolContext,
-    mail: impl FnOnce(oneshot::Sender<T>) -> AgentMail,
+    mail: impl FnOnce(oneshot::Sender<T>) -> AgentRequest,
 ) -> Result<T, ToolFailure> {
     let gone = || ToolFailure::Model("collab manager unavailable".to_owned());
     let mailbox = context.services.mailbox.upgrade().ok_or_else(gone)?;
@@ -70,9 +70,9 @@ async fn ask<T>(
 }
 
 /// An agent of the thread that is open.
-async fn find(context: &ToolContext, id: &ThreadId) -> Result<Option<Known>, ToolFailure> {
+async fn find(context: &ToolContext, id: &ThreadId) -> Result<Option<AgentHandle>, ToolFailure> {
     let ids = vec![id.clone()];
-    let mut found = ask(context, |reply| AgentMail::Find(ids, reply)).await?;
+    let mut found = request(context, |reply| AgentRequest::Find(ids, reply)).await?;
     Ok(found.pop().flatten())
 }
 
@@ -86,7 +86,7 @@ fn not_found(id: &ThreadId) -> ToolFailure {
 }
 
 /// What an agent is told: a message, or pieces of one.
-fn input(
+fn read_input(
     message: Option<String>,
     items: Option<Vec<UserInput>>,
 ) -> Result<Vec<UserInput>, ToolFailure> {
@@ -149,10 +149,10 @@ fn input_properties() -> (Value, Value) {
 }
 
 /// Reads a stored thread for an agent that goes on from it.
-async fn read_stored(path: std::path::PathBuf) -> Result<StoredThread, String> {
+async fn read_stored(path: std::path::PathBuf) -> Result<AgentSource, String> {
     let reading = tokio::task::spawn_blocking(move || {
         let mut first = None;
-        let thread = Stored::read(&path, None, |line| {
+        let thread = StoredThread::read(&path, None, |line| {
             let is_said = || {
                 let (_, payload) = line.kind()?;
                 (payload.as_deref() == Some("user_message")).then_some(())
@@ -168,7 +168,7 @@ async fn read_stored(path: std::path::PathBuf) -> Result<StoredThread, String> {
                 }
             }
         });
-        Ok(StoredThread {
+        Ok(AgentSource {
             thread: thread.map_err(|error| error.to_string())?,
             first,
         })
@@ -176,11 +176,11 @@ async fn read_stored(path: std::path::PathBuf) -> Result<StoredThread, String> {
     reading.await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
-fn status_of(agent: Option<&Known>) -> AgentStatus {
-    agent.map_or(AgentStatus::NotFound, Known::status_now)
+fn status_of(agent: Option<&AgentHandle>) -> AgentStatus {
+    agent.map_or(AgentStatus::NotFound, AgentHandle::status_now)
 }
 
-fn names_of(agent: Option<&Known>) -> (Option<String>, Option<String>) {
+fn names_of(agent: Option<&AgentHandle>) -> (Option<String>, Option<String>) {
     let agent = agent.cloned();
     agent.map_or((None, None), |agent| (agent.nickname, agent.role))
 }

@@ -9,9 +9,9 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Ending, ask, find, names_of, not_found, read_stored, status_of, thread_id};
-use crate::agents::{Known, config_of_agent};
-use crate::session::{AgentMail, StoredAgent, StoredThread};
+use super::{EndEvent, find, names_of, not_found, read_stored, request, status_of, thread_id};
+use crate::agents::{AgentHandle, config_of_agent};
+use crate::session::{AgentRequest, AgentSource, ResumedAgent};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
@@ -19,7 +19,7 @@ use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
 pub(crate) struct ResumeAgentTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ResumeAgentArguments {
     id: String,
 }
 
@@ -39,7 +39,7 @@ impl Tool for ResumeAgentTool {
 }
 
 async fn resume(context: &ToolContext) -> ToolResult {
-    let Arguments { id } = arguments(context)?;
+    let ResumeAgentArguments { id } = arguments(context)?;
     let id = thread_id(&id)?;
     let open = find(context, &id).await?;
     let (receiver_agent_nickname, receiver_agent_role) = names_of(open.as_ref());
@@ -50,7 +50,7 @@ async fn resume(context: &ToolContext) -> ToolResult {
         receiver_agent_nickname,
         receiver_agent_role,
     };
-    let end = |agent: Option<&Known>| {
+    let end = |agent: Option<&AgentHandle>| {
         let (receiver_agent_nickname, receiver_agent_role) = names_of(agent);
         EventMsg::CollabResumeEnd(CollabResumeEndEvent {
             call_id: begin.call_id.clone(),
@@ -61,7 +61,7 @@ async fn resume(context: &ToolContext) -> ToolResult {
             status: status_of(agent),
         })
     };
-    let ending = Ending::begin(
+    let end_event = EndEvent::begin(
         context,
         EventMsg::CollabResumeBegin(begin.clone()),
         end(None),
@@ -71,11 +71,11 @@ async fn resume(context: &ToolContext) -> ToolResult {
         None => load(context, &id).await?,
     };
     let status: AgentStatus = agent.status_now();
-    ending.end(end(Some(&agent)));
+    end_event.end(end(Some(&agent)));
     text(json!({ "status": status }).to_string())
 }
 
-async fn load(context: &ToolContext, id: &ThreadId) -> Result<Known, ToolFailure> {
+async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolFailure> {
     let (home, wanted) = (context.services.config.home.clone(), id.clone());
     let searching = tokio::task::spawn_blocking(move || {
         codex_rollout::find(&home, &wanted).or_else(|| codex_rollout::find_archived(&home, &wanted))
@@ -96,13 +96,16 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<Known, ToolFailure
         config
     });
     let config = preparing.await.map_err(|error| failed(error.to_string()))?;
-    let agent = StoredAgent { config, stored };
-    let loaded = ask(context, |reply| AgentMail::Resume(Box::new(agent), reply)).await?;
+    let agent = ResumedAgent { config, stored };
+    let loaded = request(context, |reply| {
+        AgentRequest::Resume(Box::new(agent), reply)
+    })
+    .await?;
     loaded.map_err(failed)
 }
 
 /// Whether this thread has started it. The others are nothing to it.
-fn is_own(context: &ToolContext, stored: &StoredThread) -> bool {
+fn is_own(context: &ToolContext, stored: &AgentSource) -> bool {
     let own = context.services.emitter.thread();
     matches!(
         &stored.thread.meta.source,

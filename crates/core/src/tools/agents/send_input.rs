@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Ending, find, input, input_properties, names_of, not_found, shown, status_of, thread_id,
+    EndEvent, find, input_properties, names_of, not_found, read_input, shown, status_of, thread_id,
 };
 use crate::tools::arguments::{arguments, function};
 use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
@@ -19,7 +19,7 @@ use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
 pub(crate) struct SendInputTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct SendInputArguments {
     target: String,
     message: Option<String>,
     items: Option<Vec<UserInput>>,
@@ -53,9 +53,9 @@ impl Tool for SendInputTool {
 }
 
 async fn send(context: &ToolContext) -> ToolResult {
-    let asked: Arguments = arguments(context)?;
+    let asked: SendInputArguments = arguments(context)?;
     let id = thread_id(&asked.target)?;
-    let said = input(asked.message, asked.items)?;
+    let input = read_input(asked.message, asked.items)?;
     let agent = find(context, &id).await?;
     let (receiver_agent_nickname, receiver_agent_role) = names_of(agent.as_ref());
     let mut end = CollabAgentInteractionEndEvent {
@@ -64,7 +64,7 @@ async fn send(context: &ToolContext) -> ToolResult {
         receiver_thread_id: id.clone(),
         receiver_agent_nickname,
         receiver_agent_role,
-        prompt: shown(&said),
+        prompt: shown(&input),
         status: AgentStatus::NotFound,
     };
     let begin = EventMsg::CollabAgentInteractionBegin(CollabAgentInteractionBeginEvent {
@@ -74,7 +74,7 @@ async fn send(context: &ToolContext) -> ToolResult {
         prompt: end.prompt.clone(),
     });
     let broken_off = EventMsg::CollabAgentInteractionEnd(end.clone());
-    let ending = Ending::begin(context, begin, broken_off);
+    let end_event = EndEvent::begin(context, begin, broken_off);
     let Some(agent) = agent else {
         return Err(not_found(&id));
     };
@@ -84,10 +84,10 @@ async fn send(context: &ToolContext) -> ToolResult {
         agent.thread.submit(Op::Interrupt).await.map_err(closed)?;
     }
     let op = Op::UserInput(UserInputOp {
-        items: said,
+        items: input,
         ..UserInputOp::default()
     });
     let submission = agent.thread.submit(op).await.map_err(closed)?;
-    ending.end(EventMsg::CollabAgentInteractionEnd(end));
+    end_event.end(EventMsg::CollabAgentInteractionEnd(end));
     text(json!({ "submission_id": submission }).to_string())
 }

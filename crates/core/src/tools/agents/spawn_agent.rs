@@ -12,13 +12,13 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Ending, ask, input, input_properties, read_stored, shown};
+use super::{EndEvent, input_properties, read_input, read_stored, request, shown};
 use crate::agents::{
-    AgentSettings, DEFAULT_ROLE, Known, all_roles, config_of_agent, find_role, take_policies,
+    AgentHandle, AgentSettings, DEFAULT_ROLE, all_roles, config_of_agent, find_role, take_policies,
 };
 use crate::config::SessionConfig;
 use crate::ports::ModelChoice;
-use crate::session::{AgentMail, Fork, NewAgent};
+use crate::session::{AgentFork, AgentRequest, NewAgent};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
@@ -32,7 +32,7 @@ const FORKED: &str = "From here on you are an agent that the one you were until 
 pub(crate) struct SpawnAgentTool(Arc<ToolSpec>);
 
 #[derive(Deserialize)]
-struct Arguments {
+struct SpawnAgentArguments {
     message: Option<String>,
     items: Option<Vec<UserInput>>,
     agent_type: Option<String>,
@@ -97,15 +97,15 @@ impl Tool for SpawnAgentTool {
 }
 
 async fn call(context: &ToolContext) -> ToolResult {
-    let mut asked: Arguments = arguments(context)?;
-    let said = input(asked.message.take(), asked.items.take())?;
+    let mut asked: SpawnAgentArguments = arguments(context)?;
+    let input = read_input(asked.message.take(), asked.items.take())?;
     let mut end = CollabAgentSpawnEndEvent {
         call_id: context.call.id.clone(),
         sender_thread_id: context.services.emitter.thread().clone(),
         new_thread_id: None,
         new_agent_nickname: None,
         new_agent_role: None,
-        prompt: shown(&said),
+        prompt: shown(&input),
         model: asked.model.clone().unwrap_or_default(),
         reasoning_effort: asked
             .reasoning_effort
@@ -120,8 +120,8 @@ async fn call(context: &ToolContext) -> ToolResult {
         model: end.model.clone(),
         reasoning_effort: end.reasoning_effort.clone(),
     });
-    let ending = Ending::begin(context, begin, EventMsg::CollabAgentSpawnEnd(end.clone()));
-    let (mut agent, shown) = spawn(context, asked, said).await?;
+    let end_event = EndEvent::begin(context, begin, EventMsg::CollabAgentSpawnEnd(end.clone()));
+    let (mut agent, shown) = spawn(context, asked, input).await?;
     // Its turn begins at once; what is told of it then comes before the end of this call.
     let has_begun = |status: &AgentStatus| *status != AgentStatus::PendingInit;
     let _ = agent.status.wait_for(has_begun).await;
@@ -131,16 +131,16 @@ async fn call(context: &ToolContext) -> ToolResult {
     end.model = shown.model;
     end.reasoning_effort = shown.effort.unwrap_or(ReasoningEffort::Medium);
     end.status = agent.status_now();
-    ending.end(EventMsg::CollabAgentSpawnEnd(end));
-    let told = json!({ "agent_id": agent.thread.id(), "nickname": agent.nickname });
-    text(told.to_string())
+    end_event.end(EventMsg::CollabAgentSpawnEnd(end));
+    let output = json!({ "agent_id": agent.thread.id(), "nickname": agent.nickname });
+    text(output.to_string())
 }
 
 async fn spawn(
     context: &ToolContext,
-    asked: Arguments,
-    said: Vec<UserInput>,
-) -> Result<(Known, Shown), ToolFailure> {
+    asked: SpawnAgentArguments,
+    input: Vec<UserInput>,
+) -> Result<(AgentHandle, AgentModel), ToolFailure> {
     let services = &context.services;
     let settings = services.config.agents.clone().unwrap_or_default();
     let mut config = config_of_agent(services, &context.settings);
@@ -161,7 +161,7 @@ async fn spawn(
         return Err(ToolFailure::Model(refusal.to_owned()));
     };
     take_policies(&mut config, &context.settings);
-    let shown = Shown {
+    let shown = AgentModel {
         model: config.settings.model.clone(),
         effort: config.settings.effort.clone(),
     };
@@ -174,14 +174,14 @@ async fn spawn(
         role: name.map(str::to_owned),
         nicknames: role.nicknames,
         fork,
-        input: said,
+        input,
     };
-    let spawned = ask(context, |reply| AgentMail::Spawn(Box::new(agent), reply)).await?;
+    let spawned = request(context, |reply| AgentRequest::Spawn(Box::new(agent), reply)).await?;
     spawned.map(|agent| (agent, shown)).map_err(failed)
 }
 
 /// What people are shown of the settings of an agent.
-struct Shown {
+struct AgentModel {
     model: String,
     effort: Option<ReasoningEffort>,
 }
@@ -193,7 +193,7 @@ fn failed(reason: String) -> ToolFailure {
 /// Takes the model and the effort that were asked for, if there are such.
 fn choose_model(
     config: &mut SessionConfig,
-    asked: &Arguments,
+    asked: &SpawnAgentArguments,
     known: &[ModelChoice],
 ) -> Result<(), String> {
     if let Some(name) = &asked.model {
@@ -228,14 +228,14 @@ fn choose_model(
 }
 
 /// All that the thread has in its file, for an agent that goes on from it.
-async fn fork(context: &ToolContext) -> Result<Fork, String> {
+async fn fork(context: &ToolContext) -> Result<AgentFork, String> {
     let emitter = &context.services.emitter;
     let missing = || "the thread has no file to go on from".to_owned();
     let path = emitter.log_path().ok_or_else(missing)?;
     emitter.flush().await.map_err(|error| error.to_string())?;
-    Ok(Fork {
+    Ok(AgentFork {
         stored: read_stored(path).await?,
-        told: ResponseItem::FunctionCallOutput {
+        note: ResponseItem::FunctionCallOutput {
             call_id: context.call.id.clone(),
             output: FunctionCallOutputBody::Text(FORKED.to_owned().into()),
         },

@@ -14,9 +14,9 @@ use futures::stream::FuturesUnordered;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Ending, ask, status_of, thread_id};
-use crate::agents::Known;
-use crate::session::AgentMail;
+use super::{EndEvent, request, status_of, thread_id};
+use crate::agents::AgentHandle;
+use crate::session::AgentRequest;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
@@ -29,7 +29,7 @@ const MOST: i64 = 3_600_000;
 pub(crate) struct WaitAgentTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct WaitAgentArguments {
     targets: Vec<String>,
     timeout_ms: Option<i64>,
 }
@@ -66,7 +66,7 @@ impl Tool for WaitAgentTool {
 
 async fn wait(context: &ToolContext) -> ToolResult {
     let refuse = |text: &str| Err(ToolFailure::Model(text.to_owned()));
-    let asked: Arguments = arguments(context)?;
+    let asked: WaitAgentArguments = arguments(context)?;
     if asked.targets.is_empty() {
         return refuse("agent ids must be non-empty");
     }
@@ -92,19 +92,19 @@ async fn wait(context: &ToolContext) -> ToolResult {
             statuses,
         })
     };
-    let ending = Ending::begin(context, begin, end(Statuses::new()));
+    let end_event = EndEvent::begin(context, begin, end(Statuses::new()));
     let timeout = timeout.clamp(LEAST, MOST).unsigned_abs();
     let statuses = until_one_done(context, &ids, &agents, Duration::from_millis(timeout)).await?;
-    ending.end(end(statuses.clone()));
-    let told = json!({ "status": statuses, "timed_out": statuses.is_empty() });
-    text(told.to_string())
+    end_event.end(end(statuses.clone()));
+    let output = json!({ "status": statuses, "timed_out": statuses.is_empty() });
+    text(output.to_string())
 }
 
-type Agents = BTreeMap<ThreadId, Option<Known>>;
+type Agents = BTreeMap<ThreadId, Option<AgentHandle>>;
 
 /// These agents. Those that are done are reported to the model when this returns.
 async fn find_all(context: &ToolContext, ids: &[ThreadId]) -> Result<Agents, ToolFailure> {
-    let found = ask(context, |reply| AgentMail::Find(ids.to_vec(), reply)).await?;
+    let found = request(context, |reply| AgentRequest::Find(ids.to_vec(), reply)).await?;
     Ok(ids.iter().cloned().zip(found).collect())
 }
 
@@ -150,7 +150,7 @@ fn done_of(agents: &Agents) -> Statuses {
     statuses.filter(|(_, status)| status.is_final()).collect()
 }
 
-fn reference(agent: &Known) -> CollabAgentRef {
+fn reference(agent: &AgentHandle) -> CollabAgentRef {
     CollabAgentRef {
         thread_id: agent.thread.id().clone(),
         agent_nickname: agent.nickname.clone(),

@@ -16,7 +16,7 @@ const TIMED_OUT: i32 = 124;
 
 /// How the output is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum OutputLayout {
     /// Lines of plain text.
     Plain,
     /// JSON with metadata.
@@ -25,19 +25,19 @@ pub(crate) enum Layout {
 
 /// Why a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ExitReason {
     Exited(ExitStatus),
     TimedOut,
 }
 
 /// What is kept of its output: the beginning of each stream.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct CapturedStreams {
     stdout: Capture,
     stderr: Capture,
 }
 
-impl Default for Kept {
+impl Default for CapturedStreams {
     fn default() -> Self {
         let capture = || Capture::new(Keep::first(OUTPUT_LIMIT));
         Self {
@@ -47,7 +47,7 @@ impl Default for Kept {
     }
 }
 
-impl Kept {
+impl CapturedStreams {
     pub(crate) fn push(&mut self, chunk: &Chunk) {
         match chunk.stream {
             Stream::Stdout => self.stdout.push(&chunk.bytes),
@@ -58,7 +58,7 @@ impl Kept {
 
 /// What a command came to.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CommandOutcome {
     pub(crate) exit_code: i32,
     pub(crate) timed_out: bool,
     pub(crate) by_signal: bool,
@@ -67,15 +67,19 @@ pub(crate) struct Outcome {
     pub(crate) elapsed: Duration,
 }
 
-impl Outcome {
-    pub(crate) fn of(ending: Ending, mut kept: Kept, elapsed: Duration) -> Self {
-        let (exit_code, timed_out, by_signal) = match ending {
-            Ending::Exited(status) => (
+impl CommandOutcome {
+    pub(crate) fn of(
+        exit_reason: ExitReason,
+        mut kept: CapturedStreams,
+        elapsed: Duration,
+    ) -> Self {
+        let (exit_code, timed_out, by_signal) = match exit_reason {
+            ExitReason::Exited(status) => (
                 status.code(),
                 false,
                 matches!(status, ExitStatus::Signal(_)),
             ),
-            Ending::TimedOut => (TIMED_OUT, true, false),
+            ExitReason::TimedOut => (TIMED_OUT, true, false),
         };
         let (stdout, stderr) = share(kept.stdout.take(), kept.stderr.take());
         Self {
@@ -103,10 +107,10 @@ impl Outcome {
         format!("command timed out after {millis} milliseconds\n{output}")
     }
 
-    pub(crate) fn for_model(&self, layout: Layout, policy: TruncationPolicy) -> String {
+    pub(crate) fn for_model(&self, layout: OutputLayout, policy: TruncationPolicy) -> String {
         match layout {
-            Layout::Plain => self.plain(policy),
-            Layout::Json => structured(&self.text(), self.exit_code, self.elapsed, policy),
+            OutputLayout::Plain => self.plain(policy),
+            OutputLayout::Json => structured(&self.text(), self.exit_code, self.elapsed, policy),
         }
     }
 
@@ -175,8 +179,8 @@ mod tests {
 
     use super::*;
 
-    fn outcome(stdout: &str, exit_code: i32, millis: u64) -> Outcome {
-        Outcome {
+    fn outcome(stdout: &str, exit_code: i32, millis: u64) -> CommandOutcome {
+        CommandOutcome {
             exit_code,
             timed_out: exit_code == TIMED_OUT,
             by_signal: false,
@@ -186,7 +190,7 @@ mod tests {
         }
     }
 
-    fn check(outcome: &Outcome, layout: Layout, limit: u64, expected: &str) {
+    fn check(outcome: &CommandOutcome, layout: OutputLayout, limit: u64, expected: &str) {
         let policy = TruncationPolicy {
             mode: TruncationMode::Bytes,
             limit,
@@ -197,16 +201,26 @@ mod tests {
     #[test]
     fn the_layouts() {
         let plain = "Exit code: 0\nWall time: 0.3 seconds\nOutput:\nhi\n";
-        check(&outcome("hi\n", 0, 320), Layout::Plain, 100, plain);
+        check(&outcome("hi\n", 0, 320), OutputLayout::Plain, 100, plain);
         let none = "Exit code: 3\nWall time: 0 seconds\nOutput:\n";
-        check(&outcome("", 3, 12), Layout::Plain, 100, none);
+        check(&outcome("", 3, 12), OutputLayout::Plain, 100, none);
         let cut = "Exit code: 0\nWall time: 4 seconds\nTotal output lines: 4\nOutput:\na\n…4 chars \
                    truncated…d\n";
-        check(&outcome("a\nb\nc\nd\n", 0, 4000), Layout::Plain, 4, cut);
+        check(
+            &outcome("a\nb\nc\nd\n", 0, 4000),
+            OutputLayout::Plain,
+            4,
+            cut,
+        );
         let json = r#"{"output":"hi","metadata":{"exit_code":0,"duration_seconds":0.0}}"#;
-        check(&outcome("hi", 0, 20), Layout::Json, 100, json);
+        check(&outcome("hi", 0, 20), OutputLayout::Json, 100, json);
         let late = "Exit code: 124\nWall time: 1 seconds\nOutput:\ncommand timed out after 1000 \
                     milliseconds\nx";
-        check(&outcome("x", TIMED_OUT, 1000), Layout::Plain, 100, late);
+        check(
+            &outcome("x", TIMED_OUT, 1000),
+            OutputLayout::Plain,
+            100,
+            late,
+        );
     }
 }

@@ -11,16 +11,16 @@ use codex_protocol::{
 
 use super::parsed_command;
 use crate::ports::Clock;
-use crate::turn::Voice;
+use crate::turn::TurnEmitter;
 
 /// How many pieces of each stream people are shown while a command runs.
-const DELTAS: u32 = 10_000;
+const MAX_DELTAS: u32 = 10_000;
 
 /// A command that was said to have begun. Dropping it says that it ended: declined while people
 /// were still asked, failed after that.
 #[derive(Debug)]
 pub(crate) struct CommandItem {
-    voice: Voice,
+    emitter: TurnEmitter,
     clock: Arc<dyn Clock>,
     begin: ExecCommandBeginEvent,
     begun: Duration,
@@ -43,7 +43,7 @@ pub(crate) struct CommandEnd {
 impl CommandItem {
     /// A command that has not begun. If it never does, its end is all that is told of it.
     pub(crate) fn new(
-        voice: Voice,
+        emitter: TurnEmitter,
         clock: Arc<dyn Clock>,
         call_id: &str,
         command: &[String],
@@ -54,7 +54,7 @@ impl CommandItem {
         let begin = ExecCommandBeginEvent {
             call_id: call_id.to_owned(),
             process_id,
-            turn_id: voice.turn().to_owned(),
+            turn_id: emitter.turn_id().to_owned(),
             command: command.to_vec(),
             cwd,
             parsed_cmd: parsed_command(command),
@@ -63,7 +63,7 @@ impl CommandItem {
         };
         let begun = clock.elapsed();
         Self {
-            voice,
+            emitter,
             clock,
             begin,
             begun,
@@ -74,32 +74,32 @@ impl CommandItem {
     }
 
     /// Says that it begins.
-    pub(crate) fn begins(self) -> Self {
+    pub(crate) fn begin(self) -> Self {
         let begin = self.begin.clone();
-        self.voice.say(EventMsg::ExecCommandBegin(begin));
+        self.emitter.emit(EventMsg::ExecCommandBegin(begin));
         self
     }
 
     /// Nothing is told of it after all.
-    pub(crate) fn untold(mut self) {
+    pub(crate) fn discard(mut self) {
         self.ended = true;
     }
 
     /// People have agreed, or were not asked.
-    pub(crate) fn runs(&mut self) {
+    pub(crate) fn set_running(&mut self) {
         self.running = true;
     }
 
     /// Shows output. Waits while the subscriber is behind.
     pub(crate) async fn output(&mut self, chunk: Chunk) {
-        self.voice.emitter().ready().await;
+        self.emitter.thread_emitter().ready().await;
         let (index, stream) = match chunk.stream {
             Stream::Stdout => (0, ExecOutputStream::Stdout),
             Stream::Stderr => (1, ExecOutputStream::Stderr),
         };
-        if self.deltas[index] < DELTAS {
+        if self.deltas[index] < MAX_DELTAS {
             self.deltas[index] += 1;
-            self.voice.say(EventMsg::ExecCommandOutputDelta(
+            self.emitter.emit(EventMsg::ExecCommandOutputDelta(
                 ExecCommandOutputDeltaEvent {
                     call_id: self.begin.call_id.clone(),
                     stream,
@@ -114,24 +114,24 @@ impl CommandItem {
             0 => ExecCommandStatus::Completed,
             _ => ExecCommandStatus::Failed,
         };
-        self.say_end(end, status);
+        self.emit_end(end, status);
     }
 
     /// It did not run, for this reason.
     pub(crate) fn decline(mut self, reason: &str) {
-        self.say_end(CommandEnd::failed(reason), ExecCommandStatus::Declined);
+        self.emit_end(CommandEnd::failed(reason), ExecCommandStatus::Declined);
     }
 
     /// It could not be run, or not to its end.
     pub(crate) fn fail(mut self, reason: &str) {
-        self.say_end(CommandEnd::failed(reason), ExecCommandStatus::Failed);
+        self.emit_end(CommandEnd::failed(reason), ExecCommandStatus::Failed);
     }
 
-    fn say_end(&mut self, end: CommandEnd, status: ExecCommandStatus) {
+    fn emit_end(&mut self, end: CommandEnd, status: ExecCommandStatus) {
         self.ended = true;
         let begin = &self.begin;
-        self.voice
-            .say(EventMsg::ExecCommandEnd(Box::new(ExecCommandEndEvent {
+        self.emitter
+            .emit(EventMsg::ExecCommandEnd(Box::new(ExecCommandEndEvent {
                 call_id: begin.call_id.clone(),
                 process_id: begin.process_id.clone(),
                 turn_id: begin.turn_id.clone(),
@@ -173,7 +173,7 @@ impl Drop for CommandItem {
             false => ExecCommandStatus::Declined,
         };
         let duration = self.clock.elapsed().saturating_sub(self.begun);
-        self.say_end(
+        self.emit_end(
             CommandEnd {
                 duration,
                 ..CommandEnd::failed("")

@@ -9,7 +9,7 @@ mod run;
 use codex_protocol::ParsedCommand;
 use codex_shell_command::{CommandAction, command_actions};
 
-pub(crate) use format::{Layout, structured};
+pub(crate) use format::{OutputLayout, structured};
 pub(crate) use item::{CommandEnd, CommandItem};
 pub(crate) use request::{ApprovalArguments, approval_properties, shell_argv};
 pub(crate) use run::{

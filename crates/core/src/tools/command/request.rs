@@ -28,11 +28,11 @@ pub(crate) struct AdditionalPermissions {
     #[serde(default)]
     network: Option<NetworkPermissions>,
     #[serde(default)]
-    file_system: Option<Paths>,
+    file_system: Option<RequestedPaths>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-struct Paths {
+struct RequestedPaths {
     #[serde(default)]
     read: Option<Vec<String>>,
     #[serde(default)]

@@ -11,11 +11,12 @@ use codex_protocol::ExecCommandSource;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
-use super::format::{Ending, Kept, Layout, Outcome};
+use super::format::{CapturedStreams, CommandOutcome, ExitReason, OutputLayout};
 use super::item::CommandItem;
 use super::request::ApprovalArguments;
 use crate::gate::{
-    CommandEffect, Confinement, Effect, Pass, Posture, SandboxPermissions, Stopped, check_arguments,
+    CommandEffect, Confinement, Denied, Effect, Permit, SandboxPermissions, TurnPolicy,
+    check_arguments,
 };
 use crate::ports::RunningProcess;
 use crate::tools::{ToolContext, ToolFailure, ToolResult, apply_patch, text};
@@ -23,9 +24,9 @@ use crate::tools::{ToolContext, ToolFailure, ToolResult, apply_patch, text};
 /// How long a command may run unless told.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How long streams may stay open after the command has ended.
-const LINGER: Duration = Duration::from_secs(2);
+const OUTPUT_DRAIN_TIME: Duration = Duration::from_secs(2);
 /// The same after the whole tree was killed.
-const AFTER_KILL: Duration = Duration::from_millis(100);
+const DRAIN_AFTER_KILL: Duration = Duration::from_millis(100);
 
 /// What people who say no make the model read.
 pub(crate) const DECLINED: &str = "exec command rejected by user";
@@ -37,7 +38,7 @@ pub(crate) struct CommandRequest {
     pub(crate) cwd: PathBuf,
     pub(crate) timeout: Option<Duration>,
     pub(crate) approval: ApprovalArguments,
-    pub(crate) layout: Layout,
+    pub(crate) layout: OutputLayout,
 }
 
 /// Runs a command, through the gate.
@@ -55,10 +56,10 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         &request.approval,
         None,
     );
-    let posture = context.services.posture(&context.settings);
-    check_arguments(&effect, &posture).map_err(ToolFailure::Model)?;
+    let turn_policy = context.services.turn_policy(&context.settings);
+    check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     let mut item = CommandItem::new(
-        context.voice.clone(),
+        context.emitter.clone(),
         context.services.clock.clone(),
         &context.call.id,
         &request.argv,
@@ -66,20 +67,21 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         ExecCommandSource::Agent,
         None,
     )
-    .begins();
-    let pass = match context.gate().pass(Effect::Command(effect.clone())).await {
-        Ok(pass) => pass,
+    .begin();
+    let permit = match context.gate().permit(Effect::Command(effect.clone())).await {
+        Ok(permit) => permit,
         Err(stopped) => return Err(decline(item, stopped)),
     };
-    item.runs();
-    let first = match attempt(context, &request, &pass, &mut item).await {
+    item.set_running();
+    let first = match attempt(context, &request, &permit, &mut item).await {
         Ok(outcome) => outcome,
         Err(problem) => {
             item.fail(&problem);
             return Err(ToolFailure::Model(problem));
         }
     };
-    let outcome = match again(context, &request, effect, pass, &first, &mut item).await {
+    let outcome = match retry_unconfined(context, &request, effect, permit, &first, &mut item).await
+    {
         Ok(second) => second.unwrap_or(first),
         Err(stopped) => return Err(decline(item, stopped)),
     };
@@ -118,17 +120,17 @@ pub(crate) fn effect(
 }
 
 /// Says that the command does not run, or not again.
-fn decline(item: CommandItem, stopped: Stopped) -> ToolFailure {
+fn decline(item: CommandItem, stopped: Denied) -> ToolFailure {
     match stopped {
-        Stopped::Refused(reason) => {
+        Denied::Refused(reason) => {
             item.decline(&reason);
             ToolFailure::Model(reason)
         }
-        Stopped::Declined | Stopped::Cancelled => {
+        Denied::Declined | Denied::Cancelled => {
             item.decline(DECLINED);
             ToolFailure::Model(DECLINED.to_owned())
         }
-        Stopped::Aborted => {
+        Denied::Aborted => {
             item.decline("");
             ToolFailure::Aborted
         }
@@ -136,15 +138,15 @@ fn decline(item: CommandItem, stopped: Stopped) -> ToolFailure {
 }
 
 /// Runs the command without sandbox if the sandbox seems to have stopped it and that is allowed.
-async fn again(
+async fn retry_unconfined(
     context: &ToolContext,
     request: &CommandRequest,
     effect: CommandEffect,
-    pass: Pass,
-    first: &Outcome,
+    permit: Permit,
+    first: &CommandOutcome,
     item: &mut CommandItem,
-) -> Result<Option<Outcome>, Stopped> {
-    let confined = matches!(pass.confinement, Confinement::Policy(_));
+) -> Result<Option<CommandOutcome>, Denied> {
+    let confined = matches!(permit.confinement, Confinement::Policy(_));
     let text = [first.stdout.as_bytes(), first.stderr.as_bytes()].concat();
     let denied = confined
         && !first.timed_out
@@ -153,25 +155,25 @@ async fn again(
     if !denied {
         return Ok(None);
     }
-    let Some(pass) = context.gate().pass_again(effect, pass).await? else {
+    let Some(permit) = context.gate().permit_retry(effect, permit).await? else {
         return Ok(None);
     };
-    let second = attempt(context, request, &pass, item).await;
-    second.map(Some).map_err(Stopped::Refused)
+    let second = attempt(context, request, &permit, item).await;
+    second.map(Some).map_err(Denied::Refused)
 }
 
 /// Runs the command once.
 pub(crate) async fn attempt(
     context: &ToolContext,
     request: &CommandRequest,
-    pass: &Pass,
+    permit: &Permit,
     item: &mut CommandItem,
-) -> Result<Outcome, String> {
+) -> Result<CommandOutcome, String> {
     let launch = launch(
         context,
         &request.argv,
         request.cwd.clone(),
-        pass,
+        permit,
         Streams::Output,
         &[],
     )?;
@@ -183,44 +185,48 @@ pub(crate) async fn attempt(
         mut output,
         ..
     } = process.map_err(|error| spawn_problem(&error))?;
-    let mut kept = Kept::default();
-    let ending = {
-        let mut pump = pin!(pump(&mut output, &mut kept, item));
-        let mut pumped = false;
-        let ending = {
+    let mut kept = CapturedStreams::default();
+    let exit_reason = {
+        let mut forward_output = pin!(forward_output(&mut output, &mut kept, item));
+        let mut forwarded = false;
+        let exit_reason = {
             let mut ended = owner.ended();
             let limit = request.timeout.unwrap_or(TIMEOUT);
-            let mut time_is_up = pin!(context.services.holds.limit(clock, limit));
+            let mut time_is_up = pin!(context.services.timeout_pauses.limit(clock, limit));
             loop {
                 tokio::select! {
                     biased;
-                    () = &mut time_is_up => break Ending::TimedOut,
-                    status = &mut ended => break Ending::Exited(status),
-                    () = &mut pump, if !pumped => pumped = true,
+                    () = &mut time_is_up => break ExitReason::TimedOut,
+                    status = &mut ended => break ExitReason::Exited(status),
+                    () = &mut forward_output, if !forwarded => forwarded = true,
                 }
             }
         };
-        let patience = match ending {
-            Ending::Exited(_) => LINGER,
-            Ending::TimedOut => {
+        let wait_limit = match exit_reason {
+            ExitReason::Exited(_) => OUTPUT_DRAIN_TIME,
+            ExitReason::TimedOut => {
                 owner.kill().await;
-                AFTER_KILL
+                DRAIN_AFTER_KILL
             }
         };
-        if !pumped {
+        if !forwarded {
             tokio::select! {
                 biased;
-                () = pump => {}
-                () = clock.sleep(patience) => {}
+                () = forward_output => {}
+                () = clock.sleep(wait_limit) => {}
             }
         }
-        ending
+        exit_reason
     };
     let elapsed = clock.elapsed().saturating_sub(started);
-    Ok(Outcome::of(ending, kept, elapsed))
+    Ok(CommandOutcome::of(exit_reason, kept, elapsed))
 }
 
-async fn pump(output: &mut BoxStream<'static, Chunk>, kept: &mut Kept, item: &mut CommandItem) {
+async fn forward_output(
+    output: &mut BoxStream<'static, Chunk>,
+    kept: &mut CapturedStreams,
+    item: &mut CommandItem,
+) {
     while let Some(chunk) = output.next().await {
         kept.push(&chunk);
         item.output(chunk).await;
@@ -232,13 +238,13 @@ pub(crate) fn launch(
     context: &ToolContext,
     argv: &[String],
     cwd: PathBuf,
-    pass: &Pass,
+    permit: &Permit,
     streams: Streams,
     variables: &[(&str, &str)],
 ) -> Result<Launch, String> {
-    let posture = context.services.posture(&context.settings);
-    let plan = posture
-        .plan(&pass.confinement, context.services.processes.levels())
+    let turn_policy = context.services.turn_policy(&context.settings);
+    let plan = turn_policy
+        .plan(&permit.confinement, context.services.processes.levels())
         .map_err(|refusal| {
             format!("the command was not run, because its sandbox cannot be enforced: {refusal}")
         })?;
@@ -246,7 +252,7 @@ pub(crate) fn launch(
         command: argv.iter().map(OsString::from).collect(),
         cwd,
         inherited: Arc::clone(&context.services.config.environment),
-        environment: own_variables(context, &posture, variables),
+        environment: own_variables(context, &turn_policy, variables),
         streams,
         plan,
     })
@@ -255,12 +261,12 @@ pub(crate) fn launch(
 /// The variables that a command has from us.
 fn own_variables(
     context: &ToolContext,
-    posture: &Posture,
+    turn_policy: &TurnPolicy,
     more: &[(&str, &str)],
 ) -> Vec<(OsString, OsString)> {
     let thread = context.services.emitter.thread().as_str();
     let network = ("CODEX_SANDBOX_NETWORK_DISABLED", "1");
-    let network = posture.network_is_restricted().then_some(network);
+    let network = turn_policy.network_is_restricted().then_some(network);
     let own = [("CODEX_THREAD_ID", thread)].into_iter().chain(network);
     own.chain(more.iter().copied())
         .map(|(name, value)| (name.into(), value.into()))

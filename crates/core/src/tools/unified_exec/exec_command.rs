@@ -13,12 +13,12 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::output::{read, wait};
-use super::terminal::{Denial, Started, Terminal};
+use super::terminal::{DeniedCommand, StartedCommand, Terminal};
 use super::terminals::WARN_AT;
-use crate::gate::{CommandEffect, Confinement, Effect, Pass, Stopped, check_arguments};
+use crate::gate::{CommandEffect, Confinement, Denied, Effect, Permit, check_arguments};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
-    ApprovalArguments, CommandItem, DECLINED, Layout, approval_properties, effect, launch,
+    ApprovalArguments, CommandItem, DECLINED, OutputLayout, approval_properties, effect, launch,
     shell_argv, spawn_problem,
 };
 use crate::tools::shell_command::login;
@@ -26,8 +26,8 @@ use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, apply_patch, text
 use crate::turn::Input;
 
 /// The shortest and the longest wait.
-const SHORTEST: u64 = 250;
-const LONGEST: u64 = 30_000;
+const MIN_WAIT_MS: u64 = 250;
+const MAX_WAIT_MS: u64 = 30_000;
 const ROWS: u16 = 24;
 const COLUMNS: u16 = 80;
 
@@ -54,7 +54,7 @@ pub(crate) struct ExecCommandTool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ExecCommandArguments {
     cmd: String,
     #[serde(default)]
     workdir: Option<String>,
@@ -117,7 +117,7 @@ impl Tool for ExecCommandTool {
 }
 
 async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
-    let arguments: Arguments = arguments(context)?;
+    let arguments: ExecCommandArguments = arguments(context)?;
     let login = login(arguments.login, login_allowed)?;
     let own = context.settings.shell.display().to_string();
     let shell = arguments
@@ -130,7 +130,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         .settings
         .resolve(arguments.workdir.as_deref().unwrap_or_default());
     if let Some(patch) = apply_patch::intercept(&argv, &cwd) {
-        return apply_patch::run_intercepted(context, patch, Layout::Json).await;
+        return apply_patch::run_intercepted(context, patch, OutputLayout::Json).await;
     }
     let failed = |why: &str| {
         ToolFailure::Model(format!(
@@ -145,66 +145,66 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         &arguments.approval,
         Some(arguments.tty),
     );
-    let posture = context.services.posture(&context.settings);
-    check_arguments(&effect, &posture).map_err(ToolFailure::Model)?;
+    let turn_policy = context.services.turn_policy(&context.settings);
+    check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     // Until people have agreed there is nothing to tell but that they did not.
     let waiting = never_begun(context, &argv, &cwd);
-    let pass = match context.gate().pass(Effect::Command(effect.clone())).await {
-        Ok(pass) => {
-            waiting.untold();
-            pass
+    let permit = match context.gate().permit(Effect::Command(effect.clone())).await {
+        Ok(permit) => {
+            waiting.discard();
+            permit
         }
-        Err(Stopped::Refused(reason)) => {
-            waiting.untold();
+        Err(Denied::Refused(reason)) => {
+            waiting.discard();
             return Err(failed(&reason));
         }
-        Err(Stopped::Declined | Stopped::Cancelled) => {
+        Err(Denied::Declined | Denied::Cancelled) => {
             waiting.decline(DECLINED);
             return Err(failed("rejected by user"));
         }
-        Err(Stopped::Aborted) => return Err(ToolFailure::Aborted),
+        Err(Denied::Aborted) => return Err(ToolFailure::Aborted),
     };
-    let patience = arguments
+    let wait_limit = arguments
         .yield_time_ms
         .unwrap_or(10_000)
-        .clamp(SHORTEST, LONGEST);
-    let run = Run {
+        .clamp(MIN_WAIT_MS, MAX_WAIT_MS);
+    let run = ExecCommandCall {
         context,
         argv,
         cwd,
         tty: arguments.tty,
-        patience: Duration::from_millis(patience),
+        wait_limit: Duration::from_millis(wait_limit),
         max_tokens: arguments.max_output_tokens,
     };
-    match run.through(effect, pass).await {
-        Ok(said) => text(said),
-        Err(Failed::Because(why)) => Err(failed(&why)),
-        Err(Failed::Aborted) => Err(ToolFailure::Aborted),
+    match run.through(effect, permit).await {
+        Ok(output) => text(output),
+        Err(ExecFailure::Reason(why)) => Err(failed(&why)),
+        Err(ExecFailure::Aborted) => Err(ToolFailure::Aborted),
     }
 }
 
 /// One call.
-struct Run<'a> {
+struct ExecCommandCall<'a> {
     context: &'a ToolContext,
     argv: Vec<String>,
     cwd: PathBuf,
     tty: bool,
-    patience: Duration,
+    wait_limit: Duration,
     max_tokens: Option<u64>,
 }
 
-enum Failed {
-    Because(String),
+enum ExecFailure {
+    Reason(String),
     Aborted,
 }
 
-impl Run<'_> {
+impl ExecCommandCall<'_> {
     /// Runs the command, and once more without sandbox if the sandbox seems to have stopped it while
     /// the model waited and that is allowed.
-    async fn through(&self, effect: CommandEffect, pass: Pass) -> Result<String, Failed> {
+    async fn through(&self, effect: CommandEffect, permit: Permit) -> Result<String, ExecFailure> {
         let id = self.context.services.terminals.fresh_id();
         let (tell, mut denied) = oneshot::channel();
-        let confined = matches!(pass.confinement, Confinement::Policy(_));
+        let confined = matches!(permit.confinement, Confinement::Policy(_));
         let begin = || {
             item(
                 self.context,
@@ -214,17 +214,17 @@ impl Run<'_> {
             )
         };
         let tell = confined.then_some(tell);
-        let first = self.start(id, &pass, tell, begin).await?;
-        let elapsed = wait(self.context, first.until_told(), self.patience).await;
+        let first = self.start(id, &permit, tell, begin).await?;
+        let elapsed = wait(self.context, first.until_reported(), self.wait_limit).await;
         denied.close();
-        let Ok(Denial { item, end }) = denied.try_recv() else {
+        let Ok(DeniedCommand { item, end }) = denied.try_recv() else {
             return Ok(self.read(&first, elapsed));
         };
-        match self.context.gate().pass_again(effect, pass).await {
-            Ok(Some(pass)) => {
+        match self.context.gate().permit_retry(effect, permit).await {
+            Ok(Some(permit)) => {
                 self.context.services.terminals.remove(id);
-                let second = self.start(id, &pass, None, || item).await?;
-                let elapsed = wait(self.context, second.until_told(), self.patience).await;
+                let second = self.start(id, &permit, None, || item).await?;
+                let elapsed = wait(self.context, second.until_reported(), self.wait_limit).await;
                 Ok(self.read(&second, elapsed))
             }
             Ok(None) => {
@@ -234,17 +234,17 @@ impl Run<'_> {
             Err(stopped) => {
                 self.context.services.terminals.remove(id);
                 match stopped {
-                    Stopped::Refused(reason) => {
+                    Denied::Refused(reason) => {
                         item.decline(&reason);
-                        Err(Failed::Because(reason))
+                        Err(ExecFailure::Reason(reason))
                     }
-                    Stopped::Declined | Stopped::Cancelled => {
+                    Denied::Declined | Denied::Cancelled => {
                         item.decline(DECLINED);
-                        Err(Failed::Because("rejected by user".to_owned()))
+                        Err(ExecFailure::Reason("rejected by user".to_owned()))
                     }
-                    Stopped::Aborted => {
+                    Denied::Aborted => {
                         item.decline("");
-                        Err(Failed::Aborted)
+                        Err(ExecFailure::Aborted)
                     }
                 }
             }
@@ -258,21 +258,28 @@ impl Run<'_> {
     async fn start(
         &self,
         id: i32,
-        pass: &Pass,
-        denied: Option<oneshot::Sender<Denial>>,
+        permit: &Permit,
+        denied: Option<oneshot::Sender<DeniedCommand>>,
         begin: impl FnOnce() -> CommandItem,
-    ) -> Result<Arc<Terminal>, Failed> {
+    ) -> Result<Arc<Terminal>, ExecFailure> {
         let context = self.context;
         let size = TerminalSize::new(ROWS, COLUMNS).filter(|_| self.tty);
         let streams = size.map_or(Streams::Output, Streams::Terminal);
         let cwd = self.cwd.clone();
-        let launch = launch(context, &self.argv, cwd.clone(), pass, streams, &VARIABLES);
-        let launch = launch.map_err(Failed::Because)?;
+        let launch = launch(
+            context,
+            &self.argv,
+            cwd.clone(),
+            permit,
+            streams,
+            &VARIABLES,
+        );
+        let launch = launch.map_err(ExecFailure::Reason)?;
         let process = context.services.processes.start(launch).await;
-        let process = process.map_err(|error| Failed::Because(spawn_problem(&error)))?;
+        let process = process.map_err(|error| ExecFailure::Reason(spawn_problem(&error)))?;
         let mut item = begin();
-        item.runs();
-        let started = Started {
+        item.set_running();
+        let started = StartedCommand {
             process,
             item,
             denied,
@@ -295,12 +302,12 @@ fn warn_of_many(context: &ToolContext, open: usize) {
          prevent automatic pruning of old processes"
     );
     let item = crate::context::user_message([warning]);
-    let _ = context.inbox.put(Input::Silent(Box::new(item)));
+    let _ = context.input_queue.put(Input::Hidden(Box::new(item)));
 }
 
 fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandItem {
     CommandItem::new(
-        context.voice.clone(),
+        context.emitter.clone(),
         context.services.clock.clone(),
         &context.call.id,
         argv,
@@ -308,13 +315,13 @@ fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandIt
         ExecCommandSource::UnifiedExecStartup,
         Some(id.to_string()),
     )
-    .begins()
+    .begin()
 }
 
 /// A command that has not begun: all that is told of it is its end, if people do not let it.
 fn never_begun(context: &ToolContext, argv: &[String], cwd: &Path) -> CommandItem {
     CommandItem::new(
-        context.voice.clone(),
+        context.emitter.clone(),
         context.services.clock.clone(),
         &context.call.id,
         argv,

@@ -9,5 +9,5 @@ mod write_stdin;
 
 pub(crate) use exec_command::ExecCommandTool;
 pub use terminal::BackgroundTerminal;
-pub(crate) use terminals::Terminals;
+pub(crate) use terminals::TerminalRegistry;
 pub(crate) use write_stdin::WriteStdinTool;

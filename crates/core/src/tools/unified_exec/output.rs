@@ -10,21 +10,21 @@ use crate::history::truncate::{formatted_cut, tokens_of};
 use crate::tools::ToolContext;
 
 /// Tokens that are answered unless told.
-const TOKENS: u64 = 10_000;
+const DEFAULT_TOKENS: u64 = 10_000;
 
 /// Waits for the end of a terminal, in whichever sense, or until the time is up, and answers how long
 /// that took.
 pub(super) async fn wait(
     context: &ToolContext,
     end: impl Future<Output = ()>,
-    patience: Duration,
+    wait_limit: Duration,
 ) -> Duration {
     let clock = &context.services.clock;
     let started = clock.elapsed();
     tokio::select! {
         biased;
         () = end => {}
-        () = clock.sleep(patience) => {}
+        () = clock.sleep(wait_limit) => {}
     }
     clock.elapsed().saturating_sub(started)
 }
@@ -47,7 +47,7 @@ pub(super) fn read(
         Some(status) => format!("Process exited with code {}", status.code()),
         None => format!("Process running with session ID {}", terminal.id),
     };
-    let limit = max_tokens.unwrap_or(TOKENS);
+    let limit = max_tokens.unwrap_or(DEFAULT_TOKENS);
     let policy = TruncationPolicy {
         mode: TruncationMode::Tokens,
         limit,

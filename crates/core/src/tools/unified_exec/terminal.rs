@@ -16,15 +16,15 @@ use crate::tools::command::{CommandEnd, CommandItem};
 /// What is kept of the output between two calls, and of all of it for people.
 const OUTPUT: usize = 1024 * 1024;
 /// How long streams may stay open after the command has ended.
-const LINGER: Duration = Duration::from_millis(100);
+const OUTPUT_DRAIN_TIME: Duration = Duration::from_millis(100);
 /// How long output is not shown: of a command that ends at once people get the whole only.
-const QUIET: Duration = Duration::from_millis(150);
+const QUIET_TIME: Duration = Duration::from_millis(150);
 /// Unless so many pieces of it have come.
-const HELD: usize = 32;
+const MAX_HELD_CHUNKS: usize = 32;
 /// What a command that was stopped is said to have ended with.
 const STOPPED: i32 = -1;
 /// Inputs that may wait to be typed.
-const INPUTS: usize = 64;
+const MAX_QUEUED_INPUTS: usize = 64;
 
 /// A command that still runs in the background, as people are shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +48,14 @@ pub(crate) struct Terminal {
     cwd: PathBuf,
     pub(crate) tty: bool,
     /// What was printed since the last call.
-    fresh: Mutex<Capture>,
+    new_output: Mutex<Capture>,
     ended: watch::Receiver<Option<ExitStatus>>,
     input: mpsc::Sender<Vec<u8>>,
     stop: CancellationToken,
     /// Held by whoever has something to tell of the terminal before its end is told.
-    telling: tokio::sync::Mutex<()>,
+    end_lock: tokio::sync::Mutex<()>,
     /// Set when its end was told, or handed to whoever wanted to know of a denial.
-    told: CancellationToken,
+    reported: CancellationToken,
 }
 
 impl Terminal {
@@ -66,37 +66,37 @@ impl Terminal {
         cwd: PathBuf,
         tty: bool,
         call_id: &str,
-        started: Started,
+        started: StartedCommand,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
-        let (tell_end, ended) = watch::channel(None);
-        let (input, typed) = mpsc::channel(INPUTS);
+        let (exit_sender, ended) = watch::channel(None);
+        let (input, inputs) = mpsc::channel(MAX_QUEUED_INPUTS);
         let terminal = Arc::new(Self {
             id,
             call_id: call_id.to_owned(),
             command,
             cwd,
             tty,
-            fresh: Mutex::new(Capture::new(Keep::both_ends(OUTPUT))),
+            new_output: Mutex::new(Capture::new(Keep::both_ends(OUTPUT))),
             ended,
             input,
             stop: CancellationToken::new(),
-            telling: tokio::sync::Mutex::new(()),
-            told: CancellationToken::new(),
+            end_lock: tokio::sync::Mutex::new(()),
+            reported: CancellationToken::new(),
         });
-        let Started {
+        let StartedCommand {
             process,
             item,
             denied,
         } = started;
-        let watcher = Watcher {
+        let watcher = TerminalWatcher {
             terminal: Arc::clone(&terminal),
             process,
             item,
             clock,
             denied,
         };
-        tokio::spawn(watcher.run(typed, tell_end));
+        tokio::spawn(watcher.run(inputs, exit_sender));
         terminal
     }
 
@@ -122,18 +122,18 @@ impl Terminal {
     }
 
     /// Waits until the command has ended and people were told.
-    pub(super) async fn until_told(&self) {
-        self.told.cancelled().await;
+    pub(super) async fn until_reported(&self) {
+        self.reported.cancelled().await;
     }
 
     /// While this is held, the end of the command is not told.
     pub(super) async fn before_end(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.telling.lock().await
+        self.end_lock.lock().await
     }
 
     /// What was printed since this was last asked.
     pub(crate) fn take_output(&self) -> Captured {
-        self.fresh().take()
+        self.new_output().take()
     }
 
     /// Types something. False if nothing is read any more.
@@ -146,56 +146,58 @@ impl Terminal {
         self.stop.cancel();
     }
 
-    fn fresh(&self) -> MutexGuard<'_, Capture> {
-        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new_output(&self) -> MutexGuard<'_, Capture> {
+        self.new_output
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A command that was just started.
 #[derive(Debug)]
-pub(crate) struct Started {
+pub(crate) struct StartedCommand {
     pub(crate) process: RunningProcess,
     pub(crate) item: CommandItem,
     /// Who wants to know if the sandbox seems to have stopped it.
-    pub(crate) denied: Option<oneshot::Sender<Denial>>,
+    pub(crate) denied: Option<oneshot::Sender<DeniedCommand>>,
 }
 
 /// A command that its sandbox seems to have stopped, for whoever may run it again. Its item is still
 /// open.
 #[derive(Debug)]
-pub(crate) struct Denial {
+pub(crate) struct DeniedCommand {
     pub(crate) item: CommandItem,
     pub(crate) end: CommandEnd,
 }
 
-struct Watcher {
+struct TerminalWatcher {
     terminal: Arc<Terminal>,
     process: RunningProcess,
     item: CommandItem,
     clock: Arc<dyn Clock>,
     /// Who wants to know of a denial, as long as they do.
-    denied: Option<oneshot::Sender<Denial>>,
+    denied: Option<oneshot::Sender<DeniedCommand>>,
 }
 
-impl Watcher {
+impl TerminalWatcher {
     async fn run(
         mut self,
-        mut typed: mpsc::Receiver<Vec<u8>>,
-        tell_end: watch::Sender<Option<ExitStatus>>,
+        mut inputs: mpsc::Receiver<Vec<u8>>,
+        exit_sender: watch::Sender<Option<ExitStatus>>,
     ) {
         // However this ends, nobody waits for it any longer.
-        let told = self.terminal.told.clone().drop_guard();
+        let reported = self.terminal.reported.clone().drop_guard();
         let started = self.clock.elapsed();
         let mut all = Capture::new(Keep::both_ends(OUTPUT));
         let mut open = true;
-        let mut quiet = Some(self.clock.sleep(QUIET));
+        let mut quiet = Some(self.clock.sleep(QUIET_TIME));
         let mut held = Vec::new();
         let status = loop {
             tokio::select! {
                 biased;
                 () = self.terminal.stop.cancelled() => break None,
                 status = self.process.owner.ended() => break Some(status),
-                bytes = typed.recv() => {
+                bytes = inputs.recv() => {
                     if let (Some(bytes), Some(input)) = (bytes, &mut self.process.input) {
                         let _ = input.write(&bytes).await;
                     }
@@ -204,13 +206,13 @@ impl Watcher {
                 chunk = self.process.output.next(), if open => match chunk {
                     Some(chunk) => {
                         all.push(&chunk.bytes);
-                        self.terminal.fresh().push(&chunk.bytes);
+                        self.terminal.new_output().push(&chunk.bytes);
                         held.push(chunk);
                     }
                     None => open = false,
                 },
             }
-            if quiet.is_none() || held.len() >= HELD {
+            if quiet.is_none() || held.len() >= MAX_HELD_CHUNKS {
                 quiet = None;
                 for chunk in held.drain(..) {
                     // Whoever hears of it may be slow, which must not keep it from being stopped.
@@ -225,41 +227,41 @@ impl Watcher {
         if status.is_none() {
             self.process.owner.kill().await;
         }
-        let mut patience = self.clock.sleep(LINGER);
+        let mut wait_limit = self.clock.sleep(OUTPUT_DRAIN_TIME);
         while open {
             tokio::select! {
                 biased;
                 chunk = self.process.output.next() => match chunk {
                     Some(chunk) => {
                         all.push(&chunk.bytes);
-                        self.terminal.fresh().push(&chunk.bytes);
+                        self.terminal.new_output().push(&chunk.bytes);
                         if quiet.is_none() {
                             tokio::select! {
                                 biased;
                                 () = self.item.output(chunk) => {}
-                                () = &mut patience => open = false,
+                                () = &mut wait_limit => open = false,
                             }
                         }
                     }
                     None => open = false,
                 },
-                () = &mut patience => open = false,
+                () = &mut wait_limit => open = false,
             }
         }
         self.process.owner.kill().await;
         let text = String::from_utf8_lossy(&all.take().into_bytes()).into_owned();
         let duration = self.clock.elapsed().saturating_sub(started);
-        self.tell(text, status, duration, tell_end).await;
-        drop(told);
+        self.report(text, status, duration, exit_sender).await;
+        drop(reported);
     }
 
     /// Tells how it ended, whoever waits for that first.
-    async fn tell(
+    async fn report(
         self,
         text: String,
         status: Option<ExitStatus>,
         duration: Duration,
-        tell_end: watch::Sender<Option<ExitStatus>>,
+        exit_sender: watch::Sender<Option<ExitStatus>>,
     ) {
         let exit_code = status.map_or(STOPPED, ExitStatus::code);
         let looks_denied = matches!(status, Some(ExitStatus::Code(_)))
@@ -272,16 +274,16 @@ impl Watcher {
             exit_code,
             duration,
         };
-        let denial = Denial {
+        let denied_command = DeniedCommand {
             item: self.item,
             end,
         };
-        let unheard = match self.denied.filter(|_| looks_denied) {
-            Some(denied) => denied.send(denial).err(),
-            None => Some(denial),
+        let unclaimed = match self.denied.filter(|_| looks_denied) {
+            Some(denied) => denied.send(denied_command).err(),
+            None => Some(denied_command),
         };
-        let _ = tell_end.send(Some(status.unwrap_or(ExitStatus::Signal(9))));
-        if let Some(Denial { item, end }) = unheard {
+        let _ = exit_sender.send(Some(status.unwrap_or(ExitStatus::Signal(9))));
+        if let Some(DeniedCommand { item, end }) = unclaimed {
             let _others_first = self.terminal.before_end().await;
             item.end(end);
         }

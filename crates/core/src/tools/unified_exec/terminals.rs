@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::terminal::{BackgroundTerminal, Terminal};
 
 /// How many there may be.
-const LIMIT: usize = 64;
+const MAX_TERMINALS: usize = 64;
 /// From here on the model is warned.
 pub(crate) const WARN_AT: usize = 60;
 /// So many of those used last are never closed to make room.
-const PROTECTED: usize = 8;
+const PROTECTED_RECENT: usize = 8;
 
 /// The terminals, those used last at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Terminals(Mutex<Vec<Arc<Terminal>>>);
+pub(crate) struct TerminalRegistry(Mutex<Vec<Arc<Terminal>>>);
 
-impl Terminals {
+impl TerminalRegistry {
     /// A number that no terminal has.
     pub(crate) fn fresh_id(&self) -> i32 {
         let terminals = self.lock();
@@ -32,8 +32,8 @@ impl Terminals {
     /// Adds one, closing another if there is no room. Answers how many there are.
     pub(crate) fn add(&self, terminal: Arc<Terminal>) -> usize {
         let mut terminals = self.lock();
-        if terminals.len() >= LIMIT {
-            let candidates = terminals.len() - PROTECTED;
+        if terminals.len() >= MAX_TERMINALS {
+            let candidates = terminals.len() - PROTECTED_RECENT;
             let ended = terminals[..candidates]
                 .iter()
                 .position(|old| old.status().is_some());
@@ -75,7 +75,7 @@ impl Terminals {
             return false;
         };
         terminal.stop();
-        terminal.until_told().await;
+        terminal.until_reported().await;
         true
     }
 
@@ -84,7 +84,7 @@ impl Terminals {
         let all = std::mem::take(&mut *self.lock());
         all.iter().for_each(|terminal| terminal.stop());
         for terminal in all {
-            terminal.until_told().await;
+            terminal.until_reported().await;
         }
     }
 
@@ -93,7 +93,7 @@ impl Terminals {
     }
 }
 
-impl Drop for Terminals {
+impl Drop for TerminalRegistry {
     fn drop(&mut self) {
         self.lock().iter().for_each(|terminal| terminal.stop());
     }

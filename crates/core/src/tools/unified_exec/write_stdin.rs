@@ -13,17 +13,17 @@ use crate::tools::arguments::{arguments, function};
 use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// How long a command gets to take input in before it is looked at.
-const PAUSE: Duration = Duration::from_millis(100);
+const INPUT_PAUSE: Duration = Duration::from_millis(100);
 /// The shortest and the longest wait after input.
-const TYPED: (u64, u64) = (250, 30_000);
+const INPUT_WAIT_MS: (u64, u64) = (250, 30_000);
 /// The shortest wait where nothing was typed.
-const POLLED: u64 = 5_000;
+const POLL_WAIT_MS: u64 = 5_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteStdinTool;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct WriteStdinArguments {
     session_id: i32,
     #[serde(default)]
     chars: String,
@@ -58,42 +58,46 @@ impl Tool for WriteStdinTool {
 }
 
 async fn write(context: &ToolContext) -> ToolResult {
-    let arguments: Arguments = arguments(context)?;
+    let arguments: WriteStdinArguments = arguments(context)?;
     let failed = |why: String| ToolFailure::Model(format!("write_stdin failed: {why}"));
     let id = arguments.session_id;
     let terminal = context.services.terminals.get(id);
     let terminal = terminal.ok_or_else(|| failed(format!("Unknown process id {id}")))?;
-    let typed = !arguments.chars.is_empty();
+    let input = !arguments.chars.is_empty();
     let before_end = terminal.before_end().await;
-    if typed {
+    if input {
         if !terminal.tty {
             let advice = "stdin is closed for this session; rerun exec_command with tty=true to keep \
                           stdin open";
             return Err(failed(advice.to_owned()));
         }
         terminal.write(arguments.chars.clone().into_bytes()).await;
-        context.services.clock.sleep(PAUSE).await;
+        context.services.clock.sleep(INPUT_PAUSE).await;
     }
     let longest = context.services.config.longest_poll.as_millis();
-    let longest = u64::try_from(longest).unwrap_or(u64::MAX).max(POLLED);
-    let (shortest, longest) = if typed { TYPED } else { (POLLED, longest) };
-    let patience = arguments
+    let longest = u64::try_from(longest).unwrap_or(u64::MAX).max(POLL_WAIT_MS);
+    let (shortest, longest) = if input {
+        INPUT_WAIT_MS
+    } else {
+        (POLL_WAIT_MS, longest)
+    };
+    let wait_limit = arguments
         .yield_time_ms
         .unwrap_or(250)
         .clamp(shortest, longest);
-    let patience = Duration::from_millis(patience);
-    let elapsed = wait(context, terminal.until_ended(), patience).await;
+    let wait_limit = Duration::from_millis(wait_limit);
+    let elapsed = wait(context, terminal.until_ended(), wait_limit).await;
     let read = read(context, &terminal, elapsed, arguments.max_output_tokens);
     context
-        .voice
-        .say(EventMsg::TerminalInteraction(TerminalInteractionEvent {
+        .emitter
+        .emit(EventMsg::TerminalInteraction(TerminalInteractionEvent {
             call_id: terminal.call_id.clone(),
             process_id: id.to_string(),
             stdin: arguments.chars,
         }));
     drop(before_end);
     if terminal.status().is_some() {
-        terminal.until_told().await;
+        terminal.until_reported().await;
     }
     text(read)
 }

@@ -7,18 +7,18 @@ use codex_protocol::{RequestPermissionsResponse, ReviewDecision};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{CommandEffect, Effect, Pass};
+use super::{CommandEffect, Effect, Permit};
 use crate::ports::Clock;
 use crate::session::{Answer, Judge, Mail, Question, Stage};
 use crate::turn::TurnSettings;
 
 /// How long a question waits for the end of the response that it comes from. People see what the
 /// response cost before they are asked; an answer that ends the turn would let nobody know any more.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WAIT_LIMIT: Duration = Duration::from_secs(1);
 
 /// Why something must not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stopped {
+pub(crate) enum Denied {
     /// The gate refuses, for this reason.
     Refused(String),
     /// People said no.
@@ -36,44 +36,44 @@ pub(crate) struct Gate {
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) call_id: String,
     /// The response that the call stands in is over.
-    pub(crate) heard: CancellationToken,
+    pub(crate) response_ended: CancellationToken,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Gate {
     /// Waits for leave.
-    pub(crate) async fn pass(&self, effect: Effect) -> Result<Pass, Stopped> {
+    pub(crate) async fn permit(&self, effect: Effect) -> Result<Permit, Denied> {
         self.judge(effect, Stage::First).await
     }
 
     /// Waits for leave to run a command again without sandbox; none if that is not to be tried.
-    pub(crate) async fn pass_again(
+    pub(crate) async fn permit_retry(
         &self,
         command: CommandEffect,
-        pass: Pass,
-    ) -> Result<Option<Pass>, Stopped> {
+        permit: Permit,
+    ) -> Result<Option<Permit>, Denied> {
         match self
-            .judge(Effect::Command(command), Stage::Retry(pass))
+            .judge(Effect::Command(command), Stage::Retry(permit))
             .await
         {
-            Ok(pass) => Ok(Some(pass)),
-            Err(Stopped::Refused(_)) => Ok(None),
+            Ok(permit) => Ok(Some(permit)),
+            Err(Denied::Refused(_)) => Ok(None),
             Err(stopped) => Err(stopped),
         }
     }
 
-    async fn judge(&self, effect: Effect, stage: Stage) -> Result<Pass, Stopped> {
-        if !self.heard.is_cancelled() {
-            if let Some(word) = self.judge_now(effect.clone(), stage.clone(), false).await {
-                return word;
+    async fn judge(&self, effect: Effect, stage: Stage) -> Result<Permit, Denied> {
+        if !self.response_ended.is_cancelled() {
+            if let Some(decision) = self.judge_now(effect.clone(), stage.clone(), false).await {
+                return decision;
             }
             tokio::select! {
-                () = self.heard.cancelled() => {}
-                () = self.clock.sleep(PATIENCE) => {}
+                () = self.response_ended.cancelled() => {}
+                () = self.clock.sleep(WAIT_LIMIT) => {}
             }
         }
-        let word = self.judge_now(effect, stage, true).await;
-        word.unwrap_or(Err(Stopped::Aborted))
+        let decision = self.judge_now(effect, stage, true).await;
+        decision.unwrap_or(Err(Denied::Aborted))
     }
 
     /// There is no word if people would have to be asked and are not to be, or cannot be any more.
@@ -82,8 +82,8 @@ impl Gate {
         effect: Effect,
         stage: Stage,
         may_ask: bool,
-    ) -> Option<Result<Pass, Stopped>> {
-        let (reply, verdict) = oneshot::channel();
+    ) -> Option<Result<Permit, Denied>> {
+        let (reply, answer) = oneshot::channel();
         let judge = Judge {
             effect,
             stage,
@@ -93,14 +93,14 @@ impl Gate {
             reply,
         };
         self.send(Mail::Judge(Box::new(judge))).await.ok()?;
-        verdict.await.ok()
+        answer.await.ok()
     }
 
     /// Asks for permissions and waits for what was granted.
     pub(crate) async fn permissions(
         &self,
         effect: Effect,
-    ) -> Result<RequestPermissionsResponse, Stopped> {
+    ) -> Result<RequestPermissionsResponse, Denied> {
         let (reply, granted) = oneshot::channel();
         let settings = Arc::clone(&self.settings);
         let call_id = self.call_id.clone();
@@ -111,7 +111,7 @@ impl Gate {
             reply,
         })
         .await?;
-        granted.await.map_err(|_| Stopped::Aborted)
+        granted.await.map_err(|_| Denied::Aborted)
     }
 
     /// Asks the client something that has nothing to do with permission.
@@ -121,21 +121,21 @@ impl Gate {
         answer.await.ok()
     }
 
-    async fn send(&self, mail: Mail) -> Result<(), Stopped> {
-        let mailbox = self.mailbox.upgrade().ok_or(Stopped::Aborted)?;
-        mailbox.send(mail).await.map_err(|_| Stopped::Aborted)
+    async fn send(&self, mail: Mail) -> Result<(), Denied> {
+        let mailbox = self.mailbox.upgrade().ok_or(Denied::Aborted)?;
+        mailbox.send(mail).await.map_err(|_| Denied::Aborted)
     }
 }
 
 /// What people decided, as far as the one call is concerned.
-pub(crate) fn verdict(decision: &ReviewDecision, then: Pass) -> Result<Pass, Stopped> {
+pub(crate) fn verdict(decision: &ReviewDecision, then: Permit) -> Result<Permit, Denied> {
     match decision {
         ReviewDecision::Approved
         | ReviewDecision::ApprovedForSession
         | ReviewDecision::ApprovedExecpolicyAmendment { .. } => Ok(then),
         ReviewDecision::NetworkPolicyAmendment { .. } | ReviewDecision::Denied => {
-            Err(Stopped::Declined)
+            Err(Denied::Declined)
         }
-        ReviewDecision::Abort => Err(Stopped::Aborted),
+        ReviewDecision::Abort => Err(Denied::Aborted),
     }
 }

@@ -8,35 +8,35 @@ use codex_protocol::{
     UserMessageEvent, UserMessageItem, WebSearchBeginEvent, WebSearchEndEvent,
 };
 
-use super::Said;
+use super::TurnInput;
 use crate::events::Emitter;
 
 /// The voice of a turn. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Voice {
+pub(crate) struct TurnEmitter {
     emitter: Emitter,
-    turn: Arc<str>,
+    turn_id: Arc<str>,
 }
 
-impl Voice {
-    pub(crate) fn new(emitter: Emitter, turn: Arc<str>) -> Self {
-        Self { emitter, turn }
+impl TurnEmitter {
+    pub(crate) fn new(emitter: Emitter, turn_id: Arc<str>) -> Self {
+        Self { emitter, turn_id }
     }
 
-    pub(crate) fn turn(&self) -> &str {
-        &self.turn
+    pub(crate) fn turn_id(&self) -> &str {
+        &self.turn_id
     }
 
-    pub(crate) fn emitter(&self) -> &Emitter {
+    pub(crate) fn thread_emitter(&self) -> &Emitter {
         &self.emitter
     }
 
-    pub(crate) fn say(&self, msg: EventMsg) {
-        self.emitter.emit(&self.turn, msg);
+    pub(crate) fn emit(&self, msg: EventMsg) {
+        self.emitter.emit(&self.turn_id, msg);
     }
 
     pub(crate) fn item_started(&self, item: TurnItem) {
-        let twin = match &item {
+        let older_event = match &item {
             TurnItem::WebSearch(item) => Some(EventMsg::WebSearchBegin(WebSearchBeginEvent {
                 call_id: item.id.clone(),
             })),
@@ -48,23 +48,27 @@ impl Voice {
             }
             _ => None,
         };
-        self.say(EventMsg::ItemStarted(self.item_event(item)));
-        twin.into_iter().for_each(|twin| self.say(twin));
+        self.emit(EventMsg::ItemStarted(self.item_event(item)));
+        older_event
+            .into_iter()
+            .for_each(|older_event| self.emit(older_event));
     }
 
     /// `raw_reasoning` tells whether people want to read the reasoning itself.
     pub(crate) fn item_completed(&self, item: TurnItem, raw_reasoning: bool) {
-        let twins = twins(&item, raw_reasoning);
-        self.say(EventMsg::ItemCompleted(self.item_event(item)));
-        twins.into_iter().for_each(|twin| self.say(twin));
+        let older_events = older_events(&item, raw_reasoning);
+        self.emit(EventMsg::ItemCompleted(self.item_event(item)));
+        older_events
+            .into_iter()
+            .for_each(|older_event| self.emit(older_event));
     }
 
     /// A person said something.
-    pub(crate) fn user_message(&self, id: String, said: Said) {
+    pub(crate) fn user_message(&self, id: String, input: TurnInput) {
         let item = TurnItem::UserMessage(UserMessageItem {
             id,
-            client_id: said.client_id,
-            content: said.items,
+            client_id: input.client_id,
+            content: input.items,
         });
         self.item_started(item.clone());
         self.item_completed(item, false);
@@ -74,14 +78,14 @@ impl Voice {
         let thread_id = self.emitter.thread().clone();
         ItemEvent {
             thread_id,
-            turn_id: self.turn.to_string(),
+            turn_id: self.turn_id.to_string(),
             item,
         }
     }
 }
 
 /// The older events that say the same as a completed item.
-fn twins(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
+fn older_events(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
     match item {
         TurnItem::UserMessage(item) => vec![EventMsg::UserMessage(user_message(item))],
         TurnItem::AgentMessage(item) => {

@@ -19,7 +19,7 @@ use crate::turn::TurnSettings;
 
 /// The policies of a turn.
 #[derive(Clone, Debug)]
-pub(crate) struct Posture {
+pub(crate) struct TurnPolicy {
     pub(crate) approval: AskForApproval,
     pub(crate) policy: Policy,
     pub(crate) cwd: PathBuf,
@@ -34,7 +34,7 @@ pub(crate) struct Posture {
     pub(crate) engine: Arc<EngineFiles>,
 }
 
-impl Posture {
+impl TurnPolicy {
     pub(crate) fn of(
         settings: &TurnSettings,
         environment: &Arc<BTreeMap<OsString, OsString>>,

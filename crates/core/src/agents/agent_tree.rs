@@ -13,21 +13,21 @@ use crate::turn::TurnSettings;
 
 /// What ties a thread to the tree of agents that it is part of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bond {
+pub(crate) struct AgentTree {
     /// How far it is from the root.
     pub(crate) depth: i32,
     /// The places for agents that the tree has left. The root makes them.
-    pub(crate) places: Option<Arc<Semaphore>>,
+    pub(crate) slots: Option<Arc<Semaphore>>,
     /// Cancelled when the parent lets go of it.
-    pub(crate) leash: CancellationToken,
+    pub(crate) cancel: CancellationToken,
 }
 
-impl Bond {
+impl AgentTree {
     /// The same, with places of its own if it has none of a tree.
     pub(crate) fn rooted(mut self, settings: Option<&AgentSettings>) -> Self {
         let most = settings.map_or(0, |settings| settings.max_threads);
         let most = most.min(Semaphore::MAX_PERMITS);
-        self.places
+        self.slots
             .get_or_insert_with(|| Arc::new(Semaphore::new(most)));
         self
     }
@@ -36,8 +36,8 @@ impl Bond {
     pub(crate) fn of_agent(&self) -> Self {
         Self {
             depth: self.depth.saturating_add(1),
-            places: self.places.clone(),
-            leash: CancellationToken::new(),
+            slots: self.slots.clone(),
+            cancel: CancellationToken::new(),
         }
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn config_of_agent(services: &Services, turn: &TurnSettings) -> Sessi
     config.turn_ended = None;
     config.replay_events = false;
     take_policies(&mut config, turn);
-    let deepest = services.bond.depth.saturating_add(1);
+    let deepest = services.agent_tree.depth.saturating_add(1);
     config.agents = config.agents.filter(|agents| deepest < agents.max_depth);
     config
 }

@@ -11,7 +11,7 @@ const LIMIT: usize = 512;
 
 /// What a person says.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct TurnInput {
     /// Piece by piece.
     pub items: Vec<UserInput>,
     /// What the client calls the message.
@@ -31,14 +31,14 @@ pub struct ToolOutput {
     pub output: FunctionCallOutputBody,
 }
 
-impl Said {
+impl TurnInput {
     /// Whether there is nothing to go on.
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty() && self.tool_output.is_none()
     }
 }
 
-impl From<Vec<UserInput>> for Said {
+impl From<Vec<UserInput>> for TurnInput {
     fn from(items: Vec<UserInput>) -> Self {
         Self {
             items,
@@ -51,9 +51,9 @@ impl From<Vec<UserInput>> for Said {
 #[derive(Debug)]
 pub(crate) enum Input {
     /// A person said something.
-    Said(Box<Said>),
+    User(Box<TurnInput>),
     /// An item that nobody is shown.
-    Silent(Box<ResponseItem>),
+    Hidden(Box<ResponseItem>),
 }
 
 /// The queue between the session and its running turn.
@@ -61,15 +61,15 @@ pub(crate) enum Input {
 /// Closing and asking whether it is empty are one step, so that nothing can come in between the
 /// turn's last look and its end.
 #[derive(Debug, Default)]
-pub(crate) struct Inbox(Mutex<State>);
+pub(crate) struct InputQueue(Mutex<InputQueueState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct InputQueueState {
     waiting: VecDeque<Input>,
     closed: bool,
 }
 
-impl Inbox {
+impl InputQueue {
     /// Puts something in; gives it back if the turn takes nothing any more.
     pub(crate) fn put(&self, input: Input) -> Result<(), Input> {
         let mut state = self.lock();
@@ -102,19 +102,19 @@ impl Inbox {
         std::mem::take(&mut state.waiting)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, InputQueueState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The word to stop, with its reason.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stop {
+pub(crate) struct StopSignal {
     token: CancellationToken,
     reason: Arc<OnceLock<TurnAbortReason>>,
 }
 
-impl Stop {
+impl StopSignal {
     /// Says it. The first reason stands.
     pub(crate) fn stop(&self, reason: TurnAbortReason) {
         let _ = self.reason.set(reason);

@@ -10,7 +10,7 @@ use super::SandboxPermissions;
 
 /// What was approved for the whole session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum CacheKey {
+pub(crate) enum ApprovalKey {
     /// A command, in a spelling that differs only where it matters.
     Command {
         canonical: Vec<String>,
@@ -30,14 +30,14 @@ pub(crate) enum CacheKey {
 
 /// What people have granted.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
-    approved: HashSet<CacheKey>,
+pub(crate) struct ApprovalStore {
+    approved: HashSet<ApprovalKey>,
     session: Grants,
     turn: Grants,
     rules: Policy,
 }
 
-impl Memory {
+impl ApprovalStore {
     pub(crate) fn with_rules(rules: Policy) -> Self {
         Self {
             rules,
@@ -45,12 +45,12 @@ impl Memory {
         }
     }
 
-    pub(crate) fn approve(&mut self, keys: Vec<CacheKey>) {
+    pub(crate) fn approve(&mut self, keys: Vec<ApprovalKey>) {
         self.approved.extend(keys);
     }
 
     /// Whether all of it was approved. Nothing is not.
-    pub(crate) fn is_approved(&self, keys: &[CacheKey]) -> bool {
+    pub(crate) fn is_approved(&self, keys: &[ApprovalKey]) -> bool {
         !keys.is_empty() && keys.iter().all(|key| self.approved.contains(key))
     }
 

@@ -9,9 +9,9 @@ use crate::ports::Clock;
 
 /// The holds of one thread, counted. They last until they are taken back or the thread is closed.
 #[derive(Clone, Debug, Default)]
-pub struct Holds(watch::Sender<u64>);
+pub struct TimeoutPauses(watch::Sender<u64>);
 
-impl Holds {
+impl TimeoutPauses {
     /// Adds a hold and answers how many there are.
     pub fn add(&self) -> u64 {
         self.0.send_modify(|count| *count = count.saturating_add(1));
@@ -32,16 +32,16 @@ impl Holds {
 
     /// Waits until a time limit is up, not counting the time under a hold.
     pub(crate) async fn limit(&self, clock: &dyn Clock, limit: Duration) {
-        let mut holds = self.0.subscribe();
+        let mut timeout_pauses = self.0.subscribe();
         let mut left = limit;
         loop {
             // The sender lives as long as this call, so waiting cannot fail.
-            let _ = holds.wait_for(|count| *count == 0).await;
+            let _ = timeout_pauses.wait_for(|count| *count == 0).await;
             let started = clock.elapsed();
             tokio::select! {
                 biased;
                 () = clock.sleep(left) => return,
-                _ = holds.wait_for(|count| *count > 0) => {}
+                _ = timeout_pauses.wait_for(|count| *count > 0) => {}
             }
             let ran = clock.elapsed().saturating_sub(started);
             left = left.saturating_sub(ran);
@@ -58,21 +58,21 @@ mod tests {
 
     #[test]
     fn holds_are_counted_and_never_below_none() {
-        let holds = Holds::default();
-        assert_eq!(holds.take_back(), None);
-        assert_eq!((holds.add(), holds.add()), (1, 2));
-        assert_eq!(holds.take_back(), Some(1));
-        assert_eq!(holds.take_back(), Some(0));
-        assert_eq!(holds.take_back(), None);
+        let timeout_pauses = TimeoutPauses::default();
+        assert_eq!(timeout_pauses.take_back(), None);
+        assert_eq!((timeout_pauses.add(), timeout_pauses.add()), (1, 2));
+        assert_eq!(timeout_pauses.take_back(), Some(1));
+        assert_eq!(timeout_pauses.take_back(), Some(0));
+        assert_eq!(timeout_pauses.take_back(), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_limit_stands_still_under_a_hold() {
-        let (clock, holds) = (SystemClock::new(), Holds::default());
-        holds.add();
-        let mut limit = Box::pin(holds.limit(&clock, Duration::ZERO));
+        let (clock, timeout_pauses) = (SystemClock::new(), TimeoutPauses::default());
+        timeout_pauses.add();
+        let mut limit = Box::pin(timeout_pauses.limit(&clock, Duration::ZERO));
         assert!(limit.as_mut().now_or_never().is_none());
-        holds.take_back();
+        timeout_pauses.take_back();
         limit.await;
     }
 }
