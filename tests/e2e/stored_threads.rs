@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use codex_test_support::{AppServer, Gate, HttpReply, ModelServer, sse};
-use codex_thread_store::{IndexState, Store, inspect, read_record};
+use codex_thread_store::{IndexState, ThreadStore, inspect, read_record};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -379,7 +379,7 @@ async fn turns_that_were_reported_complete_survive_a_crash() {
 
 /// After one pass in the background the rows of the index say what the files say.
 async fn assert_index_is_true(home: &Path, threads: usize) {
-    let store = Store::new(home);
+    let store = ThreadStore::new(home);
     store.settle().await.unwrap();
     let inspection = inspect(home, home);
     assert!(

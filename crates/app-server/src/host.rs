@@ -13,7 +13,7 @@ use codex_mcp_client::{Connector, Server};
 use codex_model_client::ModelStore;
 use codex_protocol::SandboxPolicy;
 use codex_skills::{Library, Rule};
-use codex_thread_store::Store;
+use codex_thread_store::ThreadStore;
 use serde_json::{Map, Value};
 
 use crate::configuration::Configuration;
@@ -149,7 +149,7 @@ pub trait Host: Debug + Send + Sync + 'static {
     fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), String>;
 
     /// The index over all threads.
-    fn store(&self) -> &Store;
+    fn store(&self) -> &ThreadStore;
 
     /// The provider of threads without one in their file: the configured one. Reads files.
     ///

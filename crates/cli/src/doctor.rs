@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use codex_config::{Config, RequestParams};
-use codex_rollout::Locks;
+use codex_rollout::ThreadLocks;
 use codex_sandbox::{Levels, Namespaces};
 use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
@@ -256,7 +256,7 @@ fn index(folder: &Path, state: &IndexState) -> Finding {
 
 /// Locks of processes that have ended are taken back by the system, so every one has a holder.
 fn locks(home: &Path, found: &Inspection) -> Finding {
-    let held = Locks::held_by_others(home);
+    let held = ThreadLocks::held_by_others(home);
     let details = held.iter().map(|lock| {
         let of = found.rollouts.iter().find(|(id, _)| lock.is_of(id));
         let thread = of.map_or("a thread without a file", |(id, _)| id.as_str());

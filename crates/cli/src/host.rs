@@ -17,9 +17,9 @@ use codex_login::Accounts;
 use codex_mcp_client::LoginSettings;
 use codex_model_client::{ModelCatalog, ModelStore};
 use codex_protocol::{Provider, SandboxPolicy, SessionSource};
-use codex_rollout::Writer;
+use codex_rollout::RolloutWriter;
 use codex_skills::{Library, Rule};
-use codex_thread_store::Store;
+use codex_thread_store::ThreadStore;
 use serde_json::Map;
 
 use crate::agent_roles::ConfiguredRoles;
@@ -60,8 +60,8 @@ pub(crate) struct EngineHost {
     tracing: Tracing,
     launcher: Launcher,
     commands: Arc<StandaloneCommands>,
-    store: Store,
-    writer: OnceLock<Writer>,
+    store: ThreadStore,
+    writer: OnceLock<RolloutWriter>,
     skills: Arc<Library>,
     source: SessionSource,
 }
@@ -108,7 +108,7 @@ impl EngineHost {
             sandbox_policy: config.policy.sandbox_policy.clone(),
             engine_files: Arc::new(engine_files(config)),
         };
-        let store = Store::kept_in(&config.home, &config.storage.sqlite_home);
+        let store = ThreadStore::kept_in(&config.home, &config.storage.sqlite_home);
         if let Some(folder) = &config.storage.log_dir {
             log::keep_in(folder);
         }
@@ -209,12 +209,12 @@ impl EngineHost {
     }
 
     /// The one writer of the process. The index hears of what it writes.
-    fn writer(&self) -> anyhow::Result<Writer> {
+    fn writer(&self) -> anyhow::Result<RolloutWriter> {
         if let Some(writer) = self.writer.get() {
             return Ok(writer.clone());
         }
         let store = self.store.clone();
-        let started = Writer::start_heard(Box::new(move |path| store.touched(path)));
+        let started = RolloutWriter::start_observed(Box::new(move |path| store.touched(path)));
         let started = started.context("cannot start the rollout writer")?;
         Ok(self.writer.get_or_init(|| started).clone())
     }
@@ -304,7 +304,7 @@ impl Host for EngineHost {
         checked.map_err(|violation| violation.to_string())
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &ThreadStore {
         &self.store
     }
 

@@ -15,7 +15,7 @@ use codex_model_client::{
     Surroundings, SystemClock as ModelClock,
 };
 use codex_protocol::{AuthMode, Provider};
-use codex_rollout::Writer;
+use codex_rollout::RolloutWriter;
 
 use crate::environment::variable;
 use crate::mcp_servers;
@@ -75,7 +75,7 @@ impl Machine {
         config: &Config,
     ) -> anyhow::Result<Ports> {
         let client = self.client(provider, identity);
-        let writer = Writer::start().context("cannot start the rollout writer")?;
+        let writer = RolloutWriter::start().context("cannot start the rollout writer")?;
         let launcher = Launcher::of_this_program();
         let connector = self.connector(launcher.clone(), config);
         let model = ProviderModel::new(client, catalog);
@@ -146,7 +146,7 @@ impl Machine {
 pub(crate) fn ports(
     model: ProviderModel,
     launcher: Launcher,
-    writer: Writer,
+    writer: RolloutWriter,
     connector: Connector,
 ) -> Ports {
     Ports {

@@ -202,7 +202,7 @@ impl Bench {
             ids: Arc::new(RandomIds),
             mcp: None,
             processes: Arc::new(NoProcesses),
-            writer: codex_rollout::Writer::start().expect("a thread"),
+            writer: codex_rollout::RolloutWriter::start().expect("a thread"),
         });
         Self {
             model,

@@ -10,7 +10,7 @@ use codex_exec_policy::Policy;
 use codex_protocol::{
     DynamicToolSpec, SessionSource, ThreadSettings, Verbosity, WebSearchMode, WebSearchToolConfig,
 };
-use codex_rollout::Detail;
+use codex_rollout::PersistedDetail;
 use codex_sandbox::EngineFiles;
 use codex_skills::Library;
 
@@ -84,7 +84,7 @@ pub struct SessionConfig {
     /// The agents that the model may start; none if it may not.
     pub agents: Option<AgentSettings>,
     /// How much to keep in the file.
-    pub detail: Detail,
+    pub detail: PersistedDetail,
     /// Whether to tell every item that is recorded in the history.
     pub raw_items: bool,
     /// Whether to tell the stored events of a loaded thread when it is configured.
@@ -146,7 +146,7 @@ impl SessionConfig {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ephemeral: false,
             agents: None,
-            detail: Detail::default(),
+            detail: PersistedDetail::default(),
             raw_items: false,
             replay_events: true,
             show_raw_reasoning: false,

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_protocol::{AgentStatus, Event, EventMsg, GitInfo, ThreadId};
-use codex_rollout::{ClaimError, Detail, LineKind, Log, LogError, is_persisted, reduced};
+use codex_rollout::{
+    ClaimError, LineKind, PersistedDetail, RolloutLog, RolloutWriteError, is_persisted, reduced,
+};
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
@@ -37,7 +39,7 @@ enum EventSource {
 #[derive(Debug)]
 struct EmitterShared {
     thread: ThreadId,
-    detail: Detail,
+    detail: PersistedDetail,
     clock: Arc<dyn Clock>,
     observer: Option<Arc<dyn Observer>>,
     /// Held for the length of one event, never across a wait: it is what orders events.
@@ -58,7 +60,7 @@ struct EmitterState {
     held: Vec<Event>,
     /// How many of them there are.
     guards: usize,
-    log: Option<Log>,
+    log: Option<RolloutLog>,
     /// Whether the file is about to be made, once its first line is known.
     gathering: bool,
     closed: bool,
@@ -68,8 +70,8 @@ struct EmitterState {
 impl Emitter {
     pub(crate) fn new(
         thread: ThreadId,
-        log: Option<Log>,
-        detail: Detail,
+        log: Option<RolloutLog>,
+        detail: PersistedDetail,
         clock: Arc<dyn Clock>,
         observer: Option<Arc<dyn Observer>>,
     ) -> (Self, Events) {
@@ -189,12 +191,12 @@ impl Emitter {
 
     /// From now on no other process writes the thread.
     pub(crate) fn claim(&self) -> Result<(), ClaimError> {
-        self.with_log(Log::claim).unwrap_or(Ok(()))
+        self.with_log(RolloutLog::claim).unwrap_or(Ok(()))
     }
 
     /// Other processes may go on with the thread as soon as everything is written.
     pub(crate) fn give_back(&self) {
-        self.with_log(Log::give_back);
+        self.with_log(RolloutLog::release);
     }
 
     /// Whether the thread needs a file now that it did not need before. If so, what is said waits for
@@ -222,7 +224,7 @@ impl Emitter {
         self.0.gathered.notify_waiters();
     }
 
-    pub(crate) fn with_log<T>(&self, use_log: impl FnOnce(&mut Log) -> T) -> Option<T> {
+    pub(crate) fn with_log<T>(&self, use_log: impl FnOnce(&mut RolloutLog) -> T) -> Option<T> {
         self.0.lock().log.as_mut().map(use_log)
     }
 
@@ -231,7 +233,7 @@ impl Emitter {
     }
 
     /// Waits until every line so far was handed to the operating system.
-    pub(crate) async fn flush(&self) -> Result<(), LogError> {
+    pub(crate) async fn flush(&self) -> Result<(), RolloutWriteError> {
         loop {
             let gathered = self.0.gathered.notified();
             if !self.0.lock().gathering {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use codex_protocol::{ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{Claim, LineKind, LockError, Locks, Log, Place};
+use codex_rollout::{LineKind, LockError, RolloutLog, RolloutPath, ThreadLocks, WriteClaim};
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
@@ -194,21 +194,21 @@ impl Threads {
         id: &ThreadId,
         config: &SessionConfig,
         file: &RolloutFile,
-    ) -> Result<Option<Log>, LockError> {
+    ) -> Result<Option<RolloutLog>, LockError> {
         let (writer, home) = (self.ports.writer.clone(), &config.home);
         Ok(match file {
             _ if config.ephemeral => None,
             RolloutFile::Existing { path, length } => {
-                if let Some(holder) = Locks::of_home(home).other_holder(id) {
+                if let Some(holder) = ThreadLocks::of_home(home).other_holder(id) {
                     return Err(LockError::new(id, holder));
                 }
-                let claim = Claim::to_loaded(home, id, *length);
-                Some(Log::existing(writer, Place::of_file(path)).claimed(claim))
+                let claim = WriteClaim::to_loaded(home, id, *length);
+                Some(RolloutLog::existing(writer, RolloutPath::of_file(path)).claimed(claim))
             }
             RolloutFile::New | RolloutFile::Copy { .. } => {
                 let clock = &self.ports.clock;
-                let place = Place::new(home, id, clock.now(), &clock.zone());
-                Some(Log::held(writer, place).claimed(Claim::to_new(home, id)))
+                let place = RolloutPath::new(home, id, clock.now(), &clock.zone());
+                Some(RolloutLog::deferred(writer, place).claimed(WriteClaim::to_new(home, id)))
             }
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use codex_mcp_client::Connector;
 use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
-use codex_rollout::{LoadError, LockError, Writer};
+use codex_rollout::{LoadError, LockError, RolloutWriter};
 use tokio::sync::mpsc;
 
 use crate::agents::{AgentTree, SpawnedAgent};
@@ -31,7 +31,7 @@ pub struct Ports {
     /// Connects to MCP servers; without it there are none.
     pub mcp: Option<Connector>,
     /// Writes the rollouts.
-    pub writer: Writer,
+    pub writer: RolloutWriter,
 }
 
 /// Why there is no thread.

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
-use codex_rollout::{LoadError, Loaded, ScannedLine, scan};
+use codex_rollout::{LoadError, LoadedRollout, ScannedLine, scan};
 
 /// A stored thread, read as far as the engine needs it.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl StoredThread {
     /// Reads the file of a thread with every line that it has.
     pub(crate) fn read_all(path: &Path) -> Result<Self, LoadError> {
         let size = path.metadata().map_or(0, |metadata| metadata.len());
-        let Loaded { meta, items, .. } = codex_rollout::load(path)?;
+        let LoadedRollout { meta, items, .. } = codex_rollout::load(path)?;
         let mut metas = items.iter().filter_map(|item| match item {
             RolloutItem::SessionMeta(meta) => Some(&**meta),
             _ => None,

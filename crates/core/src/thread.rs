@@ -7,7 +7,7 @@ use codex_protocol::{
     CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, ResponseItem, Submission, ThreadId,
     ThreadSettings, ThreadSettingsPatch,
 };
-use codex_rollout::{ClaimError, LogError};
+use codex_rollout::{ClaimError, RolloutWriteError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::events::Emitter;
@@ -141,7 +141,7 @@ impl Thread {
     ///
     /// # Errors
     /// Something could not be written.
-    pub async fn flush(&self) -> Result<(), LogError> {
+    pub async fn flush(&self) -> Result<(), RolloutWriteError> {
         self.emitter.flush().await
     }
 

@@ -86,8 +86,8 @@ pub struct UserMessageItem {
 }
 
 impl UserMessageItem {
-    /// Its texts, joined, and how many images it has.
-    pub fn said(&self) -> (String, usize) {
+    /// The joined texts, and the number of images.
+    pub fn text_and_image_count(&self) -> (String, usize) {
         let text = |input: &UserInput| match input {
             UserInput::Text { text, .. } => Some(text.clone()),
             _ => None,

@@ -1,5 +1,4 @@
-//! Appending a line that says something of a thread, not in it: a name, git facts. To its rollout, or to
-//! a file of such lines about all threads.
+//! Appends metadata lines (a thread's name, its git facts) to a rollout or to a shared JSONL file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,11 +9,11 @@ use serde::Serialize;
 
 use crate::line::{LineKind, encode};
 
-/// Appends one line, on a line of its own. The file counts as changed no later than before: naming a
-/// thread is no activity in it.
+/// Appends one metadata line to a rollout. Restores the file's modification time, because a change of
+/// metadata does not count as activity in the thread.
 ///
 /// # Errors
-/// The file is not there or cannot be written.
+/// The file does not exist or cannot be written.
 pub fn amend(
     path: &Path,
     at: Timestamp,
@@ -33,7 +32,7 @@ pub fn amend(
     Ok(())
 }
 
-/// Appends a value to a file of JSON lines, which is made if it is not there.
+/// Appends a value to a JSONL file and creates the file if it does not exist.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -46,16 +45,16 @@ pub fn append_line(path: &Path, value: &impl Serialize) -> io::Result<()> {
     append(&mut file, line)
 }
 
-/// Behind a line that somebody did not finish, a new one begins.
+/// Appends `line`, after a line break if the last line of the file is incomplete.
 fn append(file: &mut File, mut line: Vec<u8>) -> io::Result<()> {
     if !ends_a_line(file)? {
         line.insert(0, b'\n');
     }
-    // One write, so that lines of whoever else appends stay whole.
+    // A single write keeps lines whole when several processes append.
     file.write_all(&line)
 }
 
-/// Whether what is appended to a file begins a line.
+/// Whether the file is empty or ends with a line break.
 pub(crate) fn ends_a_line(file: &mut File) -> io::Result<bool> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(true);

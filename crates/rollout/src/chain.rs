@@ -1,9 +1,9 @@
-//! The stretches of files that one thread is stored in.
+//! The file segments that one thread is stored in.
 //!
-//! Mostly that is one file. Newer programs than 0.117 store a fork, and a thread that was taken back to an
-//! earlier turn, by reference: the first line of the file names what it goes on from (`history_base`), and
-//! where that ends. To its readers such a thread is one sequence of lines: its own first line, the lines of
-//! its base, the rest of its own. The offset of a line is its place in this sequence.
+//! Usually that is one whole file. Engines newer than 0.117 store a fork, or a thread that was rolled back,
+//! by reference: the first line of the file names the base (`history_base`) and where the base ends. Readers
+//! see one sequence of lines: the file's first line, the lines of the base, the rest of the file. Offsets
+//! are positions in this sequence.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -14,56 +14,56 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::folders::ARCHIVED;
-use crate::place::SESSIONS;
+use crate::path::SESSIONS;
 
-/// The longest first line that is looked at.
+/// Limit on the length of the first line, in bytes.
 const HEAD_LIMIT: u64 = 32 * 1024 * 1024;
-/// More bases than this are a mistake.
+/// Limit on the number of bases; exceeding it means that the references are corrupt.
 const DEPTH: usize = 256;
 
-/// The stretches of files that a thread is stored in, in their order.
+/// The file segments of a thread, in order.
 #[derive(Debug)]
-pub struct Chain(Vec<Stretch>);
+pub struct RolloutChain(Vec<Segment>);
 
-/// A stretch of a file. The last one of a chain is open at its end, as the file may grow.
+/// A range of a file. The last segment has no end, because the file may grow.
 #[derive(Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct Segment {
     pub(crate) file: File,
     pub(crate) range: Range<u64>,
-    /// The offset of its first byte.
+    /// The offset of the segment's first byte in the whole sequence.
     pub(crate) begin: u64,
 }
 
-/// What a file goes on from.
+/// A reference to the thread or file that a file continues.
 #[derive(Debug, Deserialize)]
-struct Base {
-    /// A thread, or one file of a thread of several.
+struct HistoryBase {
+    /// A thread id, or the own id of one of several files of a thread.
     thread_id: String,
     end_ordinal_exclusive: Option<u64>,
     end_byte_offset: Option<u64>,
 }
 
-impl Chain {
-    /// Opens the file of a thread and those that it goes on from. A base that is not there is left out.
+impl RolloutChain {
+    /// Opens the file of a thread and its bases. A missing base is logged and left out.
     ///
     /// # Errors
     /// The file itself cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let mut builder = Builder::default();
+        let mut builder = ChainBuilder::default();
         builder.add(path, u64::MAX)?;
-        Ok(Self(builder.stretches))
+        Ok(Self(builder.segments))
     }
 
-    /// Whether the file goes on from another one.
+    /// Whether the file continues another one.
     #[must_use]
-    pub fn is_based(&self) -> bool {
+    pub fn has_base(&self) -> bool {
         self.0.len() > 1
     }
 
-    /// How many bytes there are now.
+    /// The current length of the sequence in bytes.
     ///
     /// # Errors
-    /// The file cannot be looked at.
+    /// The metadata of the file cannot be read.
     pub fn length(&self) -> io::Result<u64> {
         self.0.last().map_or(Ok(0), |last| {
             let length = last.file.metadata()?.len();
@@ -77,18 +77,18 @@ impl Chain {
             .try_for_each(|(_, bytes)| io::copy(&mut bytes?, to).map(drop))
     }
 
-    /// What there is of it between two offsets: each part with the offset of its first byte.
+    /// The parts between two offsets, each with the offset of its first byte.
     pub(crate) fn within(
         &self,
         wanted: Range<u64>,
     ) -> impl Iterator<Item = (u64, io::Result<io::Take<&File>>)> {
-        self.0.iter().filter_map(move |stretch| {
-            let length = stretch.range.end - stretch.range.start;
-            let end = stretch.begin.saturating_add(length).min(wanted.end);
-            let begin = stretch.begin.max(wanted.start);
+        self.0.iter().filter_map(move |segment| {
+            let length = segment.range.end - segment.range.start;
+            let end = segment.begin.saturating_add(length).min(wanted.end);
+            let begin = segment.begin.max(wanted.start);
             (begin < end).then(|| {
-                let place = stretch.range.start + (begin - stretch.begin);
-                let mut file = &stretch.file;
+                let place = segment.range.start + (begin - segment.begin);
+                let mut file = &segment.file;
                 let sought = file.seek(SeekFrom::Start(place));
                 (begin, sought.map(|_| file.take(end - begin)))
             })
@@ -97,19 +97,20 @@ impl Chain {
 }
 
 #[derive(Default)]
-struct Builder {
-    stretches: Vec<Stretch>,
+struct ChainBuilder {
+    segments: Vec<Segment>,
     seen: HashSet<PathBuf>,
     length: u64,
 }
 
-impl Builder {
-    /// Adds a file up to `end`, with what it goes on from.
+impl ChainBuilder {
+    /// Adds a file up to `end`, together with its bases.
     fn add(&mut self, path: &Path, end: u64) -> io::Result<()> {
         let file = File::open(path)?;
-        let based = match self.seen.insert(path.to_owned()) && self.seen.len() <= DEPTH {
-            true => base_of(&file)?,
-            false => None,
+        let based = if self.seen.insert(path.to_owned()) && self.seen.len() <= DEPTH {
+            base_of(&file)?
+        } else {
+            None
         };
         let Some((base, head)) = based else {
             self.push(file, 0..end);
@@ -125,11 +126,11 @@ impl Builder {
         match added {
             Some(Ok(())) => {}
             Some(Err(error)) => {
-                tracing::warn!(path = %path.display(), %error, "what a thread goes on from cannot be read");
+                tracing::warn!(path = %path.display(), %error, "the base of a thread cannot be read");
             }
             None => {
                 let base = base.thread_id;
-                tracing::warn!(path = %path.display(), base, "what a thread goes on from is not there");
+                tracing::warn!(path = %path.display(), base, "the base of a thread is missing");
             }
         }
         self.push(file, head..end);
@@ -138,14 +139,14 @@ impl Builder {
 
     fn push(&mut self, file: File, range: Range<u64>) {
         let begin = self.length;
-        // Only the last one has no end.
+        // Only the last segment has no end.
         self.length = begin.saturating_add(range.end - range.start);
-        self.stretches.push(Stretch { file, range, begin });
+        self.segments.push(Segment { file, range, begin });
     }
 }
 
-impl Base {
-    /// Where in its file it ends: no later than the file itself.
+impl HistoryBase {
+    /// The end offset in the base's file, at most the length of the file.
     fn end(&self, path: &Path) -> io::Result<u64> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
@@ -166,7 +167,7 @@ impl Base {
     }
 }
 
-/// Where the first line begins that has this number or a greater one.
+/// The offset of the first line whose ordinal is at least `ordinal`.
 fn offset_of_ordinal(mut file: File, ordinal: u64) -> io::Result<u64> {
     #[derive(Deserialize)]
     struct Line {
@@ -187,15 +188,15 @@ fn offset_of_ordinal(mut file: File, ordinal: u64) -> io::Result<u64> {
     }
 }
 
-/// What a file goes on from, if it does, and where its first line ends.
-fn base_of(file: &File) -> io::Result<Option<(Base, u64)>> {
+/// The base of a file, if it has one, and the offset where its first line ends.
+fn base_of(file: &File) -> io::Result<Option<(HistoryBase, u64)>> {
     #[derive(Deserialize)]
     struct Line {
         payload: Payload,
     }
     #[derive(Deserialize)]
     struct Payload {
-        history_base: Option<Base>,
+        history_base: Option<HistoryBase>,
     }
     let mut line = Vec::new();
     let mut reader = BufReader::with_capacity(32 * 1024, file.take(HEAD_LIMIT));
@@ -208,9 +209,9 @@ fn base_of(file: &File) -> io::Result<Option<(Base, u64)>> {
     Ok(base.map(|base| (base, head)))
 }
 
-/// The file of a base: that of a thread, or the one of several that has this id of its own.
+/// Finds the file of a base by its thread id, or by the own id of the file.
 fn find_base(path: &Path, id: &str) -> Option<PathBuf> {
-    // It becomes part of a name.
+    // The id becomes part of a file name, so only a UUID is accepted.
     uuid::Uuid::try_parse(id).ok()?;
     let endings = [format!("-{id}.jsonl"), format!("_{id}.jsonl")];
     let is_it = |path: &Path| {
@@ -253,7 +254,7 @@ mod tests {
 
     fn text(path: &Path) -> String {
         let mut bytes = Vec::new();
-        let chain = Chain::open(path).unwrap();
+        let chain = RolloutChain::open(path).unwrap();
         chain.copy(chain.length().unwrap(), &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     }
@@ -276,7 +277,7 @@ mod tests {
             id(1),
             id(2)
         ));
-        // The place in bytes is wrong: the number of the line counts.
+        // The byte offset is wrong, so the ordinal of the line is used.
         let own = meta(Some((&id(1), 2, Some(cut - 1))));
         fs::write(&same, own.clone() + "{\"ordinal\":3}\n").unwrap();
         let fork = next.join(format!("rollout-2026-03-02T01-00-00-{}.jsonl", id(3)));
@@ -285,8 +286,8 @@ mod tests {
         let expected = [&own, &meta(None), lines[0], "{\"ordinal\":3}\n"].concat();
         assert_eq!(text(&same), expected);
         assert_eq!(text(&fork), last.clone() + &expected + "end\n");
-        // Part of it, over the border of two files.
-        let chain = Chain::open(&fork).unwrap();
+        // A range that spans two files.
+        let chain = RolloutChain::open(&fork).unwrap();
         let begin = last.len() as u64 - 1;
         let parts = chain.within(begin..begin + 2).map(|(at, bytes)| {
             let mut text = String::new();

@@ -1,8 +1,8 @@
-//! The right of a session to write its thread: claimed when it has something to write, given back when it
-//! is idle or over.
+//! The exclusive right of a session to write its thread. It is acquired before the first write and released
+//! when the session is idle or closed.
 //!
-//! Several processes may have a thread loaded; one at a time goes on with it. Another one may go on after
-//! that only if the file is as it knows it: what it remembers would lack turns otherwise.
+//! Several processes may have a thread loaded, but only one writes it at a time. A process may write again
+//! only if nobody else changed the file in the meantime; otherwise its history would lack turns.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -11,80 +11,80 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_protocol::{RawRolloutLine, ThreadId};
 
-use crate::lock::{Lock, LockError, Locks};
+use crate::lock::{LockError, ThreadLock, ThreadLocks};
 
-/// What was said of a thread meanwhile is not longer than this.
-const AMENDMENTS: u64 = 1024 * 1024;
+/// Limit on the metadata lines that other processes may have appended meanwhile, in bytes.
+const AMENDMENTS_LIMIT: u64 = 1024 * 1024;
 
 /// Why a session may not write its thread.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
-    /// Another process does.
+    /// Another process writes it.
     #[error(transparent)]
     InUse(#[from] LockError),
-    /// Another process did.
+    /// Another process has written it since it was loaded.
     #[error("thread {0} was changed by another process since it was loaded; load it again")]
     Changed(ThreadId),
 }
 
-/// A right that is made good when it is needed.
+/// The right to write a thread. It starts released.
 #[derive(Debug)]
-pub struct Claim {
+pub struct WriteClaim {
     home: PathBuf,
     thread: ThreadId,
-    /// How long the file was when it was loaded.
+    /// The length of the file when it was last known; none for a new thread.
     loaded: Option<u64>,
-    lock: Option<Lock>,
-    /// The lock while it is on its way back.
-    returning: Option<Returning>,
+    lock: Option<ThreadLock>,
+    /// A release that may not be complete yet.
+    release: Option<PendingRelease>,
 }
 
-/// A lock that is given back once everything that was written with it is in the file. Until then its
-/// session may take it again.
+/// A lock that is released once the writer has written everything before it. Until then its session can
+/// take it back.
 #[derive(Clone, Debug)]
-pub(crate) struct Returning(Arc<Mutex<Return>>);
+pub(crate) struct PendingRelease(Arc<Mutex<ReleaseState>>);
 
 #[derive(Debug)]
-enum Return {
-    /// There is still something to write.
-    Pending(Lock),
-    /// It was given back when the file was this long.
+enum ReleaseState {
+    /// The writer still has lines to write.
+    Pending(ThreadLock),
+    /// The lock was released when the file had this length.
     Done { length: u64 },
-    /// The session took it again, or is over.
+    /// The session acquired the lock again, or it is closed.
     Cancelled,
 }
 
-impl Returning {
-    /// Everything is written: gives the lock back.
+impl PendingRelease {
+    /// Everything is written: releases the lock.
     pub(crate) fn complete(&self, path: &Path) {
         let mut state = self.lock();
-        if let Return::Pending(_) = &*state {
-            // A file that is gone is not the one that the session knows.
+        if let ReleaseState::Pending(_) = &*state {
+            // `u64::MAX` never equals a length, so a missing file counts as changed.
             let length = path.metadata().map_or(u64::MAX, |metadata| metadata.len());
-            *state = Return::Done { length };
+            *state = ReleaseState::Done { length };
         }
     }
 
-    fn cancel(&self) -> Return {
-        std::mem::replace(&mut *self.lock(), Return::Cancelled)
+    fn cancel(&self) -> ReleaseState {
+        std::mem::replace(&mut *self.lock(), ReleaseState::Cancelled)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Return> {
-        // Every change is a single assignment: a panic leaves nothing half-done.
+    fn lock(&self) -> MutexGuard<'_, ReleaseState> {
+        // Every change is a single assignment, so a panic leaves no inconsistent state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Claim {
+impl Drop for WriteClaim {
     fn drop(&mut self) {
-        if let Some(returning) = &self.returning {
-            returning.cancel();
+        if let Some(release) = &self.release {
+            release.cancel();
         }
     }
 }
 
-impl Claim {
-    /// To a new thread.
+impl WriteClaim {
+    /// For a thread without a file.
     #[must_use]
     pub fn to_new(home: &Path, thread: &ThreadId) -> Self {
         Self {
@@ -92,11 +92,11 @@ impl Claim {
             thread: thread.clone(),
             loaded: None,
             lock: None,
-            returning: None,
+            release: None,
         }
     }
 
-    /// To a thread whose file was at least this long when it was loaded.
+    /// For a thread whose file had at least `length` bytes when it was loaded.
     #[must_use]
     pub fn to_loaded(home: &Path, thread: &ThreadId, length: u64) -> Self {
         let mut claim = Self::to_new(home, thread);
@@ -104,20 +104,20 @@ impl Claim {
         claim
     }
 
-    /// Makes it good, if it is not yet.
-    pub(crate) fn make_good(&mut self, path: &Path) -> Result<(), ClaimError> {
+    /// Takes the lock and checks that nobody else changed the file. Does nothing if the lock is held.
+    pub(crate) fn acquire(&mut self, path: &Path) -> Result<(), ClaimError> {
         if self.lock.is_some() {
             return Ok(());
         }
-        match self.returning.take().map(|returning| returning.cancel()) {
-            Some(Return::Pending(lock)) => {
+        match self.release.take().map(|release| release.cancel()) {
+            Some(ReleaseState::Pending(lock)) => {
                 self.lock = Some(lock);
                 return Ok(());
             }
-            Some(Return::Done { length }) => self.loaded = Some(length),
-            Some(Return::Cancelled) | None => {}
+            Some(ReleaseState::Done { length }) => self.loaded = Some(length),
+            Some(ReleaseState::Cancelled) | None => {}
         }
-        let lock = Locks::of_home(&self.home).acquire(&self.thread)?;
+        let lock = ThreadLocks::of_home(&self.home).acquire(&self.thread)?;
         if self.loaded.is_some_and(|length| !is_same(path, length)) {
             return Err(ClaimError::Changed(self.thread.clone()));
         }
@@ -125,22 +125,25 @@ impl Claim {
         Ok(())
     }
 
-    /// Begins to give it back, if it was made good.
-    pub(crate) fn give_back(&mut self) -> Option<Returning> {
+    /// Starts the release; none if the lock is not held.
+    pub(crate) fn release(&mut self) -> Option<PendingRelease> {
         let lock = self.lock.take()?;
-        let returning = Returning(Arc::new(Mutex::new(Return::Pending(lock))));
-        self.returning = Some(returning.clone());
-        Some(returning)
+        let release = PendingRelease(Arc::new(Mutex::new(ReleaseState::Pending(lock))));
+        self.release = Some(release.clone());
+        Some(release)
     }
 }
 
-/// Whether nothing was added to a file but what is said of its thread.
+/// Whether only metadata lines were added to a file since it had this length.
 fn is_same(path: &Path, length: u64) -> bool {
     let Ok(mut file) = File::open(path) else {
         return false;
     };
     let now = file.metadata().map_or(0, |metadata| metadata.len());
-    if now < length || now - length > AMENDMENTS || file.seek(SeekFrom::Start(length)).is_err() {
+    if now < length
+        || now - length > AMENDMENTS_LIMIT
+        || file.seek(SeekFrom::Start(length)).is_err()
+    {
         return false;
     }
     let lines = BufReader::new(file.take(now - length)).lines();
@@ -171,18 +174,15 @@ mod tests {
         let path = home.path().join("x.jsonl");
         std::fs::write(&path, "{}\n").unwrap();
         let thread = ThreadId::new();
-        let claim = || Claim::to_loaded(home.path(), &thread, 3);
-        claim().make_good(&path).unwrap();
+        let claim = || WriteClaim::to_loaded(home.path(), &thread, 3);
+        claim().acquire(&path).unwrap();
 
         let at = Timestamp::UNIX_EPOCH;
         let name = json!({"type": "thread_name_updated"});
         amend(&path, at, LineKind::EventMsg, &name).unwrap();
         let mut first = claim();
-        first.make_good(&path).unwrap();
-        assert!(matches!(
-            claim().make_good(&path),
-            Err(ClaimError::InUse(_))
-        ));
+        first.acquire(&path).unwrap();
+        assert!(matches!(claim().acquire(&path), Err(ClaimError::InUse(_))));
         drop(first);
 
         amend(
@@ -193,12 +193,12 @@ mod tests {
         )
         .unwrap();
         assert!(matches!(
-            claim().make_good(&path),
+            claim().acquire(&path),
             Err(ClaimError::Changed(_))
         ));
         std::fs::remove_file(&path).unwrap();
         assert!(matches!(
-            claim().make_good(&path),
+            claim().acquire(&path),
             Err(ClaimError::Changed(_))
         ));
     }
@@ -209,34 +209,34 @@ mod tests {
         let path = home.path().join("x.jsonl");
         std::fs::write(&path, "{}\n").unwrap();
         let thread = ThreadId::new();
-        let claim = |length| Claim::to_loaded(home.path(), &thread, length);
+        let claim = |length| WriteClaim::to_loaded(home.path(), &thread, length);
         let mut first = claim(3);
-        assert!(first.give_back().is_none());
-        first.make_good(&path).unwrap();
-        // Not everything is written yet: nobody else may write.
-        let returning = first.give_back().unwrap();
-        assert!(claim(3).make_good(&path).is_err());
-        first.make_good(&path).unwrap();
-        returning.complete(&path);
-        assert!(claim(3).make_good(&path).is_err(), "it was taken again");
-        // What was written with it is no change.
+        assert!(first.release().is_none());
+        first.acquire(&path).unwrap();
+        // The release is not complete, so nobody else may write.
+        let release = first.release().unwrap();
+        assert!(claim(3).acquire(&path).is_err());
+        first.acquire(&path).unwrap();
+        release.complete(&path);
+        assert!(claim(3).acquire(&path).is_err(), "it was taken again");
+        // Lines written under this claim do not count as a change.
         std::fs::write(&path, "{}\n{\"more\":1}\n").unwrap();
-        first.give_back().unwrap().complete(&path);
-        claim(14).make_good(&path).unwrap();
-        first.make_good(&path).unwrap();
-        // What somebody else writes is one.
-        first.give_back().unwrap().complete(&path);
+        first.release().unwrap().complete(&path);
+        claim(14).acquire(&path).unwrap();
+        first.acquire(&path).unwrap();
+        // Lines of another process do.
+        first.release().unwrap().complete(&path);
         std::fs::write(&path, "{}\n{\"more\":1}\n{\"other\":1}\n").unwrap();
-        let refused = first.make_good(&path);
+        let refused = first.acquire(&path);
         assert!(
             matches!(refused, Err(ClaimError::Changed(_))),
             "{refused:?}"
         );
-        // A session that is over leaves nothing behind.
+        // A claim that is dropped releases its lock.
         let mut last = claim(26);
-        last.make_good(&path).unwrap();
-        let _returning = last.give_back();
+        last.acquire(&path).unwrap();
+        let _returning = last.release();
         drop(last);
-        claim(26).make_good(&path).unwrap();
+        claim(26).acquire(&path).unwrap();
     }
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use codex_protocol::ThreadId;
 
-use crate::place::{SESSIONS, parse_file_name};
+use crate::path::{SESSIONS, parse_file_name};
 
-/// The deepest folder: year, month, day.
+/// Depth of the folder tree: year, month, day.
 const DEPTH: usize = 3;
 
-/// The rollout file of `thread` under `home`, if there is one. Reads folders, never files.
+/// The rollout file of `thread` under `home`. Reads folders, never file contents.
 #[must_use]
 pub fn find(home: &Path, thread: &ThreadId) -> Option<PathBuf> {
     search(&home.join(SESSIONS), DEPTH, thread)

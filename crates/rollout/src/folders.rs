@@ -1,7 +1,7 @@
-//! The folders that rollouts lie in, and moving a rollout from one to the other.
+//! The folders that contain rollouts, and moving rollouts between them.
 //!
-//! Threads in use lie in a folder a day, archived ones all in one folder. The name of a file is the
-//! same in both.
+//! Active threads are in one folder per day, archived threads in a single folder. A file keeps its name
+//! when it moves.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use codex_protocol::ThreadId;
 
-use crate::place::{SESSIONS, parse_file_name};
+use crate::path::{SESSIONS, parse_file_name};
 
 /// The folder of archived rollouts, under the home folder.
 pub const ARCHIVED: &str = "archived_sessions";
@@ -18,23 +18,22 @@ pub const ARCHIVED: &str = "archived_sessions";
 /// Why a rollout was not moved.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
-    /// It does not lie where threads in use lie.
+    /// The file is not in the folder of active threads.
     #[error("rollout path `{0}` must be in sessions directory")]
     NotInSessions(PathBuf),
-    /// It is the file of another thread.
+    /// The file belongs to another thread.
     #[error("rollout path `{path}` does not match thread id {thread}")]
     OtherThread {
-        /// The file.
         path: PathBuf,
-        /// The thread that was meant.
+        /// The requested thread.
         thread: ThreadId,
     },
-    /// The operating system refused.
+    /// An operating system error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// The folders of days under `home`, newest first, as paths relative to it.
+/// The day folders under `home`, newest first, relative to `home`.
 #[must_use]
 pub fn day_folders(home: &Path) -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::from(SESSIONS)];
@@ -47,7 +46,7 @@ pub fn day_folders(home: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The folders in `folder` that have a number for a name, greatest first.
+/// The subfolders of `folder` with numeric names, greatest first.
 fn numbered(home: &Path, folder: &Path) -> Vec<PathBuf> {
     let is_number = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
     let entries = fs::read_dir(home.join(folder)).into_iter().flatten();
@@ -60,7 +59,7 @@ fn numbered(home: &Path, folder: &Path) -> Vec<PathBuf> {
     names.iter().map(|name| folder.join(name)).collect()
 }
 
-/// The archived rollout of a thread, if there is one.
+/// The archived rollout of a thread.
 #[must_use]
 pub fn find_archived(home: &Path, thread: &ThreadId) -> Option<PathBuf> {
     let entries = fs::read_dir(home.join(ARCHIVED)).ok()?;
@@ -71,17 +70,17 @@ pub fn find_archived(home: &Path, thread: &ThreadId) -> Option<PathBuf> {
         .max()
 }
 
-/// The thread that a file is the rollout of, by its name.
+/// The thread id in the name of a rollout file.
 #[must_use]
 pub fn id_of(path: &Path) -> Option<ThreadId> {
     let name = path.file_name()?.to_str()?;
     parse_file_name(name).map(|(_, id)| id)
 }
 
-/// Moves the rollout of a thread to the archive and answers where it is now.
+/// Moves the rollout of a thread to the archive and returns its new path.
 ///
 /// # Errors
-/// It is not a rollout in use of that thread, or it could not be moved.
+/// The file is not an active rollout of that thread, or it cannot be moved.
 pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, MoveError> {
     let real = path.canonicalize()?;
     let sessions = home.join(SESSIONS).canonicalize()?;
@@ -93,7 +92,7 @@ pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, M
     codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
     fs::rename(&real, &target)?;
-    // What it goes on from belongs to it and would count as the thread otherwise.
+    // Older files of the thread move too: left behind, they would be taken for the thread.
     while let Some(earlier) = crate::find(home, thread) {
         let target = folder.join(name_for(&earlier, thread)?);
         if target.exists() {
@@ -104,10 +103,10 @@ pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, M
     Ok(target)
 }
 
-/// Removes the rollout of a thread, and what of it lies elsewhere.
+/// Deletes the rollout of a thread and its older files.
 ///
 /// # Errors
-/// It cannot be removed.
+/// The file cannot be removed.
 pub fn delete(home: &Path, path: &Path, thread: &ThreadId) -> io::Result<()> {
     let mut next = Some(path.to_owned());
     while let Some(path) = next {
@@ -120,13 +119,14 @@ pub fn delete(home: &Path, path: &Path, thread: &ThreadId) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves an archived rollout back to its day and answers where it is now. It counts as changed now.
+/// Moves an archived rollout back to its day folder and returns its new path. Sets the modification time to
+/// now.
 ///
 /// # Errors
-/// Its name does not tell the day, or it could not be moved.
+/// The file name contains no day, or the file cannot be moved.
 pub fn unarchive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, MoveError> {
     let target = move_to_its_day(home, path, thread)?;
-    // What it goes on from belongs to it.
+    // Older files of the thread move too.
     while let Some(earlier) = find_archived(home, thread) {
         move_to_its_day(home, &earlier, thread)?;
     }
@@ -161,7 +161,7 @@ fn name_for(path: &Path, thread: &ThreadId) -> Result<String, MoveError> {
         })
 }
 
-/// `2026/03/01` of `2026-03-01T10-00-00`.
+/// Converts `2026-03-01T10-00-00` to `2026/03/01`.
 fn day_of(time: &str) -> Option<String> {
     let mut parts = time.split('T').next()?.split('-');
     let mut part = |len: usize| {

@@ -1,12 +1,13 @@
 //! Layer: capability. The append-only log of a thread, called a rollout.
 //!
-//! A rollout is a file of JSON lines under the home folder. [`Writer`] owns the one thread that
-//! writes them all, [`Log`] is what a session appends to, [`load`] reads a file back, [`scan`] goes
-//! through one and [`find`] finds the file of a thread; [`archive`], [`unarchive`] and [`amend`] are for
-//! threads at rest. [`Chain`] tells what a file goes on from, if that is another one. A line is either whole or ignored: a line that cannot be read is
-//! counted and skipped, and an append after a torn line starts on a line of its own.
+//! A rollout is a file of JSON lines under the home folder. [`RolloutWriter`] owns the one thread that writes
+//! all rollouts, and [`RolloutLog`] is what a session appends to. [`load`] reads a whole file, [`scan`]
+//! iterates over its lines, [`find`] locates the file of a thread. [`archive`], [`unarchive`] and [`amend`]
+//! work on threads that are not loaded. [`RolloutChain`] follows references to the files that a file
+//! continues. A line that cannot be read is counted and skipped, and an append after an incomplete line starts
+//! a new line.
 //!
-//! It does not know what the lines mean; rebuilding a history from them is the engine's job.
+//! This crate does not interpret the lines: the engine rebuilds the history from them.
 
 mod amend;
 mod chain;
@@ -19,25 +20,25 @@ mod lock;
 mod log;
 mod message_history;
 mod names;
+mod path;
 mod persist;
-mod place;
 mod scan;
 mod writer;
 
 pub use amend::{amend, append_line};
-pub use chain::Chain;
-pub use claim::{Claim, ClaimError};
+pub use chain::RolloutChain;
+pub use claim::{ClaimError, WriteClaim};
 pub use find::find;
 pub use folders::{
     ARCHIVED, MoveError, archive, day_folders, delete, find_archived, id_of, unarchive,
 };
 pub use line::LineKind;
-pub use load::{LoadError, Loaded, head, load};
-pub use lock::{Held, Holder, Lock, LockError, Locks};
-pub use log::{Log, LogError};
+pub use load::{LoadError, LoadedRollout, head, load};
+pub use lock::{HeldLock, LockError, LockHolder, ThreadLock, ThreadLocks};
+pub use log::{RolloutLog, RolloutWriteError};
 pub use message_history::{MessageHistoryState, add_message, message_at, message_history};
 pub use names::{name_of, set_name};
-pub use persist::{Detail, is_persisted, reduced};
-pub use place::{Place, SESSIONS, parse_file_name};
-pub use scan::{ScannedLine, scan, scan_stretch};
-pub use writer::{Heard, Writer};
+pub use path::{RolloutPath, SESSIONS, parse_file_name};
+pub use persist::{PersistedDetail, is_persisted, reduced};
+pub use scan::{ScannedLine, scan, scan_segment};
+pub use writer::{RolloutWriter, WriteObserver};

@@ -1,15 +1,15 @@
-//! How a line is written: the envelope around a payload that is JSON already.
+//! Encodes a line: the envelope around a payload that is already JSON.
 
 use jiff::Timestamp;
 
-/// What kind of payload a line has.
+/// The type of a line's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// What the thread is; the first line.
+    /// Metadata of the thread; the first line.
     SessionMeta,
-    /// An item of the conversation with the model.
+    /// An item of the history.
     ResponseItem,
-    /// Something that happened.
+    /// An event.
     EventMsg,
     /// The settings of a turn.
     TurnContext,
@@ -41,7 +41,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, at: Timestamp, kind: LineKind, payload: 
     out.extend_from_slice(b"}\n");
 }
 
-/// UTC with milliseconds.
+/// Formats a time as UTC with milliseconds.
 pub(crate) fn stamp(at: Timestamp) -> String {
     format!("{at:.3}")
 }

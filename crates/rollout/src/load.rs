@@ -1,4 +1,4 @@
-//! Reading a rollout back.
+//! Reads a whole rollout.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,47 +9,45 @@ use codex_protocol::{RolloutItem, RolloutLine, SessionMeta, ThreadId};
 
 use crate::scan::scan;
 
-/// Within so many lines a rollout says what it is.
+/// The metadata must be among the first this many lines.
 const HEAD_LINES: usize = 10;
-/// The most that is read of them.
+/// Limit on the bytes read for those lines.
 const HEAD_LIMIT: u64 = 32 * 1024 * 1024;
 
 /// Why a rollout cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The operating system refused.
+    /// An operating system error.
     #[error("cannot read {path}: {source}")]
     Io {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("empty session file")]
     Empty,
-    /// No line says what thread it is.
+    /// No line contains the metadata of the thread.
     #[error("failed to parse thread ID from rollout file")]
     NoMeta,
 }
 
-/// What a rollout holds.
+/// The content of a rollout.
 #[derive(Debug)]
-pub struct Loaded {
-    /// The first line that says what thread it is.
+pub struct LoadedRollout {
+    /// The metadata from the first line that has it.
     pub meta: SessionMeta,
-    /// Every line that could be read, that one included.
+    /// Every readable line, the metadata included.
     pub items: Vec<RolloutItem>,
-    /// How many lines could not be read.
+    /// The number of unreadable lines.
     pub skipped: usize,
 }
 
-/// Reads a whole rollout, line by line. Lines that cannot be read are counted and skipped; what it
-/// goes on from is part of it.
+/// Reads a whole rollout and its bases, line by line. Unreadable lines are counted and skipped.
 ///
 /// # Errors
-/// The file cannot be read, or it is no rollout.
-pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+/// The file cannot be read or is not a rollout.
+pub fn load(path: &Path) -> Result<LoadedRollout, LoadError> {
     let mut items = Vec::new();
     let mut skipped = 0;
     scan(path, |line| {
@@ -64,14 +62,14 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
         _ => None,
     });
     let meta = meta.ok_or(LoadError::NoMeta)?;
-    Ok(Loaded {
+    Ok(LoadedRollout {
         meta,
         items,
         skipped,
     })
 }
 
-/// The line at the head of a rollout that says what the thread is.
+/// Reads only the metadata line at the head of a rollout.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -92,7 +90,7 @@ pub fn head(path: &Path, thread: &ThreadId) -> io::Result<Option<SessionMeta>> {
     Ok(None)
 }
 
-/// The item of a line; none if it cannot be read or is of a kind that is not known.
+/// Parses a line; none if it cannot be parsed or its type is unknown.
 fn item_of(line: &[u8]) -> Option<RolloutItem> {
     let line = RolloutLine::read(std::str::from_utf8(line).ok()?).ok()?;
     (!matches!(line.item, RolloutItem::Kept(_))).then_some(line.item)
@@ -104,7 +102,7 @@ mod tests {
 
     const META: &str = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"a","timestamp":"t","cwd":"/","originator":"o","cli_version":"1","model_provider":null,"base_instructions":null}}"#;
 
-    fn loaded(content: &[u8]) -> Result<Loaded, LoadError> {
+    fn loaded(content: &[u8]) -> Result<LoadedRollout, LoadError> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), content).unwrap();
         load(file.path())

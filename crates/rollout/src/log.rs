@@ -1,7 +1,7 @@
-//! The log of one thread: what its session appends to.
+//! The log that a session appends to.
 //!
-//! The file is made only once it is needed ([`Log::materialise`]); until then the lines are kept, so
-//! that a thread which never came to anything leaves no file.
+//! The file is created when it is first needed ([`RolloutLog::materialise`]). Until then the lines are kept in
+//! memory, so a thread that is never used leaves no file.
 
 use std::path::{Path, PathBuf};
 
@@ -10,126 +10,125 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-use crate::claim::{Claim, ClaimError};
+use crate::claim::{ClaimError, WriteClaim};
 use crate::line::{LineKind, encode};
-use crate::place::Place;
-use crate::writer::{Order, Writer};
+use crate::path::RolloutPath;
+use crate::writer::{RolloutWriter, WriteRequest};
 
-/// Why lines are not on disk.
+/// Why lines could not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// The operating system refused. The lines are kept and tried again.
+pub enum RolloutWriteError {
+    /// An operating system error. The lines are kept and retried.
     #[error("cannot write {path}: {source}")]
     Io {
-        /// The file.
         path: String,
-        /// What the system said.
+        /// The underlying error.
         source: std::io::Error,
     },
-    /// The writing thread is gone.
+    /// The writer thread has ended.
     #[error("the rollout writer has stopped")]
     Stopped,
 }
 
-/// The log of one thread.
+/// The rollout log of one thread.
 #[derive(Debug)]
-pub struct Log {
-    writer: Writer,
-    place: Place,
-    state: State,
-    claim: Option<Claim>,
-    /// Whether the claim is made good for longer than a line.
+pub struct RolloutLog {
+    writer: RolloutWriter,
+    place: RolloutPath,
+    state: LogState,
+    claim: Option<WriteClaim>,
+    /// Whether the claim is held until [`Self::release`], not only for the next line.
     is_claimed: bool,
 }
 
 #[derive(Debug)]
-enum State {
-    /// No file yet.
-    Held(Vec<Held>),
+enum LogState {
+    /// There is no file yet.
+    PendingEntry(Vec<PendingEntry>),
     Written,
 }
 
-/// What goes into the file once there is one.
+/// An entry that is written when the file is created.
 #[derive(Debug)]
-enum Held {
-    /// An encoded payload, which gets the time of materialisation.
+enum PendingEntry {
+    /// An encoded payload. It gets the time of materialisation.
     Line(LineKind, Vec<u8>),
-    /// The beginning of another file.
+    /// The first `length` bytes of another file.
     Copy { source: PathBuf, length: u64 },
 }
 
-impl Log {
-    /// The log of a new thread: held back until it is materialised.
+impl RolloutLog {
+    /// The log of a new thread. Nothing is written before it is materialised.
     #[must_use]
-    pub fn held(writer: Writer, place: Place) -> Self {
+    pub fn deferred(writer: RolloutWriter, place: RolloutPath) -> Self {
         Self {
             writer,
             place,
-            state: State::Held(Vec::new()),
+            state: LogState::PendingEntry(Vec::new()),
             claim: None,
             is_claimed: false,
         }
     }
 
-    /// The log of a file that exists.
+    /// The log of an existing file.
     #[must_use]
-    pub fn existing(writer: Writer, place: Place) -> Self {
+    pub fn existing(writer: RolloutWriter, place: RolloutPath) -> Self {
         Self {
             writer,
             place,
-            state: State::Written,
+            state: LogState::Written,
             claim: None,
             is_claimed: false,
         }
     }
 
-    /// The same log, written only once this is made good.
+    /// Adds a claim, which is acquired before anything is written.
     #[must_use]
-    pub fn claimed(mut self, claim: Claim) -> Self {
+    pub fn claimed(mut self, claim: WriteClaim) -> Self {
         self.claim = Some(claim);
         self
     }
 
-    /// From now on nobody else writes the thread, until it is [given back](Self::give_back). Whoever has
-    /// something to write asks for this first; what is appended while somebody else has the right is lost.
+    /// Acquires the right to write the thread until [`Self::release`]. Call this before appending: lines that
+    /// are appended while another process holds the right are lost.
     ///
     /// # Errors
-    /// Somebody else does, or did.
+    /// Another process writes the thread, or has changed it.
     pub fn claim(&mut self) -> Result<(), ClaimError> {
-        self.make_good()?;
+        self.acquire()?;
         self.is_claimed = true;
         Ok(())
     }
 
-    /// Others may write the thread from when everything appended so far is in the file.
-    pub fn give_back(&mut self) {
+    /// Releases the right to write once everything appended so far is in the file.
+    pub fn release(&mut self) {
         self.is_claimed = false;
         if !self.is_materialised() {
             return;
         }
-        if let Some(right) = self.claim.as_mut().and_then(Claim::give_back) {
+        if let Some(right) = self.claim.as_mut().and_then(WriteClaim::release) {
             let path = self.path().to_owned();
-            self.writer.send(Order::Return { path, right });
+            self.writer.send(WriteRequest::Return { path, right });
         }
     }
 
-    fn make_good(&mut self) -> Result<(), ClaimError> {
+    fn acquire(&mut self) -> Result<(), ClaimError> {
         match &mut self.claim {
-            Some(claim) => claim.make_good(self.place.path()),
+            Some(claim) => claim.acquire(self.place.path()),
             None => Ok(()),
         }
     }
 
-    /// The path of the file, whether it is there yet or not.
+    /// The path of the file, which may not exist yet.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.place.path()
     }
 
-    /// Whether there is, or is about to be, a file.
+    /// Whether the file exists or is about to be created.
     #[must_use]
     pub fn is_materialised(&self) -> bool {
-        matches!(self.state, State::Written)
+        matches!(self.state, LogState::Written)
     }
 
     /// Appends a line.
@@ -140,11 +139,11 @@ impl Log {
         }
     }
 
-    /// Appends a line whose payload is JSON already.
+    /// Appends a line whose payload is already encoded as JSON.
     pub fn append_json(&mut self, at: Timestamp, kind: LineKind, payload: Vec<u8>) {
         match &mut self.state {
-            State::Held(held) => held.push(Held::Line(kind, payload)),
-            State::Written => {
+            LogState::PendingEntry(pending) => pending.push(PendingEntry::Line(kind, payload)),
+            LogState::Written => {
                 let mut bytes = Vec::new();
                 encode(&mut bytes, at, kind, &payload);
                 self.send(bytes);
@@ -152,47 +151,50 @@ impl Log {
         }
     }
 
-    /// Appends the first `length` bytes of another file, which have to be whole lines.
+    /// Appends the first `length` bytes of another file, which must be whole lines.
     pub fn append_copy(&mut self, source: PathBuf, length: u64) {
         match &mut self.state {
-            State::Held(held) => held.push(Held::Copy { source, length }),
-            State::Written => self.copy(source, length),
+            LogState::PendingEntry(pending) => pending.push(PendingEntry::Copy { source, length }),
+            LogState::Written => self.copy(source, length),
         }
     }
 
-    /// Makes the file, with everything held back so far. The first line tells `git` of the repository.
+    /// Creates the file with all pending entries. Adds `git` to the metadata line.
     pub fn materialise(&mut self, at: Timestamp, git: Option<&GitInfo>) {
-        let State::Held(mut held) = std::mem::replace(&mut self.state, State::Written) else {
+        let LogState::PendingEntry(mut pending) =
+            std::mem::replace(&mut self.state, LogState::Written)
+        else {
             return;
         };
-        if let (Some(git), Some(Held::Line(LineKind::SessionMeta, meta))) = (git, held.first_mut())
+        if let (Some(git), Some(PendingEntry::Line(LineKind::SessionMeta, meta))) =
+            (git, pending.first_mut())
         {
-            tell_repository(meta, git);
+            add_git_facts(meta, git);
         }
         let mut bytes = Vec::new();
-        for held in held {
-            match held {
-                Held::Line(kind, payload) => encode(&mut bytes, at, kind, &payload),
-                Held::Copy { source, length } => {
+        for pending in pending {
+            match pending {
+                PendingEntry::Line(kind, payload) => encode(&mut bytes, at, kind, &payload),
+                PendingEntry::Copy { source, length } => {
                     self.send(std::mem::take(&mut bytes));
                     self.copy(source, length);
                 }
             }
         }
         self.send(bytes);
-        // Who hears of the thread finds it.
-        self.writer.hurry();
+        // Clients that learn about the thread must find its file.
+        self.writer.urgent();
     }
 
-    /// Waits until everything appended so far was handed to the operating system.
+    /// Waits until everything appended so far has been handed to the operating system.
     ///
     /// # Errors
-    /// Something could not be written.
-    pub fn flush(&self) -> impl Future<Output = Result<(), LogError>> + Send + use<> {
+    /// A line could not be written.
+    pub fn flush(&self) -> impl Future<Output = Result<(), RolloutWriteError>> + Send + use<> {
         let path = self.path().to_owned();
         let waiting = self.is_materialised().then(|| {
             let (done, finished) = oneshot::channel();
-            self.writer.send(Order::Flush {
+            self.writer.send(WriteRequest::Flush {
                 path: path.clone(),
                 done,
             });
@@ -202,41 +204,41 @@ impl Log {
             let Some(finished) = waiting else {
                 return Ok(());
             };
-            let result = finished.await.map_err(|_| LogError::Stopped)?;
+            let result = finished.await.map_err(|_| RolloutWriteError::Stopped)?;
             let path = path.display().to_string();
-            result.map_err(|source| LogError::Io { path, source })
+            result.map_err(|source| RolloutWriteError::Io { path, source })
         }
     }
 
     fn send(&mut self, bytes: Vec<u8>) {
         let path = self.path().to_owned();
-        self.order(Order::Append { path, bytes });
+        self.request(WriteRequest::Append { path, bytes });
     }
 
     fn copy(&mut self, source: PathBuf, length: u64) {
         let path = self.path().to_owned();
-        self.order(Order::Copy {
+        self.request(WriteRequest::Copy {
             path,
             source,
             length,
         });
     }
 
-    fn order(&mut self, order: Order) {
-        if let Err(error) = self.make_good() {
+    fn request(&mut self, request: WriteRequest) {
+        if let Err(error) = self.acquire() {
             return tracing::error!(%error, "a rollout line is lost");
         }
-        if !self.writer.send(order) {
+        if !self.writer.send(request) {
             tracing::error!("the rollout writer has stopped");
         }
         if !self.is_claimed {
-            self.give_back();
+            self.release();
         }
     }
 }
 
-/// Adds the last member to an object that does not have it.
-fn tell_repository(meta: &mut Vec<u8>, git: &GitInfo) {
+/// Inserts the `git` member at the end of a JSON object.
+fn add_git_facts(meta: &mut Vec<u8>, git: &GitInfo) {
     if let Ok(git) = serde_json::to_vec(git)
         && meta.pop_if(|last| *last == b'}').is_some()
     {
@@ -246,9 +248,9 @@ fn tell_repository(meta: &mut Vec<u8>, git: &GitInfo) {
     }
 }
 
-impl Drop for Log {
+impl Drop for RolloutLog {
     fn drop(&mut self) {
-        self.writer.send(Order::Close {
+        self.writer.send(WriteRequest::Close {
             path: self.path().to_owned(),
         });
     }
@@ -264,10 +266,10 @@ mod tests {
         "2026-03-01T10:00:00Z".parse().unwrap()
     }
 
-    fn log(folder: &Path) -> Log {
-        Log::held(
-            Writer::start().unwrap(),
-            Place::of_file(folder.join("a/b/x.jsonl")),
+    fn log(folder: &Path) -> RolloutLog {
+        RolloutLog::deferred(
+            RolloutWriter::start().unwrap(),
+            RolloutPath::of_file(folder.join("a/b/x.jsonl")),
         )
     }
 
@@ -326,7 +328,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl");
         std::fs::write(&path, "{\"torn").unwrap();
-        let mut log = Log::existing(Writer::start().unwrap(), Place::of_file(&path));
+        let mut log =
+            RolloutLog::existing(RolloutWriter::start().unwrap(), RolloutPath::of_file(&path));
         log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
         log.flush().await.unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -342,7 +345,10 @@ mod tests {
         let mut log = log(folder.path());
         log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
         log.materialise(at(), None);
-        assert!(matches!(log.flush().await, Err(LogError::Io { .. })));
+        assert!(matches!(
+            log.flush().await,
+            Err(RolloutWriteError::Io { .. })
+        ));
         std::fs::remove_file(&blocker).unwrap();
         log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
         log.flush().await.unwrap();

@@ -1,5 +1,5 @@
-//! What a person typed, over all threads: a file of JSON lines under the home folder, for recalling it.
-//! It is no transcript.
+//! The messages that a user typed, in all threads, for recalling them: a JSONL file under the home folder.
+//! It is not a transcript.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -12,29 +12,29 @@ use serde::{Deserialize, Serialize};
 
 const FILE: &str = "history.jsonl";
 
-/// How often, and how far apart, a lock that somebody else holds is tried.
+/// How often a lock held by another process is tried, and the pause between two tries.
 const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct MessageLine {
     session_id: String,
     ts: u64,
     text: String,
 }
 
-/// Which file it is, and how many entries it has; zeros if it is not there.
+/// The identity and size of the message history; zeros if there is no file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageHistoryState {
-    /// The identity of the file: it changes when the file is another one.
+    /// The identity of the file. It changes when the file is replaced.
     pub log_id: u64,
-    /// How many entries it has.
+    /// The number of entries.
     pub entry_count: usize,
 }
 
-/// Adds an entry. If the file grows beyond `max_bytes`, the oldest entries go until a fifth is free.
+/// Adds an entry. If the file grows beyond `max_bytes`, the oldest entries are removed until a fifth is free.
 ///
-/// Waits up to a second for other processes.
+/// Waits up to one second for other processes.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -45,7 +45,7 @@ pub fn add_message(
     at: Timestamp,
     max_bytes: Option<u64>,
 ) -> io::Result<()> {
-    let line = Line {
+    let line = MessageLine {
         session_id: thread.to_string(),
         ts: u64::try_from(at.as_second()).unwrap_or(0),
         text: text.to_owned(),
@@ -77,7 +77,7 @@ fn lock(file: &File, try_lock: fn(&File) -> Result<(), TryLockError>) -> io::Res
     ))
 }
 
-/// Drops the oldest lines; the newest one always stays.
+/// Removes the oldest lines. The newest line is always kept.
 fn shorten(file: &mut File, most: u64) -> io::Result<()> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -94,12 +94,12 @@ fn shorten(file: &mut File, most: u64) -> io::Result<()> {
         }
         kept = start;
     }
-    // Opened for appending: what is written after the file is emptied is all there is.
+    // The file is open for appending, so this write starts at offset 0 after the truncation.
     file.set_len(0)?;
     file.write_all(&text[kept..])
 }
 
-/// Which file it is now.
+/// The current state of the message history.
 #[must_use]
 pub fn message_history(home: &Path) -> MessageHistoryState {
     let Ok(file) = File::open(home.join(FILE)) else {
@@ -121,8 +121,8 @@ pub fn message_history(home: &Path) -> MessageHistoryState {
     }
 }
 
-/// The entry at `offset`, counted from the oldest, if the file is still the one of that id; any file is
-/// for the id 0.
+/// The entry at `offset`, counted from the oldest, if the file still has the identity `log_id`. 0 matches any
+/// file.
 #[must_use]
 pub fn message_at(home: &Path, log_id: u64, offset: usize) -> Option<HistoryEntry> {
     let file = File::open(home.join(FILE)).ok()?;
@@ -131,7 +131,7 @@ pub fn message_at(home: &Path, log_id: u64, offset: usize) -> Option<HistoryEntr
     }
     lock(&file, File::try_lock_shared).ok()?;
     let line = BufReader::new(file).lines().nth(offset)?.ok()?;
-    let line: Line = serde_json::from_str(&line).ok()?;
+    let line: MessageLine = serde_json::from_str(&line).ok()?;
     Some(HistoryEntry {
         conversation_id: line.session_id,
         ts: line.ts,

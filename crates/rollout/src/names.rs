@@ -1,4 +1,4 @@
-//! The names that people gave to threads: a file of JSON lines under the home folder, appended to.
+//! The names that users gave to threads: an append-only JSONL file under the home folder.
 
 use std::fs;
 use std::io;
@@ -13,18 +13,18 @@ use crate::amend::append_line;
 const FILE: &str = "session_index.jsonl";
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct NameLine {
     id: ThreadId,
     thread_name: String,
     updated_at: String,
 }
 
-/// Gives a thread a name, in place of an older one.
+/// Sets the name of a thread.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn set_name(home: &Path, id: &ThreadId, name: &str, at: Timestamp) -> io::Result<()> {
-    let line = Line {
+    let line = NameLine {
         id: id.clone(),
         thread_name: name.to_owned(),
         updated_at: format!("{at:.9}"),
@@ -32,13 +32,13 @@ pub fn set_name(home: &Path, id: &ThreadId, name: &str, at: Timestamp) -> io::Re
     append_line(&home.join(FILE), &line)
 }
 
-/// The name of a thread, if it has one. Lines that cannot be read are skipped.
+/// The newest name of a thread. Unreadable lines are skipped.
 #[must_use]
 pub fn name_of(home: &Path, id: &ThreadId) -> Option<String> {
     let text = fs::read_to_string(home.join(FILE)).ok()?;
     let mut lines = text.lines().rev().filter(|line| line.contains(id.as_str()));
     lines.find_map(|line| {
-        let line: Line = serde_json::from_str(line).ok()?;
+        let line: NameLine = serde_json::from_str(line).ok()?;
         (line.id == *id && !line.thread_name.trim().is_empty()).then_some(line.thread_name)
     })
 }

@@ -1,23 +1,23 @@
-//! Which events are kept in a rollout.
+//! Selects the events that are stored in a rollout.
 
 use codex_protocol::{EventMsg, TurnItem};
 
-/// Bytes of a command's output that are kept.
+/// How many bytes of a command's output are kept.
 const COMMAND_OUTPUT: usize = 10_000;
 
-/// How much of what happens is kept.
+/// How many events are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Detail {
-    /// What a conversation is made of.
+pub enum PersistedDetail {
+    /// Only what the conversation consists of.
     #[default]
     Limited,
-    /// Also how commands, patches and tools ended.
+    /// Also how commands, patches and tool calls ended.
     Extended,
 }
 
-/// Whether an event becomes a line.
+/// Whether an event is stored.
 #[must_use]
-pub fn is_persisted(event: &EventMsg, detail: Detail) -> bool {
+pub fn is_persisted(event: &EventMsg, detail: PersistedDetail) -> bool {
     match event {
         EventMsg::UserMessage(_)
         | EventMsg::AgentMessage(_)
@@ -50,12 +50,12 @@ pub fn is_persisted(event: &EventMsg, detail: Detail) -> bool {
         | EventMsg::CollabCloseEnd(_)
         | EventMsg::CollabResumeEnd(_)
         | EventMsg::DynamicToolCallRequest(_)
-        | EventMsg::DynamicToolCallResponse(_) => detail == Detail::Extended,
+        | EventMsg::DynamicToolCallResponse(_) => detail == PersistedDetail::Extended,
         _ => false,
     }
 }
 
-/// The event as it is kept, where that is less than what was sent.
+/// The reduced form of an event for storage; none if it is stored unchanged.
 #[must_use]
 pub fn reduced(event: &EventMsg) -> Option<EventMsg> {
     let EventMsg::ExecCommandEnd(end) = event else {

@@ -1,7 +1,7 @@
-//! Going through the lines of a rollout one by one, without keeping them.
+//! Iterates over the lines of a rollout without keeping them.
 //!
-//! What kind of line it is, its first bytes tell when it was written the way everybody writes lines;
-//! someone who passes over most of them does not pay for reading those.
+//! The type of a line is taken from its first bytes if they have the usual order of members, so skipped
+//! lines are not parsed as JSON.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -10,21 +10,21 @@ use std::path::Path;
 
 use codex_protocol::{LineStart, RawRolloutLine, RolloutItem, RolloutLine};
 
-use crate::chain::Chain;
+use crate::chain::RolloutChain;
 use crate::load::LoadError;
 
-/// A line longer than this is passed over.
+/// A longer line is skipped.
 const LINE_LIMIT: usize = 256 * 1024 * 1024;
 
-/// How much of the file is read at once.
+/// The size of one read.
 const BUFFER: usize = 256 * 1024;
 
-/// A line that is not blank.
+/// A non-blank line.
 #[derive(Clone, Copy, Debug)]
 pub struct ScannedLine<'a> {
     bytes: &'a [u8],
     offset: u64,
-    /// What its first bytes tell, if they are the usual ones.
+    /// The parsed first bytes, if they have the usual order.
     start: Option<LineStart<'a>>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> ScannedLine<'a> {
         })
     }
 
-    /// The type of the line, and that of its payload if it has one. None if it is no line.
+    /// The type of the line and of its payload, if it has one. None if the line is not valid.
     #[must_use]
     pub fn kind(&self) -> Option<(Cow<'a, str>, Option<Cow<'a, str>>)> {
         if let Some(start) = self.start {
@@ -50,13 +50,13 @@ impl<'a> ScannedLine<'a> {
         Some((line.kind, payload))
     }
 
-    /// What its first bytes tell, if they are the usual ones.
+    /// The parsed first bytes, if they have the usual order.
     #[must_use]
     pub fn start(&self) -> Option<LineStart<'a>> {
         self.start
     }
 
-    /// The whole line; none if it cannot be read or is of a kind that is not known.
+    /// Parses the whole line; none if it cannot be parsed or its type is unknown.
     #[must_use]
     pub fn read(&self) -> Option<RolloutLine> {
         if let Some(line) = self.start.and_then(|start| start.read()) {
@@ -66,61 +66,61 @@ impl<'a> ScannedLine<'a> {
         (!matches!(line.item, RolloutItem::Kept(_))).then_some(line)
     }
 
-    /// The line as it stands in the file.
+    /// The line as stored.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Where in the file it begins, blanks before it included.
+    /// The offset of the line, including blank lines before it.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 }
 
-/// Hands out every line that is not blank, until `take` has seen enough. Answers how many bytes of the
-/// file were whole lines.
+/// Calls `take` for every non-blank line until it breaks. Returns the number of bytes in whole lines.
 ///
 /// # Errors
-/// The file cannot be read, or there is nothing in it.
+/// The file cannot be read or is empty.
 pub fn scan(
     path: &Path,
     take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
 ) -> Result<u64, LoadError> {
-    let chain = Chain::open(path);
+    let chain = RolloutChain::open(path);
     let scanned = chain.and_then(|chain| scan_chain(&chain, 0..u64::MAX, take));
     let (whole, is_blank) = scanned.map_err(|source| LoadError::Io {
         path: path.to_owned(),
         source,
     })?;
-    match is_blank {
-        true => Err(LoadError::Empty),
-        false => Ok(whole),
+    if is_blank {
+        Err(LoadError::Empty)
+    } else {
+        Ok(whole)
     }
 }
 
-/// Hands out the lines of a stretch of an open thread, which begins where a line does, until `take` has
-/// seen enough.
+/// Calls `take` for the non-blank lines in a range of an open thread until it breaks. The range must start at
+/// the beginning of a line.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn scan_stretch(
-    chain: &Chain,
-    stretch: Range<u64>,
+pub fn scan_segment(
+    chain: &RolloutChain,
+    segment: Range<u64>,
     take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    scan_chain(chain, stretch, take).map(drop)
+    scan_chain(chain, segment, take).map(drop)
 }
 
-/// Answers up to where there were whole lines, and whether all of them were blank.
+/// Returns the end of the last whole line, and whether all lines were blank.
 fn scan_chain(
-    chain: &Chain,
-    stretch: Range<u64>,
+    chain: &RolloutChain,
+    segment: Range<u64>,
     mut take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
 ) -> io::Result<(u64, bool)> {
-    let (mut whole, mut is_blank, mut is_enough) = (stretch.start, true, false);
-    for (begin, bytes) in chain.within(stretch) {
+    let (mut whole, mut is_blank, mut is_enough) = (segment.start, true, false);
+    for (begin, bytes) in chain.within(segment) {
         let (end, blank) = scan_lines(bytes?, begin, |line| {
             let flow = take(line);
             is_enough = flow.is_break();
@@ -135,41 +135,43 @@ fn scan_chain(
     Ok((whole, is_blank))
 }
 
-/// Answers up to where there were whole lines, and whether all of them were blank.
+/// Returns the end of the last whole line, and whether all lines were blank.
 fn scan_lines(
     mut input: impl Read,
     begin: u64,
     mut take: impl FnMut(ScannedLine<'_>) -> ControlFlow<()>,
 ) -> io::Result<(u64, bool)> {
     let mut buffer = vec![0; BUFFER];
-    // The bytes of the buffer that are read and not handed out, the first of them at `offset`.
+    // `buffer[taken..filled]` is read but not yet passed on; its first byte is at `offset`.
     let (mut taken, mut filled, mut offset) = (0, 0, begin);
-    // How much of a line that is too long was let go.
-    let mut let_go = 0;
+    // The number of discarded bytes of a line that is too long.
+    let mut discarded = 0;
     let mut is_blank = true;
     loop {
         if filled > LINE_LIMIT {
-            let_go += filled as u64;
+            discarded += filled as u64;
             filled = 0;
         }
         if filled == buffer.len() {
             buffer.resize(filled * 2, 0);
         }
-        // What was there before has no end of a line: only the new bytes are looked at.
+        // The older bytes contain no line end, so only the new ones are searched.
         let before = filled;
         filled += read_some(&mut input, &mut buffer[filled..])?;
         if filled == before {
-            if let Some(line) = ScannedLine::of(&buffer[..filled], offset).filter(|_| let_go == 0) {
+            if let Some(line) =
+                ScannedLine::of(&buffer[..filled], offset).filter(|_| discarded == 0)
+            {
                 is_blank = false;
                 let _ = take(line);
             }
-            return Ok((offset, is_blank && let_go == 0));
+            return Ok((offset, is_blank && discarded == 0));
         }
         for end in memchr::memchr_iter(b'\n', &buffer[before..filled]) {
             let end = before + end + 1;
-            let line = ScannedLine::of(&buffer[taken..end], offset).filter(|_| let_go == 0);
-            is_blank &= line.is_none() && let_go == 0;
-            offset += std::mem::take(&mut let_go) + (end - taken) as u64;
+            let line = ScannedLine::of(&buffer[taken..end], offset).filter(|_| discarded == 0);
+            is_blank &= line.is_none() && discarded == 0;
+            offset += std::mem::take(&mut discarded) + (end - taken) as u64;
             taken = end;
             if line.is_some_and(|line| take(line).is_break()) {
                 return Ok((offset, is_blank));
@@ -240,8 +242,8 @@ mod tests {
 
         let (begin, _) = expected[1];
         let mut part = Vec::new();
-        let chain = Chain::open(file.path()).unwrap();
-        scan_stretch(&chain, begin..whole.len() as u64, |line| {
+        let chain = RolloutChain::open(file.path()).unwrap();
+        scan_segment(&chain, begin..whole.len() as u64, |line| {
             part.push((line.offset(), line.bytes().len()));
             ControlFlow::Continue(())
         })

@@ -1,10 +1,9 @@
 //! The thread that writes all rollouts.
 //!
-//! One for the whole process, fed by a queue; sessions come and go. What is appended to a file within a
-//! moment is one write, in the order sent: lines come in bursts, and waking a thread costs more than
-//! writing a line. Whoever flushes does not wait for that moment. What could not be written is kept and
-//! tried again with what comes next for the same file, in front of it; the failure is told to whoever
-//! flushes.
+//! There is one per process, fed by a queue. Everything appended to a file within [`GATHER`] becomes one
+//! write, in order: lines come in bursts, and waking a thread costs more than writing a line. A flush does not
+//! wait for that time. Data that cannot be written is kept and retried before the next write to the same
+//! file; the error is returned by the next flush.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -21,112 +20,115 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::amend::ends_a_line;
-use crate::chain::Chain;
-use crate::claim::Returning;
+use crate::chain::RolloutChain;
+use crate::claim::PendingRelease;
 
-/// Files kept open. Above it, one that is not needed now is closed.
+/// Limit on open files. Above it, a file that is not in use is closed.
 const OPEN_FILES: usize = 64;
-/// What is kept for a file that cannot be written. Above it the oldest part is given up.
+/// Limit on the data kept for a file that cannot be written. Above it the oldest lines are dropped.
 const BACKLOG: usize = 16 * 1024 * 1024;
 
-/// How long what is appended may wait for more.
+/// How long appended data may wait for more.
 const GATHER: Duration = Duration::from_millis(10);
 
-/// What the thread is asked to do.
-pub(crate) enum Order {
-    /// Append to a file. Bounded by its senders: a session flushes at the end of every turn.
+/// A request to the writer thread.
+pub(crate) enum WriteRequest {
+    /// Append to a file. The amount is bounded by the senders: a session flushes at the end of every turn.
     Append { path: PathBuf, bytes: Vec<u8> },
-    /// Append the beginning of another file.
+    /// Append the first `length` bytes of another file.
     Copy {
         path: PathBuf,
         source: PathBuf,
         length: u64,
     },
-    /// Say when everything before is written.
+    /// Reply when everything before this request is written.
     Flush {
         path: PathBuf,
         done: oneshot::Sender<io::Result<()>>,
     },
-    /// Give the right to write a file back, once everything before is written.
-    Return { path: PathBuf, right: Returning },
-    /// Forget a file.
+    /// Release a lock once everything before this request is written.
+    Return {
+        path: PathBuf,
+        right: PendingRelease,
+    },
+    /// Close a file.
     Close { path: PathBuf },
 }
 
-/// The handle of the writing thread. It ends when the last handle and the last log are gone.
+/// The handle of the writer thread, which ends when the last handle and the last log are dropped.
 #[derive(Clone, Debug)]
-pub struct Writer {
-    orders: Sender<Order>,
+pub struct RolloutWriter {
+    requests: Sender<WriteRequest>,
     thread: Thread,
-    /// Set where what was sent is not to wait for more.
-    hurry: Arc<AtomicBool>,
+    /// Set when the queue must be written without waiting for more.
+    urgent: Arc<AtomicBool>,
 }
 
-impl Writer {
+impl RolloutWriter {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The thread cannot be started.
     pub fn start() -> io::Result<Self> {
-        Self::start_heard(Box::new(|_| {}))
+        Self::start_observed(Box::new(|_| {}))
     }
 
-    /// Starts the thread, and tells `heard` of each file that was written to: when it is flushed,
-    /// before whoever flushes knows, and when it is closed.
+    /// Starts the thread. `observer` is called for each file that was written to: before a flush returns, and
+    /// when the file is closed.
     ///
     /// # Errors
-    /// The system gives no thread.
-    pub fn start_heard(heard: Heard) -> io::Result<Self> {
-        let (orders, received) = channel();
-        let mut files = Files {
+    /// The thread cannot be started.
+    pub fn start_observed(observer: WriteObserver) -> io::Result<Self> {
+        let (requests, received) = channel();
+        let mut files = WriterFiles {
             open: HashMap::new(),
             gathered: HashMap::new(),
             backlog: HashMap::new(),
-            untold: HashSet::new(),
-            heard,
+            unreported: HashSet::new(),
+            observer,
         };
-        let hurry = Arc::new(AtomicBool::new(false));
-        let hurried = Arc::clone(&hurry);
+        let urgent = Arc::new(AtomicBool::new(false));
+        let urgency = Arc::clone(&urgent);
         let thread = thread::Builder::new()
             .name("rollout-writer".to_owned())
-            .spawn(move || files.serve(&received, &hurried))?;
+            .spawn(move || files.serve(&received, &urgency))?;
         Ok(Self {
-            orders,
+            requests,
             thread: thread.thread().clone(),
-            hurry,
+            urgent,
         })
     }
 
-    pub(crate) fn send(&self, order: Order) -> bool {
-        let hurries = !matches!(order, Order::Append { .. });
-        let sent = self.orders.send(order).is_ok();
-        if hurries {
-            self.hurry();
+    pub(crate) fn send(&self, request: WriteRequest) -> bool {
+        let is_urgent = !matches!(request, WriteRequest::Append { .. });
+        let sent = self.requests.send(request).is_ok();
+        if is_urgent {
+            self.urgent();
         }
         sent
     }
 
-    /// What was sent is written at once.
-    pub(crate) fn hurry(&self) {
-        self.hurry.store(true, Ordering::Release);
+    /// Writes the queue without waiting for more.
+    pub(crate) fn urgent(&self) {
+        self.urgent.store(true, Ordering::Release);
         self.thread.unpark();
     }
 }
 
-/// Who is told of a file that was written to. Must not wait.
-pub type Heard = Box<dyn Fn(&Path) + Send>;
+/// Called with the path of a file that was written to. Must not block.
+pub type WriteObserver = Box<dyn Fn(&Path) + Send>;
 
-struct Files {
+struct WriterFiles {
     open: HashMap<PathBuf, File>,
-    /// What is to be written next.
+    /// Data of the current batch.
     gathered: HashMap<PathBuf, Vec<u8>>,
     backlog: HashMap<PathBuf, Backlog>,
-    /// Written to since `heard` was told.
-    untold: HashSet<PathBuf>,
-    heard: Heard,
+    /// Files written to since the observer was last called for them.
+    unreported: HashSet<PathBuf>,
+    observer: WriteObserver,
 }
 
-impl fmt::Debug for Files {
+impl fmt::Debug for WriterFiles {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Files").finish_non_exhaustive()
     }
@@ -137,72 +139,72 @@ struct Backlog {
     error: io::Error,
 }
 
-impl Files {
-    fn serve(&mut self, orders: &Receiver<Order>, hurry: &AtomicBool) {
-        while let Ok(first) = orders.recv() {
+impl WriterFiles {
+    fn serve(&mut self, requests: &Receiver<WriteRequest>, urgent: &AtomicBool) {
+        while let Ok(first) = requests.recv() {
             let until = Instant::now() + GATHER;
-            while !hurry.swap(false, Ordering::Acquire)
+            while !urgent.swap(false, Ordering::Acquire)
                 && let Some(left) = until.checked_duration_since(Instant::now())
             {
                 thread::park_timeout(left);
             }
             self.take(first);
-            orders.try_iter().for_each(|order| self.take(order));
+            requests.try_iter().for_each(|request| self.take(request));
             for (path, bytes) in std::mem::take(&mut self.gathered) {
                 self.append(path, bytes);
             }
         }
     }
 
-    fn take(&mut self, order: Order) {
-        let (Order::Append { path, .. }
-        | Order::Copy { path, .. }
-        | Order::Flush { path, .. }
-        | Order::Return { path, .. }
-        | Order::Close { path }) = &order;
-        if !matches!(order, Order::Append { .. })
+    fn take(&mut self, request: WriteRequest) {
+        let (WriteRequest::Append { path, .. }
+        | WriteRequest::Copy { path, .. }
+        | WriteRequest::Flush { path, .. }
+        | WriteRequest::Return { path, .. }
+        | WriteRequest::Close { path }) = &request;
+        if !matches!(request, WriteRequest::Append { .. })
             && let Some((path, bytes)) = self.gathered.remove_entry(path)
         {
             self.append(path, bytes);
         }
-        match order {
-            Order::Append { path, bytes } => match self.gathered.entry(path) {
+        match request {
+            WriteRequest::Append { path, bytes } => match self.gathered.entry(path) {
                 Entry::Occupied(mut gathered) => gathered.get_mut().extend_from_slice(&bytes),
                 Entry::Vacant(first) => {
                     first.insert(bytes);
                 }
             },
-            Order::Copy {
+            WriteRequest::Copy {
                 path,
                 source,
                 length,
             } => self.copy(path, &source, length),
-            Order::Flush { path, done } => {
+            WriteRequest::Flush { path, done } => {
                 let _ = done.send(self.flush(path));
             }
-            Order::Return { path, right } => {
-                // What could not be written is still to come.
+            WriteRequest::Return { path, right } => {
+                // The earlier data could not be written, so the backlog goes first.
                 if !self.backlog.contains_key(&path) {
                     right.complete(&path);
                 }
             }
-            Order::Close { path } => {
-                self.tell(&path);
+            WriteRequest::Close { path } => {
+                self.report(&path);
                 self.open.remove(&path);
                 self.backlog.remove(&path);
             }
         }
     }
 
-    /// What cannot be copied is told to whoever flushes; it is not tried again.
+    /// Copies part of another file. An error is returned by the next flush; the copy is not retried.
     fn copy(&mut self, path: PathBuf, source: &Path, length: u64) {
         let opened = self.write(&path, &[]).map_err(|failed| failed.error);
         let copied = opened.and_then(|()| match self.open.get_mut(&path) {
-            Some(file) => Chain::open(source)?.copy(length, file),
+            Some(file) => RolloutChain::open(source)?.copy(length, file),
             None => Ok(()),
         });
         match copied {
-            Ok(()) => drop(self.untold.insert(path)),
+            Ok(()) => drop(self.unreported.insert(path)),
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "cannot copy a rollout");
                 let bytes = Vec::new();
@@ -221,9 +223,9 @@ impl Files {
         };
         match self.write(&path, &bytes) {
             Ok(()) => {
-                self.untold.insert(path);
+                self.unreported.insert(path);
             }
-            Err(Unwritten { from, error }) => {
+            Err(PartialWrite { from, error }) => {
                 tracing::warn!(path = %path.display(), %error, "cannot write a rollout");
                 self.open.remove(&path);
                 let rest = bytes.get(from..).unwrap_or_default();
@@ -237,7 +239,7 @@ impl Files {
         if self.backlog.contains_key(&path) {
             self.append(path.clone(), Vec::new());
         }
-        self.tell(&path);
+        self.report(&path);
         match self.backlog.get(&path) {
             Some(backlog) => Err(io::Error::new(
                 backlog.error.kind(),
@@ -247,14 +249,14 @@ impl Files {
         }
     }
 
-    fn tell(&mut self, path: &Path) {
-        if self.untold.remove(path) {
-            (self.heard)(path);
+    fn report(&mut self, path: &Path) {
+        if self.unreported.remove(path) {
+            (self.observer)(path);
         }
     }
 
-    fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Unwritten> {
-        let unwritten = |from| move |error| Unwritten { from, error };
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), PartialWrite> {
+        let unwritten = |from| move |error| PartialWrite { from, error };
         if !self.open.contains_key(path) {
             if self.open.len() >= OPEN_FILES {
                 self.open.clear();
@@ -278,12 +280,12 @@ impl Files {
     }
 }
 
-struct Unwritten {
+struct PartialWrite {
     from: usize,
     error: io::Error,
 }
 
-/// The part of `bytes` that fits into the backlog, from the start of a line.
+/// The newest part of `bytes` that fits into the backlog, from the start of a line.
 fn newest_lines(bytes: &[u8]) -> &[u8] {
     if bytes.len() <= BACKLOG {
         return bytes;
@@ -296,7 +298,7 @@ fn newest_lines(bytes: &[u8]) -> &[u8] {
     &tail[start..]
 }
 
-/// Opens for appending, on a line of its own if the last one was torn.
+/// Opens a file for appending, after a line break if its last line is incomplete.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         codex_private_files::create_dir_all(folder)?;

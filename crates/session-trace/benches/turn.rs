@@ -108,7 +108,7 @@ fn ports(model: &ModelServer) -> Ports {
         ids: Arc::new(RandomIds),
         processes: Arc::new(SystemProcesses::new(Launcher::of_this_program())),
         mcp: None,
-        writer: codex_rollout::Writer::start().unwrap(),
+        writer: codex_rollout::RolloutWriter::start().unwrap(),
     }
 }
 

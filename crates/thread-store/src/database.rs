@@ -1,4 +1,4 @@
-//! The SQLite file: its tables, rows in and rows out.
+//! Owns the SQLite file of the index: its tables, and conversion between rows and records.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use codex_protocol::{GitInfo, ThreadId};
 use rusqlite::{
-    Connection, OpenFlags, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter,
+    Connection, OpenFlags, OptionalExtension, Row as SqlRow, ToSql, named_params, params_from_iter,
 };
 
-use crate::kinds::kind_of;
-use crate::query::{Descent, Query, SortKey};
-use crate::record::{Facts, Row, Stamp};
-use crate::said::{Progress, Said};
+use crate::annotations::{Annotation, FileProgress};
+use crate::query::{AncestorFilter, SortKey, ThreadQuery};
+use crate::record::{FileStamp, ThreadFacts, ThreadRow};
+use crate::source_kinds::kind_of;
 
-/// How long another process may hold the file.
+/// How long to wait for a lock of another process.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Pages kept in memory, in KiB.
+/// Size of the page cache, in KiB.
 const CACHE: i64 = 4096;
 
 const TABLES: &str = "
@@ -59,17 +59,20 @@ CREATE TABLE IF NOT EXISTS progress (name TEXT PRIMARY KEY, inode INTEGER, offse
 
 const COLUMNS: &str = "t.id, t.folder, t.file, t.size, t.modified, t.scanned, t.problem, \
      t.created_at, t.cwd, t.cli_version, t.source, t.nickname, t.role, t.forked_from, t.provider, \
-     t.model, t.effort, t.git, t.logged_name, t.title, t.preview, s.name, s.git";
+     t.model, t.effort, t.git, t.logged_name, t.title, t.preview, s.name AS annotated_name, \
+     s.git AS annotated_git";
 
 const INSERT: &str = "INSERT OR REPLACE INTO threads (id, folder, file, archived, created_at, \
      updated_at, size, modified, scanned, kind, provider, workplace, problem, cwd, cli_version, \
      source, nickname, role, parent, forked_from, model, effort, git, logged_name, title, preview) \
-     VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26)";
+     VALUES (:id, :folder, :file, :archived, :created_at, :updated_at, :size, :modified, \
+     :scanned, :kind, :provider, :workplace, :problem, :cwd, :cli_version, :source, :nickname, \
+     :role, :parent, :forked_from, :model, :effort, :git, :logged_name, :title, :preview)";
 
-/// The row that says that every folder was seen once.
+/// The name of the progress row that records a complete first pass.
 const COMPLETE: &str = "complete";
 
-/// Refuses a file whose tables are not ours, as one that is no database.
+/// Rejects a database with tables of another schema, with the error for a file that is no database.
 fn check_tables(connection: &Connection) -> rusqlite::Result<()> {
     let ours = Connection::open_in_memory()?;
     ours.execute_batch(TABLES)?;
@@ -81,27 +84,27 @@ fn check_tables(connection: &Connection) -> rusqlite::Result<()> {
     Err(rusqlite::Error::SqliteFailure(code, Some(reason)))
 }
 
-/// How the tables and indexes of a file were made.
+/// The SQL statements that created the tables and indexes.
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
     let mut statement = connection.prepare(sql)?;
-    statement.query_map([], |row| row.get(0))?.collect()
+    statement.query_map([], |row| row.get("sql"))?.collect()
 }
 
-/// A row and the name that was said of it. What was said of its repository is in it.
-pub(crate) type Named = (Row, Option<String>);
+/// A row and the name annotated for its thread. Annotated git facts are merged into the row.
+pub(crate) type NamedRow = (ThreadRow, Option<String>);
 
-/// The open file.
+/// An open connection to the database.
 pub(crate) struct Database {
     connection: Connection,
-    /// Whether something is being changed as a whole.
+    /// Whether a transaction is open.
     is_changing: Cell<bool>,
 }
 
 impl Database {
-    /// Opens the file, or makes it.
+    /// Opens the file, and creates it if needed.
     pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
-        // What SQLite puts beside it gets the mode of the file.
+        // SQLite gives its journal files the mode of this file.
         let _ = codex_private_files::ensure(path);
         let connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
@@ -109,7 +112,7 @@ impl Database {
         Self::set_up(connection)
     }
 
-    /// Opens the file as it is, to look at it.
+    /// Opens the file read-only, without changing its schema.
     pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
@@ -120,7 +123,7 @@ impl Database {
         })
     }
 
-    /// An index that leaves nothing behind, for a home folder that cannot be written to.
+    /// A database in memory, for a home folder that cannot be written to.
     pub(crate) fn in_memory() -> rusqlite::Result<Self> {
         Self::set_up(Connection::open_in_memory()?)
     }
@@ -128,7 +131,9 @@ impl Database {
     fn set_up(connection: Connection) -> rusqlite::Result<Self> {
         connection.pragma_update(None, "cache_size", -CACHE)?;
         let tables: i64 =
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+            connection.query_row("SELECT count(*) AS tables FROM sqlite_schema", [], |row| {
+                row.get("tables")
+            })?;
         if tables == 0 {
             connection.execute_batch(&format!("BEGIN IMMEDIATE;{TABLES}COMMIT;"))?;
         } else {
@@ -140,7 +145,7 @@ impl Database {
         })
     }
 
-    /// Makes several changes at once, or none. Within itself it does nothing.
+    /// Runs `change` in a transaction. A nested call joins the outer transaction.
     pub(crate) fn atomically<T>(
         &self,
         change: impl FnOnce() -> rusqlite::Result<T>,
@@ -157,192 +162,194 @@ impl Database {
             Err(_) => Ok(()),
         };
         if outcome.is_err() || end.is_err() {
-            // Fails where SQLite has rolled back by itself.
+            // Fails if SQLite has already rolled back.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
         outcome.and_then(|value| end.map(|()| value))
     }
 
-    /// Whether every folder was seen once.
+    /// Whether a pass has visited every folder.
     pub(crate) fn is_complete(&self) -> rusqlite::Result<bool> {
         Ok(self.progress(COMPLETE)?.offset != 0)
     }
 
     pub(crate) fn set_complete(&self) -> rusqlite::Result<()> {
-        let done = Progress {
+        let done = FileProgress {
             inode: 0,
             offset: 1,
         };
         self.set_progress(COMPLETE, done)
     }
 
-    pub(crate) fn progress(&self, name: &str) -> rusqlite::Result<Progress> {
-        let sql = "SELECT inode, offset FROM progress WHERE name = ?1";
+    pub(crate) fn progress(&self, name: &str) -> rusqlite::Result<FileProgress> {
+        let sql = "SELECT inode, offset FROM progress WHERE name = :name";
         let read = |row: &SqlRow<'_>| {
-            Ok(Progress {
-                inode: row.get(0)?,
-                offset: row.get(1)?,
+            Ok(FileProgress {
+                inode: row.get("inode")?,
+                offset: row.get("offset")?,
             })
         };
         let mut statement = self.connection.prepare_cached(sql)?;
-        let found = statement.query_row([name], read).optional()?;
+        let found = statement
+            .query_row(named_params! { ":name": name }, read)
+            .optional()?;
         Ok(found.unwrap_or_default())
     }
 
-    pub(crate) fn set_progress(&self, name: &str, progress: Progress) -> rusqlite::Result<()> {
-        let sql = "INSERT OR REPLACE INTO progress VALUES (?1, ?2, ?3)";
-        let values = params![name, progress.inode, progress.offset];
+    pub(crate) fn set_progress(&self, name: &str, progress: FileProgress) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO progress (name, inode, offset) \
+             VALUES (:name, :inode, :offset)";
+        let values = named_params! {
+            ":name": name,
+            ":inode": progress.inode,
+            ":offset": progress.offset,
+        };
         self.connection
             .prepare_cached(sql)?
             .execute(values)
             .map(drop)
     }
 
-    pub(crate) fn say(&self, said: &Said) -> rusqlite::Result<()> {
-        let (id, column, value) = match said {
-            Said::Name(id, name) => (id, "name", name.clone()),
-            Said::Git(id, git) => (id, "git", to_json(git)),
+    pub(crate) fn put_annotation(&self, annotation: &Annotation) -> rusqlite::Result<()> {
+        let (id, column, value) = match annotation {
+            Annotation::Name(id, name) => (id, "name", name.clone()),
+            Annotation::Git(id, git) => (id, "git", to_json(git)),
         };
         let sql = format!(
-            "INSERT INTO said (id, {column}) VALUES (?1, ?2) \
-             ON CONFLICT (id) DO UPDATE SET {column} = ?2"
+            "INSERT INTO said (id, {column}) VALUES (:id, :value) \
+             ON CONFLICT (id) DO UPDATE SET {column} = :value"
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
-        statement.execute([id.as_str(), &value]).map(drop)
+        let values = named_params! { ":id": id.as_str(), ":value": value };
+        statement.execute(values).map(drop)
     }
 
-    /// Forgets all names, or else all git facts that were said.
-    pub(crate) fn forget_said(&self, names: bool) -> rusqlite::Result<()> {
+    /// Clears either all annotated names or all annotated git facts.
+    pub(crate) fn clear_annotations(&self, names: bool) -> rusqlite::Result<()> {
         let column = if names { "name" } else { "git" };
         let sql = format!("UPDATE said SET {column} = NULL");
         self.connection.execute(&sql, []).map(drop)
     }
 
-    pub(crate) fn put(&self, row: &Row) -> rusqlite::Result<()> {
+    pub(crate) fn put(&self, row: &ThreadRow) -> rusqlite::Result<()> {
         let facts = &row.facts;
-        let values = params![
-            row.id.as_str(),
-            row.folder,
-            row.file,
-            row.is_archived(),
-            facts.created_at,
-            row.stamp.updated_at(),
-            row.stamp.size,
-            row.stamp.modified,
-            row.scanned,
-            kind_of(&facts.source),
-            facts.provider,
-            workplace(&facts.cwd),
-            row.problem,
-            facts.cwd,
-            facts.cli_version,
-            to_json(&facts.source),
-            facts.nickname,
-            facts.role,
-            facts.parent().map(ThreadId::as_str),
-            facts.forked_from.as_ref().map(ThreadId::as_str),
-            facts.model,
-            facts.effort,
-            facts.git.as_ref().map(to_json),
-            facts.logged_name,
-            facts.title,
-            facts.preview,
-        ];
+        let values = named_params! {
+            ":id": row.id.as_str(),
+            ":folder": row.folder,
+            ":file": row.file,
+            ":archived": row.is_archived(),
+            ":created_at": facts.created_at,
+            ":updated_at": row.stamp.updated_at(),
+            ":size": row.stamp.size,
+            ":modified": row.stamp.modified,
+            ":scanned": row.scanned,
+            ":kind": kind_of(&facts.source),
+            ":provider": facts.provider,
+            ":workplace": workplace(&facts.cwd),
+            ":problem": row.problem,
+            ":cwd": facts.cwd,
+            ":cli_version": facts.cli_version,
+            ":source": to_json(&facts.source),
+            ":nickname": facts.nickname,
+            ":role": facts.role,
+            ":parent": facts.parent().map(ThreadId::as_str),
+            ":forked_from": facts.forked_from.as_ref().map(ThreadId::as_str),
+            ":model": facts.model,
+            ":effort": facts.effort,
+            ":git": facts.git.as_ref().map(to_json),
+            ":logged_name": facts.logged_name,
+            ":title": facts.title,
+            ":preview": facts.preview,
+        };
         self.connection
             .prepare_cached(INSERT)?
             .execute(values)
             .map(drop)
     }
 
-    /// Removes a thread, if its file is this one.
+    /// Removes a thread if its row refers to this file.
     pub(crate) fn remove(&self, id: &ThreadId, folder: &str, file: &str) -> rusqlite::Result<()> {
-        let sql = "DELETE FROM threads WHERE id = ?1 AND folder = ?2 AND file = ?3";
-        let values = [id.as_str(), folder, file];
+        let sql = "DELETE FROM threads WHERE id = :id AND folder = :folder AND file = :file";
+        let values = named_params! { ":id": id.as_str(), ":folder": folder, ":file": file };
         self.connection
             .prepare_cached(sql)?
             .execute(values)
             .map(drop)
     }
 
-    /// The threads of a folder: their files and the state in which those were read.
+    /// The threads in a folder: file name to id and the file state when it was read.
     pub(crate) fn folder(
         &self,
         folder: &str,
-    ) -> rusqlite::Result<HashMap<String, (ThreadId, Stamp)>> {
-        let sql = "SELECT file, id, size, modified FROM threads WHERE folder = ?1";
+    ) -> rusqlite::Result<HashMap<String, (ThreadId, FileStamp)>> {
+        let sql = "SELECT file, id, size, modified FROM threads WHERE folder = :folder";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([folder], |row| {
-            let stamp = Stamp {
-                size: row.get(2)?,
-                modified: row.get(3)?,
-            };
-            Ok((row.get(0)?, (ThreadId(row.get(1)?), stamp)))
+        let rows = statement.query_map(named_params! { ":folder": folder }, |row| {
+            let stamp = stamp_of(row)?;
+            Ok((row.get("file")?, (ThreadId(row.get("id")?), stamp)))
         })?;
         rows.collect()
     }
 
-    /// Every file and the state in which it was read.
-    pub(crate) fn stamps(&self) -> rusqlite::Result<HashMap<(String, String), Stamp>> {
+    /// The state of every file when it was read.
+    pub(crate) fn stamps(&self) -> rusqlite::Result<HashMap<(String, String), FileStamp>> {
         let sql = "SELECT folder, file, size, modified FROM threads";
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([], |row| {
-            let stamp = Stamp {
-                size: row.get(2)?,
-                modified: row.get(3)?,
-            };
-            Ok(((row.get(0)?, row.get(1)?), stamp))
+            let stamp = stamp_of(row)?;
+            Ok(((row.get("folder")?, row.get("file")?), stamp))
         })?;
         rows.collect()
     }
 
-    /// Every folder that a thread lies in.
+    /// Every folder that contains a thread.
     pub(crate) fn folders(&self) -> rusqlite::Result<Vec<String>> {
-        // From one to the next, where DISTINCT would look at every thread.
+        // Skips from folder to folder by the index; DISTINCT would visit every thread.
         let sql = "WITH RECURSIVE f (folder) AS (SELECT min(folder) FROM threads UNION ALL \
              SELECT (SELECT min(folder) FROM threads t WHERE t.folder > f.folder) FROM f \
              WHERE f.folder IS NOT NULL) SELECT folder FROM f WHERE folder IS NOT NULL";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([], |row| row.get(0))?;
+        let rows = statement.query_map([], |row| row.get("folder"))?;
         rows.collect()
     }
 
-    pub(crate) fn get(&self, id: &ThreadId) -> rusqlite::Result<Option<Named>> {
+    pub(crate) fn get(&self, id: &ThreadId) -> rusqlite::Result<Option<NamedRow>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM threads t LEFT JOIN said s ON s.id = t.id WHERE t.id = ?1"
+            "SELECT {COLUMNS} FROM threads t LEFT JOIN said s ON s.id = t.id WHERE t.id = :id"
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
-        let found = statement.query_row([id.as_str()], named);
+        let found = statement.query_row(named_params! { ":id": id.as_str() }, named_row);
         found.optional()
     }
 
-    /// What was said of a thread that has no row.
-    pub(crate) fn said(
+    /// The annotations of a thread, whether it has a row or not.
+    pub(crate) fn annotations(
         &self,
         id: &ThreadId,
     ) -> rusqlite::Result<(Option<String>, Option<GitInfo>)> {
-        let sql = "SELECT name, git FROM said WHERE id = ?1";
+        let sql = "SELECT name, git FROM said WHERE id = :id";
         let read = |row: &SqlRow<'_>| {
-            let git: Option<String> = row.get(1)?;
+            let git: Option<String> = row.get("git")?;
             Ok((
-                row.get(0)?,
+                row.get("name")?,
                 git.and_then(|git| serde_json::from_str(&git).ok()),
             ))
         };
         let mut statement = self.connection.prepare_cached(sql)?;
-        let found = statement.query_row([id.as_str()], read);
+        let found = statement.query_row(named_params! { ":id": id.as_str() }, read);
         Ok(found.optional()?.unwrap_or_default())
     }
 
-    /// At most `limit` threads of a list, none created before `floor`.
+    /// At most `limit` threads of a list, created at `floor` or later.
     pub(crate) fn page(
         &self,
-        query: &Query,
+        query: &ThreadQuery,
         limit: usize,
         floor: Option<i64>,
-    ) -> rusqlite::Result<Vec<Named>> {
+    ) -> rusqlite::Result<Vec<NamedRow>> {
         let (sql, values) = page_sql(query, limit, floor);
         let mut statement = self.connection.prepare_cached(&sql)?;
-        let rows = statement.query_map(params_from_iter(values), named)?;
+        let rows = statement.query_map(params_from_iter(values), named_row)?;
         rows.collect()
     }
 }
@@ -353,8 +360,12 @@ const DESCENDANTS: &str =
 const DESCENDANTS_END: &str =
     " UNION SELECT c.id FROM threads c JOIN d ON c.parent = d.id) SELECT id FROM d)";
 
-fn page_sql(query: &Query, limit: usize, floor: Option<i64>) -> (String, Vec<Box<dyn ToSql>>) {
-    let mut filter = Filter::default();
+fn page_sql(
+    query: &ThreadQuery,
+    limit: usize,
+    floor: Option<i64>,
+) -> (String, Vec<Box<dyn ToSql>>) {
+    let mut filter = SqlFilter::default();
     filter.add("t.archived = ", Box::new(query.archived));
     let (time, index) = match (query.sort, &query.cwds) {
         (SortKey::Created, None) => ("t.created_at", "by_creation"),
@@ -362,20 +373,21 @@ fn page_sql(query: &Query, limit: usize, floor: Option<i64>) -> (String, Vec<Box
         (SortKey::Created, Some(_)) => ("t.created_at", "by_workplace"),
         (SortKey::Updated, Some(_)) => ("t.updated_at", "by_workplace"),
     };
-    let (order, beyond) = match query.is_ascending {
-        true => ("ASC", ">"),
-        false => ("DESC", "<"),
+    let (order, beyond) = if query.is_ascending {
+        ("ASC", ">")
+    } else {
+        ("DESC", "<")
     };
     if let Some(cwds) = &query.cwds {
         let workplaces: Vec<String> = cwds.iter().map(|cwd| workplace(cwd)).collect();
         filter.one_of("t.workplace", &workplaces, "");
     }
-    match &query.descent {
+    match &query.ancestor {
         None => {}
-        Some(Descent::Children(parent)) => {
+        Some(AncestorFilter::Children(parent)) => {
             filter.add("t.parent = ", Box::new(parent.0.clone()));
         }
-        Some(Descent::Descendants(ancestor)) => {
+        Some(AncestorFilter::Descendants(ancestor)) => {
             filter.add(DESCENDANTS, Box::new(ancestor.0.clone()));
             filter.sql.push_str(DESCENDANTS_END);
         }
@@ -384,11 +396,12 @@ fn page_sql(query: &Query, limit: usize, floor: Option<i64>) -> (String, Vec<Box
         filter.add("t.created_at >= ", Box::new(floor));
     }
     if let Some(providers) = &query.providers {
-        let untold = match query.untold_provider {
-            true => " OR t.provider IS NULL",
-            false => "",
+        let unknown = if query.include_unknown_provider {
+            " OR t.provider IS NULL"
+        } else {
+            ""
         };
-        filter.one_of("t.provider", providers, untold);
+        filter.one_of("t.provider", providers, unknown);
     }
     let agents = query
         .kinds
@@ -417,14 +430,14 @@ fn page_sql(query: &Query, limit: usize, floor: Option<i64>) -> (String, Vec<Box
     (sql, filter.values)
 }
 
-/// Conditions that all hold.
+/// SQL conditions joined by AND, with their parameters.
 #[derive(Default)]
-struct Filter {
+struct SqlFilter {
     sql: String,
     values: Vec<Box<dyn ToSql>>,
 }
 
-impl Filter {
+impl SqlFilter {
     fn add(&mut self, condition: &str, value: Box<dyn ToSql>) {
         self.sql.push_str(" AND ");
         self.sql.push_str(condition);
@@ -450,53 +463,56 @@ impl Filter {
     }
 }
 
-/// A folder as lists compare it: part by part, so that a slash at the end does not matter.
+/// A folder in the form that lists compare: without a trailing slash.
 fn workplace(cwd: &str) -> String {
     let parts: std::path::PathBuf = Path::new(cwd).components().collect();
     parts.to_string_lossy().into_owned()
 }
 
 fn to_json(value: &impl serde::Serialize) -> String {
-    // Facts of ours have no map with odd keys, which is all that can fail.
+    // Serialization fails only for maps whose keys are not strings, and these types have none.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn named(row: &SqlRow<'_>) -> rusqlite::Result<Named> {
-    let json = |column| {
+fn named_row(row: &SqlRow<'_>) -> rusqlite::Result<NamedRow> {
+    let json = |column: &str| {
         let text: Option<String> = row.get(column)?;
         Ok::<_, rusqlite::Error>(text.and_then(|text| serde_json::from_str(&text).ok()))
     };
-    let source: String = row.get(10)?;
-    let forked_from: Option<String> = row.get(13)?;
-    let said_git: Option<GitInfo> = json(22)?;
-    let facts = Facts {
-        created_at: row.get(7)?,
-        cwd: row.get(8)?,
-        cli_version: row.get(9)?,
+    let source: String = row.get("source")?;
+    let forked_from: Option<String> = row.get("forked_from")?;
+    let annotated_git: Option<GitInfo> = json("annotated_git")?;
+    let facts = ThreadFacts {
+        created_at: row.get("created_at")?,
+        cwd: row.get("cwd")?,
+        cli_version: row.get("cli_version")?,
         source: serde_json::from_str(&source).unwrap_or_default(),
-        nickname: row.get(11)?,
-        role: row.get(12)?,
+        nickname: row.get("nickname")?,
+        role: row.get("role")?,
         forked_from: forked_from.map(ThreadId),
-        provider: row.get(14)?,
-        model: row.get(15)?,
-        effort: row.get(16)?,
-        git: said_git.or(json(17)?),
-        logged_name: row.get(18)?,
-        title: row.get(19)?,
-        preview: row.get(20)?,
+        provider: row.get("provider")?,
+        model: row.get("model")?,
+        effort: row.get("effort")?,
+        git: annotated_git.or(json("git")?),
+        logged_name: row.get("logged_name")?,
+        title: row.get("title")?,
+        preview: row.get("preview")?,
     };
-    let stamp = Stamp {
-        size: row.get(3)?,
-        modified: row.get(4)?,
-    };
-    let found = Row {
-        id: ThreadId(row.get(0)?),
-        folder: row.get(1)?,
-        file: row.get(2)?,
-        stamp,
-        scanned: row.get(5)?,
-        problem: row.get(6)?,
+    let found = ThreadRow {
+        id: ThreadId(row.get("id")?),
+        folder: row.get("folder")?,
+        file: row.get("file")?,
+        stamp: stamp_of(row)?,
+        scanned: row.get("scanned")?,
+        problem: row.get("problem")?,
         facts,
     };
-    Ok((found, row.get(21)?))
+    Ok((found, row.get("annotated_name")?))
+}
+
+fn stamp_of(row: &SqlRow<'_>) -> rusqlite::Result<FileStamp> {
+    Ok(FileStamp {
+        size: row.get("size")?,
+        modified: row.get("modified")?,
+    })
 }

@@ -1,4 +1,4 @@
-//! Reading what lists need of one file: its head, its tail, or what was added to it.
+//! Reads facts from one file: from its head, its tail, or the part that was added.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -7,37 +7,36 @@ use std::path::Path;
 
 use codex_protocol::ThreadId;
 
-use crate::digest::Digest;
-use crate::lines::Lines;
-use crate::record::{Facts, Row, Stamp, ThreadRecord};
+use crate::facts_builder::FactsBuilder;
+use crate::line_reader::LineReader;
+use crate::record::{FileStamp, ThreadFacts, ThreadRecord, ThreadRow};
 
-/// Within so many lines a file says what it is.
+/// The metadata must be among the first this many lines.
 const META_LINES: usize = 10;
-/// Within so many lines more its first message comes.
+/// How many more lines are searched for the first message.
 const MESSAGE_LINES: usize = 200;
-/// The most that is read of a head.
+/// Limit on the bytes read from the head.
 const HEAD: u64 = 32 * 1024 * 1024;
-/// What is read of a tail.
+/// How many bytes are read from the tail.
 const TAIL: u64 = 64 * 1024;
-/// Of what was added no more than this is read.
+/// Limit on the bytes read from the part that was added.
 const ADDED: u64 = 4 * 1024 * 1024;
 
-/// Why a file has no record.
+/// Why a file has no thread record.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The operating system refused.
+    /// An operating system error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is no rollout.
+    /// The file is not a rollout.
     #[error("{0}")]
     NoRollout(String),
 }
 
-/// What a file says of its thread, wherever it lies. Names and git facts that were said elsewhere are
-/// not in it.
+/// Reads the facts of a thread from its file. Names and git facts from annotation files are not included.
 ///
 /// # Errors
-/// The file cannot be read, or it is no rollout.
+/// The file cannot be read or is not a rollout.
 pub fn read_record(path: &Path) -> Result<ThreadRecord, ReadError> {
     path.metadata()?;
     let id = codex_rollout::id_of(path);
@@ -51,47 +50,54 @@ pub fn read_record(path: &Path) -> Result<ThreadRecord, ReadError> {
     Ok(record)
 }
 
-/// Reads the head and the tail of a file.
+/// Reads the head and the tail of a file into a row.
 pub(crate) fn read_row(
     path: &Path,
     id: &ThreadId,
     folder: String,
     file: String,
-) -> io::Result<Row> {
+) -> io::Result<ThreadRow> {
     let opened = open(path)?;
-    let stamp = Stamp::of(&opened.metadata()?);
-    let mut digest = Digest {
+    let stamp = FileStamp::of(&opened.metadata()?);
+    let mut builder = FactsBuilder {
         thread: id,
-        facts: Facts::default(),
+        facts: ThreadFacts::default(),
         has_meta: false,
     };
-    read_base(path, &mut digest)?;
-    let (opened, head_end) = read_head(opened, &mut digest)?;
+    read_base(path, &mut builder)?;
+    let (opened, head_end) = read_head(opened, &mut builder)?;
     let size = u64::try_from(stamp.size).unwrap_or_default();
     let scanned = match head_end {
-        end if end >= size || !digest.has_meta => end,
-        end => read_from(opened, end.max(size.saturating_sub(TAIL)), end, &mut digest)?,
+        end if end >= size || !builder.has_meta => end,
+        end => read_from(
+            opened,
+            end.max(size.saturating_sub(TAIL)),
+            end,
+            &mut builder,
+        )?,
     };
-    let problem = match digest.has_meta {
-        true => None,
-        false if stamp.size == 0 => Some("the file is empty".to_owned()),
-        false => Some("no line at its head says what thread it is".to_owned()),
+    let problem = if builder.has_meta {
+        None
+    } else if stamp.size == 0 {
+        Some("the file is empty".to_owned())
+    } else {
+        Some("no line at the head of the file has the metadata of the thread".to_owned())
     };
-    Ok(Row {
+    Ok(ThreadRow {
         id: id.clone(),
         folder,
         file,
         stamp,
         scanned: i64::try_from(scanned).unwrap_or(i64::MAX),
         problem,
-        facts: digest.facts,
+        facts: builder.facts,
     })
 }
 
-/// Reads what was added to a file since `row` was made of it; the whole if it is another file now.
-pub(crate) fn read_again(path: &Path, row: Row) -> io::Result<Row> {
+/// Updates a row from what was added to its file. Reads the whole file if it was replaced.
+pub(crate) fn update_row(path: &Path, row: ThreadRow) -> io::Result<ThreadRow> {
     let mut opened = open(path)?;
-    let stamp = Stamp::of(&opened.metadata()?);
+    let stamp = FileStamp::of(&opened.metadata()?);
     let only_added = row.facts.preview.is_some()
         && stamp.size >= row.scanned
         && row.scanned > 0
@@ -100,18 +106,19 @@ pub(crate) fn read_again(path: &Path, row: Row) -> io::Result<Row> {
         return read_row(path, &row.id, row.folder, row.file);
     }
     let (size, scanned) = (stamp.size.unsigned_abs(), row.scanned.unsigned_abs());
-    let from = match size - scanned <= ADDED {
-        true => scanned,
-        false => size - TAIL,
+    let from = if size - scanned <= ADDED {
+        scanned
+    } else {
+        size - TAIL
     };
-    let mut digest = Digest {
+    let mut builder = FactsBuilder {
         thread: &row.id,
         facts: row.facts,
         has_meta: true,
     };
-    let scanned = read_from(opened, from, scanned, &mut digest)?;
-    let facts = digest.facts;
-    Ok(Row {
+    let scanned = read_from(opened, from, scanned, &mut builder)?;
+    let facts = builder.facts;
+    Ok(ThreadRow {
         stamp,
         scanned: i64::try_from(scanned).unwrap_or(i64::MAX),
         problem: None,
@@ -120,7 +127,7 @@ pub(crate) fn read_again(path: &Path, row: Row) -> io::Result<Row> {
     })
 }
 
-/// Opens a file and nothing else: a pipe would make whoever opens it wait.
+/// Opens a regular file. Opening a pipe would block.
 fn open(path: &Path) -> io::Result<File> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(
@@ -131,18 +138,19 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Reads the head of a thread that goes on from another file, for its first message.
-fn read_base(path: &Path, digest: &mut Digest<'_>) -> io::Result<()> {
-    if !codex_rollout::Chain::open(path)?.is_based() {
+/// Reads the first message from the base of a thread.
+fn read_base(path: &Path, builder: &mut FactsBuilder<'_>) -> io::Result<()> {
+    if !codex_rollout::RolloutChain::open(path)?.has_base() {
         return Ok(());
     }
     let mut count = 0;
     let read = codex_rollout::scan(path, |line| {
-        digest.line(line.bytes());
+        builder.line(line.bytes());
         count += 1;
-        match digest.has_head() || count >= META_LINES + MESSAGE_LINES {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if builder.has_head() || count >= META_LINES + MESSAGE_LINES {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     });
     match read {
@@ -151,41 +159,47 @@ fn read_base(path: &Path, digest: &mut Digest<'_>) -> io::Result<()> {
     }
 }
 
-fn read_head(file: File, digest: &mut Digest<'_>) -> io::Result<(File, u64)> {
-    let mut lines = Lines::new(file, 0, HEAD);
+fn read_head(file: File, builder: &mut FactsBuilder<'_>) -> io::Result<(File, u64)> {
+    let mut lines = LineReader::new(file, 0, HEAD);
     let mut count = 0;
-    while !digest.has_head() {
-        let limit = match digest.has_meta {
-            false => META_LINES,
-            true => META_LINES + MESSAGE_LINES,
+    while !builder.has_head() {
+        let limit = if builder.has_meta {
+            META_LINES + MESSAGE_LINES
+        } else {
+            META_LINES
         };
         if count >= limit {
             break;
         }
         let Some(line) = lines.next()? else {
-            // A last line that lacks only its end says what it says.
-            digest.line(lines.rest());
+            // The last line may be complete except for its line break.
+            builder.line(lines.rest());
             break;
         };
-        digest.line(line);
+        builder.line(line);
         count += usize::from(!line.trim_ascii().is_empty());
     }
     let offset = lines.offset();
     Ok((lines.into_file(), offset))
 }
 
-/// Reads the lines after `from`, of which the first is a torn one unless `from` is `known`, the end of
-/// a line. Answers the end of the last whole line.
-fn read_from(mut file: File, from: u64, known: u64, digest: &mut Digest<'_>) -> io::Result<u64> {
+/// Reads the lines after `from`. The first line is skipped as incomplete unless `from` equals `known`, a known
+/// line end. Returns the end of the last whole line.
+fn read_from(
+    mut file: File,
+    from: u64,
+    known: u64,
+    builder: &mut FactsBuilder<'_>,
+) -> io::Result<u64> {
     file.seek(SeekFrom::Start(from))?;
-    let mut lines = Lines::new(file, from, u64::MAX);
+    let mut lines = LineReader::new(file, from, u64::MAX);
     if from != known && lines.next()?.is_none() {
         return Ok(known);
     }
     while let Some(line) = lines.next()? {
-        digest.line(line);
+        builder.line(line);
     }
-    digest.line(lines.rest());
+    builder.line(lines.rest());
     Ok(lines.offset())
 }
 

@@ -1,4 +1,4 @@
-//! Bringing the rows of one folder in step with its files.
+//! Updates the rows of one folder from its files.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,15 +10,15 @@ use codex_protocol::ThreadId;
 use codex_rollout::parse_file_name;
 
 use crate::database::Database;
-use crate::file::{read_again, read_row};
-use crate::record::Stamp;
+use crate::file::{read_row, update_row};
+use crate::record::FileStamp;
 
-/// The work on a folder, which can be put down after every file.
+/// Work on one folder, which can be suspended after each file.
 pub(crate) struct FolderWork {
     folder: String,
     files: std::vec::IntoIter<(String, ThreadId)>,
-    known: HashMap<String, (ThreadId, Stamp)>,
-    /// Whether its files could be told; if not, nothing is known of them.
+    known: HashMap<String, (ThreadId, FileStamp)>,
+    /// Whether the folder could be read. If not, its rows are left as they are.
     is_readable: bool,
 }
 
@@ -41,7 +41,7 @@ impl FolderWork {
         &self.folder
     }
 
-    /// Works until it is done, which it answers, or out of time.
+    /// Works until `deadline`. Returns whether the folder is done.
     pub(crate) fn work(
         &mut self,
         home: &Path,
@@ -67,7 +67,7 @@ impl FolderWork {
     }
 }
 
-/// The rollouts of a folder, newest first. A folder that is not there has none.
+/// The rollouts in a folder, newest first. Empty if the folder does not exist.
 fn files_of(folder: &Path) -> io::Result<Vec<(String, ThreadId)>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -86,19 +86,19 @@ fn files_of(folder: &Path) -> io::Result<Vec<(String, ThreadId)>> {
     Ok(files)
 }
 
-/// Brings the row of one file in step with it. `known` is the state in which it was read. Answers
-/// whether the row is another one now.
+/// Updates the row of one file. `known` is the state of the file when its row was read. Returns whether the
+/// row has changed.
 pub(crate) fn refresh(
     home: &Path,
     database: &Database,
     folder: &str,
     file: &str,
     id: &ThreadId,
-    known: Option<Stamp>,
+    known: Option<FileStamp>,
 ) -> rusqlite::Result<bool> {
     let path = home.join(folder).join(file);
     let stamp = match path.metadata() {
-        Ok(metadata) => Stamp::of(&metadata),
+        Ok(metadata) => FileStamp::of(&metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             database.remove(id, folder, file)?;
             return Ok(true);
@@ -112,8 +112,8 @@ pub(crate) fn refresh(
         return Ok(false);
     }
     let row = match database.get(id)? {
-        Some((row, _)) if (&*row.folder, &*row.file) == (folder, file) => read_again(&path, row),
-        // A copy of a thread: the one that sorts last is the thread.
+        Some((row, _)) if (&*row.folder, &*row.file) == (folder, file) => update_row(&path, row),
+        // A thread may have several files: the one whose name sorts last is current.
         Some((other, _))
             if (&*other.folder, &*other.file) > (folder, file) && other.path(home).exists() =>
         {

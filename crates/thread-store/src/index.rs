@@ -1,4 +1,4 @@
-//! The thread that owns the index: it serves what is asked, and in between goes on with the pass.
+//! The thread that owns the index. It serves requests, and works on the current pass between them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,55 +9,55 @@ use codex_protocol::{GitInfo, ThreadId};
 use rusqlite::ErrorCode;
 use tokio::sync::oneshot;
 
+use crate::annotations;
 use crate::database::Database;
 use crate::folder::refresh;
-use crate::pass::Pass;
-use crate::query::{Page, Query};
+use crate::pass::IndexPass;
+use crate::query::{ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
-use crate::said;
 use crate::store::StoreError;
 
-/// The file of the index, in its folder. The number is that of its tables.
+/// The file name of the index. The number is the version of its tables.
 pub const FILE_NAME: &str = "thread-index-1.sqlite";
 
-/// How long a pass works before it looks for requests.
+/// How long a pass works before the queue is checked for requests.
 const SLICE: Duration = Duration::from_millis(4);
-/// A file that was written to is looked at when nothing was asked for so long.
+/// How long no request may arrive before files that were written to are read.
 const QUIET: Duration = Duration::from_millis(300);
-/// The least time between two passes.
+/// Minimum time between two passes.
 const REST: Duration = Duration::from_secs(10);
-/// A pass that took long is repeated the more seldom.
+/// The time to the next pass is this many times the duration of the last one.
 const REST_FACTOR: u32 = 50;
 
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(crate) type IndexReply<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// What the index is asked.
-pub(crate) enum Job {
-    /// A file was written to, moved or removed.
+/// A request to the index.
+pub(crate) enum IndexRequest {
+    /// A file was written, moved or removed.
     Touched(PathBuf),
-    List(Box<Query>, Reply<Page>),
-    Get(ThreadId, Reply<Option<ThreadRecord>>),
-    Said(ThreadId, Reply<(Option<String>, Option<GitInfo>)>),
-    /// Answered when no pass is under way.
-    Settle(Reply<()>),
+    List(Box<ThreadQuery>, IndexReply<ThreadPage>),
+    Get(ThreadId, IndexReply<Option<ThreadRecord>>),
+    Annotations(ThreadId, IndexReply<(Option<String>, Option<GitInfo>)>),
+    /// Answered when no pass is running.
+    Settle(IndexReply<()>),
 }
 
 pub(crate) struct Index {
     pub(crate) home: PathBuf,
     file: PathBuf,
-    jobs: Receiver<Job>,
+    jobs: Receiver<IndexRequest>,
     database: Option<Database>,
     touched: BTreeSet<PathBuf>,
-    pub(crate) pass: Option<Pass>,
+    pub(crate) pass: Option<IndexPass>,
     pub(crate) is_complete: bool,
-    /// When a pass is due again.
+    /// When the next pass begins.
     due: Option<Instant>,
-    settling: Vec<Reply<()>>,
+    settling: Vec<IndexReply<()>>,
     pub(crate) newest: Option<(PathBuf, std::time::SystemTime)>,
 }
 
 impl Index {
-    pub(crate) fn new(home: PathBuf, file: PathBuf, jobs: Receiver<Job>) -> Self {
+    pub(crate) fn new(home: PathBuf, file: PathBuf, jobs: Receiver<IndexRequest>) -> Self {
         Self {
             home,
             file,
@@ -72,57 +72,60 @@ impl Index {
         }
     }
 
-    /// Runs until nobody can ask any more.
+    /// Runs until all senders are dropped.
     pub(crate) fn run(mut self) {
         loop {
             match self.next_job() {
-                Next::Job(job) => self.serve(job),
-                Next::Nothing => self.go_on(),
-                Next::Over => return,
+                NextJob::IndexRequest(job) => self.serve(job),
+                NextJob::Nothing => self.work_idle(),
+                NextJob::Over => return,
             }
         }
     }
 
-    fn next_job(&self) -> Next {
+    fn next_job(&self) -> NextJob {
         if self.pass.is_some() {
             return match self.jobs.try_recv() {
-                Ok(job) => Next::Job(job),
-                Err(TryRecvError::Empty) => Next::Nothing,
-                Err(TryRecvError::Disconnected) => Next::Over,
+                Ok(job) => NextJob::IndexRequest(job),
+                Err(TryRecvError::Empty) => NextJob::Nothing,
+                Err(TryRecvError::Disconnected) => NextJob::Over,
             };
         }
         if self.touched.is_empty() {
-            return self.jobs.recv().map_or(Next::Over, Next::Job);
+            return self
+                .jobs
+                .recv()
+                .map_or(NextJob::Over, NextJob::IndexRequest);
         }
         match self.jobs.recv_timeout(QUIET) {
-            Ok(job) => Next::Job(job),
-            Err(RecvTimeoutError::Timeout) => Next::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Next::Over,
+            Ok(job) => NextJob::IndexRequest(job),
+            Err(RecvTimeoutError::Timeout) => NextJob::Nothing,
+            Err(RecvTimeoutError::Disconnected) => NextJob::Over,
         }
     }
 
-    fn serve(&mut self, job: Job) {
-        // Who asked may be gone, which is no matter.
+    fn serve(&mut self, job: IndexRequest) {
+        // The requester may be gone; its reply channel is then closed.
         match job {
-            Job::Touched(path) => {
+            IndexRequest::Touched(path) => {
                 self.touched.insert(path);
             }
-            Job::List(query, reply) => {
+            IndexRequest::List(query, reply) => {
                 let page = self.attempt(|index| index.list(&query));
                 let _ = reply.send(page);
             }
-            Job::Get(id, reply) => {
+            IndexRequest::Get(id, reply) => {
                 let record = self.attempt(|index| index.get(&id));
                 let _ = reply.send(record);
             }
-            Job::Said(id, reply) => {
-                let said = self.attempt(|index| {
+            IndexRequest::Annotations(id, reply) => {
+                let annotations = self.attempt(|index| {
                     index.catch_up()?;
-                    index.database()?.said(&id)
+                    index.database()?.annotations(&id)
                 });
-                let _ = reply.send(said);
+                let _ = reply.send(annotations);
             }
-            Job::Settle(reply) => {
+            IndexRequest::Settle(reply) => {
                 self.settling.push(reply);
                 let begun = self.attempt(Self::catch_up);
                 if begun.is_err() || self.pass.is_none() {
@@ -132,8 +135,8 @@ impl Index {
         }
     }
 
-    /// What is done while nobody asks.
-    fn go_on(&mut self) {
+    /// Does background work while there are no requests.
+    fn work_idle(&mut self) {
         let deadline = Instant::now() + SLICE;
         let outcome = self.attempt(|index| {
             if index.pass.is_none() {
@@ -156,7 +159,7 @@ impl Index {
         }
     }
 
-    /// Does something twice if the first time showed that the file of the index is of no use.
+    /// Runs `action`, and a second time if the first run showed that the database is unusable.
     fn attempt<T>(
         &mut self,
         work: impl Fn(&mut Self) -> rusqlite::Result<T>,
@@ -171,11 +174,11 @@ impl Index {
         Ok(work(self)?)
     }
 
-    /// Puts another database in place of one that is damaged or cannot be written.
+    /// Replaces a database that is damaged or cannot be written. Returns whether it was replaced.
     fn recover(&mut self, error: &rusqlite::Error) -> bool {
         let path = self.file.clone();
         match error.sqlite_error_code() {
-            // The last one: a table or a column is missing.
+            // `SQLITE_ERROR`: a table or a column is missing.
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) => {
                 tracing::warn!(%error, path = %path.display(), "the index of threads is damaged: it is set aside and made anew");
                 self.database = None;
@@ -203,26 +206,26 @@ impl Index {
     pub(crate) fn database(&mut self) -> rusqlite::Result<&Database> {
         if self.database.is_none() {
             if let Some(folder) = self.file.parent() {
-                // Where that cannot be, opening says why.
+                // If this fails, opening the database reports why.
                 let _ = std::fs::create_dir_all(folder);
             }
             let database = Database::open(&self.file)?;
             self.is_complete = database.is_complete()?;
             self.database = Some(database);
         }
-        // Made just above.
+        // Set just above.
         self.database.as_ref().ok_or(rusqlite::Error::InvalidQuery)
     }
 
-    /// Everything that is known without a pass: what was written, what was said. Begins a pass if one
-    /// is due.
+    /// Applies what is known without a pass: files that were written, and annotations. Begins a pass if one is
+    /// due.
     pub(crate) fn catch_up(&mut self) -> rusqlite::Result<()> {
         self.database()?;
         self.take_touched()?;
         let home = self.home.clone();
-        said::catch_up(&home, self.database()?)?;
+        annotations::catch_up(&home, self.database()?)?;
         if self.pass.is_none() && self.due.is_none_or(|due| Instant::now() >= due) {
-            self.pass = Some(Pass::new());
+            self.pass = Some(IndexPass::new());
         }
         Ok(())
     }
@@ -233,7 +236,7 @@ impl Index {
         let database = self.database()?;
         database.atomically(|| {
             for path in touched {
-                if let Some((folder, file, id)) = place_of(&home, &path) {
+                if let Some((folder, file, id)) = location_of(&home, &path) {
                     refresh(&home, database, &folder, &file, &id, None)?;
                 }
             }
@@ -241,7 +244,7 @@ impl Index {
         })
     }
 
-    /// Goes on with the pass until then.
+    /// Works on the pass until `deadline`.
     pub(crate) fn advance(&mut self, deadline: Instant) -> rusqlite::Result<()> {
         let Some(mut pass) = self.pass.take() else {
             return Ok(());
@@ -266,14 +269,14 @@ impl Index {
     }
 }
 
-enum Next {
-    Job(Job),
+enum NextJob {
+    IndexRequest(IndexRequest),
     Nothing,
     Over,
 }
 
-/// Where a file lies as the index has it; none if it is no rollout under the home folder.
-pub(crate) fn place_of(home: &Path, path: &Path) -> Option<(String, String, ThreadId)> {
+/// The folder, name and thread of a rollout, relative to `home`; none if it is not a rollout below `home`.
+pub(crate) fn location_of(home: &Path, path: &Path) -> Option<(String, String, ThreadId)> {
     let id = codex_rollout::id_of(path)?;
     let relative = path.strip_prefix(home).ok()?;
     let folder = relative.parent()?.to_str()?.to_owned();
@@ -282,7 +285,7 @@ pub(crate) fn place_of(home: &Path, path: &Path) -> Option<(String, String, Thre
     is_ours.then_some((folder, file, id))
 }
 
-/// Renames what is damaged, so that someone can look at it. Only the latest is kept.
+/// Renames a damaged database so that it can be examined. Only the latest one is kept.
 fn set_aside(path: &Path) {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -290,7 +293,7 @@ fn set_aside(path: &Path) {
         PathBuf::from(name)
     };
     let _ = std::fs::rename(path, beside(".damaged"));
-    // The journal of what is gone would damage what comes.
+    // Journal files of the old database would damage the new one.
     let _ = std::fs::remove_file(beside("-wal"));
     let _ = std::fs::remove_file(beside("-shm"));
 }

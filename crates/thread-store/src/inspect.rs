@@ -1,5 +1,4 @@
-//! Holding every rollout and the index against each other, for who looks for what is wrong. Changes
-//! nothing.
+//! Compares all rollouts with the index, for diagnosis. Changes nothing.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,41 +10,40 @@ use codex_rollout::{ARCHIVED, day_folders, parse_file_name};
 use crate::database::Database;
 use crate::file::read_row;
 use crate::index::FILE_NAME;
-use crate::record::Stamp;
+use crate::record::FileStamp;
 
-/// What was found.
+/// The result of an inspection.
 #[derive(Debug, Default)]
 pub struct Inspection {
-    /// Every rollout: its thread and its file.
+    /// The thread and file of every rollout.
     pub rollouts: Vec<(ThreadId, PathBuf)>,
-    /// Files that have the name of a rollout and cannot be read as one, and why.
+    /// Files with the name of a rollout that cannot be read, and why.
     pub unreadable: Vec<(PathBuf, String)>,
-    /// Rollouts whose last line was cut off.
+    /// Rollouts whose last line is incomplete.
     pub torn: Vec<PathBuf>,
-    /// The index.
     pub index: IndexState,
 }
 
 /// The state of the index.
 #[derive(Debug, Default)]
 pub enum IndexState {
-    /// There is none yet.
+    /// There is no index yet.
     #[default]
     Missing,
-    /// It cannot be read, and why.
+    /// The index cannot be read, and why.
     Unusable(String),
-    /// How far it is from the files. What is behind is caught up with by itself.
+    /// How far the index differs from the files. It catches up by itself.
     Read {
-        /// Threads in it.
+        /// The number of threads in the index.
         threads: usize,
-        /// Files that are not in it, or as they were some time ago.
+        /// Files that are missing in the index or have changed since they were read.
         behind: Vec<PathBuf>,
-        /// Files that it has and that are gone.
+        /// Files in the index that no longer exist.
         gone: Vec<PathBuf>,
     },
 }
 
-/// Looks at everything below a home folder, whose index is kept in `folder`.
+/// Inspects all rollouts below a home folder, whose index is in `folder`.
 #[must_use]
 pub fn inspect(home: &Path, folder: &Path) -> Inspection {
     let mut found = Inspection::default();
@@ -81,7 +79,7 @@ fn files_of(folder: &Path) -> Vec<(String, ThreadId)> {
     files
 }
 
-fn look_at(path: &Path, id: &ThreadId, found: &mut Inspection) -> Option<Stamp> {
+fn look_at(path: &Path, id: &ThreadId, found: &mut Inspection) -> Option<FileStamp> {
     match read_row(path, id, String::new(), String::new()) {
         Err(error) => {
             found.unreadable.push((path.to_owned(), error.to_string()));
@@ -112,7 +110,7 @@ fn is_torn(path: &Path) -> io::Result<bool> {
 fn compare(
     home: &Path,
     folder: &Path,
-    seen: &[(String, String, Stamp)],
+    seen: &[(String, String, FileStamp)],
 ) -> rusqlite::Result<IndexState> {
     let path = folder.join(FILE_NAME);
     if !path.exists() {

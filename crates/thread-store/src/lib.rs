@@ -1,34 +1,33 @@
-//! Layer: capability. The index over all threads, which answers lists and look-ups.
+//! Layer: capability. The index over all threads, which serves lists and look-ups.
 //!
-//! It is a cache of what the rollouts say, an SQLite file in the home folder: deleting it loses
-//! nothing. One thread owns it ([`Store`] is the handle). It is brought up to date as threads are
-//! written, and by a pass over the folders in the background, which reads the head and the tail of
-//! files that are new or changed. No request waits for a pass; while the first one runs, a list is
-//! answered from what is there and the newest folders.
+//! The index is a cache of the rollouts in an SQLite file; deleting it loses nothing. One thread owns it, and
+//! [`ThreadStore`] is its handle. It is updated when threads are written, and by a background pass over the
+//! folders that reads the head and the tail of new or changed files. No request waits for a pass: while the
+//! first pass runs, a list is served from the rows that exist and the newest folders.
 //!
-//! What people say about threads, names and git facts, is appended to files beside the rollouts
-//! ([`said`]) and to the rollouts, so that it outlives the index.
+//! Names and git facts that users set are appended to files beside the rollouts ([`annotations`]) and to the
+//! rollouts, so they outlive the index.
 
+pub mod annotations;
 mod database;
-mod digest;
+mod facts_builder;
 mod file;
 mod folder;
 mod index;
 mod inspect;
-mod kinds;
-mod lines;
+mod line_reader;
 mod list;
 mod pass;
 mod query;
 mod record;
-pub mod said;
+mod source_kinds;
 mod store;
 
-pub use digest::preview_of;
+pub use facts_builder::preview_of;
 pub use file::{ReadError, read_record};
 pub use index::FILE_NAME;
 pub use inspect::{IndexState, Inspection, inspect};
-pub use kinds::Kinds;
-pub use query::{Cursor, Descent, InvalidCursor, Page, Query, SortKey};
-pub use record::{Facts, ThreadRecord};
-pub use store::{Store, StoreError};
+pub use query::{AncestorFilter, InvalidCursor, ListCursor, SortKey, ThreadPage, ThreadQuery};
+pub use record::{ThreadFacts, ThreadRecord};
+pub use source_kinds::SourceKinds;
+pub use store::{StoreError, ThreadStore};

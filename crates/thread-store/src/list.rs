@@ -1,7 +1,7 @@
-//! Answering a list and a look-up.
+//! Serves lists and look-ups.
 //!
-//! Every thread that is handed out was compared with its file just then, so that what another process
-//! wrote to it a moment ago shows.
+//! Every thread is compared with its file before it is returned, so recent changes by other processes are
+//! visible.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,26 +10,26 @@ use std::time::{Duration, Instant, SystemTime};
 use codex_protocol::ThreadId;
 use codex_rollout::{SESSIONS, find, find_archived};
 
-use crate::database::Named;
+use crate::database::NamedRow;
 use crate::folder::{FolderWork, refresh};
-use crate::index::{Index, place_of};
-use crate::pass::Pass;
-use crate::query::{Cursor, Page, Query, SortKey};
+use crate::index::{Index, location_of};
+use crate::pass::IndexPass;
+use crate::query::{ListCursor, SortKey, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
 
-/// While the first pass runs, a list helps it along for so long at most.
+/// How long a list may work on the first pass.
 const HELP: Duration = Duration::from_millis(60);
-/// So long, if nothing was found yet.
+/// How long a list may work on the first pass if it has no result yet.
 const FIRST_HELP: Duration = Duration::from_secs(1);
-/// No thread is newer. In seconds.
+/// Greater than the creation time of any thread, in seconds.
 const LATEST: i64 = 253_402_200_000;
-/// A folder that changed so lately may change again without its time telling.
+/// A folder with a more recent modification time is read again, because the resolution of that time is limited.
 const UNSURE: Duration = Duration::from_millis(50);
-/// How often a page is read again because its files changed.
+/// How often a page is read again because its files have changed.
 const ATTEMPTS: usize = 4;
 
 impl Index {
-    pub(crate) fn list(&mut self, query: &Query) -> rusqlite::Result<Page> {
+    pub(crate) fn list(&mut self, query: &ThreadQuery) -> rusqlite::Result<ThreadPage> {
         self.catch_up()?;
         self.look_at_newest()?;
         let began = Instant::now();
@@ -38,65 +38,77 @@ impl Index {
             let mut rows = self.current_page(query, floor)?;
             if rows.len() > query.limit {
                 rows.truncate(query.limit);
-                let next = rows.last().map(|row| place(query, row));
+                let next = rows.last().map(|row| cursor_of(query, row));
                 return Ok(self.page(query, rows, next));
             }
             if self.is_complete {
                 return Ok(self.page(query, rows, None));
             }
-            let help = match rows.is_empty() {
-                true => FIRST_HELP,
-                false => HELP,
-            };
+            let help = if rows.is_empty() { FIRST_HELP } else { HELP };
             if began.elapsed() >= help {
-                let next = self.place_reached(query, floor, rows.last());
+                let next = self.cursor_reached(query, floor, rows.last());
                 return Ok(self.page(query, rows, Some(next)));
             }
-            // One that failed is begun again: without it nothing is complete.
-            self.pass.get_or_insert_with(Pass::new);
+            // A failed pass is restarted, because the index needs one to become complete.
+            self.pass.get_or_insert_with(IndexPass::new);
             let slice = Instant::now() + HELP / 8;
             self.advance(slice.min(began + help))?;
         }
     }
 
-    /// Where a list goes on that the first pass has not come far enough for.
-    fn place_reached(&self, query: &Query, floor: Option<i64>, last: Option<&Named>) -> Cursor {
+    /// The cursor for the rest of a list that the first pass has not reached yet.
+    fn cursor_reached(
+        &self,
+        query: &ThreadQuery,
+        floor: Option<i64>,
+        last: Option<&NamedRow>,
+    ) -> ListCursor {
         let after = query.after.clone();
         if query.is_ascending {
-            let last = last.map(|row| place(query, row));
-            return last.or(after).unwrap_or_else(|| Cursor::behind(0));
+            let last = last.map(|row| cursor_of(query, row));
+            return last.or(after).unwrap_or_else(|| ListCursor::behind(0));
         }
         let reached = floor.filter(|floor| *floor != i64::MAX);
         let time = reached.or(after.map(|after| after.time));
-        Cursor::behind(time.unwrap_or(LATEST))
+        ListCursor::behind(time.unwrap_or(LATEST))
     }
 
-    fn page(&self, query: &Query, rows: Vec<Named>, next: Option<Cursor>) -> Page {
-        let first = rows.first().map(|row| place(query, row).time);
-        let back = first.map(match query.is_ascending {
-            true => Cursor::ahead,
-            false => Cursor::behind,
+    fn page(
+        &self,
+        query: &ThreadQuery,
+        rows: Vec<NamedRow>,
+        next: Option<ListCursor>,
+    ) -> ThreadPage {
+        let first = rows.first().map(|row| cursor_of(query, row).time);
+        let back = first.map(if query.is_ascending {
+            ListCursor::ahead
+        } else {
+            ListCursor::behind
         });
-        let record = |(row, name): Named| row.into_record(&self.home, name);
-        Page {
+        let record = |(row, name): NamedRow| row.into_record(&self.home, name);
+        ThreadPage {
             threads: rows.into_iter().map(record).collect(),
             next,
             back,
         }
     }
 
-    /// While the first pass runs: what is older than it has come may have gaps. Lists by the time of
-    /// the last change have them anyhow, and so have those that begin with the oldest.
-    fn floor(&self, query: &Query) -> Option<i64> {
+    /// The creation time before which threads may be missing while the first pass runs. Lists by update time and
+    /// ascending lists have no such limit.
+    fn floor(&self, query: &ThreadQuery) -> Option<i64> {
         let has_gaps = query.sort == SortKey::Updated || query.is_ascending;
         if self.is_complete || has_gaps || query.archived {
             return None;
         }
-        self.pass.as_ref().map(Pass::floor)
+        self.pass.as_ref().map(IndexPass::floor)
     }
 
-    /// One thread more than asked for, all of them as their files are now.
-    fn current_page(&mut self, query: &Query, floor: Option<i64>) -> rusqlite::Result<Vec<Named>> {
+    /// One thread more than requested, all compared with their files.
+    fn current_page(
+        &mut self,
+        query: &ThreadQuery,
+        floor: Option<i64>,
+    ) -> rusqlite::Result<Vec<NamedRow>> {
         let limit = query.limit + 1;
         for _ in 0..ATTEMPTS {
             let rows = self.database()?.page(query, limit, floor)?;
@@ -120,7 +132,7 @@ impl Index {
         self.database()?.page(query, limit, floor)
     }
 
-    /// Brings the newest day up to date, where another process may have started a thread.
+    /// Updates the newest day folder, where another process may have started a thread.
     fn look_at_newest(&mut self) -> rusqlite::Result<()> {
         let Some((folder, changed)) = newest_day(&self.home) else {
             return Ok(());
@@ -151,9 +163,9 @@ impl Index {
             )?;
         }
         if self.database()?.get(id)?.is_none() {
-            // Another process may have made it or moved it.
+            // Another process may have created or moved the file.
             let found = find(&home, id).or_else(|| find_archived(&home, id));
-            if let Some((folder, file, id)) = found.and_then(|path| place_of(&home, &path)) {
+            if let Some((folder, file, id)) = found.and_then(|path| location_of(&home, &path)) {
                 refresh(&home, self.database()?, &folder, &file, &id, None)?;
             }
         }
@@ -163,9 +175,9 @@ impl Index {
     }
 }
 
-/// The place of a thread in a list.
-fn place(query: &Query, (row, _): &Named) -> Cursor {
-    Cursor {
+/// The position of a thread in a list.
+fn cursor_of(query: &ThreadQuery, (row, _): &NamedRow) -> ListCursor {
+    ListCursor {
         time: match query.sort {
             SortKey::Created => row.facts.created_at,
             SortKey::Updated => row.stamp.updated_at(),
@@ -174,7 +186,7 @@ fn place(query: &Query, (row, _): &Named) -> Cursor {
     }
 }
 
-/// The folder of the newest day, relative to the home folder, and when files came to it or went.
+/// The newest day folder, relative to the home folder, and its modification time.
 fn newest_day(home: &std::path::Path) -> Option<(PathBuf, SystemTime)> {
     let mut folder = PathBuf::from(SESSIONS);
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! A pass over all folders, newest first, in slices.
+//! A pass over all folders, newest first, in time slices.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,21 +11,21 @@ use jiff::tz::TimeZone;
 use crate::database::Database;
 use crate::folder::FolderWork;
 
-/// So many of the newest days come before the archive, which comes before the rest.
+/// How many of the newest days are visited before the archive; the other days follow it.
 const NEWEST: usize = 3;
 
-/// A pass that is under way.
-pub(crate) struct Pass {
+/// A running pass.
+pub(crate) struct IndexPass {
     pub(crate) began: Instant,
-    /// What is to be done, the next one last; none before it was looked for.
+    /// The folders to visit, the next one last; none before they are listed.
     folders: Option<Vec<String>>,
     current: Option<FolderWork>,
-    /// No thread in use that was created at this time or later is unknown.
+    /// All active threads created at or after this time are in the index.
     floor: i64,
 }
 
-impl Pass {
-    /// A pass that has yet to look what there is.
+impl IndexPass {
+    /// A new pass. The folders are listed when work begins.
     pub(crate) fn new() -> Self {
         Self {
             began: Instant::now(),
@@ -35,7 +35,7 @@ impl Pass {
         }
     }
 
-    /// Works until the pass is over, which it answers, or out of time.
+    /// Works until `deadline`. Returns whether the pass is complete.
     pub(crate) fn work(
         &mut self,
         home: &Path,
@@ -46,7 +46,7 @@ impl Pass {
             Some(folders) => folders,
             None => folders_of(home, database)?,
         };
-        // Many folders are unchanged: one transaction for those that are not.
+        // One transaction for many folders, because most are unchanged.
         let outcome = database.atomically(|| {
             loop {
                 let mut work = match self.current.take() {
@@ -77,7 +77,7 @@ impl Pass {
     }
 }
 
-/// Every folder to look at, the next one last. Those that are gone come at the end.
+/// Every folder to visit, the next one last. Folders that no longer exist are visited last.
 fn folders_of(home: &Path, database: &Database) -> rusqlite::Result<Vec<String>> {
     let days = day_folders(home);
     let names = days
@@ -93,7 +93,7 @@ fn folders_of(home: &Path, database: &Database) -> rusqlite::Result<Vec<String>>
     Ok(folders)
 }
 
-/// Threads in older folders than this one were created before this time, wherever on earth.
+/// The time, in any time zone, before which all threads in folders older than this one were created.
 fn floor_of(folder: &str) -> Option<i64> {
     let day = folder.strip_prefix(SESSIONS)?.strip_prefix('/')?;
     let date = Date::strptime("%Y/%m/%d", day).ok()?;

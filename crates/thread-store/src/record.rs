@@ -1,60 +1,58 @@
-//! What the index knows of a thread.
+//! What the index stores about a thread.
 
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{GitInfo, SessionSource, SubAgentSource, ThreadId};
 
-/// A thread, as lists show it.
+/// A thread as shown in lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadRecord {
-    /// The thread.
     pub id: ThreadId,
-    /// Its file.
+    /// The rollout of the thread.
     pub path: PathBuf,
-    /// Whether it is archived.
     pub archived: bool,
-    /// When its file last changed, in Unix seconds.
+    /// When the file last changed, in Unix seconds.
     pub updated_at: i64,
-    /// The name that it was given.
+    /// The name set by the user.
     pub name: Option<String>,
-    /// What its file says.
-    pub facts: Facts,
+    /// The facts from the file.
+    pub facts: ThreadFacts,
 }
 
-/// What the file of a thread says of it.
+/// Facts about a thread from its file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
-    /// When it was created, in Unix seconds; 0 if that cannot be read.
+pub struct ThreadFacts {
+    /// The time of creation in Unix seconds; 0 if it cannot be read.
     pub created_at: i64,
-    /// The folder that it was created in.
+    /// The working folder at creation.
     pub cwd: String,
-    /// The version of the engine that created it.
+    /// The version of the engine that created the thread.
     pub cli_version: String,
-    /// What started it.
+    /// What started the thread.
     pub source: SessionSource,
-    /// The name that it is shown under, if it is an agent.
+    /// The display name of an agent.
     pub nickname: Option<String>,
-    /// The role that it was given, if it is an agent.
+    /// The role of an agent.
     pub role: Option<String>,
-    /// The thread that it was forked from.
+    /// The thread that this one was forked from.
     pub forked_from: Option<ThreadId>,
-    /// The provider of its model; older files do not tell.
+    /// The model provider; not stored in older files.
     pub provider: Option<String>,
-    /// The model of its latest turn.
+    /// The model of the latest turn.
     pub model: Option<String>,
-    /// The reasoning effort of its latest turn, by its name.
+    /// The reasoning effort of the latest turn.
     pub effort: Option<String>,
-    /// The first message of its user; none if there was none yet.
+    /// The first user message.
     pub preview: Option<String>,
-    /// The first text of its user, where that is not the preview.
+    /// The first user message with text, if it differs from the preview.
     pub title: Option<String>,
-    /// The repository that it was started in, or what was said of it since.
+    /// The git facts at the start, or the latest ones that were set.
     pub git: Option<GitInfo>,
-    /// The name that its file says it has.
+    /// The name stored in the file.
     pub logged_name: Option<String>,
 }
 
-impl Facts {
+impl ThreadFacts {
     /// The thread that spawned this one.
     #[must_use]
     pub fn parent(&self) -> Option<&ThreadId> {
@@ -69,13 +67,13 @@ impl Facts {
 
 /// The state of a file when it was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     pub(crate) size: i64,
     /// Nanoseconds since the Unix epoch.
     pub(crate) modified: i64,
 }
 
-impl Stamp {
+impl FileStamp {
     pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
         let modified = metadata.modified().ok();
         let since = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
@@ -94,20 +92,20 @@ impl Stamp {
 
 /// A row of the index.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct ThreadRow {
     pub(crate) id: ThreadId,
-    /// Relative to the home folder.
+    /// The folder relative to the home folder.
     pub(crate) folder: String,
     pub(crate) file: String,
-    pub(crate) stamp: Stamp,
-    /// Up to where the file was read: the end of a line.
+    pub(crate) stamp: FileStamp,
+    /// How far the file was read: the end of a line.
     pub(crate) scanned: i64,
-    /// Why the file is no rollout.
+    /// Why the file is not a rollout.
     pub(crate) problem: Option<String>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: ThreadFacts,
 }
 
-impl Row {
+impl ThreadRow {
     pub(crate) fn path(&self, home: &Path) -> PathBuf {
         home.join(&self.folder).join(&self.file)
     }

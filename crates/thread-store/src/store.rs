@@ -7,116 +7,120 @@ use std::sync::{Arc, OnceLock};
 use codex_protocol::{GitInfo, ThreadId};
 use tokio::sync::oneshot;
 
-use crate::index::{FILE_NAME, Index, Job, Reply};
-use crate::query::{Page, Query};
+use crate::index::{FILE_NAME, Index, IndexReply, IndexRequest};
+use crate::query::{ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
 
-/// Why the index does not answer.
+/// Why the index did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database refused.
+    /// A database error.
     #[error("the index of threads failed: {0}")]
     Database(#[from] rusqlite::Error),
-    /// Its thread is gone, or the system gave none.
+    /// The index thread has ended, or could not be started.
     #[error("the index of threads has stopped")]
     Stopped,
 }
 
 /// The handle of the index over the threads of a home folder. Cheap to clone.
 ///
-/// Nothing is opened and no thread runs before it is first used. The thread ends when the last handle
-/// is gone.
+/// The database is opened and the index thread is started on first use. The thread ends when the last handle is
+/// dropped.
 #[derive(Clone, Debug)]
-pub struct Store(Arc<Shared>);
+pub struct ThreadStore(Arc<StoreInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct StoreInner {
     home: PathBuf,
     /// The folder of the database.
     folder: PathBuf,
-    jobs: OnceLock<Option<Sender<Job>>>,
+    jobs: OnceLock<Option<Sender<IndexRequest>>>,
 }
 
-impl Store {
-    /// The index of a home folder, kept there.
+impl ThreadStore {
+    /// An index that is stored in the home folder.
     #[must_use]
     pub fn new(home: impl Into<PathBuf>) -> Self {
         let home = home.into();
         Self::kept_in(home.clone(), home)
     }
 
-    /// The index of a home folder, kept in another one.
+    /// An index that is stored in another folder.
     #[must_use]
     pub fn kept_in(home: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(StoreInner {
             home: home.into(),
             folder: folder.into(),
             jobs: OnceLock::new(),
         }))
     }
 
-    /// The home folder.
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.0.home
     }
 
-    /// A file was written to, moved or removed. Does not wait.
+    /// Reports that a file was written, moved or removed. Does not block.
     pub fn touched(&self, path: &Path) {
-        self.send(Job::Touched(path.to_owned()));
+        self.send(IndexRequest::Touched(path.to_owned()));
     }
 
-    /// A page of a list.
+    /// Serves a page of a list.
     ///
     /// # Errors
-    /// The index does not answer.
-    pub async fn list(&self, query: Query) -> Result<Page, StoreError> {
-        self.ask(|reply| Job::List(Box::new(query), reply)).await
+    /// The index did not answer.
+    pub async fn list(&self, query: ThreadQuery) -> Result<ThreadPage, StoreError> {
+        self.ask(|reply| IndexRequest::List(Box::new(query), reply))
+            .await
     }
 
-    /// A thread that has a file, in use or archived.
+    /// Looks up a thread that has a file, active or archived.
     ///
     /// # Errors
-    /// The index does not answer.
+    /// The index did not answer.
     pub async fn get(&self, id: &ThreadId) -> Result<Option<ThreadRecord>, StoreError> {
-        self.ask(|reply| Job::Get(id.clone(), reply)).await
+        self.ask(|reply| IndexRequest::Get(id.clone(), reply)).await
     }
 
-    /// The name and the git facts that were said of a thread, which need not have a file.
+    /// The annotated name and git facts of a thread, which need not have a file.
     ///
     /// # Errors
-    /// The index does not answer.
-    pub async fn said(
+    /// The index did not answer.
+    pub async fn annotations(
         &self,
         id: &ThreadId,
     ) -> Result<(Option<String>, Option<GitInfo>), StoreError> {
-        self.ask(|reply| Job::Said(id.clone(), reply)).await
+        self.ask(|reply| IndexRequest::Annotations(id.clone(), reply))
+            .await
     }
 
-    /// Waits until every folder was looked at. For tests and measurements: requests need not.
+    /// Waits until every folder was visited. Only tests and measurements need this.
     ///
     /// # Errors
-    /// The index does not answer.
+    /// The index did not answer.
     pub async fn settle(&self) -> Result<(), StoreError> {
-        self.ask(Job::Settle).await
+        self.ask(IndexRequest::Settle).await
     }
 
-    async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, StoreError> {
+    async fn ask<T>(
+        &self,
+        job: impl FnOnce(IndexReply<T>) -> IndexRequest,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.send(job(reply));
         answer.await.map_err(|_| StoreError::Stopped)?
     }
 
-    fn send(&self, job: Job) {
+    fn send(&self, job: IndexRequest) {
         let jobs = self.0.jobs.get_or_init(|| start(&self.0));
-        // A job that is dropped answers that the index has stopped.
+        // Dropping the request makes its receiver return `Stopped`.
         if let Some(jobs) = jobs {
             let _ = jobs.send(job);
         }
     }
 }
 
-fn start(shared: &Shared) -> Option<Sender<Job>> {
+fn start(shared: &StoreInner) -> Option<Sender<IndexRequest>> {
     let (jobs, received) = channel();
     let index = Index::new(shared.home.clone(), shared.folder.join(FILE_NAME), received);
     let started = std::thread::Builder::new()

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use codex_protocol::{GitInfo, SessionSource, ThreadId};
 use codex_thread_store::{
-    Cursor, Descent, FILE_NAME, IndexState, Kinds, Query, SortKey, Store, ThreadRecord, inspect,
-    said,
+    AncestorFilter, FILE_NAME, IndexState, ListCursor, SortKey, SourceKinds, ThreadQuery,
+    ThreadRecord, ThreadStore, annotations, inspect,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -17,13 +17,13 @@ use serde_json::json;
 /// A home folder and the index over it.
 struct Home {
     folder: tempfile::TempDir,
-    store: Store,
+    store: ThreadStore,
 }
 
 impl Home {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::new(folder.path());
+        let store = ThreadStore::new(folder.path());
         Self { folder, store }
     }
 
@@ -43,25 +43,25 @@ impl Home {
         let meta = json!({"id": id, "timestamp": at, "cwd": cwd, "originator": "test",
             "cli_version": "1", "source": "vscode", "model_provider": "mock",
             "git": {"branch": "main"}});
-        let said = json!({"type": "user_message", "message": text});
+        let annotations = json!({"type": "user_message", "message": text});
         let lines = [
             line(at, "session_meta", &meta),
-            line(at, "event_msg", &said),
+            line(at, "event_msg", &annotations),
         ];
         fs::write(&path, lines.concat()).unwrap();
         (id, path)
     }
 
-    async fn list(&self, query: &Query) -> Vec<ThreadRecord> {
+    async fn list(&self, query: &ThreadQuery) -> Vec<ThreadRecord> {
         self.store.list(query.clone()).await.unwrap().threads
     }
 
-    async fn ids(&self, query: &Query) -> Vec<ThreadId> {
+    async fn ids(&self, query: &ThreadQuery) -> Vec<ThreadId> {
         let threads = self.list(query).await;
         threads.into_iter().map(|thread| thread.id).collect()
     }
 
-    async fn previews(&self, query: &Query) -> Vec<String> {
+    async fn previews(&self, query: &ThreadQuery) -> Vec<String> {
         let threads = self.list(query).await;
         let preview = |thread: ThreadRecord| thread.facts.preview.unwrap();
         threads.into_iter().map(preview).collect()
@@ -81,18 +81,18 @@ fn line(at: Timestamp, kind: &str, payload: &serde_json::Value) -> String {
     format!("{line}\n")
 }
 
-fn query() -> Query {
-    Query {
+fn query() -> ThreadQuery {
+    ThreadQuery {
         limit: 10,
         after: None,
         sort: SortKey::Created,
         is_ascending: false,
         archived: false,
         providers: None,
-        untold_provider: false,
-        kinds: Kinds::interactive(),
+        include_unknown_provider: false,
+        kinds: SourceKinds::interactive(),
         cwds: None,
-        descent: None,
+        ancestor: None,
         search: None,
         excluded: Vec::new(),
     }
@@ -134,7 +134,7 @@ async fn a_list_turns_round_at_its_first_thread() {
     let newer = [&all[2], &all[3], &all[4]];
     let older = [&all[2], &all[1], &all[0]];
     for (is_ascending, back) in [(false, newer), (true, older)] {
-        let mut one = Query {
+        let mut one = ThreadQuery {
             is_ascending,
             limit: 1,
             ..query()
@@ -144,14 +144,14 @@ async fn a_list_turns_round_at_its_first_thread() {
         }
         let page = home.store.list(one).await.unwrap();
         assert_eq!(page.threads[0].id, all[2]);
-        let turned = Query {
+        let turned = ThreadQuery {
             after: page.back,
             is_ascending: !is_ascending,
             ..query()
         };
         assert_eq!(home.ids(&turned).await.iter().collect::<Vec<_>>(), back);
     }
-    let nothing = Query {
+    let nothing = ThreadQuery {
         cwds: Some(vec!["/nowhere".to_owned()]),
         ..query()
     };
@@ -164,30 +164,30 @@ async fn filters_combine() {
     home.thread(1, "/a", "alpha task");
     home.thread(2, "/b/", "beta task");
     home.thread(3, "/b", "gamma work");
-    let previews = async |query: Query| home.previews(&query).await;
-    let cwd = |cwd: &str| Query {
+    let previews = async |query: ThreadQuery| home.previews(&query).await;
+    let cwd = |cwd: &str| ThreadQuery {
         cwds: Some(vec![cwd.to_owned()]),
         ..query()
     };
     assert_eq!(previews(cwd("/b")).await, ["gamma work", "beta task"]);
     assert_eq!(previews(cwd("/b//")).await.len(), 2);
     assert_eq!(previews(cwd("/nowhere")).await.len(), 0);
-    let search = Query {
+    let search = ThreadQuery {
         search: Some("task".to_owned()),
         ..cwd("/b")
     };
     assert_eq!(previews(search).await, ["beta task"]);
-    let provider = |name: &str| Query {
+    let provider = |name: &str| ThreadQuery {
         providers: Some(vec![name.to_owned()]),
         ..query()
     };
     assert_eq!(previews(provider("mock")).await.len(), 3);
     assert_eq!(previews(provider("other")).await.len(), 0);
-    let mut kinds = Kinds::default();
+    let mut kinds = SourceKinds::default();
     kinds.add(&SessionSource::Exec);
     kinds.add_agents();
-    assert_eq!(previews(Query { kinds, ..query() }).await.len(), 0);
-    let either = Query {
+    assert_eq!(previews(ThreadQuery { kinds, ..query() }).await.len(), 0);
+    let either = ThreadQuery {
         cwds: Some(vec!["/b".to_owned(), "/a".to_owned()]),
         ..query()
     };
@@ -202,16 +202,18 @@ async fn threads_are_found_by_those_that_they_come_of() {
     spawned_by(&path, &root);
     let (_, path) = home.thread(3, "/w", "grandchild");
     spawned_by(&path, &child);
-    let mut kinds = Kinds::default();
+    let mut kinds = SourceKinds::default();
     kinds.add_agents();
-    let of = |descent: Descent| Query {
+    let of = |ancestor: AncestorFilter| ThreadQuery {
         kinds: kinds.clone(),
-        descent: Some(descent),
+        ancestor: Some(ancestor),
         ..query()
     };
-    let children = home.previews(&of(Descent::Children(root.clone()))).await;
+    let children = home
+        .previews(&of(AncestorFilter::Children(root.clone())))
+        .await;
     assert_eq!(children, ["child"]);
-    let all = home.previews(&of(Descent::Descendants(root))).await;
+    let all = home.previews(&of(AncestorFilter::Descendants(root))).await;
     assert_eq!(all, ["grandchild", "child"]);
 }
 
@@ -221,7 +223,7 @@ async fn what_others_write_shows_at_once() {
     let (old, old_path) = home.thread(1, "/w", "old");
     let (new, new_path) = home.thread(2, "/w", "new");
     assert_eq!(home.ids(&query()).await, [new.clone(), old.clone()]);
-    let updated = Query {
+    let updated = ThreadQuery {
         sort: SortKey::Updated,
         ..query()
     };
@@ -253,7 +255,7 @@ async fn a_folder_that_is_gone_is_forgotten() {
     assert_eq!(known(), (2, 0, 0));
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
     assert_eq!(known(), (2, 0, 1));
-    Store::new(home.path()).settle().await.unwrap();
+    ThreadStore::new(home.path()).settle().await.unwrap();
     assert_eq!(known(), (1, 0, 0));
 }
 
@@ -262,7 +264,7 @@ async fn archived_threads_are_a_list_of_their_own() {
     let home = Home::new();
     let (id, path) = home.thread(1, "/w", "one");
     let (other, _) = home.thread(2, "/w", "two");
-    let archived = Query {
+    let archived = ThreadQuery {
         archived: true,
         ..query()
     };
@@ -285,19 +287,19 @@ async fn what_was_said_outlives_the_index() {
         branch: Some("topic".to_owned()),
         ..GitInfo::default()
     };
-    let check = async |store: &Store| {
+    let check = async |store: &ThreadStore| {
         let record = store.get(&id).await.unwrap().unwrap();
         assert_eq!(record.name.as_deref(), Some("A name"));
         assert_eq!(record.facts.git.as_ref(), Some(&git));
     };
     home.store.settle().await.unwrap();
     codex_rollout::set_name(home.path(), &id, "A name", at).unwrap();
-    said::say_git(home.path(), &id, &git, at).unwrap();
+    annotations::set_git(home.path(), &id, &git, at).unwrap();
     check(&home.store).await;
     for name in [FILE_NAME, "thread-index-1.sqlite-wal"] {
         let _ = fs::remove_file(home.path().join(name));
     }
-    check(&Store::new(home.path())).await;
+    check(&ThreadStore::new(home.path())).await;
 
     // So it does in the log alone.
     for name in ["session_index.jsonl", "thread_metadata.jsonl", FILE_NAME] {
@@ -308,7 +310,7 @@ async fn what_was_said_outlives_the_index() {
     append(&path, &line(at, "session_meta", &meta));
     append(&path, &line(at, "event_msg", &name));
     let _ = fs::remove_file(home.path().join("thread-index-1.sqlite-wal"));
-    check(&Store::new(home.path())).await;
+    check(&ThreadStore::new(home.path())).await;
 }
 
 #[tokio::test]
@@ -375,8 +377,8 @@ async fn a_cursor_that_points_nowhere_is_a_place_all_the_same() {
     let (old, _) = home.thread(1, "/w", "one");
     home.thread(5, "/w", "two");
     let text = "2026-03-01T12:00:00Z|0195f0a0-7b1c-7000-8000-ffffffffffff";
-    let page = Query {
-        after: Some(Cursor::parse(text).unwrap()),
+    let page = ThreadQuery {
+        after: Some(ListCursor::parse(text).unwrap()),
         ..query()
     };
     assert_eq!(home.ids(&page).await, [old]);

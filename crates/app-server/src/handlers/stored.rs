@@ -84,7 +84,7 @@ pub(super) async fn record(
 pub(crate) async fn add_metadata(server: &Server, thread: &mut Thread) {
     let id = ThreadId(thread.id.clone());
     // Without the index the thread is still worth showing.
-    let Ok((name, git)) = server.host().store().said(&id).await else {
+    let Ok((name, git)) = server.host().store().annotations(&id).await else {
         return;
     };
     thread.name = name.or_else(|| thread.name.take());

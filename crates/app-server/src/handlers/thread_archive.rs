@@ -12,7 +12,7 @@ use codex_app_server_protocol::v2::{
     ThreadUnarchiveResponse, ThreadUnarchivedNotification,
 };
 use codex_protocol::ThreadId;
-use codex_rollout::{Lock, LockError, Locks, MoveError};
+use codex_rollout::{LockError, MoveError, ThreadLock, ThreadLocks};
 use codex_thread_store::ThreadRecord;
 
 use super::call::{Call, Reply};
@@ -126,8 +126,8 @@ async fn written(server: &Server, id: &ThreadId) -> Result<Option<ThreadRecord>,
 }
 
 /// Unloads a thread. Nobody else may load it until the lock is dropped.
-async fn unload(server: &Server, id: &ThreadId) -> Result<Lock, Failure> {
-    let locks = Locks::of_home(server.host().store().home());
+async fn unload(server: &Server, id: &ThreadId) -> Result<ThreadLock, Failure> {
+    let locks = ThreadLocks::of_home(server.host().store().home());
     if let Some(holder) = locks.other_holder(id) {
         return Err(Failure::invalid(LockError::new(id, holder).to_string()));
     }

@@ -4,7 +4,7 @@ use codex_app_server_protocol::v2::{
     SortDirection, ThreadListParams, ThreadListResponse, ThreadSortKey, ThreadSourceKind,
 };
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
-use codex_thread_store::{Cursor, Descent, Kinds, Query, SortKey};
+use codex_thread_store::{AncestorFilter, ListCursor, SortKey, SourceKinds, ThreadQuery};
 
 use super::call::Call;
 use super::stored::{self, default_provider, status_of};
@@ -65,7 +65,7 @@ fn is_empty(params: &ThreadListParams) -> Result<bool, Failure> {
 }
 
 /// Which thread those of the list come of.
-fn descent(params: &ThreadListParams) -> Result<Option<Descent>, Failure> {
+fn ancestor(params: &ThreadListParams) -> Result<Option<AncestorFilter>, Failure> {
     let id = |id: &String| {
         let invalid = |error| Failure::invalid(format!("invalid thread id: {error}"));
         ThreadId::parse(id).map_err(invalid)
@@ -73,8 +73,8 @@ fn descent(params: &ThreadListParams) -> Result<Option<Descent>, Failure> {
     Ok(
         match (&params.parent_thread_id, &params.ancestor_thread_id) {
             (None, None) => None,
-            (Some(parent), None) => Some(Descent::Children(id(parent)?)),
-            (None, Some(ancestor)) => Some(Descent::Descendants(id(ancestor)?)),
+            (Some(parent), None) => Some(AncestorFilter::Children(id(parent)?)),
+            (None, Some(ancestor)) => Some(AncestorFilter::Descendants(id(ancestor)?)),
             (Some(_), Some(_)) => {
                 let message = "`parentThreadId` cannot be combined with `ancestorThreadId`";
                 return Err(Failure::invalid(message));
@@ -83,9 +83,9 @@ fn descent(params: &ThreadListParams) -> Result<Option<Descent>, Failure> {
     )
 }
 
-fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
-    let descent = descent(&params)?;
-    let after = params.cursor.as_deref().map(Cursor::parse).transpose();
+fn query(params: ThreadListParams, provider: &str) -> Result<ThreadQuery, Failure> {
+    let ancestor = ancestor(&params)?;
+    let after = params.cursor.as_deref().map(ListCursor::parse).transpose();
     let after = after.map_err(|error| Failure::invalid(error.to_string()))?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
     let providers = match params.model_providers {
@@ -101,7 +101,7 @@ fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
         };
         ids.into_iter().map(id).collect::<Result<Vec<_>, _>>()
     });
-    Ok(Query {
+    Ok(ThreadQuery {
         limit: limit as usize,
         after,
         sort: match params.sort_key {
@@ -110,24 +110,24 @@ fn query(params: ThreadListParams, provider: &str) -> Result<Query, Failure> {
         },
         is_ascending: params.sort_direction == Some(SortDirection::Asc),
         archived: params.archived.unwrap_or_default(),
-        untold_provider: providers
+        include_unknown_provider: providers
             .as_ref()
             .is_some_and(|some| some.iter().any(|name| name == provider)),
         providers,
-        kinds: kinds(&params.source_kinds.unwrap_or_default(), descent.is_some()),
+        kinds: kinds(&params.source_kinds.unwrap_or_default(), ancestor.is_some()),
         cwds: params.cwd.map(Vec::from),
-        descent,
+        ancestor,
         search: params.search_term,
         excluded: excluded.transpose()?.unwrap_or_default(),
     })
 }
 
-fn kinds(asked: &[ThreadSourceKind], spawned: bool) -> Kinds {
-    let mut kinds = Kinds::default();
+fn kinds(asked: &[ThreadSourceKind], spawned: bool) -> SourceKinds {
+    let mut kinds = SourceKinds::default();
     if asked.is_empty() && spawned {
         kinds.add_agents();
     } else if asked.is_empty() {
-        return Kinds::interactive();
+        return SourceKinds::interactive();
     }
     for kind in asked {
         match kind {

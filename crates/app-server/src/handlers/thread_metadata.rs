@@ -15,8 +15,8 @@ use codex_app_server_protocol::v2::{
     ThreadSetNameParams, ThreadSetNameResponse,
 };
 use codex_protocol::{EventMsg, GitInfo, ThreadId, ThreadNameUpdatedEvent, Update};
-use codex_rollout::{LineKind, Locks};
-use codex_thread_store::{ThreadRecord, said};
+use codex_rollout::{LineKind, ThreadLocks};
+use codex_thread_store::{ThreadRecord, annotations};
 use jiff::Timestamp;
 
 use super::call::{Call, Reply};
@@ -106,7 +106,7 @@ async fn try_update(
     let (thread, amended) = (id.clone(), path.clone());
     let written = blocking(move || {
         let now = Timestamp::now();
-        said::say_git(&home, &thread, &git, now).map_err(|error| {
+        annotations::set_git(&home, &thread, &git, now).map_err(|error| {
             Failure::internal(format!(
                 "failed to store the metadata of thread {thread}: {error}"
             ))
@@ -179,7 +179,7 @@ fn amend(
     path: Option<PathBuf>,
     write: impl FnOnce(&Path) -> io::Result<()>,
 ) {
-    let is_ours = Locks::of_home(home).other_holder(id).is_none();
+    let is_ours = ThreadLocks::of_home(home).other_holder(id).is_none();
     let Some(path) = path.filter(|_| is_ours) else {
         return;
     };

@@ -12,7 +12,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_core::{StartError, StartedThread, StoredThread};
 use codex_protocol::{EventMsg, ResponseItem};
-use codex_rollout::{Detail, Locks};
+use codex_rollout::{PersistedDetail, ThreadLocks};
 
 use super::call::{Call, Reply};
 use super::fork_cut::Cut;
@@ -106,7 +106,7 @@ async fn other_process_done(server: &Server, params: &ThreadResumeParams) {
     let Some(id) = named.or_else(|| thread_id(&params.thread_id).ok()) else {
         return;
     };
-    let locks = Locks::of_home(server.host().store().home());
+    let locks = ThreadLocks::of_home(server.host().store().home());
     for _ in 0..LOOKS {
         if locks.other_holder(&id).is_none() {
             return;
@@ -326,7 +326,7 @@ async fn prepare(server: &Arc<Server>, settings: RequestedSettings) -> Result<Pr
             Failure::invalid(format!("failed to load configuration: {reason}"))
         })?;
         // What is streamed is what can be read back.
-        prepared.config.detail = Detail::Extended;
+        prepared.config.detail = PersistedDetail::Extended;
         prepared.config.replay_events = false;
         let profile = &settings.permission_profile;
         prepared

@@ -10,7 +10,7 @@ use codex_login::{Accounts, LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, FixedCredential, ModelStore, Platform, SystemClock};
 use codex_skills::{Library, Rule};
 use codex_test_support::Noise;
-use codex_thread_store::Store;
+use codex_thread_store::ThreadStore;
 use serde_json::Value;
 
 use super::*;
@@ -38,7 +38,7 @@ const SEEDS: [&str; 8] = [
 /// Can start nothing, and has no skills.
 #[derive(Debug)]
 struct NoEngine {
-    store: Store,
+    store: ThreadStore,
     skills: Arc<Library>,
     configuration: Configuration,
     accounts: Arc<Accounts>,
@@ -71,7 +71,7 @@ impl NoEngine {
         let cwd = PathBuf::from("/nowhere");
         let configuration = Configuration::new(environment, Overrides::default(), cwd);
         Self {
-            store: Store::new("/nowhere"),
+            store: ThreadStore::new("/nowhere"),
             skills: Library::new(|_| Ok(Default::default())),
             configuration: configuration.unwrap(),
             accounts: nobody(),
@@ -143,7 +143,7 @@ impl Host for NoEngine {
         Ok(())
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &ThreadStore {
         &self.store
     }
 

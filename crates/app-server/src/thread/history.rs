@@ -161,7 +161,7 @@ fn preview(item: &RolloutItem) -> Option<String> {
         EventMsg::UserMessage(message) => preview_of_message(message).map(str::to_owned),
         EventMsg::ItemCompleted(completed) => match &completed.item {
             TurnItem::UserMessage(message) => {
-                let (text, images) = message.said();
+                let (text, images) = message.text_and_image_count();
                 preview_of(&text, images).map(str::to_owned)
             }
             _ => None,

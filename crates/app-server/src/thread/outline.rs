@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
-use codex_rollout::{Chain, ScannedLine, scan_stretch};
+use codex_rollout::{RolloutChain, ScannedLine, scan_segment};
 
 use super::history::{makes_turns, milliseconds};
 use crate::projection::{ByteRanges, Fold, Part, TurnRange, Turns, lines_of_others, parts};
@@ -35,10 +35,10 @@ pub(crate) struct Outline {
 
 impl Outline {
     /// Goes through an open thread.
-    fn read(path: &Path, chain: &Chain) -> io::Result<Self> {
+    fn read(path: &Path, chain: &RolloutChain) -> io::Result<Self> {
         let length = chain.length()?;
         let mut fold = Fold::new(ByteRanges::default());
-        scan_stretch(chain, 0..length, |line| {
+        scan_segment(chain, 0..length, |line| {
             if !is_plain_end(&fold, line)
                 && let Some((now, item)) = read(line)
             {
@@ -68,7 +68,7 @@ impl Outline {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn turns(&self, wanted: Range<usize>) -> io::Result<Turns> {
-        let chain = Chain::open(&self.file)?;
+        let chain = RolloutChain::open(&self.file)?;
         let foreign = lines_of_others(&self.ranges, wanted.clone());
         let mut fold = Fold::new(());
         for part in parts(&self.ranges, wanted) {
@@ -82,7 +82,7 @@ impl Outline {
                     begin..self.length
                 }
             };
-            scan_stretch(&chain, lines, |line| {
+            scan_segment(&chain, lines, |line| {
                 if !foreign.contains(&line.offset())
                     && let Some((now, item)) = read(line)
                 {
@@ -178,7 +178,7 @@ impl Outlines {
         let known = self.take(path).filter(|(known, _)| *known == stamp);
         let outline = match known {
             Some((_, outline)) => outline,
-            None => Arc::new(Outline::read(path, &Chain::open(path)?)?),
+            None => Arc::new(Outline::read(path, &RolloutChain::open(path)?)?),
         };
         let mut kept = self.lock();
         kept.truncate(KEPT - 1);

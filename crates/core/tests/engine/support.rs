@@ -371,7 +371,7 @@ impl Driver {
             clock: Arc::new(clock.clone()),
             ids: Arc::new(RandomIds),
             mcp: None,
-            writer: codex_rollout::Writer::start().unwrap(),
+            writer: codex_rollout::RolloutWriter::start().unwrap(),
         });
         let mut config = config(&home);
         change(&mut config);

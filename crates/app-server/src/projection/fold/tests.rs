@@ -6,7 +6,7 @@ use codex_protocol::{
     ReasoningItem, ResponseItem, RolloutItem, RolloutLine, ThreadId, TurnItem, UserInput,
     UserMessageItem,
 };
-use codex_rollout::{Detail, is_persisted, reduced};
+use codex_rollout::{PersistedDetail, is_persisted, reduced};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ impl Conversation {
             }
             self.sent.push(sent);
         }
-        if is_persisted(&event, Detail::Extended) {
+        if is_persisted(&event, PersistedDetail::Extended) {
             let kept = reduced(&event).unwrap_or(event);
             self.write(RolloutItem::EventMsg(kept));
         }

@@ -1,19 +1,19 @@
-//! The kinds of sources that lists are restricted to.
+//! The source kinds that a list can be restricted to.
 
 use codex_protocol::{SessionSource, SubAgentSource};
 
-/// Begins the kind of every agent's thread.
+/// The prefix of the kind of every agent thread.
 const AGENT: &str = "agent:";
 
-/// Which kinds of sources a list has.
+/// A set of source kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kinds {
+pub struct SourceKinds {
     exact: Vec<String>,
     every_agent: bool,
 }
 
-impl Kinds {
-    /// Those that a person talks to.
+impl SourceKinds {
+    /// The kinds of threads that a user converses with.
     #[must_use]
     pub fn interactive() -> Self {
         let own = |name: &str| SessionSource::Custom(name.to_owned());
@@ -25,17 +25,17 @@ impl Kinds {
         kinds
     }
 
-    /// Adds the kind of a source.
+    /// Adds the kind of `source`.
     pub fn add(&mut self, source: &SessionSource) {
         self.exact.push(kind_of(source));
     }
 
-    /// Adds the kind of threads that an agent spawned.
+    /// Adds the kind of threads spawned by an agent.
     pub fn add_spawned(&mut self) {
         self.exact.push(format!("{AGENT}spawn"));
     }
 
-    /// Adds the kind of agents with a label of their own.
+    /// Adds the kind of agents with their own label.
     pub fn add_labelled(&mut self) {
         self.exact.push(format!("{AGENT}other"));
     }
@@ -49,7 +49,7 @@ impl Kinds {
         &self.exact
     }
 
-    /// What the kinds of agents begin with, if all of them are there.
+    /// The common prefix of all agent kinds, if the set contains all of them.
     pub(crate) fn prefix(&self) -> Option<&'static str> {
         self.every_agent.then_some(AGENT)
     }

@@ -1,5 +1,5 @@
-//! What people say about threads, in files of their own that outlive the index: lines of JSON,
-//! appended to, the newest line of a thread counts.
+//! Names and git facts that users set for threads, in JSONL files that outlive the index. Each file is
+//! append-only; the newest line of a thread applies.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::database::Database;
-use crate::lines::Lines;
+use crate::line_reader::LineReader;
 
-/// The names, which other programs read and write too.
+/// The file of names, which other programs use too.
 const NAMES: &str = "session_index.jsonl";
-/// The git facts.
+/// The file of git facts.
 const METADATA: &str = "thread_metadata.jsonl";
 
 #[derive(Deserialize)]
@@ -32,11 +32,11 @@ struct GitLine {
     updated_at: String,
 }
 
-/// Says what the repository of a thread is, in place of what was known.
+/// Sets the git facts of a thread.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn say_git(home: &Path, id: &ThreadId, git: &GitInfo, at: Timestamp) -> io::Result<()> {
+pub fn set_git(home: &Path, id: &ThreadId, git: &GitInfo, at: Timestamp) -> io::Result<()> {
     let line = GitLine {
         id: id.clone(),
         git: git.clone(),
@@ -45,28 +45,28 @@ pub fn say_git(home: &Path, id: &ThreadId, git: &GitInfo, at: Timestamp) -> io::
     append_line(&home.join(METADATA), &line)
 }
 
-/// Takes what was said since the last time into the index.
+/// Applies lines that were added since the last call to the index.
 pub(crate) fn catch_up(home: &Path, database: &Database) -> rusqlite::Result<()> {
     catch_up_with(home, NAMES, database, |line| {
         let line: NameLine = serde_json::from_slice(line).ok()?;
         let name = line.thread_name.trim();
-        (!name.is_empty()).then(|| Said::Name(line.id, name.to_owned()))
+        (!name.is_empty()).then(|| Annotation::Name(line.id, name.to_owned()))
     })?;
     catch_up_with(home, METADATA, database, |line| {
         let line: GitLine = serde_json::from_slice(line).ok()?;
-        Some(Said::Git(line.id, line.git))
+        Some(Annotation::Git(line.id, line.git))
     })
 }
 
-/// One thing that was said.
-pub(crate) enum Said {
+/// One annotation of a thread.
+pub(crate) enum Annotation {
     Name(ThreadId, String),
     Git(ThreadId, GitInfo),
 }
 
-/// How far a file was read, and which file that was.
+/// How far a file was read, and the identity of that file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct FileProgress {
     pub(crate) inode: i64,
     pub(crate) offset: i64,
 }
@@ -75,7 +75,7 @@ fn catch_up_with(
     home: &Path,
     name: &str,
     database: &Database,
-    read: impl Fn(&[u8]) -> Option<Said>,
+    read: impl Fn(&[u8]) -> Option<Annotation>,
 ) -> rusqlite::Result<()> {
     let before = database.progress(name)?;
     let Some((file, inode, size)) = opened(&home.join(name), before) else {
@@ -83,24 +83,24 @@ fn catch_up_with(
     };
     let is_same = inode == before.inode && size >= before.offset;
     let offset = if is_same { before.offset } else { 0 };
-    let mut lines = Lines::new(file, offset.unsigned_abs(), u64::MAX);
+    let mut lines = LineReader::new(file, offset.unsigned_abs(), u64::MAX);
     database.atomically(|| {
         if !is_same {
-            database.forget_said(name == NAMES)?;
+            database.clear_annotations(name == NAMES)?;
         }
-        // A file that cannot be read to its end is read on from there the next time.
+        // A read error is retried from the same offset the next time.
         while let Ok(Some(line)) = lines.next() {
-            if let Some(said) = read(line) {
-                database.say(&said)?;
+            if let Some(annotation) = read(line) {
+                database.put_annotation(&annotation)?;
             }
         }
         let offset = i64::try_from(lines.offset()).unwrap_or_default();
-        database.set_progress(name, Progress { inode, offset })
+        database.set_progress(name, FileProgress { inode, offset })
     })
 }
 
-/// The file at the place to read on from, unless there is nothing new in it.
-fn opened(path: &Path, before: Progress) -> Option<(File, i64, i64)> {
+/// The file, positioned where reading continues; none if it has not changed.
+fn opened(path: &Path, before: FileProgress) -> Option<(File, i64, i64)> {
     let found = path.metadata().ok();
     let state = |metadata: &std::fs::Metadata| {
         let size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);
@@ -123,7 +123,7 @@ fn inode_of(metadata: &std::fs::Metadata) -> i64 {
     std::os::unix::fs::MetadataExt::ino(metadata).cast_signed()
 }
 
-/// A file that was replaced is told by its size only.
+/// Without inodes a replaced file is recognized only by its size.
 #[cfg(not(unix))]
 fn inode_of(_: &std::fs::Metadata) -> i64 {
     0

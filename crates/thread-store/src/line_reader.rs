@@ -1,29 +1,29 @@
-//! The whole lines of a stretch of a file, within limits.
+//! Reads whole lines from a file, within limits.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Read at once.
+/// The size of one read.
 const CHUNK: usize = 64 * 1024;
-/// A line longer than this is passed over.
+/// A longer line is skipped.
 const LINE_LIMIT: usize = 16 * 1024 * 1024;
 
-/// Reads lines from where the file stands.
-pub(crate) struct Lines {
+/// Reads lines from the current position of a file.
+pub(crate) struct LineReader {
     file: File,
     buffer: Vec<u8>,
-    /// What was handed out of the buffer.
+    /// How much of the buffer has been returned.
     taken: usize,
-    /// The offset of the end of the last whole line.
+    /// The end of the last whole line.
     offset: u64,
-    /// How much may still be read.
+    /// How many more bytes may be read.
     budget: u64,
     passing_over: bool,
     ended: bool,
 }
 
-impl Lines {
-    /// Lines of `file`, which stands at `offset`; at most `budget` bytes of them.
+impl LineReader {
+    /// Reads at most `budget` bytes of `file`, whose position is `offset`.
     pub(crate) fn new(file: File, offset: u64, budget: u64) -> Self {
         Self {
             file,
@@ -45,7 +45,7 @@ impl Lines {
         self.file
     }
 
-    /// The next whole line, without its end.
+    /// The next whole line, without its line break.
     pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             let rest = &self.buffer[self.taken..];
@@ -64,11 +64,12 @@ impl Lines {
         }
     }
 
-    /// What follows the last line and has no end yet.
+    /// The bytes after the last whole line.
     pub(crate) fn rest(&self) -> &[u8] {
-        match self.passing_over {
-            true => &[],
-            false => &self.buffer[self.taken..],
+        if self.passing_over {
+            &[]
+        } else {
+            &self.buffer[self.taken..]
         }
     }
 
@@ -85,7 +86,7 @@ impl Lines {
             self.offset += self.buffer.len() as u64;
             self.buffer.clear();
         }
-        // A long line is read in ever larger steps.
+        // The step grows with the line, so a long line is not copied too often.
         let step = self.buffer.len().max(CHUNK) as u64;
         let wanted = step.min(self.budget);
         let read = (&mut self.file)
@@ -107,7 +108,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(content).unwrap();
         std::io::Seek::rewind(&mut file).unwrap();
-        let mut lines = Lines::new(file, 0, budget);
+        let mut lines = LineReader::new(file, 0, budget);
         let mut lengths = Vec::new();
         while let Some(line) = lines.next().unwrap() {
             lengths.push(line.len());

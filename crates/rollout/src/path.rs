@@ -1,7 +1,7 @@
-//! Where the rollout of a thread lies, and what its file name tells.
+//! The path of a thread's rollout, and parsing of its file name.
 //!
-//! The name has the local time of the thread's creation, so that people find it; ordering is by the
-//! UTC time of the first line.
+//! The name contains the local time at which the thread was created, for people. Sorting uses the UTC time
+//! of the first line.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,20 @@ use codex_protocol::ThreadId;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// The folder of rollouts in use, under the home folder.
+/// The folder of active rollouts, under the home folder.
 pub const SESSIONS: &str = "sessions";
 
 const PREFIX: &str = "rollout-";
 const SUFFIX: &str = ".jsonl";
 
-/// The place of one rollout file.
+/// The path of a rollout file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RolloutPath {
     path: PathBuf,
 }
 
-impl Place {
-    /// The place of a thread that was created at `created`.
+impl RolloutPath {
+    /// The path for a thread that was created at `created`.
     #[must_use]
     pub fn new(home: &Path, thread: &ThreadId, created: Timestamp, zone: &TimeZone) -> Self {
         let local = created.to_zoned(zone.clone());
@@ -38,22 +38,21 @@ impl Place {
         }
     }
 
-    /// The place of a file that exists.
+    /// The path of an existing file.
     #[must_use]
     pub fn of_file(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// The time text and the thread id in the name of a rollout file. A thread that was taken back to an earlier
-/// turn has several; behind its id, all but the first of them have one of their own. The one whose name
-/// sorts last is the thread.
+/// Parses the time text and the thread id from the name of a rollout file. A thread that was rolled back has
+/// several files; all but the first one have an id of their own after the thread id. The file whose name
+/// sorts last is the current one.
 #[must_use]
 pub fn parse_file_name(name: &str) -> Option<(&str, ThreadId)> {
     let inner = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
@@ -79,7 +78,7 @@ mod tests {
         let id = ThreadId::parse("0195f0a0-7b1c-7000-8000-0000000000ab").unwrap();
         let created: Timestamp = "2026-03-01T23:30:05Z".parse().unwrap();
         let zone = TimeZone::fixed(jiff::tz::offset(1));
-        let place = Place::new(Path::new("/home"), &id, created, &zone);
+        let place = RolloutPath::new(Path::new("/home"), &id, created, &zone);
         let expected = "/home/sessions/2026/03/02/\
              rollout-2026-03-02T00-30-05-0195f0a0-7b1c-7000-8000-0000000000ab.jsonl";
         assert_eq!(place.path(), Path::new(expected));

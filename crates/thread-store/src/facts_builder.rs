@@ -1,6 +1,6 @@
-//! From the lines of a rollout to what lists need of it.
+//! Builds the facts of a thread from the lines of its rollout.
 //!
-//! Most lines say nothing of that and are told by their first bytes, without reading them as JSON.
+//! Most lines contain no facts. They are recognized by their first bytes and not parsed as JSON.
 
 use std::borrow::Cow;
 
@@ -10,35 +10,35 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::record::Facts;
+use crate::record::ThreadFacts;
 
-/// Stands before what the user asks, when a client puts context in front of it.
+/// The heading before the user's request when a client puts context in front of it.
 const REQUEST_HEADING: &str = "## My request for Codex:";
-/// The preview of a message that has no text.
+/// The preview of a message without text.
 const IMAGE: &str = "[Image]";
 
-/// Takes lines in and knows what they said.
-pub(crate) struct Digest<'a> {
+/// Reads lines and updates `facts`.
+pub(crate) struct FactsBuilder<'a> {
     pub(crate) thread: &'a ThreadId,
-    pub(crate) facts: Facts,
-    /// Whether the line was there that says what the thread is.
+    pub(crate) facts: ThreadFacts,
+    /// Whether the metadata line was read.
     pub(crate) has_meta: bool,
 }
 
-impl Digest<'_> {
-    /// Whether everything is known that stands at the head of a file.
+impl FactsBuilder<'_> {
+    /// Whether everything from the head of a file is known.
     pub(crate) fn has_head(&self) -> bool {
         self.has_meta && self.facts.preview.is_some()
     }
 
     pub(crate) fn line(&mut self, line: &[u8]) {
         match kind_of(line) {
-            Kind::Meta => self.with(line, Self::meta),
-            Kind::Context => self.with(line, Self::context),
-            Kind::UserMessage if self.wants_message() => self.with(line, Self::user_message),
-            Kind::Item if self.wants_message() => self.with(line, Self::item),
-            Kind::Name => self.with(line, Self::name),
-            Kind::UserMessage | Kind::Item | Kind::Other => {}
+            LineType::Meta => self.with(line, Self::meta),
+            LineType::Context => self.with(line, Self::context),
+            LineType::UserMessage if self.wants_message() => self.with(line, Self::user_message),
+            LineType::Item if self.wants_message() => self.with(line, Self::item),
+            LineType::Name => self.with(line, Self::name),
+            LineType::UserMessage | LineType::Item | LineType::Other => {}
         }
     }
 
@@ -48,10 +48,10 @@ impl Digest<'_> {
         }
     }
 
-    fn meta(&mut self, meta: Meta) {
+    fn meta(&mut self, meta: MetaPayload) {
         let is_own = meta.id == *self.thread;
         if self.has_meta {
-            // Said later of the same thread: its repository. Others come with forks.
+            // Later metadata lines of the same thread update its git facts. Other ids come with forks.
             if is_own {
                 self.facts.git = meta.git;
             }
@@ -74,25 +74,25 @@ impl Digest<'_> {
         facts.git = meta.git;
     }
 
-    fn context(&mut self, context: Context) {
+    fn context(&mut self, context: ContextPayload) {
         self.facts.model = Some(context.model);
         self.facts.effort = context.effort;
     }
 
-    fn user_message(&mut self, message: UserMessage<'_>) {
+    fn user_message(&mut self, message: UserMessagePayload<'_>) {
         let images = message.images.as_ref().map_or(0, Vec::len) + message.local_images.len();
-        self.said(&message.message, images);
+        self.add_message(&message.message, images);
     }
 
-    /// Newer programs store what was said as an item.
-    fn item(&mut self, completed: ItemCompleted) {
+    /// Newer engines store messages as items.
+    fn item(&mut self, completed: ItemPayload) {
         if let TurnItem::UserMessage(message) = completed.item {
-            let (text, images) = message.said();
-            self.said(&text, images);
+            let (text, images) = message.text_and_image_count();
+            self.add_message(&text, images);
         }
     }
 
-    fn said(&mut self, text: &str, images: usize) {
+    fn add_message(&mut self, text: &str, images: usize) {
         let Some(shown) = preview_of(text, images) else {
             return;
         };
@@ -103,20 +103,20 @@ impl Digest<'_> {
         }
     }
 
-    /// Whether there was no message yet, or only such as have no text.
+    /// Whether there was no message yet, or only messages without text.
     fn wants_message(&self) -> bool {
         let preview = self.facts.preview.as_deref();
         preview.is_none_or(|shown| shown == IMAGE && self.facts.title.is_none())
     }
 
-    fn name(&mut self, name: Name) {
+    fn name(&mut self, name: NamePayload) {
         if name.thread_id == *self.thread {
             self.facts.logged_name = name.thread_name;
         }
     }
 }
 
-/// What is shown of a message that has so many images; none if there is nothing to show.
+/// The preview of a message with this many images; none if it is empty.
 #[must_use]
 pub fn preview_of(message: &str, images: usize) -> Option<&str> {
     let text = message.split_once(REQUEST_HEADING);
@@ -131,7 +131,7 @@ struct Payload<P> {
 }
 
 #[derive(Deserialize)]
-struct Meta {
+struct MetaPayload {
     id: ThreadId,
     #[serde(default)]
     timestamp: String,
@@ -149,13 +149,13 @@ struct Meta {
 }
 
 #[derive(Deserialize)]
-struct Context {
+struct ContextPayload {
     model: String,
     effort: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct UserMessage<'a> {
+struct UserMessagePayload<'a> {
     #[serde(borrow)]
     message: Cow<'a, str>,
     images: Option<Vec<IgnoredAny>>,
@@ -164,18 +164,18 @@ struct UserMessage<'a> {
 }
 
 #[derive(Deserialize)]
-struct ItemCompleted {
+struct ItemPayload {
     item: TurnItem,
 }
 
 #[derive(Deserialize)]
-struct Name {
+struct NamePayload {
     thread_id: ThreadId,
     thread_name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum LineType {
     Meta,
     Context,
     UserMessage,
@@ -184,7 +184,7 @@ enum Kind {
     Other,
 }
 
-impl Kind {
+impl LineType {
     fn new(kind: &str, event: &str) -> Self {
         match (kind, event) {
             ("session_meta", _) => Self::Meta,
@@ -197,23 +197,23 @@ impl Kind {
     }
 }
 
-/// What a line is about. One whose members come in the usual order is told by its first bytes.
-fn kind_of(line: &[u8]) -> Kind {
+/// The type of a line, from its first bytes if its members have the usual order.
+fn kind_of(line: &[u8]) -> LineType {
     if let Some(kind) = usual_kind(line) {
         return kind;
     }
     let raw = std::str::from_utf8(line).ok().map(RawRolloutLine::read);
     match raw {
-        Some(Ok(raw)) => Kind::new(&raw.kind, &raw.payload_type().unwrap_or_default()),
-        _ => Kind::Other,
+        Some(Ok(raw)) => LineType::new(&raw.kind, &raw.payload_type().unwrap_or_default()),
+        _ => LineType::Other,
     }
 }
 
-fn usual_kind(line: &[u8]) -> Option<Kind> {
+fn usual_kind(line: &[u8]) -> Option<LineType> {
     let start = LineStart::of(line)?;
     match start.kind {
-        "event_msg" => Some(Kind::new(start.kind, start.payload_type?)),
-        kind => Some(Kind::new(kind, "")),
+        "event_msg" => Some(LineType::new(start.kind, start.payload_type?)),
+        kind => Some(LineType::new(kind, "")),
     }
 }
 
@@ -223,17 +223,17 @@ mod tests {
 
     use super::*;
 
-    fn digest(lines: &[Value]) -> Facts {
+    fn facts_of(lines: &[Value]) -> ThreadFacts {
         let thread = ThreadId("a".to_owned());
-        let mut digest = Digest {
+        let mut builder = FactsBuilder {
             thread: &thread,
-            facts: Facts::default(),
+            facts: ThreadFacts::default(),
             has_meta: false,
         };
         for line in lines {
-            digest.line(line.to_string().as_bytes());
+            builder.line(line.to_string().as_bytes());
         }
-        digest.facts
+        builder.facts
     }
 
     fn line(kind: &str, payload: &Value) -> Value {
@@ -248,7 +248,7 @@ mod tests {
         )
     }
 
-    fn said(message: &str, images: &[&str]) -> Value {
+    fn message(message: &str, images: &[&str]) -> Value {
         line(
             "event_msg",
             &json!({"type": "user_message", "message": message, "images": images}),
@@ -257,11 +257,11 @@ mod tests {
 
     #[test]
     fn the_first_message_is_the_preview() {
-        let facts = digest(&[
+        let facts = facts_of(&[
             meta("a", &json!(null)),
-            said("  ", &[]),
-            said(&format!("context\n{REQUEST_HEADING}\n do it \n"), &[]),
-            said("more", &[]),
+            message("  ", &[]),
+            message(&format!("context\n{REQUEST_HEADING}\n do it \n"), &[]),
+            message("more", &[]),
         ]);
         assert_eq!(facts.preview.as_deref(), Some("do it"));
         assert_eq!((facts.title, facts.created_at), (None, 1_772_359_200));
@@ -269,7 +269,11 @@ mod tests {
 
     #[test]
     fn a_picture_is_shown_as_such_until_there_is_text() {
-        let facts = digest(&[said("", &["data:"]), said("text", &[]), said("more", &[])]);
+        let facts = facts_of(&[
+            message("", &["data:"]),
+            message("text", &[]),
+            message("more", &[]),
+        ]);
         assert_eq!(facts.preview.as_deref(), Some(IMAGE));
         assert_eq!(facts.title.as_deref(), Some("text"));
     }
@@ -282,7 +286,7 @@ mod tests {
         };
         let content =
             json!([{"type": "text", "text": " hi "}, {"type": "image", "image_url": "data:"}]);
-        let facts = digest(&[
+        let facts = facts_of(&[
             meta("a", &json!(null)),
             item(json!({"type": "AgentMessage", "id": "i", "content": []})),
             item(json!({"type": "UserMessage", "id": "i", "content": content})),
@@ -293,7 +297,7 @@ mod tests {
     #[test]
     fn what_is_said_later_of_the_repository_counts() {
         let branch = |name: &str| json!({"branch": name});
-        let git = |lines: &[Value]| digest(lines).git.and_then(|git| git.branch);
+        let git = |lines: &[Value]| facts_of(lines).git.and_then(|git| git.branch);
         let first = meta("a", &branch("one"));
         let other = meta("b", &branch("other"));
         assert_eq!(git(&[first.clone(), other]).as_deref(), Some("one"));
@@ -307,10 +311,10 @@ mod tests {
     #[test]
     fn lines_are_told_by_their_first_bytes_or_else_read() {
         let usual = br#"{"timestamp":"t","type":"event_msg","payload":{"type":"user_message""#;
-        assert_eq!(usual_kind(usual), Some(Kind::UserMessage));
+        assert_eq!(usual_kind(usual), Some(LineType::UserMessage));
         let unusual = br#"{"type":"event_msg","payload":{"message":"m","type":"user_message"},"timestamp":"t"}"#;
         assert_eq!(usual_kind(unusual), None);
-        assert_eq!(kind_of(unusual), Kind::UserMessage);
-        assert_eq!(kind_of(b"garbage"), Kind::Other);
+        assert_eq!(kind_of(unusual), LineType::UserMessage);
+        assert_eq!(kind_of(b"garbage"), LineType::Other);
     }
 }
