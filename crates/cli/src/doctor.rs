@@ -30,17 +30,19 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, settings: &SettingsFlags) -> ExitCode {
     let findings = examine(settings);
-    let text = match arguments.json {
-        true => as_json(&findings),
-        false => as_text(&findings),
+    let text = if arguments.json {
+        as_json(&findings)
+    } else {
+        as_text(&findings)
     };
     #[allow(clippy::print_stdout)] // What the command answers.
     {
         print!("{text}");
     }
-    match findings.iter().any(|finding| finding.state == State::Error) {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    if findings.iter().any(|finding| finding.state == State::Error) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }
 
@@ -148,11 +150,12 @@ fn mcp(config: Option<&Config>) -> Finding {
         (all, 0) => format!("{all} servers are configured"),
         (all, some) => format!("{some} of {all} configured servers cannot start"),
     };
-    match problems.is_empty() {
-        true => Finding::new("mcp", State::Ok, message),
-        false => Finding::new("mcp", State::Warning, message)
+    if problems.is_empty() {
+        Finding::new("mcp", State::Ok, message)
+    } else {
+        Finding::new("mcp", State::Warning, message)
             .advise("Correct `mcp_servers` in config.toml, or turn the servers off there.")
-            .with(problems),
+            .with(problems)
     }
 }
 
@@ -176,12 +179,13 @@ fn sandbox(levels: Levels) -> Finding {
     let can_confine = levels.seatbelt
         || (levels.seccomp
             && (levels.landlock > 0 || levels.namespaces != Namespaces::Unavailable));
-    match can_confine {
-        true => Finding::new("sandbox", State::Ok, message),
-        false => Finding::new("sandbox", State::Warning, message).advise(
+    if can_confine {
+        Finding::new("sandbox", State::Ok, message)
+    } else {
+        Finding::new("sandbox", State::Warning, message).advise(
             "Commands cannot be confined here, so those that would have to be are refused. Use a \
              kernel with Landlock, or allow user namespaces.",
-        ),
+        )
     }
 }
 
@@ -246,11 +250,12 @@ fn index(folder: &Path, state: &IndexState) -> Finding {
                 .with(shown(behind).chain(shown(gone)))
         }
     };
-    match damaged.exists() && finding.state == State::Ok {
-        true => Finding::new("index", State::Warning, finding.message)
+    if damaged.exists() && finding.state == State::Ok {
+        Finding::new("index", State::Warning, finding.message)
             .advise("A damaged index was set aside. If that happens again, check the disk.")
-            .with(shown(&[damaged])),
-        false => finding,
+            .with(shown(&[damaged]))
+    } else {
+        finding
     }
 }
 

@@ -108,9 +108,10 @@ pub(crate) fn log_out(
             return Ok(ExitCode::FAILURE);
         }
     };
-    say(match logged_out.was_logged_in {
-        true => "Successfully logged out",
-        false => "Not logged in",
+    say(if logged_out.was_logged_in {
+        "Successfully logged out"
+    } else {
+        "Not logged in"
     });
     crate::runtime::here()?.block_on(machine.accounts().revoke(logged_out));
     Ok(ExitCode::SUCCESS)

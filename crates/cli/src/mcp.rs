@@ -173,9 +173,10 @@ fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
             authorization: Some(authorization),
         })
         .collect();
-    print(&match json {
-        true => listing::as_json(&entries),
-        false => listing::as_tables(&entries),
+    print(&if json {
+        listing::as_json(&entries)
+    } else {
+        listing::as_tables(&entries)
     });
     Ok(())
 }
@@ -188,9 +189,10 @@ fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
         disabled_reason: disabled_reason(&config, name),
         authorization: None,
     };
-    print(&match json {
-        true => format!("{:#}\n", listing::to_json(&entry)),
-        false => listing::as_facts(&entry),
+    print(&if json {
+        format!("{:#}\n", listing::to_json(&entry))
+    } else {
+        listing::as_facts(&entry)
     });
     Ok(())
 }
@@ -311,9 +313,10 @@ fn log_out(name: &str, flags: &Overrides) -> anyhow::Result<()> {
     }
     let connector = connector(&config);
     let forgotten = crate::runtime::here()?.block_on(connector.logins.forget(&server));
-    print(&match forgotten.context("cannot forget the login")? {
-        true => format!("Forgot the login to the MCP server '{name}'.\n"),
-        false => format!("There is no login to the MCP server '{name}'.\n"),
+    print(&if forgotten.context("cannot forget the login")? {
+        format!("Forgot the login to the MCP server '{name}'.\n")
+    } else {
+        format!("There is no login to the MCP server '{name}'.\n")
     });
     Ok(())
 }

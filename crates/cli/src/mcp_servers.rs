@@ -118,10 +118,11 @@ pub(crate) fn problem(configured: &McpServer) -> Option<String> {
             command, variables, ..
         } => {
             let path = variables.get("PATH").cloned().or_else(|| variable("PATH"));
-            let is_found = match command.contains('/') {
-                true => Path::new(command).exists(),
-                false => std::env::split_paths(&path.unwrap_or_default())
-                    .any(|folder| folder.join(command).exists()),
+            let is_found = if command.contains('/') {
+                Path::new(command).exists()
+            } else {
+                std::env::split_paths(&path.unwrap_or_default())
+                    .any(|folder| folder.join(command).exists())
             };
             (!is_found).then(|| format!("there is no program `{command}`"))
         }

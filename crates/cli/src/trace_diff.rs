@@ -42,9 +42,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     report_damage(&right.problems, Some("B"));
     let is_damaged = left.problems.is_damaged() || right.problems.is_damaged();
     let Some(parting) = diff_traces(&left.trace, &right.trace) else {
-        return match is_damaged {
-            true => ExitCode::from(DAMAGED),
-            false => ExitCode::SUCCESS,
+        return if is_damaged {
+            ExitCode::from(DAMAGED)
+        } else {
+            ExitCode::SUCCESS
         };
     };
     #[allow(clippy::print_stdout)] // What the command answers.

@@ -59,8 +59,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let is_damaged = reduction.problems.is_damaged();
     // The process ends here; taking the graph apart piece by piece would only cost time.
     std::mem::forget(reduction);
-    Ok(match is_damaged {
-        true => ExitCode::from(DAMAGED),
-        false => ExitCode::SUCCESS,
+    Ok(if is_damaged {
+        ExitCode::from(DAMAGED)
+    } else {
+        ExitCode::SUCCESS
     })
 }

@@ -59,9 +59,10 @@ impl Order {
             control: next()?,
             streams: [next()?, next()?, next()?],
         };
-        match received.bytes == size_of::<i32>() {
-            true => Ok(Some(order)),
-            false => Err(Malformed.into()),
+        if received.bytes == size_of::<i32>() {
+            Ok(Some(order))
+        } else {
+            Err(Malformed.into())
         }
     }
 }

@@ -129,8 +129,9 @@ impl Inotify {
 
 fn kind(flags: ReadFlags) -> EventKind {
     let contents = ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE | ReadFlags::MODIFY;
-    match flags.intersects(contents) {
-        true => EventKind::Changed,
-        false => EventKind::Replaced,
+    if flags.intersects(contents) {
+        EventKind::Changed
+    } else {
+        EventKind::Replaced
     }
 }

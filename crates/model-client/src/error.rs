@@ -279,9 +279,10 @@ fn suffix(name: &str, value: Option<&str>) -> String {
 }
 
 fn article(noun: &str) -> &'static str {
-    match noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        true => "an",
-        false => "a",
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
     }
 }
 

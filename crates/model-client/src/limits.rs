@@ -70,9 +70,10 @@ fn check(
     what: &'static str,
     unit: &'static str,
 ) -> Result<(), ModelError> {
-    match size > limit {
-        true => Err(ModelError::TooLarge { what, limit, unit }),
-        false => Ok(()),
+    if size > limit {
+        Err(ModelError::TooLarge { what, limit, unit })
+    } else {
+        Ok(())
     }
 }
 

@@ -91,9 +91,10 @@ impl<'de> Deserialize<'de> for DynamicToolSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let is_namespace = value.get("type").is_some_and(|kind| kind == "namespace");
-        let read = match is_namespace {
-            true => serde_json::from_value(value).map(Self::Namespace),
-            false => serde_json::from_value(value).map(Self::Function),
+        let read = if is_namespace {
+            serde_json::from_value(value).map(Self::Namespace)
+        } else {
+            serde_json::from_value(value).map(Self::Function)
         };
         read.map_err(D::Error::custom)
     }

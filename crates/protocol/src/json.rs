@@ -78,9 +78,10 @@ pub(crate) fn wrong_within(path: &str, reason: &str) -> String {
 }
 
 fn join(outer: &str, inner: &str) -> String {
-    match outer.is_empty() || inner.is_empty() || inner.starts_with('[') {
-        true => format!("{outer}{inner}"),
-        false => format!("{outer}.{inner}"),
+    if outer.is_empty() || inner.is_empty() || inner.starts_with('[') {
+        format!("{outer}{inner}")
+    } else {
+        format!("{outer}.{inner}")
     }
 }
 

@@ -31,9 +31,10 @@ enum Form {
 impl RawText {
     pub(crate) fn of_json(json: Box<RawValue>) -> serde_json::Result<Self> {
         let passes = json.get().starts_with('"') && !json.get().contains("\\u");
-        Ok(Self(match passes {
-            true => Form::Json(json),
-            false => Form::Plain(serde_json::from_str(json.get())?),
+        Ok(Self(if passes {
+            Form::Json(json)
+        } else {
+            Form::Plain(serde_json::from_str(json.get())?)
         }))
     }
 

@@ -347,9 +347,10 @@ pub(crate) fn effective_network(policy: &Policy, surroundings: &Surroundings) ->
 /// A temporary folder as a root. In one that everybody shares commands may make what is not there: it
 /// is not believed, and other users would see placeholders.
 fn temporary(path: &Path) -> (PathBuf, WhenAbsent) {
-    let when_absent = match is_shared_folder(path) {
-        true => WhenAbsent::Ignore,
-        false => WhenAbsent::KeepAbsent,
+    let when_absent = if is_shared_folder(path) {
+        WhenAbsent::Ignore
+    } else {
+        WhenAbsent::KeepAbsent
     };
     (path.to_path_buf(), when_absent)
 }

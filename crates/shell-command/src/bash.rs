@@ -130,9 +130,12 @@ pub(crate) fn parse(script: &str) -> Option<Tree> {
         .ok()?;
     let ascii = in_ascii(script);
     let started = Instant::now();
-    let mut still_in_time = |_: &ParseState| match started.elapsed() < TIME_TO_PARSE {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
+    let mut still_in_time = |_: &ParseState| {
+        if started.elapsed() < TIME_TO_PARSE {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     };
     let options = ParseOptions::new().progress_callback(&mut still_in_time);
     let mut source = |offset: usize, _| ascii.as_bytes().get(offset..).unwrap_or_default();

@@ -160,10 +160,11 @@ fn is_inert(setting: &str) -> bool {
         .next()
         .unwrap_or(setting)
         .to_ascii_lowercase();
-    INERT_SETTINGS
-        .iter()
-        .any(|inert| match inert.ends_with('.') {
-            true => name.starts_with(inert),
-            false => name == *inert,
-        })
+    INERT_SETTINGS.iter().any(|inert| {
+        if inert.ends_with('.') {
+            name.starts_with(inert)
+        } else {
+            name == *inert
+        }
+    })
 }

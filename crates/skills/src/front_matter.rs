@@ -59,11 +59,12 @@ fn folder_name(path: &Path) -> String {
 }
 
 fn check(field: &str, text: &str, most: usize) -> Result<(), String> {
-    match text.chars().count() <= most {
-        true => Ok(()),
-        false => Err(format!(
+    if text.chars().count() <= most {
+        Ok(())
+    } else {
+        Err(format!(
             "invalid {field}: exceeds maximum length of {most} characters"
-        )),
+        ))
     }
 }
 

@@ -188,12 +188,15 @@ mod tests {
             scope: SkillScope::User,
             trusted: true,
         };
-        Library::new(move |folder| match folder.ends_with("bad") {
-            true => Err("no such project".to_owned()),
-            false => Ok(Sources {
-                roots: vec![root.clone()],
-                rules: Vec::new(),
-            }),
+        Library::new(move |folder| {
+            if folder.ends_with("bad") {
+                Err("no such project".to_owned())
+            } else {
+                Ok(Sources {
+                    roots: vec![root.clone()],
+                    rules: Vec::new(),
+                })
+            }
         })
     }
 

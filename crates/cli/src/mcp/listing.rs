@@ -125,9 +125,10 @@ pub(super) fn as_tables(entries: &[Entry<'_>]) -> String {
     }
     let tables = [table(&programs), table(&addresses)];
     let shown: Vec<_> = tables.into_iter().flatten().collect();
-    match shown.is_empty() {
-        true => "There are no MCP servers yet. Add one: codex mcp add NAME -- COMMAND\n".to_owned(),
-        false => shown.join("\n"),
+    if shown.is_empty() {
+        "There are no MCP servers yet. Add one: codex mcp add NAME -- COMMAND\n".to_owned()
+    } else {
+        shown.join("\n")
     }
 }
 
@@ -157,9 +158,12 @@ pub(super) fn as_facts(entry: &Entry<'_>) -> String {
         return format!("{name} ({status})\n");
     }
     let mut facts = vec![("enabled", "true".to_owned())];
-    let tools = |list: &Vec<String>| match list.is_empty() {
-        true => "[]".to_owned(),
-        false => list.join(", "),
+    let tools = |list: &Vec<String>| {
+        if list.is_empty() {
+            "[]".to_owned()
+        } else {
+            list.join(", ")
+        }
     };
     facts.extend(
         configured
@@ -258,8 +262,9 @@ fn variables(set: &BTreeMap<String, String>, passed_on: &[String]) -> String {
 }
 
 fn or_nothing(text: String) -> String {
-    match text.is_empty() {
-        true => NOTHING.to_owned(),
-        false => text,
+    if text.is_empty() {
+        NOTHING.to_owned()
+    } else {
+        text
     }
 }

@@ -154,9 +154,10 @@ fn model(row: &Row) -> ModelInfo {
         description: (!row.description.is_empty()).then(|| row.description.to_owned()),
         default_reasoning_level: Some(ReasoningEffort::Medium),
         supported_reasoning_levels: levels(row.efforts),
-        shell_type: match row.plain_shell {
-            true => ShellType::Default,
-            false => ShellType::ShellCommand,
+        shell_type: if row.plain_shell {
+            ShellType::Default
+        } else {
+            ShellType::ShellCommand
         },
         visibility: row.visibility,
         supported_in_api: true,
@@ -166,9 +167,10 @@ fn model(row: &Row) -> ModelInfo {
         base_instructions: None,
         model_messages: row.has_personalities.then(personalities),
         supports_reasoning_summaries: true,
-        default_reasoning_summary: match newest {
-            true => ReasoningSummary::None,
-            false => ReasoningSummary::Auto,
+        default_reasoning_summary: if newest {
+            ReasoningSummary::None
+        } else {
+            ReasoningSummary::Auto
         },
         support_verbosity: row.lengths != Lengths::Fixed,
         default_verbosity: (row.lengths == Lengths::LowByDefault).then_some(Verbosity::Low),

@@ -186,9 +186,10 @@ impl StandIns {
         Ok(ResponseItem::FunctionCall {
             name,
             namespace,
-            arguments: match arguments.trim().is_empty() {
-                true => "{}".to_owned(),
-                false => arguments,
+            arguments: if arguments.trim().is_empty() {
+                "{}".to_owned()
+            } else {
+                arguments
             },
             call_id,
             id: None,
