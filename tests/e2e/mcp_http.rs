@@ -1,9 +1,10 @@
 //! MCP servers behind HTTP: answers as JSON and as events, sessions that expire, tokens.
 
 use std::fs;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -38,7 +39,7 @@ impl HttpServer {
     }
 
     fn heard(&self) -> Vec<Heard> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 
     fn asked(&self, method: &str) -> Vec<Heard> {
@@ -69,7 +70,7 @@ impl HttpServer {
             body: serde_json::from_slice(&body).unwrap_or_default(),
         };
         let reply = self.reply(&heard);
-        self.0.lock().unwrap().push(heard);
+        self.0.lock().push(heard);
         let _ = stream.write_all(reply.as_bytes()).await;
     }
 

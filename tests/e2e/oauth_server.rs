@@ -1,8 +1,9 @@
 //! An MCP server behind HTTP that wants a login, and is its own authorisation server.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -34,7 +35,7 @@ impl OauthServer {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Self::default();
-        server.state().url = format!("http://{}", listener.local_addr().unwrap());
+        server.0.lock().url = format!("http://{}", listener.local_addr().unwrap());
         let own = server.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -45,29 +46,25 @@ impl OauthServer {
         server
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap()
-    }
-
     /// The address of the MCP server.
     pub(crate) fn url(&self) -> String {
-        format!("{}/mcp", self.state().url)
+        format!("{}/mcp", self.0.lock().url)
     }
 
     /// From now on, answers this at a path.
     pub(crate) fn answer(&self, path: &'static str, status: &'static str, body: &str) {
-        let body = body.replace("URL", &self.state().url.clone());
-        self.state().instead.insert(path, (status, body));
+        let body = body.replace("URL", &self.0.lock().url.clone());
+        self.0.lock().instead.insert(path, (status, body));
     }
 
     /// From now on, takes no token that was given out so far, and this one.
     pub(crate) fn takes_only(&self, token: &str) {
-        self.state().good = vec![token.to_owned()];
+        self.0.lock().good = vec![token.to_owned()];
     }
 
     /// The requests at a path.
     pub(crate) fn heard_at(&self, path: &str) -> Vec<Heard> {
-        let mut heard = self.state().heard.clone();
+        let mut heard = self.0.lock().heard.clone();
         heard.retain(|heard| heard.target.split([' ', '?']).nth(1) == Some(path));
         heard
     }
@@ -95,17 +92,17 @@ impl OauthServer {
             body: String::from_utf8(body).unwrap(),
         };
         let reply = self.reply(&heard);
-        self.state().heard.push(heard);
+        self.0.lock().heard.push(heard);
         let _ = stream.write_all(reply.as_bytes()).await;
     }
 
     fn reply(&self, heard: &Heard) -> String {
         let path = heard.target.split([' ', '?']).nth(1).unwrap_or_default();
-        let instead = self.state().instead.get(path).cloned();
+        let instead = self.0.lock().instead.get(path).cloned();
         if let Some((status, body)) = instead {
             return reply(status, &body);
         }
-        let url = self.state().url.clone();
+        let url = self.0.lock().url.clone();
         match path {
             "/.well-known/oauth-authorization-server" => {
                 let description = json!({
@@ -119,7 +116,7 @@ impl OauthServer {
             }
             "/register" => reply("201 Created", r#"{"client_id":"client"}"#),
             "/token" => {
-                let mut state = self.state();
+                let mut state = self.0.lock();
                 state.given += 1;
                 let number = state.given;
                 state.good.push(format!("access-{number}"));
@@ -137,7 +134,7 @@ impl OauthServer {
     fn speak(&self, heard: &Heard) -> String {
         let authorization = |line: &str| {
             let token = line.strip_prefix("authorization: bearer ")?;
-            Some(self.state().good.iter().any(|good| good == token))
+            Some(self.0.lock().good.iter().any(|good| good == token))
         };
         if !heard
             .headers

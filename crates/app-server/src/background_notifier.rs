@@ -1,9 +1,10 @@
 //! Sends notifications for background work (searches, watches). After `close` nothing more is sent.
 
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use codex_app_server_protocol::ServerNotification;
+use parking_lot::Mutex;
 
 /// Takes notifications for one client.
 pub(crate) trait NotificationSink: Debug + Send + Sync {
@@ -22,13 +23,13 @@ impl BackgroundNotifier {
 
     pub(crate) fn send(&self, notification: &ServerNotification) {
         // Locked while it sends: once `close` returns, nothing is on its way any more.
-        let sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sink = self.0.lock();
         if let Some(sink) = sink.as_ref().and_then(Weak::upgrade) {
             sink.notify(notification);
         }
     }
 
     pub(crate) fn close(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.lock() = None;
     }
 }

@@ -1,8 +1,10 @@
 //! The connections of a server.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::message::Message;
@@ -19,24 +21,24 @@ impl Clients {
     pub(crate) fn connect(&self, limits: Limits) -> Arc<Connection> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let connection = Connection::new(id, limits);
-        self.lock().insert(id, Arc::clone(&connection));
+        self.connections.lock().insert(id, Arc::clone(&connection));
         connection
     }
 
     pub(crate) fn remove(&self, id: ConnectionId) -> Option<Arc<Connection>> {
-        self.lock().remove(&id)
+        self.connections.lock().remove(&id)
     }
 
     /// The clients that are past their handshake.
     pub(crate) fn ready(&self) -> Vec<Arc<Connection>> {
-        let connections = self.lock();
+        let connections = self.connections.lock();
         let ready = connections.values().filter(|one| one.client().is_some());
         ready.cloned().collect()
     }
 
     /// Sends a notification to every client that wants it. The line is made at most once.
     pub(crate) fn broadcast(&self, method: &str, line: impl FnOnce() -> Message) {
-        let connections = self.lock();
+        let connections = self.connections.lock();
         let wants = |one: &&Arc<Connection>| one.wants(method);
         let wanting: Vec<_> = connections.values().filter(wants).cloned().collect();
         if !wanting.is_empty() {
@@ -49,15 +51,8 @@ impl Clients {
 
     /// Nothing more is sent to any client.
     pub(crate) fn close(&self) {
-        for connection in self.lock().values() {
+        for connection in self.connections.lock().values() {
             connection.outbox().close();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConnectionId, Arc<Connection>>> {
-        // Every change is a single insertion or removal: a panic leaves nothing half-done.
-        self.connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use codex_config::{
     Config, ConfigEdit, ConfigError, ConfigView, ConfigWarning, EditError, EditOutcome,
     EditRequest, Environment, Feature, LayerStack, LoadRequest, Overrides, RequestParams,
     Requirements, ViewError,
 };
+use parking_lot::Mutex;
 
 /// Where settings come from, and what they were at the start.
 #[derive(Debug)]
@@ -62,11 +62,11 @@ impl Configuration {
 
     /// From now on these are the limits that the account comes with.
     pub fn set_account_requirements(&self, text: Option<String>) {
-        lock(&self.environment).account_requirements = text;
+        self.environment.lock().account_requirements = text;
     }
 
     fn environment(&self) -> Environment {
-        lock(&self.environment).clone()
+        self.environment.lock().clone()
     }
 
     /// The settings at the start of the process.
@@ -152,7 +152,7 @@ impl Configuration {
 
     /// Switches features for as long as this process runs. Explicit settings beat them.
     pub(crate) fn switch(&self, features: &BTreeMap<Feature, bool>) {
-        lock(&self.host_features).extend(features);
+        self.host_features.lock().extend(features);
     }
 
     fn request<'a>(
@@ -172,11 +172,6 @@ impl Configuration {
     }
 
     fn host_features(&self) -> BTreeMap<Feature, bool> {
-        lock(&self.host_features).clone()
+        self.host_features.lock().clone()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is in it is replaced as a whole: a panic elsewhere leaves nothing half-done.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use codex_app_server_protocol::rpc::ErrorObject;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// What a client answered: the text of its result, or its error.
@@ -26,13 +26,13 @@ impl OpenRequests {
     pub(crate) fn open(&self) -> (i64, oneshot::Receiver<Answer>) {
         let id = self.next_id();
         let (sender, receiver) = oneshot::channel();
-        self.lock().insert(id, sender);
+        self.waiting.lock().insert(id, sender);
         (id, receiver)
     }
 
     /// Takes an answer. Gives it back if it belongs to no request of these.
     pub(crate) fn answer(&self, id: i64, answer: Answer) -> Result<(), Answer> {
-        match self.lock().remove(&id) {
+        match self.waiting.lock().remove(&id) {
             // Whoever asked may have gone.
             Some(asked) => {
                 let _ = asked.send(answer);
@@ -43,11 +43,6 @@ impl OpenRequests {
     }
 
     pub(crate) fn forget(&self, id: i64) {
-        self.lock().remove(&id);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Answer>>> {
-        // Entries are whole: a panic elsewhere leaves nothing half-done.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().remove(&id);
     }
 }

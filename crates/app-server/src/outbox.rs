@@ -7,10 +7,10 @@
 //! what it did not ask for pass its [`Limits`] is cut off, and nothing more is kept for it.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
@@ -149,7 +149,7 @@ impl Outbox {
     /// Too much waits to be read by the client.
     pub(crate) fn push_reply(&self, message: impl Into<Message>) -> Result<(), Full> {
         let message = message.into();
-        let state = self.lock();
+        let state = self.state.lock();
         // However long it is, one more is added: whether it fits must not depend on what else waits.
         if state.bytes - state.unrequested > self.limits.all {
             return Err(Full);
@@ -167,7 +167,7 @@ impl Outbox {
     }
 
     fn add(&self, message: Message, unrequested: usize) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.closed {
             return;
         }
@@ -195,7 +195,7 @@ impl Outbox {
 
     /// Whether little waits to be written, or nothing will be written any more.
     pub(crate) fn has_room(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.closed || state.bytes <= ROOM
     }
 
@@ -216,7 +216,7 @@ impl Outbox {
             // From here on it is woken: nothing is missed while the state is looked at.
             taken.as_mut().enable();
             {
-                let state = self.lock();
+                let state = self.state.lock();
                 if state.closed {
                     return false;
                 }
@@ -242,7 +242,7 @@ impl Outbox {
         loop {
             let mut ended = std::pin::pin!(self.ended.notified());
             ended.as_mut().enable();
-            if is_so(&self.lock()) {
+            if is_so(&self.state.lock()) {
                 return;
             }
             ended.await;
@@ -251,7 +251,7 @@ impl Outbox {
 
     /// What was put in so far is still written; nothing is added any more.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
+        self.state.lock().closed = true;
         self.wake_all();
     }
 
@@ -262,11 +262,11 @@ impl Outbox {
 
     /// How many bytes waited when the client was cut off for not reading them; none if it was not.
     pub(crate) fn overflow(&self) -> Option<usize> {
-        self.lock().overflow
+        self.state.lock().overflow
     }
 
     fn end(&self, overflow: Option<usize>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         *state = State {
             closed: true,
             is_cut_off: true,
@@ -288,7 +288,7 @@ impl Outbox {
         loop {
             // There is one writer, and a permit is kept for it: nothing is missed in between.
             {
-                let mut state = self.lock();
+                let mut state = self.state.lock();
                 state.writing_since = None;
                 if !state.messages.is_empty() {
                     (state.bytes, state.unrequested) = (0, 0);
@@ -316,10 +316,6 @@ impl Outbox {
             output.flush().await?;
         }
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -368,7 +364,7 @@ mod tests {
         let outbox = Outbox::new(Limits::only(10));
         // One message may pass the limit, but no second one.
         outbox.push_notification(vec![b' '; 100]);
-        assert_eq!(outbox.lock().bytes, 100);
+        assert_eq!(outbox.state.lock().bytes, 100);
         outbox.push_notification(Bytes::from_static(b"x"));
         outbox.until_cut_off().await;
         assert_eq!(outbox.overflow(), Some(100));
@@ -404,7 +400,7 @@ mod tests {
         outbox.push(vec![b' '; 30]);
         notify();
         outbox.push(vec![b' '; 30]);
-        assert!(!outbox.lock().closed);
+        assert!(!outbox.state.lock().closed);
         notify();
         outbox.until_cut_off().await;
     }

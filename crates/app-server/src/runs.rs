@@ -4,9 +4,10 @@
 //! the command, type into it and resize its terminal; they reach it through the task that owns the process.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use codex_exec::{Input, Terminal};
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 /// The runs of one connection.
@@ -39,7 +40,7 @@ pub(crate) struct Ended;
 impl Runs {
     /// Takes a name. None if it is taken.
     pub(crate) fn enter(self: &Arc<Self>, id: &str, takes_input: bool) -> Option<Reservation> {
-        let mut runs = self.lock();
+        let mut runs = self.0.lock();
         if runs.contains_key(id) {
             return None;
         }
@@ -52,12 +53,7 @@ impl Runs {
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<Run>> {
-        self.lock().get(id).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Run>>> {
-        // Every change is a single insertion or removal: a panic leaves nothing half-done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().get(id).cloned()
     }
 }
 
@@ -92,7 +88,7 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some((runs, id)) = &self.runs {
-            runs.lock().remove(id);
+            runs.0.lock().remove(id);
         }
         self.run.stage.send_replace(Stage::Ended);
     }

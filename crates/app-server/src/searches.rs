@@ -2,10 +2,11 @@
 //! token that lets a later one end an earlier one.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_file_search::Session;
+use parking_lot::Mutex;
 
 use crate::background_notifier::BackgroundNotifier;
 
@@ -35,18 +36,18 @@ impl Drop for NamedSession {
 impl Searches {
     /// Takes up a session, in place of the one that had the name.
     pub(crate) fn add(&self, id: String, session: NamedSession) {
-        let before = self.lock().sessions.insert(id, session);
+        let before = self.0.lock().sessions.insert(id, session);
         drop(before);
     }
 
     pub(crate) fn remove(&self, id: &str) {
-        let removed = self.lock().sessions.remove(id);
+        let removed = self.0.lock().sessions.remove(id);
         drop(removed);
     }
 
     /// False if there is no such session.
     pub(crate) fn query(&self, id: &str, query: String) -> bool {
-        let table = self.lock();
+        let table = self.0.lock();
         let session = table.sessions.get(id);
         session
             .inspect(|named| named.session.query(query))
@@ -54,7 +55,7 @@ impl Searches {
     }
 
     pub(crate) fn has(&self, id: &str) -> bool {
-        self.lock().sessions.contains_key(id)
+        self.0.lock().sessions.contains_key(id)
     }
 
     /// Begins a single search and ends the one with the same token. What is answered becomes true
@@ -62,7 +63,7 @@ impl Searches {
     pub(crate) fn begin(&self, token: Option<&str>) -> Arc<AtomicBool> {
         let cancelled = Arc::new(AtomicBool::new(false));
         if let Some(token) = token {
-            let mut table = self.lock();
+            let mut table = self.0.lock();
             let before = table
                 .tokens
                 .insert(token.to_owned(), Arc::clone(&cancelled));
@@ -78,7 +79,7 @@ impl Searches {
         let Some(token) = token else {
             return;
         };
-        let mut table = self.lock();
+        let mut table = self.0.lock();
         let current = table.tokens.get(token);
         if current.is_some_and(|current| Arc::ptr_eq(current, cancelled)) {
             table.tokens.remove(token);
@@ -87,14 +88,10 @@ impl Searches {
 
     /// Ends everything.
     pub(crate) fn clear(&self) {
-        let table = std::mem::take(&mut *self.lock());
+        let table = std::mem::take(&mut *self.0.lock());
         for cancelled in table.tokens.values() {
             cancelled.store(true, Ordering::Relaxed);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

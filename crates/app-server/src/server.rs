@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
 use codex_file_watch::Watcher;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::client_tokens::ClientTokens;
@@ -76,7 +77,7 @@ impl Server {
 
     /// The watcher of files. Made when it is first wanted.
     pub(crate) fn watcher(&self) -> io::Result<Arc<Watcher>> {
-        let mut watcher = lock(&self.watcher);
+        let mut watcher = self.watcher.lock();
         if let Some(watcher) = &*watcher {
             return Ok(Arc::clone(watcher));
         }
@@ -116,25 +117,25 @@ impl Server {
     }
 
     pub(crate) fn thread(&self, id: &str) -> Option<ThreadHandle> {
-        lock(&self.threads).get(id).cloned()
+        self.threads.lock().get(id).cloned()
     }
 
     pub(crate) fn threads(&self) -> Vec<ThreadHandle> {
-        lock(&self.threads).values().cloned().collect()
+        self.threads.lock().values().cloned().collect()
     }
 
     pub(crate) fn thread_ids(&self) -> Vec<String> {
-        let mut ids: Vec<_> = lock(&self.threads).keys().cloned().collect();
+        let mut ids: Vec<_> = self.threads.lock().keys().cloned().collect();
         ids.sort();
         ids
     }
 
     pub(crate) fn add_thread(&self, id: String, thread: ThreadHandle) {
-        lock(&self.threads).insert(id, thread);
+        self.threads.lock().insert(id, thread);
     }
 
     pub(crate) fn remove_thread(&self, id: &str) {
-        lock(&self.threads).remove(id);
+        self.threads.lock().remove(id);
     }
 
     /// The requests of the server itself, which belong to no thread.
@@ -145,13 +146,13 @@ impl Server {
     /// A number for a question, the same for all who are asked.
     pub(crate) fn open_question(&self, thread: ThreadHandle) -> i64 {
         let id = self.own_requests.next_id();
-        lock(&self.questions).insert(id, thread);
+        self.questions.lock().insert(id, thread);
         id
     }
 
     /// The thread that waits for the answer; only the first caller gets it.
     pub(crate) fn close_question(&self, id: i64) -> Option<ThreadHandle> {
-        lock(&self.questions).remove(&id)
+        self.questions.lock().remove(&id)
     }
 
     /// Waits until no turn runs. What was said of the last one is then on its way to the clients.
@@ -201,9 +202,4 @@ impl Server {
             let _ = thread.await;
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change is a single insertion or removal: a panic leaves nothing half-done.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,10 @@
 //! The paths that one client watches, by the ids that it or the server gave them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use codex_file_watch::Watch;
+use parking_lot::Mutex;
 
 use crate::background_notifier::BackgroundNotifier;
 
@@ -26,24 +27,20 @@ impl Drop for NamedWatch {
 
 impl Watches {
     pub(crate) fn add(&self, id: String, watch: NamedWatch) {
-        self.lock().insert(id, watch);
+        self.0.lock().insert(id, watch);
     }
 
     pub(crate) fn has(&self, id: &str) -> bool {
-        self.lock().contains_key(id)
+        self.0.lock().contains_key(id)
     }
 
     pub(crate) fn remove(&self, id: &str) {
-        let removed = self.lock().remove(id);
+        let removed = self.0.lock().remove(id);
         drop(removed);
     }
 
     pub(crate) fn clear(&self) {
-        let all = std::mem::take(&mut *self.lock());
+        let all = std::mem::take(&mut *self.0.lock());
         drop(all);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, NamedWatch>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

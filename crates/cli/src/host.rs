@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
 use codex_app_server::{
@@ -20,6 +20,7 @@ use codex_protocol::{Provider, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
 use codex_skills::{Library, Rule};
 use codex_thread_store::ThreadStore;
+use parking_lot::Mutex;
 use serde_json::Map;
 
 use crate::agent_roles::ConfiguredRoles;
@@ -185,7 +186,7 @@ impl EngineHost {
             client: client.clone(),
             mcp_logins: mcp_servers::logins(config),
         };
-        let mut engines = self.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut engines = self.engines.lock();
         if let Some((engine, known)) = engines.get(&key)
             && known == catalog
         {

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_core::*;
@@ -16,6 +16,7 @@ use codex_protocol::*;
 use codex_sandbox::{Levels, Namespaces};
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -302,7 +303,7 @@ struct MemoryModel(Arc<Mutex<VecDeque<Vec<ModelEvent>>>>);
 
 impl MemoryModel {
     fn push(&self, reply: Vec<ModelEvent>) {
-        self.0.lock().expect("no panic").push_back(reply);
+        self.0.lock().push_back(reply);
     }
 }
 
@@ -327,12 +328,7 @@ impl Model for MemoryModel {
         let mut body = Vec::new();
         request.input.write_json(&mut body);
         std::hint::black_box(body);
-        let reply = self
-            .0
-            .lock()
-            .expect("no panic")
-            .pop_front()
-            .unwrap_or_default();
+        let reply = self.0.lock().pop_front().unwrap_or_default();
         Box::pin(async move { Ok(futures::stream::iter(reply.into_iter().map(Ok)).boxed()) })
     }
 }

@@ -7,12 +7,13 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use codex_protocol::{AgentStatus, Event, EventMsg, GitInfo, ThreadId};
 use codex_rollout::{
     ClaimError, LineKind, PersistedDetail, RolloutLog, RolloutWriteError, is_persisted, reduced,
 };
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
@@ -126,7 +127,7 @@ impl Emitter {
             msg,
         };
         let shared = &self.0;
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         if state.closed {
             return;
         }
@@ -163,7 +164,7 @@ impl Emitter {
     /// From now on the rollout has what is said, and the subscriber hears it once that is dropped: for
     /// what may be told only when it is on disk.
     pub(crate) fn hold_events(&self) -> HeldEvents {
-        self.0.lock().guards += 1;
+        self.0.state.lock().guards += 1;
         HeldEvents(self.clone())
     }
 
@@ -173,7 +174,7 @@ impl Emitter {
             return;
         }
         let at = self.0.clock.now();
-        if let Some(log) = &mut self.0.lock().log {
+        if let Some(log) = &mut self.0.state.lock().log {
             log.append(at, kind, payload);
         }
     }
@@ -184,7 +185,7 @@ impl Emitter {
             return;
         }
         let at = self.0.clock.now();
-        if let Some(log) = &mut self.0.lock().log {
+        if let Some(log) = &mut self.0.state.lock().log {
             log.append_json(at, kind, payload.as_bytes().to_vec());
         }
     }
@@ -202,7 +203,7 @@ impl Emitter {
     /// Whether the thread needs a file now that it did not need before. If so, what is said waits for
     /// [`Emitter::materialise`].
     pub(crate) fn begin_file(&self) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let is_held = state.log.as_ref().is_some_and(|log| !log.is_materialised());
         is_held && !std::mem::replace(&mut state.gathering, true)
     }
@@ -215,7 +216,7 @@ impl Emitter {
     /// From now on the thread has a file, whose first line tells this of its repository.
     pub(crate) fn materialise(&self, git: Option<&GitInfo>) {
         let at = self.0.clock.now();
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.gathering = false;
         if let Some(log) = &mut state.log {
             log.materialise(at, git);
@@ -225,7 +226,7 @@ impl Emitter {
     }
 
     pub(crate) fn with_log<T>(&self, use_log: impl FnOnce(&mut RolloutLog) -> T) -> Option<T> {
-        self.0.lock().log.as_mut().map(use_log)
+        self.0.state.lock().log.as_mut().map(use_log)
     }
 
     pub(crate) fn log_path(&self) -> Option<PathBuf> {
@@ -236,7 +237,7 @@ impl Emitter {
     pub(crate) async fn flush(&self) -> Result<(), RolloutWriteError> {
         loop {
             let gathered = self.0.gathered.notified();
-            if !self.0.lock().gathering {
+            if !self.0.state.lock().gathering {
                 break;
             }
             gathered.await;
@@ -252,7 +253,7 @@ impl Emitter {
     pub(crate) async fn ready(&self) {
         loop {
             let drained = self.0.drained.notified();
-            if self.0.lock().has_room() {
+            if self.0.state.lock().has_room() {
                 return;
             }
             drained.await;
@@ -261,7 +262,7 @@ impl Emitter {
 
     /// No event follows.
     pub(crate) fn close(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let last = std::mem::take(&mut state.held);
         state.queue.extend(last);
         self.0.status.send_replace(AgentStatus::Shutdown);
@@ -287,7 +288,7 @@ impl HeldEvents {
             msg,
         };
         let shared = &self.0.0;
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         if let Some(observer) = &shared.observer {
             observer.event(&event);
         }
@@ -297,7 +298,7 @@ impl HeldEvents {
 
 impl Drop for HeldEvents {
     fn drop(&mut self) {
-        let mut guard = self.0.0.lock();
+        let mut guard = self.0.0.state.lock();
         let state = &mut *guard;
         state.guards -= 1;
         if state.guards == 0 {
@@ -342,11 +343,6 @@ impl EmitterShared {
             self.status.send_if_modified(goes_on);
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, EmitterState> {
-        // A panic while the lock is held leaves at worst an event in one reader only.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl EmitterState {
@@ -371,7 +367,7 @@ impl Events {
             if let Some(event) = self.try_next() {
                 return Some(event);
             }
-            if self.0.lock().closed {
+            if self.0.state.lock().closed {
                 return self.try_next();
             }
             self.0.readable.notified().await;
@@ -380,7 +376,7 @@ impl Events {
 
     /// The next event, if it is there already.
     pub fn try_next(&mut self) -> Option<Event> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let event = state.queue.pop_front()?;
         let bytes = state.bytes.saturating_sub(bulk(&event.msg));
         let was_full = std::mem::replace(&mut state.bytes, bytes) >= BYTES_AHEAD;
@@ -398,7 +394,7 @@ impl Events {
             return false;
         };
         batch.push(first);
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.bytes = 0;
         batch.extend(std::mem::take(&mut state.queue));
         drop(state);
@@ -409,7 +405,7 @@ impl Events {
 
 impl Drop for Events {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.abandoned = true;
         state.queue = VecDeque::new();
         drop(state);

@@ -1,10 +1,11 @@
 //! Launching threads: what a new actor is made of, and the register of all that run.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use codex_protocol::{ResponseItem, RolloutItem, ThreadId};
 use codex_rollout::{LineKind, LockError, RolloutLog, RolloutPath, ThreadLocks, WriteClaim};
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
@@ -53,7 +54,8 @@ impl Threads {
 
     /// A thread that runs.
     pub(crate) fn get(&self, id: &ThreadId) -> Option<Thread> {
-        self.lock()
+        self.running
+            .lock()
             .get(id)
             .filter(|thread| !thread.mailbox.is_closed())
             .cloned()
@@ -61,7 +63,7 @@ impl Threads {
 
     /// The ids of all threads that run.
     pub(crate) fn ids(&self) -> Vec<ThreadId> {
-        let mut threads = self.lock();
+        let mut threads = self.running.lock();
         threads.retain(|_, thread| !thread.mailbox.is_closed());
         let mut ids: Vec<ThreadId> = threads.keys().cloned().collect();
         ids.sort();
@@ -70,22 +72,18 @@ impl Threads {
 
     /// Lets go of a thread.
     pub(crate) fn remove(&self, id: &ThreadId) -> Option<Thread> {
-        self.lock().remove(id)
+        self.running.lock().remove(id)
     }
 
     /// Lets go of a thread that has ended.
     fn forget_closed(&self, id: &ThreadId) {
-        let mut threads = self.lock();
+        let mut threads = self.running.lock();
         if threads
             .get(id)
             .is_some_and(|thread| thread.mailbox.is_closed())
         {
             threads.remove(id);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, Thread>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Launches a thread.
@@ -179,7 +177,7 @@ impl Threads {
             timeout_pauses: services.timeout_pauses.clone(),
             mcp: services.mcp.clone(),
         };
-        self.lock().insert(id, thread.clone());
+        self.running.lock().insert(id, thread.clone());
         Ok(StartedThread {
             thread,
             events,

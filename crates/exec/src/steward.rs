@@ -8,9 +8,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::process::{Child, Command};
@@ -57,7 +57,7 @@ impl Steward {
 
     /// Ends it, and waits until it has cleaned up.
     pub(crate) async fn close(&self) {
-        let running = self.lock().take();
+        let running = self.running.lock().take();
         if let Some(Running {
             socket,
             mut process,
@@ -69,12 +69,8 @@ impl Steward {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn try_order(&self, order: &Order) -> Result<(), Errno> {
-        let mut running = self.lock();
+        let mut running = self.running.lock();
         if let Some(steward) = &*running {
             match order.send(&steward.socket) {
                 // It has died.

@@ -1,7 +1,9 @@
 //! The last that the program logged.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// Earlier lines are forgotten.
 const LIMIT: usize = 1024 * 1024;
@@ -13,7 +15,7 @@ pub struct LogTail(Arc<Mutex<VecDeque<u8>>>);
 impl LogTail {
     /// Adds what was logged.
     pub fn push(&self, bytes: &[u8]) {
-        let mut tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = self.0.lock();
         let last = &bytes[bytes.len().saturating_sub(LIMIT)..];
         let surplus = (tail.len() + last.len()).saturating_sub(LIMIT);
         tail.drain(..surplus);
@@ -23,7 +25,7 @@ impl LogTail {
     /// All of it.
     #[must_use]
     pub fn text(&self) -> String {
-        let tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = self.0.lock();
         let (first, second) = tail.as_slices();
         String::from_utf8_lossy(&[first, second].concat()).into_owned()
     }

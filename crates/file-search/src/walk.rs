@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::ignore::{Found, Ignore, length};
 
@@ -123,7 +124,7 @@ impl<'a> Walk<'a> {
 
     /// Waits for a folder. None when the walk is over.
     fn next(&self) -> Option<Folder> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         loop {
             if queue.is_over {
                 return None;
@@ -135,15 +136,8 @@ impl<'a> Walk<'a> {
             if queue.busy == 0 {
                 return None;
             }
-            queue = self
-                .changed
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut queue);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// False if nobody wants to know any more.
@@ -229,7 +223,7 @@ impl<'a> Walk<'a> {
         if from.starts_with(&target) {
             return false;
         }
-        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut followed = self.followed.lock();
         followed.insert(target)
     }
 }
@@ -253,7 +247,7 @@ impl<'a> Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut queue = self.walk.lock();
+        let mut queue = self.walk.queue.lock();
         queue.busy -= 1;
         queue.is_over |= !self.goes_on;
         queue.folders.append(&mut self.found);

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::batch::Batch;
@@ -102,7 +103,7 @@ impl Watcher {
         path: &Path,
         report: impl FnMut(Vec<PathBuf>) + Send + 'static,
     ) -> io::Result<Watch> {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         let id = state.next;
         state.next += 1;
         let target = Target::new(path);
@@ -124,7 +125,7 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.shared.lock().is_over = true;
+        self.shared.state.lock().is_over = true;
         // Fails when it was written to often: then the worker is awake.
         rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes()).ok();
     }
@@ -132,7 +133,7 @@ impl Drop for Watcher {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.stop_observing(self.id);
         let removed = state.watches.remove(&self.id);
         drop(state);
@@ -141,15 +142,11 @@ impl Drop for Watch {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn work(&self) {
         let mut due = None;
         loop {
             self.wait(due);
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.is_over {
                 return;
             }
@@ -158,7 +155,7 @@ impl Shared {
             due = state.next_due();
             drop(state);
             for (report, paths) in batches {
-                let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut report = report.lock();
                 report(paths);
             }
         }

@@ -6,10 +6,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
 use std::sync::OnceLock;
-use std::sync::PoisonError;
 
 use async_trait::async_trait;
 use codex_http::HttpPool;
@@ -23,6 +20,7 @@ use codex_model_client::Secret;
 use codex_protocol::AuthMode;
 use codex_protocol::ForcedLoginMethod;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use crate::auth_file::AuthFile;
 use crate::browser::Pending;
@@ -140,7 +138,7 @@ impl Accounts {
     /// What is wrong with the stored login, for people.
     pub fn problem(&self) -> Option<String> {
         self.any_login();
-        self.lock().problem.clone()
+        self.state.lock().problem.clone()
     }
 
     /// Logs in with an API key, which is stored.
@@ -181,7 +179,7 @@ impl Accounts {
         }
         let login = external_login(tokens);
         let failed = |error| LoginError::Failed(format!("failed to set external auth: {error}"));
-        self.lock().external = Some(login.map_err(failed)?);
+        self.state.lock().external = Some(login.map_err(failed)?);
         Ok(())
     }
 
@@ -192,7 +190,7 @@ impl Accounts {
     pub fn log_out(&self) -> Result<LoggedOut, LoginError> {
         self.cancel_pending();
         let refresh_token = self.stored_refresh_token();
-        let external = self.lock().external.take();
+        let external = self.state.lock().external.take();
         let deleted = self.store.delete();
         self.reload();
         let deleted =
@@ -247,23 +245,23 @@ impl Accounts {
 
     /// Reads the store again, whatever it looks like.
     pub(crate) fn reload(&self) {
-        self.lock().stored = None;
+        self.state.lock().stored = None;
     }
 
     pub(crate) fn remembered_refusal(&self, refresh_token: &Secret) -> Option<String> {
-        let state = self.lock();
+        let state = self.state.lock();
         let refused = state.refused.as_ref();
         let refused = refused.filter(|(token, _)| token == refresh_token);
         refused.map(|(_, why)| why.clone())
     }
 
     pub(crate) fn remember_refusal(&self, refresh_token: &Secret, why: &str) {
-        self.lock().refused = Some((refresh_token.clone(), why.to_owned()));
+        self.state.lock().refused = Some((refresh_token.clone(), why.to_owned()));
     }
 
     /// Only tokens of the same host application may replace its tokens.
     pub(crate) fn refuse_beside_external(&self) -> Result<(), LoginError> {
-        if self.lock().external.is_none() {
+        if self.state.lock().external.is_none() {
             return Ok(());
         }
         let text = "External auth is active. Use account/login/start (chatgptAuthTokens) to update it or \
@@ -275,7 +273,7 @@ impl Accounts {
         if let Some(key) = &self.settings.api_key {
             return Login::of_file(&AuthFile::with_api_key(key.clone()));
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.external.is_some() {
             return state.external.clone();
         }
@@ -320,17 +318,12 @@ impl Accounts {
         }
         let login = external_login(&tokens);
         let login = login.map_err(|error| CredentialError::Failed(error.to_string()))?;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         // Whoever logged out while the host was asked stays logged out.
         if state.external.is_some() {
             state.external = Some(login);
         }
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change is a single assignment: a panic leaves nothing half-done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

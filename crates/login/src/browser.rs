@@ -8,7 +8,6 @@ mod pages;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::PoisonError;
 
 use codex_http::Secrets;
 use codex_protocol::ForcedLoginMethod;
@@ -102,7 +101,7 @@ impl Accounts {
 
     /// Gives up the login of that name. False if no such login waits.
     pub fn cancel_login(&self, id: &str) -> bool {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         let cancel = pending.as_mut().filter(|pending| pending.id == id);
         let cancel = cancel.and_then(|pending| pending.cancel.take());
         cancel.is_some_and(|cancel| cancel.send(()).is_ok())
@@ -126,7 +125,7 @@ impl Accounts {
     }
 
     fn set_pending(&self, next: Option<Pending>) -> Option<Pending> {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         std::mem::replace(&mut pending, next)
     }
 }

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use crate::auth_file::AuthFile;
 use crate::private_file;
@@ -41,7 +41,7 @@ impl Store {
         match self {
             Self::File(path) => read(path),
             Self::Memory(login) => {
-                let login = login.lock().unwrap_or_else(PoisonError::into_inner);
+                let login = login.lock();
                 Ok(login.clone())
             }
             Self::Keyring => Err(no_keyring()),
@@ -53,7 +53,7 @@ impl Store {
         match self {
             Self::File(path) => private_file::replace(path, login.to_text().as_bytes()),
             Self::Memory(kept) => {
-                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(login.clone());
+                *kept.lock() = Some(login.clone());
                 Ok(())
             }
             Self::Keyring => Err(no_keyring()),
@@ -69,7 +69,7 @@ impl Store {
                 Err(error) => Err(error),
             },
             Self::Memory(login) => {
-                let mut login = login.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut login = login.lock();
                 Ok(login.take().is_some())
             }
             Self::Keyring => Err(no_keyring()),
@@ -142,6 +142,7 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
+
             let path = home.path().join("new/folder/auth.json");
             let mode = fs::metadata(path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);

@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,6 +17,7 @@ use codex_model_client::{
 };
 use codex_protocol::{AuthMode, ForcedLoginMethod, PlanType};
 use codex_test_support::{Gate, HttpReply, ModelServer};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -452,8 +452,8 @@ struct Keeper {
 #[async_trait]
 impl TokenKeeper for Keeper {
     async fn renew(&self, previous: Option<&str>) -> Result<ExternalTokens, String> {
-        self.asked.lock().unwrap().push(previous.map(str::to_owned));
-        self.answers.lock().unwrap().remove(0)
+        self.asked.lock().push(previous.map(str::to_owned));
+        self.answers.lock().remove(0)
     }
 }
 
@@ -488,7 +488,7 @@ async fn tokens_of_a_host_are_renewed_by_the_host_and_never_stored() {
     assert_eq!(accounts.recover(0).await, Ok(Recovery::Retry));
     assert_eq!(access_token(accounts.current().await), second);
     assert_eq!(accounts.recover(1).await, Ok(Recovery::Exhausted));
-    assert_eq!(keeper.asked.lock().unwrap()[1].as_deref(), Some("w1"));
+    assert_eq!(keeper.asked.lock()[1].as_deref(), Some("w1"));
     assert_eq!(world.stored()["OPENAI_API_KEY"], "sk");
     assert!(accounts.log_out().unwrap().was_logged_in);
     assert!(!world.home.path().join("auth.json").exists());

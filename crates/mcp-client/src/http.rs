@@ -1,11 +1,12 @@
 //! A server behind HTTP: a message is a POST, the answer is JSON or a stream of events.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_http::{Environment, SentSecrets, SseLimits, SseParser, error_text, refused_redirect};
 use codex_protocol::Secret;
+use parking_lot::Mutex;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
@@ -71,7 +72,7 @@ impl Http {
             response = self.post(message, Some(&renewed)).await?;
             token = Some(renewed);
         }
-        let had_session = self.lock().session.is_some();
+        let had_session = self.state.lock().session.is_some();
         match response.status() {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(()),
             StatusCode::UNAUTHORIZED if response.headers().contains_key(WWW_AUTHENTICATE) => {
@@ -84,7 +85,7 @@ impl Http {
             _ => {}
         }
         if let Some(session) = response.headers().get(SESSION) {
-            self.lock().session = Some(session.clone());
+            self.state.lock().session = Some(session.clone());
         }
         match kind_of(&response) {
             Kind::Json => {
@@ -125,11 +126,11 @@ impl Http {
     }
 
     pub(crate) fn agreed(&self, version: &str) {
-        self.lock().version = HeaderValue::from_str(version).ok();
+        self.state.lock().version = HeaderValue::from_str(version).ok();
     }
 
     pub(crate) fn forget_session(&self) {
-        *self.lock() = State::default();
+        *self.state.lock() = State::default();
     }
 
     /// Hears what the server says unasked, if it offers a stream of that.
@@ -157,7 +158,7 @@ impl Http {
 
     /// Ends the session, if there is one.
     pub(crate) async fn close(&self) {
-        if self.lock().session.is_none() {
+        if self.state.lock().session.is_none() {
             return;
         }
         let goodbye = async {
@@ -169,7 +170,7 @@ impl Http {
     }
 
     fn prepared(&self, request: RequestBuilder, token: Option<&Secret>) -> RequestBuilder {
-        let State { session, version } = self.lock().clone();
+        let State { session, version } = self.state.lock().clone();
         let mut headers = self.headers.clone();
         let own = [(SESSION, session), (PROTOCOL, version)];
         for (name, value) in own {
@@ -183,11 +184,6 @@ impl Http {
             Some(token) => request.bearer_auth(token.reveal()),
             None => request,
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Its parts are set one by one and mean nothing together.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{ElicitationAction, ElicitationRequest, RequestId};
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -115,7 +116,7 @@ impl Inbox {
         &self,
         id: u64,
     ) -> Result<oneshot::Receiver<Result<Value, McpError>>, McpError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(lost) = &state.lost {
             return Err(lost.clone());
         }
@@ -126,12 +127,12 @@ impl Inbox {
 
     /// Waits no longer; tells whether the answer had not come.
     pub(crate) fn forget(&self, id: u64) -> bool {
-        self.lock().waiting.remove(&id).is_some()
+        self.state.lock().waiting.remove(&id).is_some()
     }
 
     /// Nothing comes any more.
     pub(crate) fn lose(&self, reason: McpError) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.lost.get_or_insert_with(|| reason.clone());
         for (_, waiting) in state.waiting.drain() {
             let _ = waiting.send(Err(reason.clone()));
@@ -145,7 +146,7 @@ impl Inbox {
     pub(crate) fn deliver(self: &Arc<Self>, text: &[u8]) {
         match message::read(text) {
             Ok(Some(Incoming::Reply { id, outcome })) => {
-                if let Some(waiting) = self.lock().waiting.remove(&id) {
+                if let Some(waiting) = self.state.lock().waiting.remove(&id) {
                     let _ = waiting.send(outcome);
                 }
             }
@@ -161,7 +162,8 @@ impl Inbox {
     fn told(&self, method: &str, params: &Value) {
         if method == "notifications/cancelled" {
             let id = serde_json::from_value(params["requestId"].clone()).ok();
-            if let Some(question) = id.and_then(|id: RequestId| self.lock().asked.remove(&id)) {
+            if let Some(question) = id.and_then(|id: RequestId| self.state.lock().asked.remove(&id))
+            {
                 question.cancel();
             }
             return;
@@ -195,7 +197,7 @@ impl Inbox {
     fn ask(self: &Arc<Self>, id: RequestId, request: ElicitationRequest) {
         let withdrawn = CancellationToken::new();
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.asked.len() >= QUESTIONS || state.asked.contains_key(&id) {
                 return;
             }
@@ -210,7 +212,7 @@ impl Inbox {
                 () = withdrawn.cancelled() => None,
                 () = inbox.closed.cancelled() => None,
             };
-            inbox.lock().asked.remove(&id);
+            inbox.state.lock().asked.remove(&id);
             if let Some(reply) = reply {
                 inbox.send(message::result(&id, reply.to_result()));
             }
@@ -232,11 +234,6 @@ impl Inbox {
             }
             left = left.saturating_sub(started.elapsed());
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change is one insertion or removal: a panic leaves nothing half-done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

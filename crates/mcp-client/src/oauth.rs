@@ -14,10 +14,11 @@ use std::collections::HashMap;
 use std::io;
 use std::num::NonZeroU16;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_login::private_file;
+use parking_lot::Mutex;
 
 use crate::server::{Server, Way};
 

@@ -8,7 +8,6 @@ mod support;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Mutex;
 
 use codex_model_client::HttpModelClient;
 use codex_model_client::ModelClient;
@@ -23,6 +22,7 @@ use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -43,7 +43,7 @@ async fn serve_one(stream: Vec<u8>) -> (SocketAddr, oneshot::Receiver<Received>)
         let (connection, _) = listener.accept().await.unwrap();
         let only = Mutex::new(Some((stream, sender)));
         let answer = service_fn(move |request: Request<Incoming>| {
-            let (stream, sender) = only.lock().unwrap().take().unwrap();
+            let (stream, sender) = only.lock().take().unwrap();
             async move {
                 let (parts, body) = request.into_parts();
                 let body = body.collect().await.unwrap().to_bytes();

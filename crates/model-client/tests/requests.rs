@@ -5,7 +5,6 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::Mutex;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,6 +24,7 @@ use codex_protocol::CodexErrorInfo;
 use codex_protocol::ResponseItem;
 use codex_test_support::HttpReply;
 use codex_test_support::sse;
+use parking_lot::Mutex;
 use serde_json::json;
 use support::Setup;
 use support::chatgpt;
@@ -183,15 +183,15 @@ struct Renewable {
 #[async_trait]
 impl CredentialSource for Renewable {
     async fn current(&self) -> Option<Credential> {
-        Some(chatgpt(&format!("t{}", self.taken.lock().unwrap())))
+        Some(chatgpt(&format!("t{}", self.taken.lock())))
     }
 
     async fn recover(&self, step: u32) -> Result<Recovery, CredentialError> {
-        assert_eq!(*self.taken.lock().unwrap(), step);
+        assert_eq!(*self.taken.lock(), step);
         if step == self.steps {
             return self.outcome.clone().map(|()| Recovery::Exhausted);
         }
-        *self.taken.lock().unwrap() += 1;
+        *self.taken.lock() += 1;
         Ok(Recovery::Retry)
     }
 }
@@ -250,13 +250,13 @@ struct Evidence(Mutex<Vec<String>>);
 
 impl Evidence {
     fn note(&self, line: String) {
-        self.0.lock().unwrap().push(line);
+        self.0.lock().push(line);
     }
 }
 
 impl AttemptObserver for Evidence {
     fn name(&self) -> Option<String> {
-        let lines = self.0.lock().unwrap();
+        let lines = self.0.lock();
         Some(format!("attempt-{}", lines.len() + 1))
     }
 
@@ -301,7 +301,7 @@ async fn attempts_are_observed_and_silent_repeats_are_not() {
         "item Some(\"msg\")".to_owned(),
         "completed None resp".to_owned(),
     ];
-    assert_eq!(*evidence.0.lock().unwrap(), expected);
+    assert_eq!(*evidence.0.lock(), expected);
     let ids: Vec<_> = setup
         .server
         .requests()
@@ -324,7 +324,7 @@ async fn a_response_that_is_cut_off_or_given_up_is_observed() {
     let setup = Setup::new([cut, hello().header("x-request-id", "r2")]).await;
     assert!(setup.ask(&request).await.1.is_some());
     drop(setup.stream(&request).await.unwrap());
-    let lines = evidence.0.lock().unwrap().clone();
+    let lines = evidence.0.lock().clone();
     assert_eq!(lines[2], "failed Some(\"r1\") None");
     assert_eq!(lines[4], "dropped Some(\"r2\")");
     assert_eq!(lines.len(), 5);

@@ -7,9 +7,10 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use codex_protocol::{RawRolloutLine, ThreadId};
+use parking_lot::Mutex;
 
 use crate::lock::{LockError, ThreadLock, ThreadLocks};
 
@@ -57,7 +58,7 @@ enum ReleaseState {
 impl PendingRelease {
     /// Everything is written: releases the lock.
     pub(crate) fn complete(&self, path: &Path) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if let ReleaseState::Pending(_) = &*state {
             // `u64::MAX` never equals a length, so a missing file counts as changed.
             let length = path.metadata().map_or(u64::MAX, |metadata| metadata.len());
@@ -66,12 +67,7 @@ impl PendingRelease {
     }
 
     fn cancel(&self) -> ReleaseState {
-        std::mem::replace(&mut *self.lock(), ReleaseState::Cancelled)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ReleaseState> {
-        // Every change is a single assignment, so a panic leaves no inconsistent state.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::replace(&mut *self.0.lock(), ReleaseState::Cancelled)
     }
 }
 

@@ -9,9 +9,10 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use codex_protocol::ThreadId;
+use parking_lot::Mutex;
 
 /// The lock file under the home folder. It stays empty.
 const FILE: &str = "threads.lock";
@@ -79,7 +80,7 @@ impl ThreadLocks {
     pub fn of_home(home: &Path) -> Arc<Self> {
         static ALL: OnceLock<Mutex<HashMap<PathBuf, Arc<ThreadLocks>>>> = OnceLock::new();
         let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
-        let mut all = guard(ALL.get_or_init(Mutex::default));
+        let mut all = ALL.get_or_init(Mutex::default).lock();
         let locks = all.entry(home).or_insert_with_key(|home| {
             let path = home.join(FILE);
             let mut options = OpenOptions::new();
@@ -101,7 +102,7 @@ impl ThreadLocks {
     /// Another process, or another part of this one, holds it.
     pub fn acquire(self: &Arc<Self>, thread: &ThreadId) -> Result<ThreadLock, LockError> {
         let offset = offset_of(thread);
-        let mut held = guard(&self.held);
+        let mut held = self.held.lock();
         let refused = |holder| LockError {
             thread: thread.clone(),
             holder,
@@ -162,7 +163,7 @@ impl HeldLock {
 
 impl Drop for ThreadLock {
     fn drop(&mut self) {
-        let mut held = guard(&self.locks.held);
+        let mut held = self.locks.held.lock();
         if let Some(file) = &self.locks.file {
             system::release(file, self.offset);
         }
@@ -175,11 +176,6 @@ fn offset_of(thread: &ThreadId) -> u64 {
     let id = uuid::Uuid::try_parse(thread.as_str()).unwrap_or_default();
     // The system takes offsets as signed numbers.
     id.as_u64_pair().1 & (u64::MAX >> 2)
-}
-
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change is a single insertion or removal, so a panic leaves no inconsistent state.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(unix)]

@@ -12,8 +12,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
 
 /// As many as the kernel follows.
 const LINKS_LIMIT: usize = 40;
@@ -51,7 +52,7 @@ pub(crate) enum Bound {
 impl BoundPaths {
     /// What an absolute path stands for. `roots` are the writable folders of the policy.
     pub(crate) fn resolve(&self, path: &Path, roots: &[PathBuf]) -> Bound {
-        let mut known = lock(&self.bound);
+        let mut known = self.bound.lock();
         if !known.contains_key(path) {
             known.insert(path.to_path_buf(), bind(path, roots));
         }
@@ -110,7 +111,7 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> {
 
 /// Whether a confined command may have made a link in `folder`.
 fn may_be_of_a_command(folder: &Path, changed: SystemTime, roots: &[PathBuf]) -> bool {
-    let handed_out = lock(&HANDED_OUT);
+    let handed_out = HANDED_OUT.lock();
     roots.iter().any(|root| folder.starts_with(root))
         || (handed_out.iter()).any(|(root, since)| folder.starts_with(root) && changed >= *since)
 }
@@ -134,7 +135,7 @@ static HANDED_OUT: Mutex<Vec<(PathBuf, SystemTime)>> = Mutex::new(Vec::new());
 
 /// Remembers that a command may write to these folders from now on.
 pub(crate) fn hand_out(roots: &[PathBuf]) {
-    let mut handed_out = lock(&HANDED_OUT);
+    let mut handed_out = HANDED_OUT.lock();
     let now = SystemTime::now();
     let since = now.checked_sub(CLOCK_STEP).unwrap_or(now);
     for root in roots {
@@ -145,10 +146,6 @@ pub(crate) fn hand_out(roots: &[PathBuf]) {
         let folder = if full { Path::new("/") } else { root };
         handed_out.push((folder.to_path_buf(), since));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -247,7 +244,7 @@ mod tests {
         let link = |name: &str| symlink("../other", folders.top.join("work").join(name)).unwrap();
         link("before");
         let later = SystemTime::now() + Duration::from_secs(10);
-        lock(&HANDED_OUT).push((folders.top.join("work"), later));
+        HANDED_OUT.lock().push((folders.top.join("work"), later));
         assert_eq!(
             folders.resolve("work/before", &[]),
             folders.present("other")

@@ -1,8 +1,9 @@
 //! The scripted model as a server.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::format::Scenario;
@@ -43,7 +44,7 @@ struct Scripted {
 impl Responder for Scripted {
     fn reply(&self, request: ReceivedRequest) -> HttpReply {
         if request.method == "POST" && request.path.ends_with("/responses") {
-            let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut player = self.player.lock();
             return player.reply(&request.body);
         }
         let reason = format!(

@@ -1,6 +1,6 @@
 //! The model was asked for a summary, and the summary took the place of the history.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use codex_model_client::{AttemptObserver, Completion, ModelError, Prompt, Provider};
@@ -8,9 +8,10 @@ use codex_protocol::ResponseItem;
 use codex_rollout_trace::format::{Event, PayloadKind};
 use codex_rollout_trace::ids::{CompactionId, CompactionRequestId};
 use codex_rollout_trace::{Payloads, Recorder, Scope};
+use parking_lot::Mutex;
 
 use crate::payloads::{Checkpoint, CompactionResponse, weight_of};
-use crate::process_state::{ProcessState, lock};
+use crate::process_state::ProcessState;
 
 /// Writes down every attempt at one request for a summary.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl CompactionTrace {
     }
 
     fn fail(&self, error: String) {
-        if let Some(attempt) = lock(&self.attempt).take() {
+        if let Some(attempt) = self.attempt.lock().take() {
             let compaction_id = self.compaction.clone();
             self.recorder.record(Some(&self.scope), error.len(), |_| {
                 Event::CompactionRequestFailed {
@@ -65,7 +66,7 @@ impl AttemptObserver for CompactionTrace {
     /// The request goes out without the id of an inference, because it is none.
     fn name(&self) -> Option<String> {
         let number = self.process.next_compaction();
-        *lock(&self.attempt) = Some(Attempt {
+        *self.attempt.lock() = Some(Attempt {
             id: format!("compaction_request:{number}").into(),
             items: Vec::new(),
         });
@@ -73,7 +74,7 @@ impl AttemptObserver for CompactionTrace {
     }
 
     fn started(&self, provider: &Provider, body: &Bytes) {
-        let Some(id) = lock(&self.attempt).as_ref().map(|it| it.id.clone()) else {
+        let Some(id) = self.attempt.lock().as_ref().map(|it| it.id.clone()) else {
             return;
         };
         let (compaction_id, scope) = (self.compaction.clone(), self.scope.clone());
@@ -92,13 +93,13 @@ impl AttemptObserver for CompactionTrace {
     }
 
     fn item(&self, item: &ResponseItem) {
-        if let Some(attempt) = &mut *lock(&self.attempt) {
+        if let Some(attempt) = &mut *self.attempt.lock() {
             attempt.items.push(item.clone());
         }
     }
 
     fn completed(&self, _request_id: Option<&str>, _completion: &Completion) {
-        if let Some(attempt) = lock(&self.attempt).take() {
+        if let Some(attempt) = self.attempt.lock().take() {
             let output_items = attempt.items;
             let weight = output_items.iter().map(weight_of).sum();
             let response = CompactionResponse { output_items };

@@ -1,6 +1,6 @@
 //! What the model was asked, and what it answered.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use codex_model_client::{AttemptObserver, Completion, ModelError, Provider};
@@ -8,10 +8,10 @@ use codex_protocol::ResponseItem;
 use codex_rollout_trace::format::{Event, PayloadKind, PayloadRef};
 use codex_rollout_trace::ids::InferenceId;
 use codex_rollout_trace::{Payloads, Recorder, Scope};
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use crate::payloads::{InferenceResponse, weight_of};
-use crate::process_state::lock;
 use crate::requests::Requests;
 
 /// Writes down every attempt at one request.
@@ -74,7 +74,7 @@ impl InferenceTrace {
         &self,
         event: impl FnOnce(InferenceId, Attempt, &mut Payloads<'_>) -> Event + Send + 'static,
     ) {
-        if let Some(attempt) = lock(&self.attempt).take() {
+        if let Some(attempt) = self.attempt.lock().take() {
             let (id, weight) = (attempt.id.clone(), attempt.weight());
             self.recorder
                 .record(Some(&self.scope), weight, move |payloads| {
@@ -87,7 +87,7 @@ impl InferenceTrace {
 impl AttemptObserver for InferenceTrace {
     fn name(&self) -> Option<String> {
         let id = Uuid::new_v4().to_string();
-        *lock(&self.attempt) = Some(Attempt {
+        *self.attempt.lock() = Some(Attempt {
             id: id.as_str().into(),
             items: Vec::new(),
         });
@@ -95,7 +95,7 @@ impl AttemptObserver for InferenceTrace {
     }
 
     fn started(&self, provider: &Provider, body: &Bytes) {
-        let Some(inference_call_id) = lock(&self.attempt).as_ref().map(|it| it.id.clone()) else {
+        let Some(inference_call_id) = self.attempt.lock().as_ref().map(|it| it.id.clone()) else {
             return;
         };
         let (model, provider_name) = (self.model.clone(), provider.name.clone());
@@ -115,7 +115,7 @@ impl AttemptObserver for InferenceTrace {
     }
 
     fn item(&self, item: &ResponseItem) {
-        if let Some(attempt) = &mut *lock(&self.attempt) {
+        if let Some(attempt) = &mut *self.attempt.lock() {
             attempt.items.push(item.clone());
         }
     }

@@ -1,10 +1,10 @@
 //! What all traced sessions of a process share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use codex_rollout_trace::Recorder;
+use parking_lot::Mutex;
 
 /// What all sessions of the process share.
 #[derive(Debug, Default)]
@@ -22,12 +22,12 @@ impl ProcessState {
 
     /// The recorders of sessions that are over.
     pub(crate) fn closing(&self) -> Vec<Recorder> {
-        lock(&self.closing).clone()
+        self.closing.lock().clone()
     }
 
     /// Keeps the recorder of a session that is over until all of it is written.
     pub(crate) fn close(&self, recorder: &Recorder) {
-        let mut closing = lock(&self.closing);
+        let mut closing = self.closing.lock();
         closing.retain(is_writing);
         if is_writing(recorder) {
             closing.push(recorder.clone());
@@ -37,9 +37,4 @@ impl ProcessState {
 
 fn is_writing(recorder: &Recorder) -> bool {
     !recorder.flush(Duration::ZERO)
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere must not end the recording; what the locks hold is whole after every statement.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

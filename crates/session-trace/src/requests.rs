@@ -3,14 +3,13 @@
 //! A request repeats the one before: instructions, tools, the conversation so far. To keep each of them whole until it
 //! is written would cost the turns fresh memory, and long conversations much of it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use codex_rollout_trace::Payloads;
 use codex_rollout_trace::format::{PayloadKind, PayloadRef};
-
-use crate::process_state::lock;
+use parking_lot::Mutex;
 
 /// How much is compared at a time.
 const BLOCK: usize = 512;
@@ -39,7 +38,7 @@ pub(crate) struct Request {
 impl Requests {
     /// Hands on the request with this body, which must be written after those before.
     pub(crate) fn note(self: &Arc<Self>, body: &Bytes, record: impl FnOnce(Request)) {
-        let mut last = lock(&self.last);
+        let mut last = self.last.lock();
         if self.starts_over.swap(false, Ordering::Relaxed) {
             last.clear();
         }
@@ -63,7 +62,7 @@ impl Request {
     }
 
     pub(crate) fn write(self, payloads: &mut Payloads<'_>) -> PayloadRef {
-        let mut written = lock(&self.requests.written);
+        let mut written = self.requests.written.lock();
         if payloads.is_lost() {
             // Others may wait to be written before it: the next one must not build on it.
             self.requests.starts_over.store(true, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! One thread under observation: its events, and the evidence that the engine gives besides.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use codex_core::{ModelCall, Observer};
 use codex_model_client::{AttemptObserver, Prompt};
@@ -8,11 +8,12 @@ use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
 use codex_rollout_trace::format::{Event, ExecutionStatus, PayloadKind, RolloutStatus};
 use codex_rollout_trace::ids::ThreadId;
 use codex_rollout_trace::{Recorder, Scope};
+use parking_lot::Mutex;
 
 use crate::compaction::{CompactionTrace, installed};
 use crate::inference::InferenceTrace;
 use crate::payloads::SessionMetadata;
-use crate::process_state::{ProcessState, lock};
+use crate::process_state::ProcessState;
 use crate::requests::Requests;
 use crate::thread_recorder::ThreadRecorder;
 use crate::tools::Calls;
@@ -72,7 +73,7 @@ impl SessionTrace {
     }
 
     fn turn_ended(&self, turn: &str, status: ExecutionStatus) {
-        lock(&self.calls).end_turn(&self.thread, turn);
+        self.calls.lock().end_turn(&self.thread, turn);
         let scope = self.thread.scope(turn);
         let codex_turn_id = scope.codex_turn_id.clone();
         self.recorder()
@@ -115,7 +116,7 @@ impl Observer for SessionTrace {
             EventMsg::TurnStarted(_) => self.turn_started(turn),
             EventMsg::TurnComplete(_) => self.turn_ended(turn, ExecutionStatus::Completed),
             EventMsg::TurnAborted(_) => self.turn_ended(turn, ExecutionStatus::Cancelled),
-            msg => lock(&self.calls).event(&self.thread, turn, msg),
+            msg => self.calls.lock().event(&self.thread, turn, msg),
         }
         self.wrap(&event.msg);
         if let EventMsg::ShutdownComplete = event.msg {
@@ -143,15 +144,15 @@ impl Observer for SessionTrace {
     }
 
     fn tool_dispatched(&self, turn: &str, call: &ResponseItem) {
-        lock(&self.calls).dispatched(&self.thread, turn, call);
+        self.calls.lock().dispatched(&self.thread, turn, call);
     }
 
     fn tool_ended(&self, turn: &str, output: &ResponseItem, error: Option<&str>) {
-        lock(&self.calls).ended(&self.thread, turn, output, error);
+        self.calls.lock().ended(&self.thread, turn, output, error);
     }
 
     fn mcp_called(&self, _turn: &str, call: &str) -> Option<String> {
-        if !lock(&self.calls).is_open(call) {
+        if !self.calls.lock().is_open(call) {
             return None;
         }
         let id = uuid::Uuid::new_v4().to_string();

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use codex_core::{Observer, Observers, StartingThread};
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
 use codex_rollout_trace::Recorder;
 use codex_rollout_trace::format::Schema;
+use parking_lot::Mutex;
 
 use crate::payloads::SessionMetadata;
-use crate::process_state::{ProcessState, lock};
+use crate::process_state::ProcessState;
 use crate::session::SessionTrace;
 
 /// The traces of a process.
@@ -46,7 +47,9 @@ impl Traces {
     #[must_use]
     pub fn flush(&self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        let open: Vec<_> = lock(&self.sessions)
+        let open: Vec<_> = self
+            .sessions
+            .lock()
             .values()
             .filter_map(Weak::upgrade)
             .map(|session| session.recorder().clone())
@@ -65,7 +68,7 @@ impl Traces {
             parent_thread_id, ..
         }) = &thread.config.source
         {
-            let parent = lock(&self.sessions).get(parent_thread_id)?.upgrade()?;
+            let parent = self.sessions.lock().get(parent_thread_id)?.upgrade()?;
             let recorder = parent.recorder().clone();
             return (!thread.is_resumed).then_some((recorder, false));
         }
@@ -85,7 +88,7 @@ impl Observers for Traces {
         let metadata = SessionMetadata::of(thread);
         let process = Arc::clone(&self.process);
         let session = Arc::new(SessionTrace::begin(recorder, is_root, metadata, process));
-        let mut sessions = lock(&self.sessions);
+        let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| session.strong_count() > 0);
         sessions.insert(thread.thread.clone(), Arc::downgrade(&session));
         Some(session)

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use codex_protocol::{SkillErrorInfo, SkillScope};
+use parking_lot::Mutex;
 
 use crate::load::{Root, Rule, Skills, load_from};
 use crate::watch::Watcher;
@@ -79,19 +80,19 @@ impl Library {
     /// Sets further roots of the user for all folders, in place of those set before. A root need not be
     /// there. Listeners are told.
     pub fn set_further_roots(&self, roots: Vec<PathBuf>) {
-        self.state().further = roots;
+        self.state.lock().further = roots;
         self.changed();
     }
 
     /// Calls `listener` whenever skill files changed. It must return at once.
     pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) {
-        self.state().listeners.push(Arc::new(listener));
+        self.state.lock().listeners.push(Arc::new(listener));
     }
 
     /// The skills of a folder, if they are known already.
     pub fn known(&self, folder: &Path) -> Option<Arc<Skills>> {
         let key = (folder.to_path_buf(), Vec::new());
-        self.state().kept.get(&key).cloned()
+        self.state.lock().kept.get(&key).cloned()
     }
 
     /// The skills of a folder and of further roots of the user. Reads files, if they are not known.
@@ -100,7 +101,7 @@ impl Library {
         asked.sort();
         let key = (folder.to_path_buf(), asked);
         let (changes, mut further) = {
-            let state = self.state();
+            let state = self.state.lock();
             if let Some(skills) = state.kept.get(&key) {
                 return Arc::clone(skills);
             }
@@ -108,7 +109,7 @@ impl Library {
         };
         further.extend_from_slice(&key.1);
         let skills = Arc::new(self.read(folder, &further));
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.changes == changes {
             if state.kept.len() >= LIMIT {
                 state.kept.clear();
@@ -139,7 +140,7 @@ impl Library {
             trusted: true,
         }));
         // What was read before its folders were watched is read again, so that no change is missed.
-        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watcher = self.watcher.lock();
         for _ in 0..READS {
             let (skills, folders) = load_from(&sources.roots, &sources.rules);
             let has_new = watcher
@@ -155,20 +156,15 @@ impl Library {
 
     /// Forgets what is known: the next one who asks gets it from the files.
     pub fn forget(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.changes += 1;
         state.kept.clear();
     }
 
     fn changed(&self) {
         self.forget();
-        let listeners = self.state().listeners.clone();
+        let listeners = self.state.lock().listeners.clone();
         listeners.iter().for_each(|listener| listener());
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // What it holds can be made again from files.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -25,12 +25,3 @@ pub use scripted_model::Reply;
 pub use scripted_model::ScriptedModel;
 pub use scripted_model::Step;
 pub use web_socket::WebSocket;
-
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-
-/// Locks what a failed test may have poisoned: its own failure is the one to report.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -4,15 +4,14 @@ use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::sync::Mutex;
 
 use codex_scenario::HttpServer;
 use codex_scenario::Responder;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::HttpReply;
 use crate::ReceivedRequest;
-use crate::lock;
 
 /// The server. It ends, and closes its connections, when it is dropped.
 #[derive(Debug)]
@@ -64,24 +63,24 @@ impl ModelServer {
 
     /// Adds a reply for any request.
     pub fn push(&self, reply: HttpReply) {
-        lock(&self.state.others).push_back(reply);
+        self.state.others.lock().push_back(reply);
     }
 
     /// Adds a reply for requests of one path, without `/v1`.
     pub fn push_for(&self, path: &str, reply: HttpReply) {
-        let mut replies = lock(&self.state.replies);
+        let mut replies = self.state.replies.lock();
         let queue = replies.entry(format!("/v1{path}")).or_default();
         queue.push_back(reply);
     }
 
     /// Adds a reply for requests of agents, which ask beside the thread that has started them.
     pub fn push_for_agent(&self, reply: HttpReply) {
-        lock(&self.state.for_agents).push_back(reply);
+        self.state.for_agents.lock().push_back(reply);
     }
 
     /// Sets the reply to every request that no other is left for.
     pub fn always(&self, reply: HttpReply) {
-        *lock(&self.state.fallback) = reply;
+        *self.state.fallback.lock() = reply;
     }
 
     /// The requests so far.
@@ -118,17 +117,17 @@ impl ModelServer {
 impl Responder for State {
     fn reply(&self, request: ReceivedRequest) -> HttpReply {
         let for_path = || {
-            let mut replies = lock(&self.replies);
+            let mut replies = self.replies.lock();
             replies.get_mut(&request.path)?.pop_front()
         };
         let for_agent = match request.header("x-openai-subagent") {
-            Some("collab_spawn") => lock(&self.for_agents).pop_front(),
+            Some("collab_spawn") => self.for_agents.lock().pop_front(),
             _ => None,
         };
         let reply = for_agent
             .or_else(for_path)
-            .or_else(|| lock(&self.others).pop_front())
-            .unwrap_or_else(|| lock(&self.fallback).clone());
+            .or_else(|| self.others.lock().pop_front())
+            .unwrap_or_else(|| self.fallback.lock().clone());
         self.requests.send_modify(|requests| requests.push(request));
         reply
     }

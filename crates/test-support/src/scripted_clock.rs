@@ -1,14 +1,13 @@
 //! A clock that never waits and remembers for how long it was asked to.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use codex_model_client::Clock;
 use jiff::Zoned;
+use parking_lot::Mutex;
 
 use crate::Gate;
-use crate::lock;
 
 /// The clock: it stands still, and its jitter is always in the middle.
 #[derive(Debug, Default)]
@@ -29,7 +28,7 @@ impl ScriptedClock {
 
     /// The waits so far.
     pub fn slept(&self) -> Vec<Duration> {
-        lock(&self.slept).clone()
+        self.slept.lock().clone()
     }
 }
 
@@ -40,7 +39,7 @@ impl Clock for ScriptedClock {
     }
 
     async fn sleep(&self, duration: Duration) {
-        lock(&self.slept).push(duration);
+        self.slept.lock().push(duration);
         if let Some(gate) = &self.gate {
             gate.pass().await;
         }

@@ -1,7 +1,6 @@
 //! A model in memory that says what a test has written down.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 
 use async_trait::async_trait;
 use codex_model_client::ModelClient;
@@ -13,10 +12,10 @@ use codex_model_client::ModelStream;
 use codex_model_client::Provider;
 use codex_protocol::ResponseItem;
 use futures::StreamExt;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::Gate;
-use crate::lock;
 
 /// What the model does with one request.
 #[derive(Clone, Debug)]
@@ -71,17 +70,17 @@ impl ScriptedModel {
 
     /// Adds a reply.
     pub fn push(&self, reply: Reply) {
-        lock(&self.replies).push_back(reply);
+        self.replies.lock().push_back(reply);
     }
 
     /// Adds what the next compaction gives.
     pub fn push_compaction(&self, outcome: Result<Vec<ResponseItem>, ModelError>) {
-        lock(&self.compactions).push_back(outcome);
+        self.compactions.lock().push_back(outcome);
     }
 
     /// Sets the list of models.
     pub fn set_models(&self, models: ModelList) {
-        *lock(&self.models) = models;
+        *self.models.lock() = models;
     }
 
     /// The requests so far, compactions among them.
@@ -110,7 +109,7 @@ impl ScriptedModel {
 #[async_trait]
 impl ModelClient for ScriptedModel {
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
-        let reply = lock(&self.replies).pop_front();
+        let reply = self.replies.lock().pop_front();
         self.record(request);
         let mut reply = reply.ok_or_else(out_of_script)?;
         loop {
@@ -126,13 +125,13 @@ impl ModelClient for ScriptedModel {
     }
 
     async fn compact(&self, request: &ModelRequest) -> Result<Vec<ResponseItem>, ModelError> {
-        let outcome = lock(&self.compactions).pop_front();
+        let outcome = self.compactions.lock().pop_front();
         self.record(request);
         outcome.unwrap_or_else(|| Err(out_of_script()))
     }
 
     async fn models(&self) -> Result<ModelList, ModelError> {
-        Ok(lock(&self.models).clone())
+        Ok(self.models.lock().clone())
     }
 
     fn provider(&self) -> &Provider {

@@ -10,11 +10,12 @@ use std::fs::Metadata;
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
 use codex_rollout::{RolloutChain, ScannedLine, scan_segment};
+use parking_lot::Mutex;
 
 use super::history::{makes_turns, milliseconds};
 use crate::projection::{ByteRanges, Fold, Part, TurnRange, Turns, lines_of_others, parts};
@@ -180,21 +181,16 @@ impl Outlines {
             Some((_, outline)) => outline,
             None => Arc::new(Outline::read(path, &RolloutChain::open(path)?)?),
         };
-        let mut kept = self.lock();
+        let mut kept = self.0.lock();
         kept.truncate(KEPT - 1);
         kept.push_front((stamp, Arc::clone(&outline)));
         Ok(outline)
     }
 
     fn take(&self, path: &Path) -> Option<(Stamp, Arc<Outline>)> {
-        let mut kept = self.lock();
+        let mut kept = self.0.lock();
         let known = kept.iter().position(|(_, outline)| outline.file == path)?;
         kept.remove(known)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Stamp, Arc<Outline>)>> {
-        // Every change is a single insertion or removal: a panic leaves nothing half-done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,10 +5,11 @@
 //! Binary messages are dropped. Whoever violates the protocol gets a close frame with the reason.
 
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
@@ -59,7 +60,7 @@ impl Control {
             if self.is_alive.swap(false, Ordering::Relaxed) {
                 continue;
             }
-            self.lock().ping = true;
+            self.pending.lock().ping = true;
             self.changed.notify_one();
             tokio::time::sleep(SILENCE).await;
             if !self.is_alive.swap(false, Ordering::Relaxed) {
@@ -73,12 +74,12 @@ impl Control {
     }
 
     fn pong(&self, payload: Vec<u8>) {
-        self.lock().pong = Some(payload);
+        self.pending.lock().pong = Some(payload);
         self.changed.notify_one();
     }
 
     fn take(&self) -> Option<(Opcode, Vec<u8>)> {
-        let mut pending = self.lock();
+        let mut pending = self.pending.lock();
         if let Some(payload) = pending.pong.take() {
             return Some((Opcode::Pong, payload));
         }
@@ -92,10 +93,6 @@ impl Control {
             }
             self.changed.notified().await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,9 +11,10 @@ mod startup;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use codex_mcp_client::{Connector, McpError, Running, Server};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -184,33 +185,28 @@ impl McpServers {
             Some(connector) => startup::start(connector, services, servers),
             None => McpServerSet::default(),
         };
-        *self.lock() = Arc::new(started);
+        *self.0.lock() = Arc::new(started);
     }
 
     /// The servers now.
     pub(crate) fn current(&self) -> Arc<McpServerSet> {
-        Arc::clone(&self.lock())
+        Arc::clone(&self.0.lock())
     }
 
     /// Waits no longer for those that have not started yet.
     pub(crate) fn cancel_starts(&self) {
-        self.lock().cancelled.cancel();
+        self.0.lock().cancelled.cancel();
     }
 
     /// Ends all of them.
     pub(crate) fn stop(&self) {
-        *self.lock() = Arc::default();
+        *self.0.lock() = Arc::default();
     }
 
     /// Waits for those without which there is no thread.
     pub(crate) async fn required(&self) -> Result<(), String> {
         let servers = self.current();
         servers.required().await
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Arc<McpServerSet>> {
-        // It is only ever replaced as a whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What the patches of a turn changed so far, told as one diff.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use codex_apply_patch::{Plan, TurnDiff};
 use codex_protocol::{EventMsg, TurnDiffEvent};
+use parking_lot::Mutex;
 
 use super::TurnEmitter;
 
@@ -21,7 +22,7 @@ impl TurnDiffTracker {
 
     /// Applies a plan and follows what it changes. Reads and writes files.
     pub(crate) fn apply(&self, plan: &Plan) -> Result<(), String> {
-        let mut diff = self.lock();
+        let mut diff = self.0.lock();
         let diff = diff.get_or_insert_with(|| TurnDiff::new(self.1.clone()));
         diff.before(plan);
         codex_apply_patch::apply(plan).map_err(|error| error.to_string())?;
@@ -32,7 +33,7 @@ impl TurnDiffTracker {
     /// Tells the diff, if there is one.
     pub(crate) async fn emit(&self, emitter: &TurnEmitter) {
         // A turn without patches has nothing to look at.
-        let Some(diff) = self.lock().clone() else {
+        let Some(diff) = self.0.lock().clone() else {
             return;
         };
         let text = tokio::task::spawn_blocking(move || diff.text());
@@ -40,9 +41,5 @@ impl TurnDiffTracker {
         if !unified_diff.is_empty() {
             emitter.emit(EventMsg::TurnDiff(TurnDiffEvent { unified_diff }));
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<TurnDiff>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

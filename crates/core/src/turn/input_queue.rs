@@ -1,9 +1,10 @@
 //! What comes in for a turn while it runs, and the word to stop.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use codex_protocol::{FunctionCallOutputBody, ResponseItem, TurnAbortReason, UserInput};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 /// How many inputs may wait. More are refused.
@@ -72,7 +73,7 @@ struct InputQueueState {
 impl InputQueue {
     /// Puts something in; gives it back if the turn takes nothing any more.
     pub(crate) fn put(&self, input: Input) -> Result<(), Input> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if state.closed || state.waiting.len() >= LIMIT {
             return Err(input);
         }
@@ -81,29 +82,25 @@ impl InputQueue {
     }
 
     pub(crate) fn take(&self) -> VecDeque<Input> {
-        std::mem::take(&mut self.lock().waiting)
+        std::mem::take(&mut self.0.lock().waiting)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().waiting.is_empty()
+        self.0.lock().waiting.is_empty()
     }
 
     /// Takes nothing any more, if nothing waits.
     pub(crate) fn close_if_empty(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.closed = state.waiting.is_empty();
         state.closed
     }
 
     /// Takes nothing any more; answers what still waits.
     pub(crate) fn close(&self) -> VecDeque<Input> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.closed = true;
         std::mem::take(&mut state.waiting)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, InputQueueState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Notify, mpsc, watch};
@@ -73,35 +74,35 @@ impl fmt::Debug for ScriptedModel {
 
 impl ScriptedModel {
     pub(crate) fn push(&self, reply: Reply) {
-        self.0.replies.lock().unwrap().push_back(reply);
+        self.0.replies.lock().push_back(reply);
     }
 
     /// For agents, which ask beside their parent.
     pub(crate) fn push_to_agent(&self, reply: Reply) {
-        self.0.to_agents.lock().unwrap().push_back(reply);
+        self.0.to_agents.lock().push_back(reply);
     }
 
     /// It can compact, and does it once in this way.
     pub(crate) fn push_compaction(&self, compacted: Compacted) {
-        let mut compactions = self.0.compactions.lock().unwrap();
+        let mut compactions = self.0.compactions.lock();
         compactions.get_or_insert_default().push_back(compacted);
     }
 
     /// The requests so far.
     pub(crate) fn sent(&self) -> Vec<ModelRequest> {
-        self.0.sent.lock().unwrap().clone()
+        self.0.sent.lock().clone()
     }
 
     fn note(&self, request: &ModelRequest) {
         let input = serde_json::to_value(&request.input).unwrap();
-        self.0.requests.lock().unwrap().push(input);
-        self.0.sent.lock().unwrap().push(request.clone());
+        self.0.requests.lock().push(input);
+        self.0.sent.lock().push(request.clone());
         self.0.asked.notify_one();
     }
 
     /// The `input` of every request so far.
     pub(crate) fn inputs(&self) -> Vec<Value> {
-        self.0.requests.lock().unwrap().clone()
+        self.0.requests.lock().clone()
     }
 
     pub(crate) async fn wait_for_request(&self, number: usize) {
@@ -132,7 +133,7 @@ impl Model for ScriptedModel {
     }
 
     fn compacts(&self) -> bool {
-        self.0.compactions.lock().unwrap().is_some()
+        self.0.compactions.lock().is_some()
     }
 
     fn compact(
@@ -140,7 +141,7 @@ impl Model for ScriptedModel {
         request: ModelRequest,
     ) -> BoxFuture<'static, Result<Vec<ResponseItem>, ModelError>> {
         self.note(&request);
-        let mut compactions = self.0.compactions.lock().unwrap();
+        let mut compactions = self.0.compactions.lock();
         let compacted = compactions.as_mut().and_then(VecDeque::pop_front);
         Box::pin(std::future::ready(
             compacted.expect("a scripted compaction"),
@@ -153,11 +154,7 @@ impl Model for ScriptedModel {
             Some("collab_spawn") => &self.0.to_agents,
             _ => &self.0.replies,
         };
-        let reply = replies
-            .lock()
-            .unwrap()
-            .pop_front()
-            .expect("a scripted reply");
+        let reply = replies.lock().pop_front().expect("a scripted reply");
         Box::pin(async move {
             Ok(match reply {
                 Reply::Events(events) => futures::stream::iter(events).boxed(),
@@ -201,7 +198,7 @@ impl Default for FakeProcesses {
 impl FakeProcesses {
     /// What was started.
     pub(crate) fn launches(&self) -> Vec<Launch> {
-        self.launches.lock().unwrap().clone()
+        self.launches.lock().clone()
     }
 
     /// How many processes have an owner that has not let go of them.
@@ -228,7 +225,7 @@ impl Processes for FakeProcesses {
     fn start(&self, launch: Launch) -> BoxFuture<'static, Result<RunningProcess, SpawnError>> {
         let script = launch.command.last().unwrap().to_str().unwrap().to_owned();
         let is_free = launch.plan == codex_sandbox::LaunchPlan::Unconfined;
-        self.launches.lock().unwrap().push(launch);
+        self.launches.lock().push(launch);
         let held = self.held.subscribe();
         Box::pin(async move {
             let (verb, words) = match script.split_once(' ').unwrap_or((&script, "")) {
@@ -292,17 +289,17 @@ struct ClockState {
 impl TestClock {
     /// From now on sleeps last until they are released.
     pub(crate) fn hold(&self) {
-        *self.0.holds.lock().unwrap() = true;
+        *self.0.holds.lock() = true;
     }
 
     /// Ends the sleep that lasts, and holds none any more.
     pub(crate) fn release(&self) {
-        *self.0.holds.lock().unwrap() = false;
+        *self.0.holds.lock() = false;
         self.0.released.notify_one();
     }
 
     pub(crate) fn sleeps(&self) -> Vec<Duration> {
-        self.0.sleeps.lock().unwrap().clone()
+        self.0.sleeps.lock().clone()
     }
 }
 
@@ -320,9 +317,9 @@ impl Clock for TestClock {
         if duration < Duration::from_millis(160) || duration >= TIME_LIMITS {
             return Box::pin(tokio::time::sleep(Duration::from_secs(5)));
         }
-        self.0.sleeps.lock().unwrap().push(duration);
+        self.0.sleeps.lock().push(duration);
         let state = Arc::clone(&self.0);
-        let held = *self.0.holds.lock().unwrap();
+        let held = *self.0.holds.lock();
         Box::pin(async move {
             if held {
                 state.released.notified().await;

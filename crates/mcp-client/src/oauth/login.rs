@@ -1,9 +1,8 @@
 //! Logging in: this program introduces itself to the authorisation server, a person says yes there, and
 //! the browser comes back here with a code, which becomes tokens.
 
-use std::collections::HashMap;
 use std::num::NonZeroU16;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use codex_http::{Reply, Secrets, Site, form, listen, parameters, serve};
 use codex_login::private_file;
@@ -112,7 +111,7 @@ impl Logins {
             };
             let _ = tell.send(outcome);
         });
-        let beside = self.lock().insert(key, Pending { give_up, task });
+        let beside = self.pending.lock().insert(key, Pending { give_up, task });
         if let Some(Pending { give_up, .. }) = beside {
             // It was begun at the same time.
             give_up.cancel();
@@ -125,16 +124,11 @@ impl Logins {
     }
 
     async fn give_up(&self, key: &str) {
-        let pending = self.lock().remove(key);
+        let pending = self.pending.lock().remove(key);
         if let Some(Pending { give_up, task }) = pending {
             give_up.cancel();
             let _ = task.await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Pending>> {
-        // Entries come and go one by one.
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -237,8 +237,8 @@ fn write(path: &Path, cache: &ModelsCache) -> io::Result<()> {
 mod tests {
     use async_trait::async_trait;
     use jiff::ToSpan;
+    use parking_lot::Mutex;
     use serde_json::json;
-    use std::sync::Mutex;
 
     use super::*;
     use crate::client::ModelList;
@@ -270,7 +270,7 @@ mod tests {
         }
 
         async fn models(&self) -> Result<ModelList, ModelError> {
-            *self.asked.lock().unwrap() += 1;
+            *self.asked.lock() += 1;
             if self.broken {
                 return Err(ModelError::LoginNotRenewed("down".to_owned()));
             }
@@ -296,7 +296,7 @@ mod tests {
     #[async_trait]
     impl Clock for Hands {
         fn now(&self) -> jiff::Zoned {
-            self.0.lock().unwrap().clone()
+            self.0.lock().clone()
         }
 
         async fn sleep(&self, _duration: Duration) {}
@@ -356,7 +356,7 @@ mod tests {
             let available = world.store.available().await;
             assert!(available.chatgpt && knows(&available.catalog, "gpt-9"));
         }
-        assert_eq!(*world.api.asked.lock().unwrap(), 1);
+        assert_eq!(*world.api.asked.lock(), 1);
         assert!(knows(&world.store.known(), "gpt-9"));
         let text = fs::read_to_string(world.home.path().join("models_cache.json")).unwrap();
         let cache: Value = serde_json::from_str(&text).unwrap();
@@ -365,18 +365,18 @@ mod tests {
             (&json!("v9"), &json!("1.2.3"))
         );
         let later = world.clock.now().checked_add(6.minutes()).unwrap();
-        *world.clock.0.lock().unwrap() = later;
+        *world.clock.0.lock() = later;
         world.store.available().await;
-        assert_eq!(*world.api.asked.lock().unwrap(), 2);
+        assert_eq!(*world.api.asked.lock(), 2);
     }
 
     #[tokio::test]
     async fn a_version_that_the_api_speaks_of_renews_the_list_or_has_it_fetched() {
         let world = world(chatgpt(), false);
-        let asked = || *world.api.asked.lock().unwrap();
+        let asked = || *world.api.asked.lock();
         let wait = |minutes: i64| {
             let later = world.clock.now().checked_add(minutes.minutes()).unwrap();
-            *world.clock.0.lock().unwrap() = later;
+            *world.clock.0.lock() = later;
         };
         world.store.heard_of("v9").await;
         assert_eq!(asked(), 1);
@@ -401,7 +401,7 @@ mod tests {
         let available = world.store.available().await;
         assert!(!available.chatgpt && !knows(&available.catalog, "gpt-9"));
         world.store.heard_of("v9").await;
-        assert_eq!(*world.api.asked.lock().unwrap(), 0);
+        assert_eq!(*world.api.asked.lock(), 0);
     }
 
     #[tokio::test]

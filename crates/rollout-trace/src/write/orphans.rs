@@ -4,7 +4,8 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::format::{Event, LogLine, Requester};
 
@@ -22,7 +23,7 @@ impl Orphans {
     /// Notes that an event was lost.
     pub(super) fn lose(&self, line: &LogLine) {
         if let Some(name) = begun(line) {
-            let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut lost = self.lost.lock();
             if lost.len() < MAX_ORPHANED {
                 lost.insert(name);
             }
@@ -35,7 +36,7 @@ impl Orphans {
         if !self.any.load(Ordering::Acquire) {
             return false;
         }
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost = self.lost.lock();
         lost.len() >= MAX_ORPHANED || needed(line).any(|name| lost.contains(&name))
     }
 }

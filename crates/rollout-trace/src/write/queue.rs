@@ -4,8 +4,9 @@
 //! are few the writing takes from the turn. So the thread is woken when the first event comes, lets others come until
 //! the session waits for something, and takes them all; it is hurried when much waits, or when somebody waits for it.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::payload::Payloads;
 use super::recorder::Scope;
@@ -73,7 +74,7 @@ impl Queue {
     /// Gives an event the next number and puts it at the end. Answers it where there is no room.
     #[must_use]
     pub(super) fn push(&self, mut queued: Queued) -> Option<Queued> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.last_seq += 1;
         let seq = inner.last_seq;
         queued.seq = seq;
@@ -98,31 +99,29 @@ impl Queue {
     /// The events that came together, or none when no more can come.
     pub(super) fn take(&self) -> Option<Vec<Queued>> {
         let is_idle = |inner: &mut Inner| inner.waiting.is_empty() && !inner.is_closed;
-        let woken = self.hurry.wait_while(self.lock(), is_idle);
-        let inner = woken.unwrap_or_else(PoisonError::into_inner);
-        let mut inner = self.await_quiet(inner);
+        let mut inner = self.inner.lock();
+        self.hurry.wait_while(&mut inner, is_idle);
+        self.await_quiet(&mut inner);
         inner.is_hurried = false;
         let taken = std::mem::take(&mut inner.waiting);
         (!taken.is_empty()).then_some(taken)
     }
 
-    fn await_quiet<'q>(&'q self, mut inner: MutexGuard<'q, Inner>) -> MutexGuard<'q, Inner> {
+    fn await_quiet(&self, inner: &mut MutexGuard<'_, Inner>) {
         let has_time = |inner: &mut Inner| !inner.is_hurried && !inner.is_closed;
         let began = Instant::now();
-        while has_time(&mut inner) && began.elapsed() < PATIENCE {
+        while has_time(inner) && began.elapsed() < PATIENCE {
             let last = inner.last_queued;
-            let waited = self.hurry.wait_timeout_while(inner, QUIET, has_time);
-            (inner, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            self.hurry.wait_while_for(inner, has_time, QUIET);
             if inner.last_queued == last {
                 break;
             }
         }
-        inner
     }
 
     /// Everything up to this event, so many events of this weight, is written or lost.
     pub(super) fn finish(&self, seq: u64, events: usize, weight: usize) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.done = seq;
         inner.events -= events;
         inner.weight -= weight;
@@ -132,7 +131,7 @@ impl Queue {
 
     /// Waits until all that was queued is written or lost; false when that takes longer than `timeout`.
     pub(super) fn flush(&self, timeout: Duration) -> bool {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let last = inner.last_queued;
         if inner.done >= last {
             return true;
@@ -140,19 +139,13 @@ impl Queue {
         inner.is_hurried = true;
         self.hurry.notify_one();
         let is_behind = |inner: &mut Inner| inner.done < last;
-        let waited = self.progress.wait_timeout_while(inner, timeout, is_behind);
-        let (inner, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        self.progress.wait_while_for(&mut inner, is_behind, timeout);
         inner.done >= last
     }
 
     /// No more events come.
     pub(super) fn close(&self) {
-        self.lock().is_closed = true;
+        self.inner.lock().is_closed = true;
         self.hurry.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic elsewhere must not end the recording; what the lock holds is whole after every statement.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use codex_rollout_trace::format::{Event, ExecutionStatus, RolloutStatus, Summary};
 use codex_rollout_trace::ids::{InferenceId, ThreadId, TurnId};
 use codex_rollout_trace::{Fault, Recorder, Scope, Strictness, replay_bundle, replay_bundle_with};
+use parking_lot::Mutex;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -124,7 +125,7 @@ impl Stalled {
 impl Serialize for Stalled {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Released, or its sender gone.
-        let _ = self.0.lock().unwrap().recv();
+        let _ = self.0.lock().recv();
         json!({"input": []}).serialize(serializer)
     }
 }

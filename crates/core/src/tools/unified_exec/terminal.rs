@@ -1,12 +1,13 @@
 //! One command that goes on by itself, and the task that watches it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{Capture, Captured, ExitStatus, Keep};
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -133,7 +134,7 @@ impl Terminal {
 
     /// What was printed since this was last asked.
     pub(crate) fn take_output(&self) -> Captured {
-        self.new_output().take()
+        self.new_output.lock().take()
     }
 
     /// Types something. False if nothing is read any more.
@@ -144,12 +145,6 @@ impl Terminal {
     /// Kills the command and everything that it started.
     pub(crate) fn stop(&self) {
         self.stop.cancel();
-    }
-
-    fn new_output(&self) -> MutexGuard<'_, Capture> {
-        self.new_output
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -206,7 +201,7 @@ impl TerminalWatcher {
                 chunk = self.process.output.next(), if open => match chunk {
                     Some(chunk) => {
                         all.push(&chunk.bytes);
-                        self.terminal.new_output().push(&chunk.bytes);
+                        self.terminal.new_output.lock().push(&chunk.bytes);
                         held.push(chunk);
                     }
                     None => open = false,
@@ -234,7 +229,7 @@ impl TerminalWatcher {
                 chunk = self.process.output.next() => match chunk {
                     Some(chunk) => {
                         all.push(&chunk.bytes);
-                        self.terminal.new_output().push(&chunk.bytes);
+                        self.terminal.new_output.lock().push(&chunk.bytes);
                         if quiet.is_none() {
                             tokio::select! {
                                 biased;

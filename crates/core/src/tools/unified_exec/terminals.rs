@@ -1,6 +1,8 @@
 //! The terminals of a session, by the number that the model knows them by.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::terminal::{BackgroundTerminal, Terminal};
 
@@ -18,7 +20,7 @@ pub(crate) struct TerminalRegistry(Mutex<Vec<Arc<Terminal>>>);
 impl TerminalRegistry {
     /// A number that no terminal has.
     pub(crate) fn fresh_id(&self) -> i32 {
-        let terminals = self.lock();
+        let terminals = self.0.lock();
         let taken = |id| terminals.iter().any(|terminal| terminal.id == id);
         loop {
             let random = uuid::Uuid::new_v4().as_u128() % 99_000;
@@ -31,7 +33,7 @@ impl TerminalRegistry {
 
     /// Adds one, closing another if there is no room. Answers how many there are.
     pub(crate) fn add(&self, terminal: Arc<Terminal>) -> usize {
-        let mut terminals = self.lock();
+        let mut terminals = self.0.lock();
         if terminals.len() >= MAX_TERMINALS {
             let candidates = terminals.len() - PROTECTED_RECENT;
             let ended = terminals[..candidates]
@@ -45,7 +47,7 @@ impl TerminalRegistry {
 
     /// The terminal of that number, which now counts as used.
     pub(crate) fn get(&self, id: i32) -> Option<Arc<Terminal>> {
-        let mut terminals = self.lock();
+        let mut terminals = self.0.lock();
         let at = terminals.iter().position(|terminal| terminal.id == id)?;
         let terminal = terminals.remove(at);
         terminals.push(Arc::clone(&terminal));
@@ -53,12 +55,12 @@ impl TerminalRegistry {
     }
 
     pub(crate) fn remove(&self, id: i32) {
-        self.lock().retain(|terminal| terminal.id != id);
+        self.0.lock().retain(|terminal| terminal.id != id);
     }
 
     /// Those whose commands still run.
     pub(crate) fn running(&self) -> Vec<BackgroundTerminal> {
-        let terminals = self.lock();
+        let terminals = self.0.lock();
         let running = terminals.iter().filter(|one| one.status().is_none());
         running.map(|one| one.in_background()).collect()
     }
@@ -67,7 +69,7 @@ impl TerminalRegistry {
     pub(crate) async fn stop(&self, id: i32) -> bool {
         let runs = |one: &Arc<Terminal>| one.id == id && one.status().is_none();
         let found = {
-            let mut terminals = self.lock();
+            let mut terminals = self.0.lock();
             let at = terminals.iter().position(runs);
             at.map(|at| terminals.remove(at))
         };
@@ -81,20 +83,16 @@ impl TerminalRegistry {
 
     /// Stops all and waits for their ends.
     pub(crate) async fn stop_all(&self) {
-        let all = std::mem::take(&mut *self.lock());
+        let all = std::mem::take(&mut *self.0.lock());
         all.iter().for_each(|terminal| terminal.stop());
         for terminal in all {
             terminal.until_reported().await;
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Terminal>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for TerminalRegistry {
     fn drop(&mut self) {
-        self.lock().iter().for_each(|terminal| terminal.stop());
+        self.0.lock().iter().for_each(|terminal| terminal.stop());
     }
 }
