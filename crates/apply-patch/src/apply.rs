@@ -1,10 +1,10 @@
-//! Carrying out a plan: every step or none.
+//! Applies a plan: all steps or none.
 //!
-//! New content is first staged in files beside their destinations, then put in place by renaming. Every act notes how
-//! to take it back, so that the first failure puts everything back as it was. Files are replaced, never written
-//! through: another hard link to an old file keeps the old content. Only being killed between two renames can leave a
-//! patch half done, and then with every old file still there under a name of its own; a patch of one file is one rename.
-//! Checks look at paths; acts go through folders that are held open ([`OpenFolders`]).
+//! New content is first written to staging files beside the destinations and then renamed into place. Every action
+//! records its undo, so the first failure restores the previous state. Files are replaced, not overwritten: another
+//! hard link to an old file keeps the old content. Only a kill between two renames can leave a patch half applied, and
+//! then every old file still exists under a temporary name; a patch of one file needs a single rename.
+//! Checks use paths; actions use folders that are held open ([`OpenFolders`]).
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{ApplyError, FileProblem};
-use crate::files::{Disk, Entry, Files};
-use crate::place::{OpenFolders, Place};
-use crate::plan::{After, Plan, Step};
+use crate::files::{DiskFiles, FileAccess, FileEntry};
+use crate::location::{FileLocation, OpenFolders};
+use crate::plan::{FileStep, NewState, PatchPlan};
 use crate::resolve::{LastLink, resolve};
 
-/// Applies the plan to the machine's own files. When it fails, nothing has changed.
+/// Applies the plan to the file system. If it fails, nothing has changed.
 ///
-/// A file that is no longer what was verified, or is now reached through another link, fails the whole plan.
-pub fn apply(plan: &Plan) -> Result<(), ApplyError> {
+/// The whole plan fails if a file has changed since verification or is now reached through another link.
+pub fn apply(plan: &PatchPlan) -> Result<(), ApplyError> {
     let mut transaction = Transaction::default();
     match transaction.run(plan) {
         Ok(()) => {
@@ -36,34 +36,38 @@ pub fn apply(plan: &Plan) -> Result<(), ApplyError> {
     }
 }
 
-/// How one act is taken back.
-enum Undo {
-    RemoveFolder(Place),
-    RemoveFile(Place),
-    PutBack { kept: Place, place: Place },
+/// Undoes one action.
+enum UndoAction {
+    RemoveFolder(FileLocation),
+    RemoveFile(FileLocation),
+    PutBack {
+        kept: FileLocation,
+        location: FileLocation,
+    },
 }
 
 #[derive(Default)]
 struct Transaction {
     folders: OpenFolders,
-    undo: Vec<Undo>,
+    undo: Vec<UndoAction>,
 }
 
-/// The path as written, and what went wrong with it.
-type Failed<'p> = (&'p str, FileProblem);
+/// The path as written in the patch, and the error.
+type StepFailure<'p> = (&'p str, FileProblem);
 
 impl Transaction {
-    fn run<'p>(&mut self, plan: &'p Plan) -> Result<(), Failed<'p>> {
+    fn run<'p>(&mut self, plan: &'p PatchPlan) -> Result<(), StepFailure<'p>> {
         for step in &plan.steps {
             check_unchanged(step).map_err(|problem| (step.written.as_str(), problem))?;
             check_replaceable(step).map_err(|error| write_failed(step, error))?;
         }
         let folders: HashSet<&Path> = plan.folders.iter().map(|f| f.path.as_path()).collect();
-        // A file that gives way to a folder goes first; the other removals wait until all new content is safe on disk.
-        let gives_way = |step: &&Step| {
-            !matches!(step.after, After::File { .. }) && folders.contains(step.path.as_path())
+        // A file that is replaced by a folder is removed first; other removals wait until all new content is on disk.
+        let gives_way = |step: &&FileStep| {
+            !matches!(step.after, NewState::File { .. }) && folders.contains(step.path.as_path())
         };
-        let (giving_way, rest): (Vec<&Step>, Vec<&Step>) = plan.steps.iter().partition(gives_way);
+        let (giving_way, rest): (Vec<&FileStep>, Vec<&FileStep>) =
+            plan.steps.iter().partition(gives_way);
         for step in giving_way {
             self.remove(step, false)?;
         }
@@ -86,27 +90,27 @@ impl Transaction {
     }
 
     fn make_folder(&mut self, path: &Path) -> io::Result<()> {
-        let place = self.folders.place(path)?;
-        match fs::create_dir(&place.at) {
-            Ok(()) => self.undo.push(Undo::RemoveFolder(place)),
-            // Somebody else was faster.
+        let location = self.folders.location(path)?;
+        match fs::create_dir(&location.at) {
+            Ok(()) => self.undo.push(UndoAction::RemoveFolder(location)),
+            // Another process created the folder first.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Writes the new content of a step beside its destination; nothing for a removal.
-    fn stage(&mut self, step: &Step) -> io::Result<Option<Place>> {
-        let After::File { content, like } = &step.after else {
+    /// Writes the new content of a step to a staging file; none for a removal.
+    fn stage(&mut self, step: &FileStep) -> io::Result<Option<FileLocation>> {
+        let NewState::File { content, like } = &step.after else {
             return Ok(None);
         };
-        let staged = free_name(&self.folders.place(&step.path)?)?;
+        let staged = free_name(&self.folders.location(&step.path)?)?;
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(&staged.at)?;
-        self.undo.push(Undo::RemoveFile(staged.clone()));
+        self.undo.push(UndoAction::RemoveFile(staged.clone()));
         file.write_all(content)?;
         if let Ok(model) = fs::metadata(like) {
             take_after(&file, &model)?;
@@ -114,91 +118,98 @@ impl Transaction {
         Ok(Some(staged))
     }
 
-    /// Puts staged content in place. The last act needs no way back: if it fails it has done nothing.
-    fn put<'p>(&mut self, step: &'p Step, staged: &Place, last: bool) -> Result<(), Failed<'p>> {
+    /// Renames staged content into place. The last action needs no undo: if it fails, it has changed nothing.
+    fn put<'p>(
+        &mut self,
+        step: &'p FileStep,
+        staged: &FileLocation,
+        last: bool,
+    ) -> Result<(), StepFailure<'p>> {
         self.swap_in(step, staged, last)
             .map_err(|error| write_failed(step, error))
     }
 
-    fn swap_in(&mut self, step: &Step, staged: &Place, last: bool) -> io::Result<()> {
-        let place = self.folders.place(&step.path)?;
+    fn swap_in(&mut self, step: &FileStep, staged: &FileLocation, last: bool) -> io::Result<()> {
+        let location = self.folders.location(&step.path)?;
         if last {
-            return fs::rename(&staged.at, &place.at);
+            return fs::rename(&staged.at, &location.at);
         }
-        if step.before == Entry::Missing {
-            fs::rename(&staged.at, &place.at)?;
-            self.undo.push(Undo::RemoveFile(place));
+        if step.before == FileEntry::Missing {
+            fs::rename(&staged.at, &location.at)?;
+            self.undo.push(UndoAction::RemoveFile(location));
             return Ok(());
         }
-        let kept = free_name(&place)?;
-        // A second name for the old content leaves no moment without the file; not every file system has links.
-        fs::hard_link(&place.at, &kept.at).or_else(|_| fs::rename(&place.at, &kept.at))?;
-        let undo = Undo::PutBack {
+        let kept = free_name(&location)?;
+        // A hard link keeps the old content while the file is replaced. Some file systems have no links.
+        fs::hard_link(&location.at, &kept.at).or_else(|_| fs::rename(&location.at, &kept.at))?;
+        let undo = UndoAction::PutBack {
             kept,
-            place: place.clone(),
+            location: location.clone(),
         };
         self.undo.push(undo);
-        fs::rename(&staged.at, &place.at)
+        fs::rename(&staged.at, &location.at)
     }
 
-    fn remove<'p>(&mut self, step: &'p Step, last: bool) -> Result<(), Failed<'p>> {
+    fn remove<'p>(&mut self, step: &'p FileStep, last: bool) -> Result<(), StepFailure<'p>> {
         self.take_out(step, last).map_err(|error| {
             let problem = match step.after {
-                After::MovedAway => FileProblem::RemoveOriginal(error),
-                After::Deleted | After::File { .. } => FileProblem::Delete(error),
+                NewState::MovedAway => FileProblem::RemoveOriginal(error),
+                NewState::Deleted | NewState::File { .. } => FileProblem::Delete(error),
             };
             (step.written.as_str(), problem)
         })
     }
 
-    fn take_out(&mut self, step: &Step, last: bool) -> io::Result<()> {
-        let place = self.folders.place(&step.path)?;
+    fn take_out(&mut self, step: &FileStep, last: bool) -> io::Result<()> {
+        let location = self.folders.location(&step.path)?;
         if last {
-            return fs::remove_file(&place.at);
+            return fs::remove_file(&location.at);
         }
-        let kept = free_name(&place)?;
-        fs::rename(&place.at, &kept.at)?;
-        self.undo.push(Undo::PutBack { kept, place });
+        let kept = free_name(&location)?;
+        fs::rename(&location.at, &kept.at)?;
+        self.undo.push(UndoAction::PutBack { kept, location });
         Ok(())
     }
 
-    /// All went well: lets go of what was kept.
+    /// Commits: removes the kept old files.
     fn keep(self) {
         for undo in self.undo {
-            if let Undo::PutBack { kept, .. } = undo {
-                // What cannot be removed now does no harm but to take room.
+            if let UndoAction::PutBack { kept, .. } = undo {
+                // A file that cannot be removed only wastes space.
                 let _ = fs::remove_file(kept.at);
             }
         }
     }
 
-    /// Puts everything back, newest act first. Returns what could not be.
+    /// Undoes all actions, newest first. Returns the files that could not be restored.
     fn undo(self) -> Vec<(PathBuf, Option<PathBuf>)> {
         let mut left = Vec::new();
         for undo in self.undo.into_iter().rev() {
             match undo {
-                Undo::RemoveFolder(place) => {
-                    if !done_or_missing(fs::remove_dir(&place.at)) {
-                        left.push((place.path, None));
+                UndoAction::RemoveFolder(location) => {
+                    if !done_or_missing(fs::remove_dir(&location.at)) {
+                        left.push((location.path, None));
                     }
                 }
-                Undo::RemoveFile(place) => {
-                    if !done_or_missing(fs::remove_file(&place.at)) {
-                        left.push((place.path, None));
+                UndoAction::RemoveFile(location) => {
+                    if !done_or_missing(fs::remove_file(&location.at)) {
+                        left.push((location.path, None));
                     }
                 }
-                Undo::PutBack { kept, place } => match fs::rename(&kept.at, &place.at) {
-                    // Renaming one of two links to the same file onto the other leaves both.
-                    Ok(()) => drop(fs::remove_file(kept.at)),
-                    Err(_) => left.push((place.path, Some(kept.path))),
-                },
+                UndoAction::PutBack { kept, location } => {
+                    match fs::rename(&kept.at, &location.at) {
+                        // Renaming one of two hard links onto the other leaves both.
+                        Ok(()) => drop(fs::remove_file(kept.at)),
+                        Err(_) => left.push((location.path, Some(kept.path))),
+                    }
+                }
             }
         }
         left
     }
 }
 
-fn write_failed(step: &Step, error: io::Error) -> Failed<'_> {
+fn write_failed(step: &FileStep, error: io::Error) -> StepFailure<'_> {
     (&step.written, FileProblem::Write(error))
 }
 
@@ -209,14 +220,14 @@ fn done_or_missing(result: io::Result<()>) -> bool {
     }
 }
 
-/// Whether the real path of a step still is one, and still holds what was verified.
-fn check_unchanged(step: &Step) -> Result<(), FileProblem> {
+/// Checks that the path of a step is still a real path and has the content that was verified.
+fn check_unchanged(step: &FileStep) -> Result<(), FileProblem> {
     let now = || -> io::Result<bool> {
         Ok(
-            resolve(&Disk, &step.path, LastLink::Keep)?.path == step.path
-                && Disk.entry(&step.path)? == step.before
+            resolve(&DiskFiles, &step.path, LastLink::Keep)?.path == step.path
+                && DiskFiles.entry(&step.path)? == step.before
                 && match &step.seen {
-                    Some(seen) => Disk.read(&step.path)? == *seen,
+                    Some(seen) => DiskFiles.read(&step.path)? == *seen,
                     None => true,
                 },
         )
@@ -228,25 +239,25 @@ fn check_unchanged(step: &Step) -> Result<(), FileProblem> {
     }
 }
 
-/// Renaming would replace or take away even what may not be written or is no file at all.
-fn check_replaceable(step: &Step) -> io::Result<()> {
+/// Rejects files that are read-only or not regular, because a rename would replace even those.
+fn check_replaceable(step: &FileStep) -> io::Result<()> {
     match (&step.before, &step.after) {
-        (Entry::Folder, _) | (Entry::File, After::File { .. }) => {
+        (FileEntry::Folder, _) | (FileEntry::File, NewState::File { .. }) => {
             OpenOptions::new().write(true).open(&step.path).map(drop)
         }
-        (Entry::Other, After::File { .. } | After::MovedAway) => {
+        (FileEntry::Other, NewState::File { .. } | NewState::MovedAway) => {
             Err(io::Error::other("not a regular file"))
         }
         _ => Ok(()),
     }
 }
 
-/// A name beside `place` that is not taken.
-fn free_name(place: &Place) -> io::Result<Place> {
+/// An unused name beside `location`.
+fn free_name(location: &FileLocation) -> io::Result<FileLocation> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let candidate = place.beside(&format!(".apply-patch-{}-{number}", std::process::id()));
+        let candidate = location.beside(&format!(".apply-patch-{}-{number}", std::process::id()));
         match fs::symlink_metadata(&candidate.at) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(candidate),
@@ -255,14 +266,14 @@ fn free_name(place: &Place) -> io::Result<Place> {
     }
 }
 
-/// Gives a staged file the mode of the file it stands for, and its owner where that is allowed.
+/// Copies mode and, if permitted, owner of the old file to a staging file.
 fn take_after(file: &File, model: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (model.uid(), model.gid()) {
-            // Only the owner of the machine may give files away; the content matters more.
+            // Only root may change the owner. The content matters more.
             let _ = fchown(file, Some(model.uid()), Some(model.gid()));
         }
     }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-/// Past this the diff stays correct but is no longer the shortest: two large unlike texts must not hold up a turn.
+/// After this time the diff is still correct but may not be minimal, so that large files do not delay a turn.
 const TIME_FOR_SHORTEST: Duration = Duration::from_millis(500);
 
-/// The hunks, without file header lines; empty when the texts are equal.
+/// The hunks without file headers; empty if the texts are equal.
 pub fn unified_diff(old: &str, new: &str, context_lines: usize) -> String {
     TextDiff::configure()
         .timeout(TIME_FOR_SHORTEST)

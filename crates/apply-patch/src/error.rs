@@ -1,25 +1,25 @@
-//! What can be wrong with a patch, and how it is said.
+//! Errors of patches, and their texts.
 //!
-//! The same problem reads a little differently at the two [`Door`]s: a tool call names absolute paths and says at which
-//! stage it failed, the program names paths as they were written.
+//! The texts depend on the [`Caller`]: for a tool call they name absolute paths and the stage that failed; for the
+//! program they name paths as written.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::seek::TooMuchWork;
+use crate::seek::SearchLimitExceeded;
 
-/// Who is asking.
+/// Who requested the patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
-    /// A tool call of the model: what is deleted must be readable text, because it will be shown.
+pub enum Caller {
+    /// A tool call of the model. Deleted files must be readable text, because they are shown to the user.
     Tool,
     /// The `apply_patch` command line.
     Program,
 }
 
-/// The text is not a patch.
+/// The text is not a valid patch.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseError {
     #[error("invalid patch: The first line of the patch must be '*** Begin Patch'")]
@@ -30,7 +30,7 @@ pub enum ParseError {
     Hunk { line: usize, problem: HunkProblem },
 }
 
-/// What is wrong with one hunk.
+/// Why a hunk is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HunkProblem {
     #[error(
@@ -51,7 +51,7 @@ pub enum HunkProblem {
     NoHeader(String),
 }
 
-/// The patch cannot be applied to the files as they are.
+/// The patch does not fit the files.
 #[derive(Debug, Error)]
 pub enum VerifyError {
     #[error(transparent)]
@@ -62,48 +62,48 @@ pub enum VerifyError {
     File {
         /// The path as the patch spells it.
         written: String,
-        /// The same, made absolute.
+        /// The absolute path.
         path: PathBuf,
         problem: FileProblem,
     },
 }
 
-/// The plan could not be carried out. Nothing on disk has changed, unless `not_undone` says otherwise.
+/// The plan could not be applied. Nothing on disk has changed except for the files in `not_undone`.
 #[derive(Debug, Error)]
 #[error("{}{}", problem.text(written), not_undone_text(not_undone))]
 pub struct ApplyError {
     /// The path as the patch spells it.
     pub written: String,
     pub problem: FileProblem,
-    /// Files that could not be put back: where they belong, and where their content is if it still exists.
+    /// Files that could not be restored: their path, and where the old content is, if it still exists.
     pub not_undone: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
-/// What went wrong with one file.
+/// An error with one file.
 #[derive(Debug)]
 pub enum FileProblem {
     /// A file to be deleted cannot be read.
     Read(io::Error),
     /// A file to be updated cannot be read.
     ReadForUpdate(io::Error),
-    /// The text after `@@` is nowhere below the cursor.
+    /// The context after `@@` was not found below the previous match.
     NoContext(String),
-    /// The old lines are nowhere below the cursor.
+    /// The old lines were not found below the previous match.
     NoLines(String),
-    /// Looking for them takes too long.
-    TooMuchWork,
+    /// The search for the lines takes too long.
+    SearchLimitExceeded,
     CreateParents(io::Error),
     Write(io::Error),
     Delete(io::Error),
-    /// A moved file is written, but its old place cannot be cleared.
+    /// A moved file is written, but the original cannot be removed.
     RemoveOriginal(io::Error),
-    /// The file, or a link on the way to it, is not what was verified.
+    /// The file, or a link on its path, has changed since verification.
     Changed,
 }
 
-impl From<TooMuchWork> for FileProblem {
-    fn from(_: TooMuchWork) -> Self {
-        Self::TooMuchWork
+impl From<SearchLimitExceeded> for FileProblem {
+    fn from(_: SearchLimitExceeded) -> Self {
+        Self::SearchLimitExceeded
     }
 }
 
@@ -114,7 +114,7 @@ impl FileProblem {
             Self::ReadForUpdate(error) => format!("Failed to read file to update {path}: {error}"),
             Self::NoContext(context) => format!("Failed to find context '{context}' in {path}"),
             Self::NoLines(lines) => format!("Failed to find expected lines in {path}:\n{lines}"),
-            Self::TooMuchWork => {
+            Self::SearchLimitExceeded => {
                 format!("Failed to find the lines of {path}: the patch takes too much work")
             }
             Self::CreateParents(error) => {
@@ -140,17 +140,17 @@ impl ParseError {
 }
 
 impl VerifyError {
-    /// The text for whoever asked.
-    pub fn text(&self, door: Door) -> String {
-        match (door, self) {
-            (Door::Tool, Self::Empty) => "patch rejected: empty patch".to_owned(),
-            (Door::Tool, Self::Parse(error)) => tool_text(&error.to_string()),
-            (Door::Tool, Self::File { path, problem, .. }) => {
+    /// The text of the error for this caller.
+    pub fn text(&self, caller: Caller) -> String {
+        match (caller, self) {
+            (Caller::Tool, Self::Empty) => "patch rejected: empty patch".to_owned(),
+            (Caller::Tool, Self::Parse(error)) => tool_text(&error.to_string()),
+            (Caller::Tool, Self::File { path, problem, .. }) => {
                 tool_text(&problem.text(&path.to_string_lossy()))
             }
-            (Door::Program, Self::Empty) => "No files were modified.".to_owned(),
-            (Door::Program, Self::Parse(error)) => error.program_text(),
-            (Door::Program, Self::File { .. }) => self.to_string(),
+            (Caller::Program, Self::Empty) => "No files were modified.".to_owned(),
+            (Caller::Program, Self::Parse(error)) => error.program_text(),
+            (Caller::Program, Self::File { .. }) => self.to_string(),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! The files that a patch is verified against, behind a small trait so that verifying can be layered and tested.
+//! Access to the files that a patch is verified against, as a trait for layering and tests.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Files larger than this are refused: a patch is for source text, and the whole file is held in memory.
+/// Larger files are refused, because a patch is meant for source text and whole files are held in memory.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// `ENOENT`, and the like-numbered error of Windows.
+/// `ENOENT`; Windows uses the same number.
 pub(crate) const NO_SUCH_FILE: i32 = 2;
 
-/// What stands at a path, links not followed.
+/// What is at a path, without following links.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum FileEntry {
     Missing,
     File,
     Folder,
@@ -23,20 +23,20 @@ pub enum Entry {
 }
 
 /// Read access to files.
-pub trait Files {
-    /// What stands at `path`. A path below something that is not a folder is [`Entry::Missing`].
-    fn entry(&self, path: &Path) -> io::Result<Entry>;
+pub trait FileAccess {
+    /// What is at `path`. A path below a file is [`FileEntry::Missing`].
+    fn entry(&self, path: &Path) -> io::Result<FileEntry>;
 
-    /// The content of the file at `path`, links followed.
+    /// The content of the file at `path`. Follows links.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 }
 
-/// The machine's own files.
+/// The real file system.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Disk;
+pub struct DiskFiles;
 
-impl Files for Disk {
-    fn entry(&self, path: &Path) -> io::Result<Entry> {
+impl FileAccess for DiskFiles {
+    fn entry(&self, path: &Path) -> io::Result<FileEntry> {
         let metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
             Err(error)
@@ -45,25 +45,25 @@ impl Files for Disk {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                 ) =>
             {
-                return Ok(Entry::Missing);
+                return Ok(FileEntry::Missing);
             }
             Err(error) => return Err(error),
         };
         let kind = metadata.file_type();
         Ok(if kind.is_symlink() {
-            Entry::Link(fs::read_link(path)?)
+            FileEntry::Link(fs::read_link(path)?)
         } else if kind.is_dir() {
-            Entry::Folder
+            FileEntry::Folder
         } else if kind.is_file() {
-            Entry::File
+            FileEntry::File
         } else {
-            Entry::Other
+            FileEntry::Other
         })
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let metadata = fs::metadata(path)?;
-        // Opening a pipe would wait for a writer. Folders are left to the system's own error.
+        // Opening a pipe would block. For folders the system reports its own error.
         if !metadata.is_file() && !metadata.is_dir() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -84,7 +84,7 @@ impl Files for Disk {
     }
 }
 
-/// Text, or the error that a reader of text would give.
+/// Converts content to text, or returns the error that `read_to_string` would.
 pub(crate) fn into_text(content: Vec<u8>) -> io::Result<String> {
     String::from_utf8(content).map_err(|_| {
         io::Error::new(

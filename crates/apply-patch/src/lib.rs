@@ -1,20 +1,20 @@
 //! Layer: capability. Patches: parse, verify against files, apply as a whole or not at all, and diff.
 //!
-//! The way of a patch: [`Patch::parse`] reads the text, [`Patch::verify`] plays it against the files as they are and
-//! gives a [`Plan`] (what changes, which real paths it touches once links are followed), and [`apply`] carries the plan
-//! out: every step or none. [`TurnDiff`] adds up what the patches of a turn changed. [`run_program`] is the same three steps behind the `apply_patch` command line.
+//! [`Patch::parse`] reads the text. [`Patch::verify`] compares it with the files and returns a [`PatchPlan`]: the changes and
+//! the real paths they touch, with links followed. [`apply`] applies the plan, all steps or none. [`TurnDiff`] collects
+//! what the patches of a turn changed. [`run_program`] is the `apply_patch` command line for the same steps.
 //!
-//! It asks nobody for permission; the caller passes the gate between verifying and applying.
+//! This crate asks for no permission: the caller passes the gate between verifying and applying.
 
 mod apply;
 mod diff;
 mod error;
 mod files;
-mod net;
+mod location;
+mod net_changes;
 mod overlay;
 mod parse;
 mod patch;
-mod place;
 mod plan;
 mod program;
 mod replace;
@@ -25,10 +25,10 @@ mod verify;
 
 pub use apply::apply;
 pub use diff::unified_diff;
-pub use error::{ApplyError, Door, FileProblem, HunkProblem, ParseError, VerifyError};
-pub use files::{Disk, Entry, Files};
+pub use error::{ApplyError, Caller, FileProblem, HunkProblem, ParseError, VerifyError};
+pub use files::{DiskFiles, FileAccess, FileEntry};
 pub use parse::is_patch;
 pub use patch::Patch;
-pub use plan::{Change, ChangeKind, Plan};
+pub use plan::{ChangeKind, PatchChange, PatchPlan};
 pub use program::{ProgramOutput, run_program};
 pub use turn_diff::TurnDiff;

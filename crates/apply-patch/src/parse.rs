@@ -1,8 +1,8 @@
-//! Patch text to [`Patch`].
+//! Parses patch text.
 //!
-//! Lenient where a model slips without being ambiguous (blanks around markers, a heredoc wrapper, CRLF, a missing first
-//! `@@`, stacked `@@` lines, a move without changes), strict about everything else. Errors carry the line, counted from
-//! 1 at the begin marker.
+//! Accepts unambiguous slips of models (blanks around markers, a heredoc wrapper, CRLF, a missing first `@@`, several
+//! `@@` lines in a row, a move without changes) and is strict otherwise. Errors carry the line number; the begin marker
+//! is line 1.
 
 use crate::error::{HunkProblem, ParseError};
 use crate::patch::{Chunk, ChunkLine, Hunk, Patch};
@@ -16,17 +16,17 @@ const MOVE_TO: &str = "*** Move to: ";
 const END_OF_FILE: &str = "*** End of File";
 const HEREDOC_TAGS: [&str; 3] = ["<<EOF", "<<'EOF'", "<<\"EOF\""];
 
-/// Whether the text is a patch all by itself: what a shell call holds when the program's name was forgotten.
+/// Whether the whole text is a patch, as in a shell call that omits the name of the program.
 pub fn is_patch(text: &str) -> bool {
     Patch::parse(text).is_ok()
 }
 
 impl Patch {
-    /// Reads a patch.
+    /// Parses a patch.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let lines: Vec<&str> = text.trim().lines().collect();
         let body = body(&lines)?;
-        let mut reader = Reader { lines: body, at: 0 };
+        let mut reader = PatchReader { lines: body, at: 0 };
         let mut hunks = Vec::new();
         while reader.peek().is_some() {
             hunks.push(reader.hunk()?);
@@ -35,7 +35,7 @@ impl Patch {
     }
 }
 
-/// The lines between the markers, taken out of a heredoc wrapper where there is one.
+/// The lines between the markers, after removing a heredoc wrapper.
 fn body<'a, 't>(lines: &'a [&'t str]) -> Result<&'a [&'t str], ParseError> {
     let outer = between_markers(lines);
     match lines {
@@ -61,12 +61,12 @@ fn between_markers<'a, 't>(lines: &'a [&'t str]) -> Result<&'a [&'t str], ParseE
 }
 
 /// A cursor over the lines between the markers.
-struct Reader<'a, 't> {
+struct PatchReader<'a, 't> {
     lines: &'a [&'t str],
     at: usize,
 }
 
-impl<'t> Reader<'_, 't> {
+impl<'t> PatchReader<'_, 't> {
     fn peek(&self) -> Option<&'t str> {
         self.lines.get(self.at).copied()
     }
@@ -77,7 +77,7 @@ impl<'t> Reader<'_, 't> {
         Some(line)
     }
 
-    /// An error at the current line. The begin marker is line 1, so the first body line is 2.
+    /// An error at the current line. The begin marker is line 1, so the body starts at line 2.
     fn error(&self, problem: HunkProblem) -> ParseError {
         ParseError::Hunk {
             line: self.at + 2,

@@ -1,12 +1,12 @@
-//! The patch as it was written: hunks in order, paths as spelled, nothing looked up yet.
+//! The parsed patch: hunks in order, with paths as written.
 
-/// A parsed patch. It may be empty: that is refused when it is verified, not when it is read.
+/// A parsed patch. It may be empty; verification rejects that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
     pub(crate) hunks: Vec<Hunk>,
 }
 
-/// What happens to one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hunk {
     Add {
@@ -16,7 +16,7 @@ pub(crate) enum Hunk {
     Delete {
         path: String,
     },
-    /// Without chunks it is a bare rename, so then `move_to` is there.
+    /// Without chunks this is a rename, and `move_to` is set.
     Update {
         path: String,
         move_to: Option<String>,
@@ -24,13 +24,13 @@ pub(crate) enum Hunk {
     },
 }
 
-/// One place in a file, found by its contexts and its old lines.
+/// A change at one position in a file, found by its contexts and old lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Chunk {
-    /// The texts after `@@`; several narrow the place step by step.
+    /// The texts after `@@`. Each is searched below the one before.
     pub(crate) contexts: Vec<String>,
     pub(crate) lines: Vec<ChunkLine>,
-    /// The old lines are the last ones of the file.
+    /// Whether the old lines must be at the end of the file.
     pub(crate) at_end: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum ChunkLine {
 }
 
 impl ChunkLine {
-    /// The text that the file must have, if any.
+    /// The line in the old file, if any.
     pub(crate) fn old_text(&self) -> Option<&str> {
         match self {
             Self::Context(text) | Self::Remove(text) => Some(text),
@@ -50,7 +50,7 @@ impl ChunkLine {
         }
     }
 
-    /// The text that the file will have, if any.
+    /// The line in the new file, if any.
     pub(crate) fn new_text(&self) -> Option<&str> {
         match self {
             Self::Context(text) | Self::Add(text) => Some(text),

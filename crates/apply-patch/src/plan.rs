@@ -1,111 +1,111 @@
-//! What a verified patch will do: the changes to show, the real paths to judge, the steps to take.
+//! The result of verification: changes to show, real paths for the gate, steps to apply.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::files::Entry;
+use crate::files::FileEntry;
 
-/// A patch that fits the files. Made by [`crate::Patch::verify`], carried out by [`crate::apply`].
+/// A verified patch. Created by [`crate::Patch::verify`], applied by [`crate::apply`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    pub(crate) changes: Vec<Change>,
-    pub(crate) summary: Vec<(Mark, String)>,
-    pub(crate) folders: Vec<Folder>,
-    pub(crate) steps: Vec<Step>,
+pub struct PatchPlan {
+    pub(crate) changes: Vec<PatchChange>,
+    pub(crate) summary: Vec<(SummaryMark, String)>,
+    pub(crate) folders: Vec<FolderStep>,
+    pub(crate) steps: Vec<FileStep>,
 }
 
-/// What happens to one file, for people to look at.
+/// The change of one file, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Absolute, as the patch names it: links and `..` are still in it.
+pub struct PatchChange {
+    /// The absolute path as the patch names it; it may contain links and `..`.
     pub path: PathBuf,
     pub kind: ChangeKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// Also over an existing file.
+    /// May overwrite an existing file.
     Add { content: String },
     Delete {
-        /// What is lost.
+        /// The deleted content.
         content: String,
     },
     Update {
-        /// Hunks with one line of context, no file header lines.
+        /// Hunks with one line of context, without file headers.
         unified_diff: String,
         /// The absolute destination of a move.
         move_path: Option<PathBuf>,
     },
 }
 
-/// How the summary marks a file. Ordered as the summary is.
+/// The marker of a file in the summary. Ordered as in the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Mark {
+pub(crate) enum SummaryMark {
     Added,
     Modified,
     Deleted,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Folder {
+pub(crate) struct FolderStep {
     pub(crate) path: PathBuf,
-    /// The path in the patch that needs the folder.
+    /// The path as written that needs the folder.
     pub(crate) written: String,
 }
 
-/// One real path from what it is to what it is to be.
+/// The change of one real path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct FileStep {
     /// The path as the patch spells it.
     pub(crate) written: String,
     pub(crate) path: PathBuf,
-    pub(crate) before: Entry,
-    /// The content when the patch was verified, where it mattered.
+    pub(crate) before: FileEntry,
+    /// The content at verification, if it was read.
     pub(crate) seen: Option<Vec<u8>>,
-    pub(crate) after: After,
+    pub(crate) after: NewState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum NewState {
     Deleted,
-    /// Gone because its content was written elsewhere.
+    /// Removed because the content is written to another path.
     MovedAway,
     File {
         content: Vec<u8>,
-        /// Whose mode and owner the file takes, if that exists.
+        /// The file whose mode and owner are copied, if it exists.
         like: PathBuf,
     },
 }
 
-impl Step {
-    /// Nothing was there and nothing will be.
+impl FileStep {
+    /// Whether the path was missing before and will be missing afterwards.
     pub(crate) fn is_idle(&self) -> bool {
-        self.before == Entry::Missing && !matches!(self.after, After::File { .. })
+        self.before == FileEntry::Missing && !matches!(self.after, NewState::File { .. })
     }
 }
 
-impl Plan {
+impl PatchPlan {
     /// The net change of each file, sorted by path.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[PatchChange] {
         &self.changes
     }
 
-    /// Every path that will be written, made or removed, absolute and with links followed. This is what a gate judges.
+    /// Every path that is written, created or removed: absolute, with links followed. Used by the gate.
     pub fn touched_paths(&self) -> impl Iterator<Item = &Path> {
         let folders = self.folders.iter().map(|folder| folder.path.as_path());
         folders.chain(self.steps.iter().map(|step| step.path.as_path()))
     }
 
-    /// What to say once the plan has been applied.
+    /// The output after the plan was applied.
     pub fn success_text(&self) -> String {
         let mut files = self.summary.clone();
         files.sort_by_key(|(mark, _)| *mark);
         let mut text = "Success. Updated the following files:\n".to_owned();
         for (mark, path) in files {
             let letter = match mark {
-                Mark::Added => 'A',
-                Mark::Modified => 'M',
-                Mark::Deleted => 'D',
+                SummaryMark::Added => 'A',
+                SummaryMark::Modified => 'M',
+                SummaryMark::Deleted => 'D',
             };
             text.push(letter);
             text.push(' ');
@@ -116,8 +116,8 @@ impl Plan {
     }
 }
 
-impl Change {
-    /// The change as the one text of a file change item.
+impl PatchChange {
+    /// The change as the diff text of a file change item.
     pub fn item_diff(&self) -> Cow<'_, str> {
         match &self.kind {
             ChangeKind::Add { content } | ChangeKind::Delete { content } => content.into(),

@@ -1,20 +1,20 @@
-//! The `apply_patch` command line, as values in and values out.
+//! The `apply_patch` command line, with input and output as values.
 
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 
 use crate::apply::apply;
-use crate::error::Door;
-use crate::files::Disk;
+use crate::error::Caller;
+use crate::files::DiskFiles;
 use crate::patch::Patch;
 
-/// A patch on standard input may be this long; what is longer is refused rather than held.
+/// Limit on the length of a patch from standard input.
 const MAX_PATCH_BYTES: u64 = 64 * 1024 * 1024;
 
 const USAGE: &str = "Usage: apply_patch 'PATCH'\n       echo 'PATCH' | apply_patch";
 
-/// What the process is to print and to return.
+/// The output and exit code of the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramOutput {
     pub exit_code: i32,
@@ -34,7 +34,8 @@ impl ProgramOutput {
     }
 }
 
-/// Runs the program: `arguments` without the program's name, `stdin` read only when there are none, paths from `cwd`.
+/// Runs the program. `arguments` excludes the program's name; `stdin` is read only if there are none; relative paths
+/// start at `cwd`.
 pub fn run_program(
     mut arguments: impl Iterator<Item = OsString>,
     stdin: impl Read,
@@ -76,10 +77,10 @@ fn read_patch(stdin: impl Read) -> Result<String, ProgramOutput> {
 fn apply_text(patch: &str, cwd: &Path) -> ProgramOutput {
     let plan = match Patch::parse(patch)
         .map_err(Into::into)
-        .and_then(|patch| patch.verify(cwd, &Disk, Door::Program))
+        .and_then(|patch| patch.verify(cwd, &DiskFiles, Caller::Program))
     {
         Ok(plan) => plan,
-        Err(error) => return ProgramOutput::failed(1, error.text(Door::Program)),
+        Err(error) => return ProgramOutput::failed(1, error.text(Caller::Program)),
     };
     match apply(&plan) {
         Ok(()) => ProgramOutput {

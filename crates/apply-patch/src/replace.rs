@@ -1,31 +1,31 @@
-//! Playing the chunks of an update against the text of a file.
+//! Applies the chunks of an update to the text of a file.
 //!
-//! All places are found first, in file order, and only then is the new text built. What the patch does not change keeps
-//! its own spelling: a context line that matched loosely stays as the file has it, and new lines take the file's line
-//! ending. The result always ends with a newline, unless it is empty.
+//! First all matches are found, in file order; then the new text is built. Unchanged text keeps its spelling: a context
+//! line that matched loosely stays as it is in the file, and new lines use the file's line ending. The result ends with a
+//! newline unless it is empty.
 
 use std::borrow::Cow;
 
 use crate::error::FileProblem;
 use crate::patch::{Chunk, ChunkLine};
-use crate::seek::{Lines, TooMuchWork};
+use crate::seek::{LineIndex, SearchLimitExceeded};
 
 /// The new text of a file.
 pub(crate) fn replace(text: &str, chunks: &[Chunk]) -> Result<String, FileProblem> {
-    let lines = Lines::new(split(text));
-    let mut places = locate(&lines, chunks)?;
-    // Stable: what is inserted at one place stays in patch order.
-    places.sort_by_key(|place| place.start);
-    Ok(build(text, &places))
+    let lines = LineIndex::new(split(text));
+    let mut matches = locate(&lines, chunks)?;
+    // The sort is stable, so insertions at the same line keep the order of the patch.
+    matches.sort_by_key(|found| found.start);
+    Ok(build(text, &matches))
 }
 
-/// One chunk's lines and where they go.
-struct Place<'a> {
+/// The lines of one chunk and their position in the file.
+struct ChunkMatch<'a> {
     start: usize,
     lines: Cow<'a, [ChunkLine]>,
 }
 
-/// The lines without their `\n`. A `\r` stays: only a looser comparison overlooks it.
+/// The lines without their `\n`. A `\r` is kept; only the looser comparisons ignore it.
 fn split(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last() == Some(&"") {
@@ -34,20 +34,23 @@ fn split(text: &str) -> Vec<&str> {
     lines
 }
 
-fn locate<'a>(lines: &Lines<'_>, chunks: &'a [Chunk]) -> Result<Vec<Place<'a>>, FileProblem> {
-    // Below what earlier chunks replace, and below the context found last.
+fn locate<'a>(
+    lines: &LineIndex<'_>,
+    chunks: &'a [Chunk],
+) -> Result<Vec<ChunkMatch<'a>>, FileProblem> {
+    // The search starts below the last replaced lines and the last context found.
     let (mut taken, mut cursor) = (0, 0);
-    let mut places = Vec::with_capacity(chunks.len());
+    let mut matches = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         for context in &chunk.contexts {
             let found = lines.seek(&[context.as_str()], cursor)?;
             cursor = 1 + found.ok_or_else(|| FileProblem::NoContext(context.clone()))?;
         }
         if chunk.lines.iter().all(|line| line.old_text().is_none()) {
-            places.push(insertion(lines, chunk, cursor));
+            matches.push(insertion(lines, chunk, cursor));
             continue;
         }
-        // At the end of the file there is one place only, so its context may be one of its lines.
+        // At the end of the file there is only one match, so the context may be one of its lines.
         let from = if chunk.at_end { taken } else { cursor };
         let (start, found) = block(lines, chunk, from)?;
         cursor = start
@@ -56,16 +59,16 @@ fn locate<'a>(lines: &Lines<'_>, chunks: &'a [Chunk]) -> Result<Vec<Place<'a>>, 
                 .filter(|line| line.old_text().is_some())
                 .count();
         taken = cursor;
-        places.push(Place {
+        matches.push(ChunkMatch {
             start,
             lines: found,
         });
     }
-    Ok(places)
+    Ok(matches)
 }
 
-/// Where a chunk goes that only adds: below its context, or else at the end of the file.
-fn insertion<'a>(lines: &Lines<'_>, chunk: &'a Chunk, cursor: usize) -> Place<'a> {
+/// The position of a chunk that only adds lines: below its context, or else at the end of the file.
+fn insertion<'a>(lines: &LineIndex<'_>, chunk: &'a Chunk, cursor: usize) -> ChunkMatch<'a> {
     let start = if !chunk.contexts.is_empty() && !chunk.at_end {
         cursor
     } else if lines.last().is_some_and(|line| line.trim_end().is_empty()) {
@@ -73,19 +76,19 @@ fn insertion<'a>(lines: &Lines<'_>, chunk: &'a Chunk, cursor: usize) -> Place<'a
     } else {
         lines.len()
     };
-    Place {
+    ChunkMatch {
         start,
         lines: Cow::Borrowed(&chunk.lines),
     }
 }
 
-/// Where a chunk's old lines stand, and its lines as they were found.
+/// The position of a chunk's old lines, and the lines as they are in the file.
 fn block<'a>(
-    lines: &Lines<'_>,
+    lines: &LineIndex<'_>,
     chunk: &'a Chunk,
     from: usize,
 ) -> Result<(usize, Cow<'a, [ChunkLine]>), FileProblem> {
-    let find = |wanted: &[ChunkLine]| -> Result<Option<usize>, TooMuchWork> {
+    let find = |wanted: &[ChunkLine]| -> Result<Option<usize>, SearchLimitExceeded> {
         let old = old_lines(wanted);
         let Some(last) = lines.len().checked_sub(old.len()) else {
             return Ok(None);
@@ -107,8 +110,7 @@ fn old_lines(lines: &[ChunkLine]) -> Vec<&str> {
     lines.iter().filter_map(ChunkLine::old_text).collect()
 }
 
-/// The chunk without the empty old line at its end, if it has one: models like to close a chunk with a blank line that
-/// is not in the file.
+/// The chunk without an empty old line at its end. Models often end a chunk with a blank line that is not in the file.
 fn without_last_blank(lines: &[ChunkLine]) -> Option<Vec<ChunkLine>> {
     let last_old = lines.iter().rposition(|line| line.old_text().is_some())?;
     if lines[last_old].old_text() != Some("") {
@@ -127,7 +129,7 @@ fn without_last_blank(lines: &[ChunkLine]) -> Option<Vec<ChunkLine>> {
     Some(lines)
 }
 
-fn build(text: &str, places: &[Place<'_>]) -> String {
+fn build(text: &str, matches: &[ChunkMatch<'_>]) -> String {
     let ending = line_ending(text);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut result = String::with_capacity(text.len() + 64);
@@ -138,13 +140,13 @@ fn build(text: &str, places: &[Place<'_>]) -> String {
         }
     };
     let mut copied = 0;
-    for place in places {
-        // An insertion before the last blank line may find that line already taken by another chunk.
-        while copied < place.start {
+    for found in matches {
+        // An insertion before the last blank line may follow a chunk that has replaced that line.
+        while copied < found.start {
             keep(&mut result, lines[copied]);
             copied += 1;
         }
-        for line in place.lines.iter() {
+        for line in found.lines.iter() {
             match line {
                 ChunkLine::Context(_) => {
                     keep(&mut result, lines[copied]);
@@ -164,7 +166,7 @@ fn build(text: &str, places: &[Place<'_>]) -> String {
     result
 }
 
-/// The ending that most lines of the file have.
+/// The line ending that most lines of the file have.
 fn line_ending(text: &str) -> &'static str {
     let all = text.matches('\n').count();
     let with_return = text.matches("\r\n").count();

@@ -1,48 +1,52 @@
-//! The real path behind a path: links followed as the system would follow them, also where the end does not exist yet.
+//! Resolves links in a path as the system does, even if the end of the path does not exist.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::files::{Entry, Files};
+use crate::files::{FileAccess, FileEntry};
 
-/// As many links as Linux follows in one path.
+/// Linux's limit on links in one path.
 const MAX_LINKS: usize = 40;
 
-/// Whether a link at the very end of a path is meant itself, or what it points to.
+/// Whether a link in the last component is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastLink {
     Follow,
     Keep,
 }
 
-/// Where a path leads.
+/// A resolved path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Resolved {
-    /// Absolute, without links (but see [`LastLink::Keep`]) and without `.` or `..`.
+pub(crate) struct ResolvedPath {
+    /// Absolute, without `.`, `..` and links (except for [`LastLink::Keep`]).
     pub(crate) path: PathBuf,
-    /// Folders on the way that would have to be made, outermost first. A folder that is left again by `..` counts too.
+    /// Folders that do not exist yet, parents first. Includes folders that a later `..` leaves.
     pub(crate) missing_folders: Vec<PathBuf>,
 }
 
-/// Follows the absolute `path` through `files`.
-pub(crate) fn resolve(files: &dyn Files, path: &Path, last_link: LastLink) -> io::Result<Resolved> {
+/// Resolves the absolute `path` through `files`.
+pub(crate) fn resolve(
+    files: &dyn FileAccess,
+    path: &Path,
+    last_link: LastLink,
+) -> io::Result<ResolvedPath> {
     let mut real = PathBuf::new();
     let mut missing_folders = Vec::new();
     let mut links = 0;
-    // The parts still to walk, next one last.
+    // The remaining components, the next one last.
     let mut ahead = parts(path);
     while let Some(part) = ahead.pop() {
         let name = match part {
-            Part::Root(root) => {
+            PathPart::Root(root) => {
                 real = root;
                 continue;
             }
-            Part::Up => {
+            PathPart::Up => {
                 real.pop();
                 continue;
             }
-            Part::Name(name) => name,
+            PathPart::Name(name) => name,
         };
         real.push(name);
         let last = ahead.is_empty();
@@ -50,7 +54,7 @@ pub(crate) fn resolve(files: &dyn Files, path: &Path, last_link: LastLink) -> io
             break;
         }
         match files.entry(&real)? {
-            Entry::Link(target) => {
+            FileEntry::Link(target) => {
                 links += 1;
                 if links > MAX_LINKS {
                     return Err(io::Error::other("too many levels of symbolic links"));
@@ -58,44 +62,48 @@ pub(crate) fn resolve(files: &dyn Files, path: &Path, last_link: LastLink) -> io
                 real.pop();
                 ahead.extend(parts(&target));
             }
-            Entry::Folder => {}
-            Entry::Missing | Entry::File | Entry::Other if last => {}
-            // What stands in the way of a folder is reported when the folder is to be made.
-            Entry::Missing | Entry::File | Entry::Other => {
+            FileEntry::Folder => {}
+            FileEntry::Missing | FileEntry::File | FileEntry::Other if last => {}
+            // A file in the place of a folder is reported when the folder is created.
+            FileEntry::Missing | FileEntry::File | FileEntry::Other => {
                 if !missing_folders.contains(&real) {
                     missing_folders.push(real.clone());
                 }
             }
         }
     }
-    Ok(Resolved {
+    Ok(ResolvedPath {
         path: real,
         missing_folders,
     })
 }
 
-enum Part {
+enum PathPart {
     Root(PathBuf),
     Up,
     Name(OsString),
 }
 
-/// The parts of a path in reverse.
-fn parts(path: &Path) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+/// The components of a path in reverse order.
+fn parts(path: &Path) -> Vec<PathPart> {
+    let mut parts: Vec<PathPart> = Vec::new();
     for component in path.components() {
         match component {
-            Component::Prefix(prefix) => parts.push(Part::Root(PathBuf::from(prefix.as_os_str()))),
+            Component::Prefix(prefix) => {
+                parts.push(PathPart::Root(PathBuf::from(prefix.as_os_str())))
+            }
             Component::RootDir => match parts.pop() {
-                Some(Part::Root(mut root)) => {
+                Some(PathPart::Root(mut root)) => {
                     root.push(Component::RootDir);
-                    parts.push(Part::Root(root));
+                    parts.push(PathPart::Root(root));
                 }
-                _ => parts.push(Part::Root(PathBuf::from(Component::RootDir.as_os_str()))),
+                _ => parts.push(PathPart::Root(PathBuf::from(
+                    Component::RootDir.as_os_str(),
+                ))),
             },
             Component::CurDir => {}
-            Component::ParentDir => parts.push(Part::Up),
-            Component::Normal(name) => parts.push(Part::Name(name.to_owned())),
+            Component::ParentDir => parts.push(PathPart::Up),
+            Component::Normal(name) => parts.push(PathPart::Name(name.to_owned())),
         }
     }
     parts.reverse();

@@ -1,15 +1,14 @@
-//! Finding a block of lines in a file, exactly first and then ever more forgivingly.
+//! Finds a block of lines in a file, first exactly and then with looser comparisons.
 //!
-//! For each way of comparing, every line of the file has a number that equal lines share. Where a block
-//! stands is then found without comparing text again, and without looking at the file line by line for
-//! each of many chunks.
+//! For each comparison, equal lines of the file share a number. A block is then found without comparing text again and
+//! without scanning the whole file for each chunk.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 
-/// How two lines are compared, strictest first: what is left of them has to be equal. A looser way is
-/// tried only when a stricter one found nothing anywhere.
+/// The comparisons, strictest first: two lines match if their normalized forms are equal. A looser comparison is used
+/// only if all stricter ones find nothing.
 const PASSES: [fn(&str) -> Cow<'_, str>; 4] = [
     |line| line.into(),
     |line| line.trim_end().into(),
@@ -17,31 +16,31 @@ const PASSES: [fn(&str) -> Cow<'_, str>; 4] = [
     |line| plain(line.trim()).collect::<String>().into(),
 ];
 
-/// So many steps may be taken for one file. No patch that a person would read comes near.
+/// Limit on search steps per file, far above what any real patch needs.
 const STEPS: usize = 200_000_000;
 
-/// The lines of a file, to be looked for in.
+/// The lines of a file, prepared for searching.
 #[derive(Debug)]
-pub(crate) struct Lines<'a> {
+pub(crate) struct LineIndex<'a> {
     lines: Vec<&'a str>,
-    numbered: [OnceCell<Numbered<'a>>; PASSES.len()],
+    numbered: [OnceCell<NumberedLines<'a>>; PASSES.len()],
     steps_left: Cell<usize>,
 }
 
-/// The lines under one way of comparing.
+/// The lines of the file, numbered under one comparison.
 #[derive(Debug)]
-struct Numbered<'a> {
+struct NumberedLines<'a> {
     numbers: HashMap<Cow<'a, str>, usize>,
     lines: Vec<usize>,
-    /// Where each number stands, from the top.
+    /// The line indexes of each number, in order.
     positions: Vec<Vec<usize>>,
 }
 
-/// To find it would take too long.
+/// The search exceeds its step limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooMuchWork;
+pub(crate) struct SearchLimitExceeded;
 
-impl<'a> Lines<'a> {
+impl<'a> LineIndex<'a> {
     pub(crate) fn new(lines: Vec<&'a str>) -> Self {
         Self {
             lines,
@@ -58,8 +57,12 @@ impl<'a> Lines<'a> {
         self.lines.last().copied()
     }
 
-    /// The first position at or after `from` where `block` stands. An empty block stands anywhere.
-    pub(crate) fn seek(&self, block: &[&str], from: usize) -> Result<Option<usize>, TooMuchWork> {
+    /// The first position at or after `from` where `block` matches. An empty block matches anywhere.
+    pub(crate) fn seek(
+        &self,
+        block: &[&str],
+        from: usize,
+    ) -> Result<Option<usize>, SearchLimitExceeded> {
         if block.is_empty() {
             return Ok(Some(from.min(self.len())));
         }
@@ -67,7 +70,7 @@ impl<'a> Lines<'a> {
             return Ok(None);
         }
         for (key, numbered) in PASSES.iter().zip(&self.numbered) {
-            let numbered = numbered.get_or_init(|| Numbered::new(&self.lines, *key));
+            let numbered = numbered.get_or_init(|| NumberedLines::new(&self.lines, *key));
             self.spend(block.len())?;
             let number = |line: &&str| numbered.numbers.get(&key(line)).copied();
             let Some(block) = block.iter().map(number).collect::<Option<Vec<_>>>() else {
@@ -81,19 +84,19 @@ impl<'a> Lines<'a> {
         Ok(None)
     }
 
-    fn spend(&self, steps: usize) -> Result<(), TooMuchWork> {
+    fn spend(&self, steps: usize) -> Result<(), SearchLimitExceeded> {
         let left = self.steps_left.get().checked_sub(steps);
-        self.steps_left.set(left.ok_or(TooMuchWork)?);
+        self.steps_left.set(left.ok_or(SearchLimitExceeded)?);
         Ok(())
     }
 
     fn find(
         &self,
-        numbered: &Numbered<'_>,
+        numbered: &NumberedLines<'_>,
         block: &[usize],
         from: usize,
-    ) -> Result<Option<usize>, TooMuchWork> {
-        // The line of the block that stands in the fewest places leads to it soonest.
+    ) -> Result<Option<usize>, SearchLimitExceeded> {
+        // The rarest line of the block leads to a match soonest.
         let places = |number: usize| {
             let all = &numbered.positions[number];
             &all[all.partition_point(|position| *position < from)..]
@@ -109,7 +112,7 @@ impl<'a> Lines<'a> {
         let candidates = places.len().saturating_mul(block.len());
         if candidates > self.len() - from + block.len() {
             self.spend(self.len() - from + block.len())?;
-            let found = first_place(&numbered.lines[from..], block);
+            let found = first_match(&numbered.lines[from..], block);
             return Ok(found.map(|found| from + found));
         }
         self.spend(candidates)?;
@@ -119,7 +122,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl<'a> Numbered<'a> {
+impl<'a> NumberedLines<'a> {
     fn new(lines: &[&'a str], key: fn(&str) -> Cow<'_, str>) -> Self {
         let mut numbered = Self {
             numbers: HashMap::new(),
@@ -139,8 +142,8 @@ impl<'a> Numbered<'a> {
     }
 }
 
-/// The first place of a block that is not empty, in one go over the lines (Knuth, Morris and Pratt).
-fn first_place(lines: &[usize], block: &[usize]) -> Option<usize> {
+/// The first match of a non-empty block in one pass over the lines (Knuth-Morris-Pratt).
+fn first_match(lines: &[usize], block: &[usize]) -> Option<usize> {
     let mut borders = vec![0; block.len()];
     let mut matched = 0;
     for at in 1..block.len() {
@@ -163,7 +166,7 @@ fn first_place(lines: &[usize], block: &[usize]) -> Option<usize> {
     None
 }
 
-/// The text in the typewriter's alphabet: dashes, quotes and blanks that look alike become one.
+/// The text with typographic dashes, quotes and blanks replaced by their ASCII forms.
 fn plain(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
@@ -179,7 +182,7 @@ mod tests {
     use super::*;
 
     fn seek(lines: &[&str], block: &[&str], from: usize) -> Option<usize> {
-        Lines::new(lines.to_vec())
+        LineIndex::new(lines.to_vec())
             .seek(block, from)
             .expect("little work")
     }
@@ -238,13 +241,13 @@ mod tests {
     #[test]
     fn many_chunks_in_a_large_file_are_found_soon() {
         let numbers: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
-        let lines = Lines::new(numbers.iter().map(String::as_str).collect());
+        let lines = LineIndex::new(numbers.iter().map(String::as_str).collect());
         for (at, number) in numbers.iter().enumerate().rev() {
             // With a blank, so that a stricter way has found nothing.
             let written = format!("{number} ");
             assert_eq!(lines.seek(&[&written], 0), Ok(Some(at)));
         }
-        let same = Lines::new(vec!["x"; 100_000]);
+        let same = LineIndex::new(vec!["x"; 100_000]);
         let mut block = vec!["x"; 50_000];
         assert_eq!(same.seek(&block, 0), Ok(Some(0)));
         block.push("y");
@@ -255,10 +258,10 @@ mod tests {
     fn work_without_end_is_given_up() {
         let mut text = ["x", "y"].repeat(100);
         text.push("z");
-        let lines = Lines::new(text);
+        let lines = LineIndex::new(text);
         lines.steps_left.set(1000);
         let attempts: Vec<_> = (0..10).map(|_| lines.seek(&["x", "y", "y"], 0)).collect();
         assert_eq!(attempts.first(), Some(&Ok(None)));
-        assert_eq!(attempts.last(), Some(&Err(TooMuchWork)));
+        assert_eq!(attempts.last(), Some(&Err(SearchLimitExceeded)));
     }
 }

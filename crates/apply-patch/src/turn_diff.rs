@@ -1,47 +1,47 @@
-//! What the patches of one turn changed, as one diff in git's format.
+//! The changes of all patches of one turn, as one diff in git's format.
 //!
-//! A file is noted the first time a patch touches it, as it was before. The diff is always from there to what is on disk
-//! now, whoever wrote that; files that no patch touched are not looked at.
+//! A file's content is recorded before the first patch that touches it. The diff compares it with what is on disk now,
+//! whoever wrote that; files that no patch touched are not compared.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::diff::unified_diff;
-use crate::files::{Disk, Entry, Files};
-use crate::plan::{ChangeKind, Plan};
+use crate::files::{DiskFiles, FileAccess, FileEntry};
+use crate::plan::{ChangeKind, PatchPlan};
 
 /// Context lines around a change.
 const CONTEXT_LINES: usize = 3;
 
-/// The id that stands for no content.
+/// The object id git uses for a missing file.
 const NO_BLOB: &str = "0000000000000000000000000000000000000000";
 
-/// The patches of one turn, added up.
+/// Collects the patches of one turn.
 #[derive(Debug, Clone)]
 pub struct TurnDiff {
-    /// Paths are shown relative to this folder, if they are below it.
+    /// Paths below this folder are shown relative to it.
     root: Option<PathBuf>,
-    files: Vec<Tracked>,
+    files: Vec<TrackedFile>,
 }
 
 #[derive(Debug, Clone)]
-struct Tracked {
+struct TrackedFile {
     original_path: PathBuf,
-    original: Option<Snapshot>,
-    /// Where the file is now, if it was moved.
+    original: Option<FileSnapshot>,
+    /// The current path, if the file was moved.
     path: PathBuf,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Snapshot {
-    mode: Mode,
-    /// The target, for a link.
+struct FileSnapshot {
+    mode: FileMode,
+    /// For a link, its target.
     content: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum FileMode {
     Plain,
     Executable,
     Link,
@@ -56,21 +56,21 @@ impl TurnDiff {
         }
     }
 
-    /// Notes the files of a plan as they are. To be called before it is applied.
-    pub fn before(&mut self, plan: &Plan) {
+    /// Records the current files of a plan. Call this before applying it.
+    pub fn before(&mut self, plan: &PatchPlan) {
         for change in plan.changes() {
             if !self.files.iter().any(|file| file.path == change.path) {
-                self.files.push(Tracked {
+                self.files.push(TrackedFile {
                     original_path: change.path.clone(),
-                    original: Snapshot::take(&change.path),
+                    original: FileSnapshot::take(&change.path),
                     path: change.path.clone(),
                 });
             }
         }
     }
 
-    /// Follows the moves of a plan. To be called once it has been applied.
-    pub fn after(&mut self, plan: &Plan) {
+    /// Updates paths that a plan moved. Call this after applying it.
+    pub fn after(&mut self, plan: &PatchPlan) {
         for change in plan.changes() {
             if let ChangeKind::Update {
                 move_path: Some(destination),
@@ -85,7 +85,7 @@ impl TurnDiff {
         }
     }
 
-    /// The whole diff, files sorted by where they are now. Empty when all is as it was.
+    /// The whole diff, sorted by current path. Empty if nothing differs.
     pub fn text(&self) -> String {
         let mut files: Vec<(String, String)> = self
             .files
@@ -105,8 +105,8 @@ impl TurnDiff {
         path.replace('\\', "/")
     }
 
-    fn file_diff(&self, file: &Tracked) -> String {
-        let (old, new) = (file.original.as_ref(), Snapshot::take(&file.path));
+    fn file_diff(&self, file: &TrackedFile) -> String {
+        let (old, new) = (file.original.as_ref(), FileSnapshot::take(&file.path));
         let new = new.as_ref();
         let (old_path, new_path) = (self.shown(&file.original_path), self.shown(&file.path));
         let moved = old_path != new_path;
@@ -133,9 +133,10 @@ impl TurnDiff {
             ));
             return diff;
         }
-        let id =
-            |snapshot: Option<&Snapshot>| snapshot.map_or(NO_BLOB.to_owned(), Snapshot::blob_id);
-        // Writing to a string cannot fail.
+        let id = |snapshot: Option<&FileSnapshot>| {
+            snapshot.map_or(NO_BLOB.to_owned(), FileSnapshot::blob_id)
+        };
+        // Writing to a `String` cannot fail.
         let _ = writeln!(diff, "index {}..{}", id(old), id(new));
         let old_name = old.map_or("/dev/null".to_owned(), |_| format!("a/{old_path}"));
         let new_name = new.map_or("/dev/null".to_owned(), |_| format!("b/{new_path}"));
@@ -144,8 +145,13 @@ impl TurnDiff {
     }
 }
 
-fn hunks(old: Option<&Snapshot>, new: Option<&Snapshot>, old_name: &str, new_name: &str) -> String {
-    let text = |snapshot: Option<&Snapshot>| match snapshot {
+fn hunks(
+    old: Option<&FileSnapshot>,
+    new: Option<&FileSnapshot>,
+    old_name: &str,
+    new_name: &str,
+) -> String {
+    let text = |snapshot: Option<&FileSnapshot>| match snapshot {
         None => Some(String::new()),
         Some(snapshot) => String::from_utf8(snapshot.content.clone()).ok(),
     };
@@ -157,27 +163,27 @@ fn hunks(old: Option<&Snapshot>, new: Option<&Snapshot>, old_name: &str, new_nam
     format!("--- {old_name}\n+++ {new_name}\n{hunks}")
 }
 
-impl Snapshot {
-    /// What is at the path; none if there is no file, or none that can be read.
+impl FileSnapshot {
+    /// The content at a path; none if there is no readable file.
     fn take(path: &Path) -> Option<Self> {
-        match Disk.entry(path).ok()? {
-            Entry::File => Some(Self {
+        match DiskFiles.entry(path).ok()? {
+            FileEntry::File => Some(Self {
                 mode: if is_executable(path) {
-                    Mode::Executable
+                    FileMode::Executable
                 } else {
-                    Mode::Plain
+                    FileMode::Plain
                 },
-                content: Disk.read(path).ok()?,
+                content: DiskFiles.read(path).ok()?,
             }),
-            Entry::Link(target) => Some(Self {
-                mode: Mode::Link,
+            FileEntry::Link(target) => Some(Self {
+                mode: FileMode::Link,
                 content: target.to_string_lossy().into_owned().into_bytes(),
             }),
-            Entry::Missing | Entry::Folder | Entry::Other => None,
+            FileEntry::Missing | FileEntry::Folder | FileEntry::Other => None,
         }
     }
 
-    /// The id that git gives this content.
+    /// The object id that git assigns to this content.
     fn blob_id(&self) -> String {
         let mut hash = sha1_smol::Sha1::new();
         hash.update(format!("blob {}\0", self.content.len()).as_bytes());
@@ -186,7 +192,7 @@ impl Snapshot {
     }
 }
 
-impl Mode {
+impl FileMode {
     fn digits(self) -> &'static str {
         match self {
             Self::Plain => "100644",

@@ -1,28 +1,33 @@
-//! Playing a patch against files without changing them.
+//! Verifies a patch against files without changing them.
 //!
-//! Hunks are taken in order, each against what the ones before it leave. What cannot be known before trying (whether a
-//! place may be written) is left to applying.
+//! Hunks are verified in order, each against the result of the previous ones. What can only be known by trying (such as
+//! write permission) is left to applying.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Door, FileProblem, VerifyError};
-use crate::files::{Entry, Files, NO_SUCH_FILE, into_text};
-use crate::net::NetChanges;
+use crate::error::{Caller, FileProblem, VerifyError};
+use crate::files::{FileAccess, FileEntry, NO_SUCH_FILE, into_text};
+use crate::net_changes::NetChanges;
 use crate::overlay::Overlay;
 use crate::patch::{Chunk, Hunk, Patch};
-use crate::plan::{After, Mark, Plan};
+use crate::plan::{NewState, PatchPlan, SummaryMark};
 use crate::replace::replace;
-use crate::resolve::{LastLink, Resolved, resolve};
+use crate::resolve::{LastLink, ResolvedPath, resolve};
 
 impl Patch {
-    /// Fits the patch to the files. Relative paths start at `cwd`, which is absolute.
-    pub fn verify(&self, cwd: &Path, files: &dyn Files, door: Door) -> Result<Plan, VerifyError> {
+    /// Verifies the patch. Relative paths start at `cwd`, which must be absolute.
+    pub fn verify(
+        &self,
+        cwd: &Path,
+        files: &dyn FileAccess,
+        caller: Caller,
+    ) -> Result<PatchPlan, VerifyError> {
         if self.hunks.is_empty() {
             return Err(VerifyError::Empty);
         }
         let mut verifier = Verifier {
-            door,
+            caller,
             overlay: Overlay::new(files),
             net: NetChanges::default(),
             summary: Vec::new(),
@@ -35,25 +40,25 @@ impl Patch {
 }
 
 struct Verifier<'a> {
-    door: Door,
+    caller: Caller,
     overlay: Overlay<'a>,
     net: NetChanges,
-    summary: Vec<(Mark, String)>,
+    summary: Vec<(SummaryMark, String)>,
 }
 
-/// A path of the patch: as spelled, and made absolute.
-struct Named<'p> {
+/// A path of the patch: as written, and absolute.
+struct PatchPath<'p> {
     written: &'p str,
     path: PathBuf,
 }
 
-impl<'p> Named<'p> {
+impl<'p> PatchPath<'p> {
     fn new(written: &'p str, cwd: &Path) -> Self {
         let path = cwd.join(written);
         Self { written, path }
     }
 
-    /// Names this file in an error.
+    /// Adds this path to an error.
     fn failed<T>(&self, result: Result<T, FileProblem>) -> Result<T, VerifyError> {
         result.map_err(|problem| VerifyError::File {
             written: self.written.to_owned(),
@@ -67,12 +72,12 @@ impl Verifier<'_> {
     fn hunk(&mut self, hunk: &Hunk, cwd: &Path) -> Result<(), VerifyError> {
         match hunk {
             Hunk::Add { path, content } => {
-                let file = Named::new(path, cwd);
+                let file = PatchPath::new(path, cwd);
                 let done = self.add(&file, content).map_err(FileProblem::Write);
                 file.failed(done)
             }
             Hunk::Delete { path } => {
-                let file = Named::new(path, cwd);
+                let file = PatchPath::new(path, cwd);
                 let done = self.delete(&file);
                 file.failed(done)
             }
@@ -81,16 +86,16 @@ impl Verifier<'_> {
                 move_to,
                 chunks,
             } => {
-                let file = Named::new(path, cwd);
-                let destination = move_to.as_deref().map(|path| Named::new(path, cwd));
+                let file = PatchPath::new(path, cwd);
+                let destination = move_to.as_deref().map(|path| PatchPath::new(path, cwd));
                 self.update(&file, destination.as_ref(), chunks)
             }
         }
     }
 
-    fn finish(self) -> Plan {
+    fn finish(self) -> PatchPlan {
         let (steps, folders) = self.overlay.finish();
-        Plan {
+        PatchPlan {
             changes: self.net.finish(),
             summary: self.summary,
             folders,
@@ -98,14 +103,14 @@ impl Verifier<'_> {
         }
     }
 
-    fn resolve(&self, file: &Named<'_>, last_link: LastLink) -> io::Result<Resolved> {
+    fn resolve(&self, file: &PatchPath<'_>, last_link: LastLink) -> io::Result<ResolvedPath> {
         resolve(&self.overlay, &file.path, last_link)
     }
 
-    fn add(&mut self, file: &Named<'_>, content: &str) -> io::Result<()> {
+    fn add(&mut self, file: &PatchPath<'_>, content: &str) -> io::Result<()> {
         let place = self.resolve(file, LastLink::Follow)?;
         let overwritten = match self.overlay.entry(&place.path)? {
-            Entry::File => self.overlay.read(&place.path).ok().map(lossy),
+            FileEntry::File => self.overlay.read(&place.path).ok().map(lossy),
             _ => None,
         };
         let like = self.overlay.like(&place.path);
@@ -113,48 +118,50 @@ impl Verifier<'_> {
         self.write(
             file,
             place,
-            After::File {
+            NewState::File {
                 content: content_bytes,
                 like,
             },
             None,
         )?;
         self.net.add(&file.path, overwritten, content.to_owned());
-        self.summary.push((Mark::Added, file.written.to_owned()));
+        self.summary
+            .push((SummaryMark::Added, file.written.to_owned()));
         Ok(())
     }
 
-    fn delete(&mut self, file: &Named<'_>) -> Result<(), FileProblem> {
+    fn delete(&mut self, file: &PatchPath<'_>) -> Result<(), FileProblem> {
         let content = self
             .resolve(file, LastLink::Follow)
             .and_then(|target| self.overlay.read(&target.path));
-        let content = match self.door {
-            Door::Tool => content.and_then(into_text).map_err(FileProblem::Read)?,
-            Door::Program => content.map(lossy).unwrap_or_default(),
+        let content = match self.caller {
+            Caller::Tool => content.and_then(into_text).map_err(FileProblem::Read)?,
+            Caller::Program => content.map(lossy).unwrap_or_default(),
         };
-        self.remove(file, After::Deleted)
+        self.remove(file, NewState::Deleted)
             .map_err(FileProblem::Delete)?;
         self.net.delete(&file.path, content);
-        self.summary.push((Mark::Deleted, file.written.to_owned()));
+        self.summary
+            .push((SummaryMark::Deleted, file.written.to_owned()));
         Ok(())
     }
 
-    /// Takes away what stands at the path itself: a link, not its target.
-    fn remove(&mut self, file: &Named<'_>, after: After) -> io::Result<()> {
+    /// Removes the path itself: a link, not its target.
+    fn remove(&mut self, file: &PatchPath<'_>, after: NewState) -> io::Result<()> {
         let place = self.resolve(file, LastLink::Keep)?.path;
         let seen = match self.overlay.entry(&place)? {
-            Entry::Missing => return Err(io::Error::from_raw_os_error(NO_SUCH_FILE)),
-            Entry::Folder => return Err(io::ErrorKind::IsADirectory.into()),
-            Entry::File => self.overlay.read(&place).ok(),
-            Entry::Link(_) | Entry::Other => None,
+            FileEntry::Missing => return Err(io::Error::from_raw_os_error(NO_SUCH_FILE)),
+            FileEntry::Folder => return Err(io::ErrorKind::IsADirectory.into()),
+            FileEntry::File => self.overlay.read(&place).ok(),
+            FileEntry::Link(_) | FileEntry::Other => None,
         };
         self.overlay.set(&place, file.written, after, seen)
     }
 
     fn update(
         &mut self,
-        file: &Named<'_>,
-        destination: Option<&Named<'_>>,
+        file: &PatchPath<'_>,
+        destination: Option<&PatchPath<'_>>,
         chunks: &[Chunk],
     ) -> Result<(), VerifyError> {
         let (source, old, new) = file.failed(self.new_content(file, chunks))?;
@@ -165,18 +172,18 @@ impl Verifier<'_> {
         self.net
             .update(&file.path, shown_at, lossy(old.clone()), lossy(new.clone()));
         self.summary
-            .push((Mark::Modified, target.written.to_owned()));
+            .push((SummaryMark::Modified, target.written.to_owned()));
         let written = self.write_updated(target, &source, old, new);
         target.failed(written.map_err(FileProblem::Write))?;
         if moves {
-            let moved = self.remove(file, After::MovedAway);
+            let moved = self.remove(file, NewState::MovedAway);
             file.failed(moved.map_err(FileProblem::RemoveOriginal))?;
         }
         Ok(())
     }
 
-    /// Whether the target is the file itself, under whatever name: moving a file onto itself moves nothing.
-    fn is_same_place(&self, file: &Named<'_>, target: &Named<'_>) -> io::Result<bool> {
+    /// Whether the target is the same file under any name, so that the move changes nothing.
+    fn is_same_place(&self, file: &PatchPath<'_>, target: &PatchPath<'_>) -> io::Result<bool> {
         let own = self.resolve(file, LastLink::Keep)?;
         for last_link in [LastLink::Keep, LastLink::Follow] {
             if self.resolve(target, last_link)?.path == own.path {
@@ -188,7 +195,7 @@ impl Verifier<'_> {
 
     fn write_updated(
         &mut self,
-        target: &Named<'_>,
+        target: &PatchPath<'_>,
         source: &Path,
         old: Vec<u8>,
         new: Vec<u8>,
@@ -196,13 +203,13 @@ impl Verifier<'_> {
         let place = self.resolve(target, LastLink::Follow)?;
         let like = self.overlay.like(source);
         let seen = (place.path == source).then_some(old);
-        self.write(target, place, After::File { content: new, like }, seen)
+        self.write(target, place, NewState::File { content: new, like }, seen)
     }
 
-    /// Where an updated file really is, what it holds, and what it will hold.
+    /// The real path of an updated file, its old content and its new content.
     fn new_content(
         &self,
-        file: &Named<'_>,
+        file: &PatchPath<'_>,
         chunks: &[Chunk],
     ) -> Result<(PathBuf, Vec<u8>, Vec<u8>), FileProblem> {
         let source = self
@@ -223,9 +230,9 @@ impl Verifier<'_> {
 
     fn write(
         &mut self,
-        file: &Named<'_>,
-        place: Resolved,
-        after: After,
+        file: &PatchPath<'_>,
+        place: ResolvedPath,
+        after: NewState,
         seen: Option<Vec<u8>>,
     ) -> io::Result<()> {
         self.overlay

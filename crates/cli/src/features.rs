@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Subcommand;
-use codex_config::{Feature, RequestParams, Stage};
+use codex_config::{Feature, FeatureStage, RequestParams};
 
 use crate::settings_flags::SettingsFlags;
 use crate::wiring;
@@ -35,10 +35,10 @@ pub(crate) fn run(command: &Command, settings: &SettingsFlags) -> anyhow::Result
 
 fn stage(feature: Feature) -> &'static str {
     match feature.stage() {
-        Stage::UnderDevelopment => "under development",
-        Stage::Beta => "experimental",
-        Stage::Stable => "stable",
-        Stage::Deprecated => "deprecated",
-        Stage::Removed => "removed",
+        FeatureStage::UnderDevelopment => "under development",
+        FeatureStage::Beta => "experimental",
+        FeatureStage::Stable => "stable",
+        FeatureStage::Deprecated => "deprecated",
+        FeatureStage::Removed => "removed",
     }
 }

@@ -10,8 +10,8 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_config::schema::McpServer as Configured;
 use codex_config::{
-    Change, Config, ConfigEdit, EditRequest, KeyPath, LayerStack, MergeStrategy, Overrides,
-    RequestParams, edit_user_config,
+    Config, ConfigEdit, EditRequest, KeyPath, LayerStack, MergeStrategy, Overrides, RequestParams,
+    SettingChange, edit_user_config,
 };
 use codex_exec::Launcher;
 use codex_mcp_client::{Authorization, Connector, LoginError, LoginOptions, Server, Way};
@@ -226,7 +226,7 @@ fn add(arguments: AddArguments, before: SettingsFlags) -> anyhow::Result<()> {
     }
     edit(
         name,
-        Change::Set(table.into(), MergeStrategy::Replace),
+        SettingChange::Set(table.into(), MergeStrategy::Replace),
         &flags,
     )?;
     print(&format!(
@@ -255,7 +255,7 @@ fn remove(name: &str, flags: &Overrides) -> anyhow::Result<()> {
         ));
         return Ok(());
     }
-    edit(name, Change::Remove, flags)?;
+    edit(name, SettingChange::Remove, flags)?;
     print(&format!(
         "Removed the MCP server '{name}' from the user's settings.\n"
     ));
@@ -350,7 +350,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
 }
 
 /// Changes the user's entry of a server.
-fn edit(name: &str, change: Change, flags: &Overrides) -> anyhow::Result<()> {
+fn edit(name: &str, change: SettingChange, flags: &Overrides) -> anyhow::Result<()> {
     let path = KeyPath::from_segments(["mcp_servers", name]).context("the key of the server")?;
     edit_user_config(EditRequest {
         env: &wiring::surroundings()?,

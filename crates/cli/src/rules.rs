@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use codex_config::{
     Config, ConfigWarning, PatternToken as Word, RuleDecision, TextPosition, TextRange,
 };
-use codex_exec_policy::{Decision, PatternToken, Policy, PrefixRule, RuleError};
+use codex_exec_policy::{Decision, PatternToken, PrefixRule, RuleError, RuleSet};
 
 /// The rules of all folders that count, and what is wrong with their files. A file with a mistake is left
 /// out as a whole; the folders of a project count once it is trusted.
-pub(crate) fn rules(config: &Config) -> (Policy, Vec<ConfigWarning>) {
-    let mut policy = Policy::default();
+pub(crate) fn rules(config: &Config) -> (RuleSet, Vec<ConfigWarning>) {
+    let mut policy = RuleSet::default();
     let mut warnings = Vec::new();
     for folder in &config.rule_folders {
         match policy.add_folder(folder) {
@@ -68,7 +68,7 @@ mod tests {
     use std::fs;
 
     use codex_config::{Environment, LoadRequest, Overrides, RequestParams};
-    use codex_exec_policy::Programs;
+    use codex_exec_policy::ProgramMatching;
 
     use super::*;
     use crate::wiring;
@@ -109,7 +109,7 @@ mod tests {
             (&["git", "push"], Decision::Prompt),
             (&["git", "status"], Decision::Allow),
         ] {
-            let evaluation = policy.check(command, Programs::ByName);
+            let evaluation = policy.check(command, ProgramMatching::ByName);
             assert_eq!(evaluation.decision, Some(expected), "{command:?}");
         }
     }

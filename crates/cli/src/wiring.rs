@@ -9,7 +9,7 @@ use std::time::Duration;
 use codex_app_server::ClientName;
 use codex_config::schema::CredentialsStore;
 use codex_config::{
-    Config, Environment, LoadRequest, Overrides, RequestParams, Variables, resolve_home,
+    Config, Environment, EnvironmentVariables, LoadRequest, Overrides, RequestParams, resolve_home,
 };
 use codex_core::{Observers, Ports, ThreadManager};
 use codex_login::{LoginSettings, StoreKind};
@@ -49,7 +49,7 @@ const SYSTEM_FOLDER: &str = "/etc/codex";
 pub(crate) fn surroundings() -> anyhow::Result<Environment> {
     let mut env = Environment::with_home(home()?);
     env.user_home = std::env::var("HOME").ok().map(PathBuf::from);
-    env.variables = Variables::from_lookup(variable);
+    env.variables = EnvironmentVariables::from_lookup(variable);
     #[cfg(unix)]
     {
         env.system_folder = Some(PathBuf::from(SYSTEM_FOLDER));

@@ -1,7 +1,7 @@
-//! The effective configuration: typed, defaults applied, limits enforced.
+//! The effective configuration: typed, with defaults applied and requirements enforced.
 //!
-//! Precedence, highest first: limits, parameters of the request, what the administrator manages, flags,
-//! the chosen profile, files, defaults.
+//! Precedence, highest first: requirements, request parameters, managed settings, flags, the chosen profile, files,
+//! defaults.
 
 mod agents;
 mod build;
@@ -58,117 +58,113 @@ use crate::stack::LayerStack;
 use crate::trust::TrustLevel;
 use crate::warning::ConfigWarning;
 
-/// Everything the engine needs to know.
+/// All settings of the engine.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The home folder.
     pub home: PathBuf,
-    /// The model and how it is asked.
+    /// The model and its parameters.
     pub model: ModelSettings,
     /// The model providers by id.
     pub providers: BTreeMap<String, Provider>,
-    /// What the model is told.
+    /// Instructions for the model.
     pub instructions: Instructions,
-    /// How AGENTS.md files are found.
+    /// Settings for finding AGENTS.md files.
     pub project_docs: ProjectDocSettings,
-    /// What may be done, and when somebody is asked.
+    /// Approval policy, sandbox and web search.
     pub policy: PolicySettings,
-    /// The environment of commands.
+    /// The environment variables of commands.
     pub shell_environment: ShellEnvironmentPolicy,
     /// Built-in tools, skills, plugins, apps.
     pub tools: ToolSettings,
-    /// MCP servers.
     pub mcp: McpSettings,
-    /// Sub-agents.
+    /// Limits and roles of agents.
     pub agents: AgentSettings,
-    /// Voice conversations.
+    /// Settings of voice conversations.
     pub realtime: RealtimeSettings,
-    /// Logins and the backend.
+    /// Settings of logins and the backend.
     pub account: AccountSettings,
-    /// What is kept where.
+    /// Settings of files on disk.
     pub storage: StorageSettings,
-    /// What is reported.
+    /// Settings of telemetry and feedback.
     pub telemetry: TelemetrySettings,
-    /// Which features are on.
+    /// The enabled features.
     pub features: FeatureSet,
     /// The chosen profile.
     pub profile: Option<String>,
-    /// What the user decided about the project.
+    /// Whether the user trusts the project.
     pub trust: Option<TrustLevel>,
-    /// All folders whose settings would take effect for somebody who works there.
+    /// All folders whose project settings take effect for anyone who works there.
     pub trusted_folders: Vec<PathBuf>,
-    /// The folders with rules for commands, lowest precedence first. A project's are among them only
-    /// once it is trusted.
+    /// The folders with rules files, lowest precedence first. A project's folders are included only if it is trusted.
     pub rule_folders: Vec<PathBuf>,
-    /// The limits in force, for changes at run time.
+    /// The requirements in force, for changes at run time.
     pub requirements: Requirements,
-    /// Program started after each turn, with its first arguments.
+    /// The program to start after each turn, and its first arguments.
     pub notify: Option<Vec<String>>,
-    /// Whether raw reasoning is passed on.
+    /// Whether raw reasoning is sent to clients.
     pub show_raw_reasoning: bool,
-    /// Whether summaries of reasoning are kept back.
+    /// Whether reasoning summaries are withheld from clients.
     pub hide_reasoning: bool,
-    /// Settings to write differently, for each new thread.
+    /// Deprecated settings in use, reported for each new thread.
     pub deprecations: Vec<DeprecationNotice>,
-    /// What is odd about the settings.
+    /// Problems in the settings that do not prevent loading.
     pub warnings: Vec<ConfigWarning>,
 }
 
-/// What a request says explicitly.
+/// The parameters of a request that override settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestParams {
     /// The model.
     pub model: Option<String>,
     /// The id of the provider.
     pub model_provider: Option<String>,
-    /// When somebody is asked.
+    /// The approval policy.
     pub approval_policy: Option<AskForApproval>,
-    /// Who is asked.
+    /// Who reviews approvals.
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// What commands may touch.
+    /// The sandbox mode.
     pub sandbox_mode: Option<SandboxMode>,
-    /// The class of service.
+    /// The service tier.
     pub service_tier: Option<ServiceTier>,
-    /// The style of the model.
+    /// The personality of the model.
     pub personality: Option<Personality>,
-    /// Instructions in place of the built-in ones.
+    /// Replaces the built-in instructions.
     pub base_instructions: Option<String>,
-    /// Further instructions.
+    /// Additional instructions.
     pub developer_instructions: Option<String>,
-    /// Instructions for compaction.
+    /// Replaces the instructions for compaction.
     pub compact_prompt: Option<String>,
 }
 
-/// What to load configuration for.
+/// What to load the configuration for.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadRequest<'a> {
-    /// The surroundings.
     pub env: &'a Environment,
-    /// The working folder, an absolute path.
+    /// The working folder, as an absolute path.
     pub cwd: Option<&'a Path>,
-    /// Flags of the command line, followed by the settings of the request.
+    /// Command line flags, followed by the settings of the request.
     pub flags: &'a Overrides,
-    /// What the request says explicitly.
+    /// Parameters of the request.
     pub params: &'a RequestParams,
-    /// What the host application switched while running. Settings beat it.
+    /// Features that the host application switched at run time. Settings take precedence.
     pub host_features: &'a BTreeMap<Feature, bool>,
 }
 
 impl Config {
-    /// Reads all layers and makes the configuration of them.
+    /// Reads all layers and builds the configuration.
     pub fn load(request: LoadRequest<'_>) -> Result<Self, ConfigError> {
         let stack = LayerStack::load(request.env, request.cwd, request.flags)?;
         Self::from_stack(&stack, request)
     }
 
-    /// Makes the configuration of a server whose files cannot be used: defaults and flags. Limits that
-    /// can be read hold all the same.
+    /// Builds the configuration of a server whose files cannot be used, from defaults and flags. Requirements that can be
+    /// read still apply.
     pub fn without_files(request: LoadRequest<'_>) -> Result<Self, ConfigError> {
         let stack = LayerStack::without_files(request.env, request.cwd, request.flags);
         Self::from_stack(&stack, request)
     }
 
-    /// Makes the configuration of layers that are already read.
+    /// Builds the configuration from layers that are already read.
     pub fn from_stack(stack: &LayerStack, request: LoadRequest<'_>) -> Result<Self, ConfigError> {
         build::build(stack, request)
     }

@@ -1,5 +1,4 @@
-//! Decoding a table into typed settings. Errors name the key path; keys that no type knows are
-//! collected.
+//! Decodes tables into typed settings. Errors contain the key path; unknown keys are collected.
 
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Path;
@@ -8,12 +7,11 @@ use toml::Table;
 
 use crate::key_path::write_segment;
 
-/// Why a table does not decode.
+/// Why a table cannot be decoded.
 #[derive(Debug)]
 pub(crate) struct DecodeError {
-    /// What is wrong.
     pub(crate) message: String,
-    /// The setting that is wrong.
+    /// The key path of the invalid setting.
     pub(crate) path: Path,
 }
 
@@ -22,7 +20,7 @@ pub(crate) fn decode<T: DeserializeOwned>(table: &Table) -> Result<T, DecodeErro
     serde_path_to_error::deserialize(table.clone()).map_err(into_decode_error)
 }
 
-/// Decodes a table, and lists the keys that the type does not know, as dotted paths.
+/// Decodes a table, and returns the unknown keys as dotted paths.
 pub(crate) fn decode_reporting_unknown<T: DeserializeOwned>(
     table: &Table,
 ) -> Result<(T, Vec<String>), DecodeError> {
@@ -41,7 +39,7 @@ pub(crate) fn decode_reporting_unknown<T: DeserializeOwned>(
     }
 }
 
-/// A path of a key that was left out: names joined by dots as they are.
+/// The dotted path of an unknown key.
 fn ignored_path(path: &serde_ignored::Path<'_>) -> String {
     use serde_ignored::Path;
     let (parent, name) = match path {
@@ -69,7 +67,7 @@ fn message_of(error: &toml::de::Error) -> String {
     error.message().to_owned()
 }
 
-/// A path as text: names joined by dots, elements of arrays by their index. `None` at the top.
+/// A dotted path, with array elements by index. `None` for the root.
 pub(crate) fn dotted(path: &Path) -> Option<String> {
     let mut text = String::new();
     for segment in path {

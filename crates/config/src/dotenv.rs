@@ -1,9 +1,9 @@
-//! Reading a `.env` file: lines `NAME=value`, with an optional `export` before the name.
+//! Parses a `.env` file: lines `NAME=value`, with an optional `export` before the name.
 //!
-//! Only text is read here; whoever starts the process decides what to do with the variables.
+//! Only parses: the process that starts decides what to do with the variables.
 
-/// The variables of a `.env` file in order. Bad lines are left out, and so are names that begin with
-/// `CODEX_`: a file must not change where the program finds its own files and keys.
+/// The variables of a `.env` file in order. Skips invalid lines, and names that begin with `CODEX_`: a file must not
+/// change where the program finds its own files and keys.
 pub fn parse_dotenv(text: &str) -> Vec<(String, String)> {
     text.lines().filter_map(parse_line).collect()
 }

@@ -1,7 +1,7 @@
-//! Edits of the user's settings file: all or none of them, checked before anything is written.
+//! Edits the user's settings file: all edits or none, validated before anything is written.
 //!
-//! What is not edited stays byte for byte. The file is locked against other edits by this program, and
-//! compared again right before it is replaced, so that nobody's change is lost.
+//! Unedited text is kept byte for byte. The file is locked against other edits by this program and compared again just
+//! before it is replaced, so that no change of another program is lost.
 
 mod check;
 mod document;
@@ -31,39 +31,35 @@ use crate::overrides::Overrides;
 use crate::stack::LayerStack;
 use crate::stack::user_layer_of;
 use crate::value;
-use crate::value::Nulls;
-use crate::value::Removal;
+use crate::value::NullHandling;
+use crate::value::RemovalOutcome;
 use crate::value::ValueError;
 
-/// What happens to a value that is already at the key.
+/// How a new value is combined with an existing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeStrategy {
-    /// The new value takes its place, with everything below it.
+    /// Replaces the existing value.
     Replace,
-    /// Two tables are merged deeply; anything else is replaced.
+    /// Merges two tables recursively; any other value is replaced.
     Upsert,
 }
 
 /// One edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigEdit {
-    /// The setting.
     pub path: KeyPath,
-    /// What happens to it.
-    pub change: Change,
+    pub change: SettingChange,
 }
 
-/// What happens to a setting.
+/// The change of a setting.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// It gets a value.
+pub enum SettingChange {
     Set(Value, MergeStrategy),
-    /// It goes.
     Remove,
 }
 
 impl ConfigEdit {
-    /// An edit as it comes over the wire; null removes the setting.
+    /// Creates an edit from a JSON value; null removes the setting.
     pub fn from_json(
         key_path: &str,
         json: &Json,
@@ -71,32 +67,32 @@ impl ConfigEdit {
     ) -> Result<Self, EditError> {
         let path = KeyPath::parse(key_path)?;
         let change = match json {
-            Json::Null => Change::Remove,
-            json => match value::from_json(json, Nulls::Refuse)? {
-                Some(value) => Change::Set(value, strategy),
-                None => Change::Remove,
+            Json::Null => SettingChange::Remove,
+            json => match value::from_json(json, NullHandling::Refuse)? {
+                Some(value) => SettingChange::Set(value, strategy),
+                None => SettingChange::Remove,
             },
         };
         Ok(Self { path, change })
     }
 
-    /// An edit that gives a setting a value.
+    /// Creates an edit that sets a value.
     pub fn set(path: KeyPath, value: impl Into<Value>) -> Self {
         Self {
             path,
-            change: Change::Set(value.into(), MergeStrategy::Replace),
+            change: SettingChange::Set(value.into(), MergeStrategy::Replace),
         }
     }
 
-    /// Makes the change in a table.
+    /// Applies the edit to a table.
     fn apply_to_table(&self, table: &mut Table) -> Result<(), EditError> {
         let path = self.path.segments();
         match &self.change {
-            Change::Remove => match value::remove(table, path) {
-                Removal::Done => Ok(()),
-                Removal::NoParent => Err(EditError::PathNotFound),
+            SettingChange::Remove => match value::remove(table, path) {
+                RemovalOutcome::Done => Ok(()),
+                RemovalOutcome::NoParent => Err(EditError::PathNotFound),
             },
-            Change::Set(new, strategy) => {
+            SettingChange::Set(new, strategy) => {
                 let old = value::get(table, path).cloned();
                 let value = match (old, new, strategy) {
                     (Some(Value::Table(mut old)), Value::Table(new), MergeStrategy::Upsert) => {
@@ -112,28 +108,28 @@ impl ConfigEdit {
     }
 }
 
-/// Why nothing was written.
+/// Why an edit was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// Another file than the user's was asked for.
+    /// The request names another file than the user's.
     #[error("Only writes to the user config are allowed")]
     Readonly,
-    /// The file is not the one that the edit was made for.
+    /// The file has changed since the version that the request names.
     #[error("Configuration was modified since last read. Fetch latest version and retry.")]
     VersionConflict,
-    /// The key path is none.
+    /// The key path is invalid.
     #[error(transparent)]
     KeyPath(#[from] KeyPathError),
-    /// The value has no TOML form.
+    /// The value cannot be written as TOML.
     #[error("invalid value: {0}")]
     Value(#[from] ValueError),
-    /// The settings would be wrong afterwards.
+    /// The settings would be invalid after the edit.
     #[error("Invalid configuration: {0}")]
     Invalid(String),
-    /// There is nothing to remove, nor anywhere it could have been.
+    /// Neither the setting to remove nor its table exists.
     #[error("Path not found")]
     PathNotFound,
-    /// The settings as they are cannot be read.
+    /// The current settings cannot be read.
     #[error("failed to load configuration: {0}")]
     Load(#[from] ConfigError),
     /// The file cannot be written.
@@ -144,20 +140,19 @@ pub enum EditError {
 /// The class of an error, for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditErrorKind {
-    /// Another file than the user's was asked for.
+    /// The request names another file than the user's.
     LayerReadonly,
-    /// The file is not the one that the edit was made for.
+    /// The file has changed since the version that the request names.
     VersionConflict,
-    /// The edit, or what comes of it, is wrong.
+    /// The edit or its result is invalid.
     Validation,
-    /// There is nothing to remove.
+    /// The setting to remove does not exist.
     PathNotFound,
-    /// Nothing that the client did wrong.
+    /// An error that the client did not cause.
     Internal,
 }
 
 impl EditError {
-    /// The class of the error.
     pub fn kind(&self) -> EditErrorKind {
         match self {
             Self::Readonly => EditErrorKind::LayerReadonly,
@@ -169,31 +164,29 @@ impl EditError {
     }
 }
 
-/// Edits to make.
+/// A request to edit settings.
 #[derive(Clone, Copy, Debug)]
 pub struct EditRequest<'a> {
-    /// The surroundings.
     pub env: &'a Environment,
-    /// The flags of the process: they may override what is written.
+    /// The flags of the process, which may override the new values.
     pub flags: &'a Overrides,
-    /// What the host application switched.
+    /// Features that the host application switched.
     pub host_features: &'a BTreeMap<Feature, bool>,
-    /// The file, an absolute path; only the user's is allowed.
+    /// The absolute path of the file. Only the user's file is allowed.
     pub file: Option<&'a Path>,
-    /// The version that the edits were made for.
+    /// The version that the edits are based on.
     pub expected_version: Option<&'a str>,
     /// The edits, in order.
     pub edits: &'a [ConfigEdit],
 }
 
-/// What was written.
+/// The result of an edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditOutcome {
-    /// The file.
     pub file: PathBuf,
-    /// The version of the user's layer now.
+    /// The new version of the user's layer.
     pub version: String,
-    /// The first setting that something overrides.
+    /// The first setting that another layer overrides.
     pub overridden: Option<Overridden>,
 }
 
@@ -207,7 +200,7 @@ pub fn edit_user_config(request: EditRequest<'_>) -> Result<EditOutcome, EditErr
     {
         return Err(EditError::Readonly);
     }
-    let target = store::Target::lock(&file)?;
+    let target = store::LockedFile::lock(&file)?;
     let stack = LayerStack::load(env, None, request.flags)?;
     let old_text = target.read()?;
     let old = user_layer_of(env, old_text.clone())?;
@@ -233,12 +226,12 @@ pub fn edit_user_config(request: EditRequest<'_>) -> Result<EditOutcome, EditErr
     })
 }
 
-/// The text of a settings file after edits. What is not edited stays byte for byte.
+/// Applies edits to the text of a settings file. Unedited text is kept byte for byte.
 pub fn edit_text(text: &str, edits: &[ConfigEdit]) -> Result<String, EditError> {
     let syntax = |error: toml::de::Error| EditError::Invalid(error.to_string());
     let mut table = parse_table(text).map_err(syntax)?;
     let before = version_of(&table);
-    let mut document = document::Document::parse(text)?;
+    let mut document = document::SettingsDocument::parse(text)?;
     for edit in edits {
         edit.apply_to_table(&mut table)?;
         document.apply(edit);
@@ -247,7 +240,7 @@ pub fn edit_text(text: &str, edits: &[ConfigEdit]) -> Result<String, EditError> 
         return Ok(text.to_owned());
     }
     let result = document.finish();
-    // The two ways of making the edits check each other: nothing is written that reads differently.
+    // Both ways of applying the edits must agree; otherwise nothing is written.
     let mut written = parse_table(&result).map_err(syntax)?;
     prune(&mut written);
     prune(&mut table);
@@ -258,7 +251,7 @@ pub fn edit_text(text: &str, edits: &[ConfigEdit]) -> Result<String, EditError> 
     Ok(result)
 }
 
-/// Takes empty tables away: they say nothing, and removing the last key of a table may remove it too.
+/// Removes empty tables before the comparison: they have no meaning, and removing a table's last key may remove it too.
 fn prune(table: &mut Table) {
     table.retain(|_, value| match value {
         Value::Table(inner) => {

@@ -1,5 +1,5 @@
-//! Everything from outside that configuration depends on, as values. This crate reads neither the
-//! environment nor the user's home folder by itself.
+//! The external inputs of configuration, as values. This crate reads neither environment variables nor the user's home
+//! folder by itself.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -7,41 +7,39 @@ use std::path::PathBuf;
 use crate::paths::PathBase;
 use crate::source::CONFIG_FILE;
 
-/// The surroundings of a process, as far as configuration depends on them.
+/// The external inputs of configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// The home folder of the program, see `resolve_home`.
+    /// The home folder; see `resolve_home`.
     pub codex_home: PathBuf,
-    /// The home folder of the user: what `~` means.
+    /// The user's home folder, for `~`.
     pub user_home: Option<PathBuf>,
-    /// The folder with `config.toml` and `requirements.toml` for everybody on the machine.
+    /// The machine-wide folder with `config.toml` and `requirements.toml`.
     pub system_folder: Option<PathBuf>,
-    /// The older file with managed settings.
+    /// The older file of managed settings.
     pub managed_config_file: Option<PathBuf>,
-    /// What device management says, decoded.
+    /// The decoded settings from device management.
     pub managed_preferences: Option<ManagedPreferences>,
-    /// Text of the limits that the account comes with, in the form of `requirements.toml`.
+    /// Requirements of the account, in the format of `requirements.toml`.
     pub account_requirements: Option<String>,
-    /// Variables of the environment.
-    pub variables: Variables,
+    pub variables: EnvironmentVariables,
 }
 
-/// What device management says.
+/// Settings from device management.
 #[derive(Clone, Debug, Default)]
 pub struct ManagedPreferences {
-    /// The preference domain.
     pub domain: String,
-    /// Text of settings, as in `config.toml`.
+    /// Settings in the format of `config.toml`.
     pub config: Option<String>,
-    /// Name of the preference with the limits, for messages.
+    /// The name of the preference with the requirements, for messages.
     pub requirements_key: String,
-    /// Text of limits, as in `requirements.toml`.
+    /// Requirements in the format of `requirements.toml`.
     pub requirements: Option<String>,
 }
 
-/// The variables of the environment that settings fall back to.
+/// The environment variables that settings fall back to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Variables {
+pub struct EnvironmentVariables {
     /// `OPENAI_BASE_URL`.
     pub openai_base_url: Option<String>,
     /// `CODEX_SQLITE_HOME`.
@@ -54,8 +52,8 @@ pub struct Variables {
     pub js_repl_node_path: Option<String>,
 }
 
-impl Variables {
-    /// Asks for every variable by name; blank ones count as unset.
+impl EnvironmentVariables {
+    /// Looks up all variables; blank ones count as unset.
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let get = |name: &str| {
             let value = lookup(name)?.trim().to_owned();
@@ -72,7 +70,7 @@ impl Variables {
 }
 
 impl Environment {
-    /// Surroundings with a home folder only.
+    /// An environment with a home folder only.
     pub fn with_home(codex_home: impl Into<PathBuf>) -> Self {
         Self {
             codex_home: codex_home.into(),
@@ -80,12 +78,12 @@ impl Environment {
         }
     }
 
-    /// The user's settings file.
+    /// The path of the user's settings file.
     pub fn user_config_file(&self) -> PathBuf {
         self.codex_home.join(CONFIG_FILE)
     }
 
-    /// How paths of a layer are read whose relative paths start from a folder.
+    /// How to resolve paths of a layer in `folder`.
     pub(crate) fn path_base<'a>(&'a self, folder: &'a Path) -> PathBase<'a> {
         PathBase {
             folder,

@@ -1,4 +1,4 @@
-//! What can go wrong while configuration is loaded.
+//! Errors of loading the configuration.
 
 use std::fmt;
 use std::io;
@@ -7,48 +7,40 @@ use std::path::PathBuf;
 use crate::key_path::KeyPathError;
 use crate::locate::TextRange;
 use crate::overrides::OverrideError;
+use crate::requirements::RequirementViolation;
 use crate::requirements::RequirementsError;
-use crate::requirements::Violation;
 
-/// Why configuration could not be loaded.
+/// Why the configuration could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A settings file exists but cannot be read.
     #[error("Failed to read config file {path}: {source}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A settings file is wrong at some place: in its syntax, or the value of a setting.
+    Read { path: PathBuf, source: io::Error },
+    /// A settings file has a syntax error or an invalid value.
     #[error(transparent)]
     File(Box<FileError>),
-    /// A file of a trusted project is not TOML.
+    /// A settings file of a trusted project is not valid TOML.
     #[error("Error parsing project config file {path}: {error}", path = error.path.display())]
-    ProjectFile {
-        /// What is wrong, and where.
-        error: Box<FileError>,
-    },
-    /// A setting is wrong that is in no file, or only once the layers are merged.
+    ProjectFile { error: Box<FileError> },
+    /// A setting is invalid that is not in a file, or only after merging the layers.
     #[error(transparent)]
     Setting(SettingError),
-    /// The chosen profile is not there.
+    /// The chosen profile does not exist.
     #[error("config profile `{0}` not found")]
     ProfileNotFound(String),
-    /// The chosen model provider is not there.
+    /// The chosen model provider does not exist.
     #[error("Model provider `{0}` not found")]
     ProviderNotFound(String),
     /// A file that a setting names cannot be used.
     #[error(transparent)]
     ReferencedFile(#[from] ReferencedFileError),
-    /// The limits of the administrator cannot be used.
+    /// The requirements cannot be used.
     #[error(transparent)]
     Requirements(#[from] RequirementsError),
-    /// Something explicitly asked for is not allowed.
+    /// An explicitly requested value is not allowed.
     #[error(transparent)]
-    Violation(#[from] Violation),
-    /// A flag is wrong.
+    RequirementViolation(#[from] RequirementViolation),
+    /// A flag is invalid.
     #[error("error parsing -c overrides: {0}")]
     Override(#[from] OverrideError),
 }
@@ -71,12 +63,12 @@ impl ConfigError {
         Self::Setting(SettingError { message, key_path })
     }
 
-    /// An error about a setting, with nothing known of its place.
+    /// An error about a setting without a known position.
     pub(crate) fn setting(message: impl Into<String>) -> Self {
         Self::in_table(message.into(), None)
     }
 
-    /// The place in a file, if the error is about one.
+    /// The position in a file, if the error has one.
     pub fn place(&self) -> Option<&FileError> {
         match self {
             Self::File(error) | Self::ProjectFile { error } => Some(error),
@@ -85,14 +77,11 @@ impl ConfigError {
     }
 }
 
-/// What is wrong in a file, and where.
+/// An error in a file, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// The file.
     pub path: PathBuf,
-    /// The place in it.
     pub range: TextRange,
-    /// What is wrong there.
     pub setting: SettingError,
 }
 
@@ -110,12 +99,11 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// What is wrong with a setting.
+/// An error about a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
-    /// What is wrong.
     pub message: String,
-    /// The setting, as a dotted path; `None` where no single one is to blame.
+    /// The dotted path of the setting; `None` if there is no single one.
     pub key_path: Option<String>,
 }
 
@@ -134,22 +122,19 @@ impl std::error::Error for SettingError {}
 /// Why a file that a setting names cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ReferencedFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("failed to read {what} file {path}: {source}", path = path.display())]
     Read {
-        /// What the file is for.
+        /// The purpose of the file.
         what: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
-    /// There is no text in it.
+    /// The file is empty.
     #[error("{what} file is empty: {path}", path = path.display())]
     Empty {
-        /// What the file is for.
+        /// The purpose of the file.
         what: &'static str,
-        /// The file.
         path: PathBuf,
     },
 }

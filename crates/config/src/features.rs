@@ -1,4 +1,4 @@
-//! Features: switches in front of parts of the engine, with their stage and default.
+//! The registry of features: switches for parts of the engine, with stage and default.
 
 mod host;
 mod notices;
@@ -14,29 +14,27 @@ pub(crate) use resolve::FeatureLevel;
 pub(crate) use resolve::resolve;
 pub use set::FeatureSet;
 
-/// How far a feature has come.
+/// The maturity of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Not meant to be used yet.
+pub enum FeatureStage {
+    /// Not ready for use.
     UnderDevelopment,
-    /// May be tried by users.
+    /// Ready to be tried by users.
     Beta,
-    /// Finished; the switch stays.
+    /// Finished. The switch is kept.
     Stable,
-    /// Still works, and will go.
+    /// Still works, but will be removed.
     Deprecated,
-    /// The switch may be set and does nothing.
+    /// The switch is accepted and has no effect.
     Removed,
 }
 
-/// What users are told of a feature that they may try.
+/// Texts about a beta feature for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BetaTexts {
-    /// Its name.
     pub display_name: &'static str,
-    /// What it does.
     pub description: &'static str,
-    /// What to say when it is new.
+    /// The announcement of the feature.
     pub announcement: &'static str,
 }
 
@@ -51,20 +49,20 @@ macro_rules! features {
             /// All features, in the order of the registry.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Its key in settings.
+            /// The key in settings.
             pub fn key(self) -> &'static str {
                 match self { $(Self::$variant => $key),* }
             }
 
-            /// How far it has come.
-            pub fn stage(self) -> Stage {
-                match self { $(Self::$variant => Stage::$stage),* }
+            /// The maturity.
+            pub fn stage(self) -> FeatureStage {
+                match self { $(Self::$variant => FeatureStage::$stage),* }
             }
 
-            /// Whether it is on when nothing is said about it.
+            /// Whether the feature is enabled by default.
             pub fn default_enabled(self) -> bool {
                 match self {
-                    // There is no pseudo console to run it on.
+                    // Windows has no pseudo console that this feature needs.
                     Self::UnifiedExec if cfg!(windows) => false,
                     $(Self::$variant => $default),*
                 }
@@ -129,7 +127,7 @@ features! {
     ResponsesWebsocketsV2 "responses_websockets_v2" Removed false
 }
 
-/// Names from earlier releases, under `[features]`.
+/// Keys from earlier releases in `[features]`.
 const OLD_NAMES: &[(&str, Feature)] = &[
     ("connectors", Feature::Apps),
     (
@@ -149,7 +147,7 @@ const OLD_NAMES: &[(&str, Feature)] = &[
 ];
 
 impl Feature {
-    /// The feature of a key of today.
+    /// The feature with a current key.
     pub fn from_key(key: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -157,7 +155,7 @@ impl Feature {
             .find(|feature| feature.key() == key)
     }
 
-    /// The feature of a key of today or of an earlier release.
+    /// The feature with a current or old key.
     pub fn parse(key: &str) -> Option<Self> {
         Self::from_key(key).or_else(|| {
             let old = OLD_NAMES.iter().find(|(name, _)| *name == key);
@@ -165,7 +163,7 @@ impl Feature {
         })
     }
 
-    /// What users are told of it; only for what they may try.
+    /// The texts for users, for beta features only.
     pub fn beta_texts(self) -> Option<BetaTexts> {
         match self {
             Self::JsRepl => Some(BetaTexts {
@@ -197,7 +195,7 @@ mod tests {
         assert_eq!(Feature::ALL.len(), 53);
         for feature in Feature::ALL {
             assert_eq!(Feature::from_key(feature.key()), Some(*feature));
-            let beta = feature.stage() == Stage::Beta;
+            let beta = feature.stage() == FeatureStage::Beta;
             assert_eq!(feature.beta_texts().is_some(), beta, "{feature:?}");
         }
     }

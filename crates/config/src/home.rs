@@ -1,41 +1,38 @@
-//! The home folder: where it is, and what lies where in it.
+//! Finds the home folder.
 
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Why there is no home folder to use.
+/// Why the home folder cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// The variable names something that does not exist.
+    /// `CODEX_HOME` names a path that does not exist.
     #[error("CODEX_HOME points to {0:?}, but that path does not exist")]
     Missing(String),
-    /// The variable names something that is no folder.
+    /// `CODEX_HOME` does not name a folder.
     #[error("CODEX_HOME points to {0:?}, but that path is not a directory")]
     NotADirectory(String),
-    /// The variable names something that cannot be looked at.
+    /// `CODEX_HOME` names a path that cannot be accessed.
     #[error("failed to read CODEX_HOME {value:?}: {source}")]
     Read {
         /// The value of the variable.
         value: String,
-        /// Why.
         source: io::Error,
     },
-    /// The links in the path cannot be followed.
+    /// The links in the path cannot be resolved.
     #[error("failed to canonicalize CODEX_HOME {value:?}: {source}")]
     Canonicalize {
         /// The value of the variable.
         value: String,
-        /// Why.
         source: io::Error,
     },
-    /// Neither the variable nor a home folder of the user is known.
+    /// `CODEX_HOME` is not set, and the user's home folder is unknown.
     #[error("Could not find home directory")]
     Unknown,
 }
 
-/// The home folder: what the variable `CODEX_HOME` says, else `.codex` in the user's home folder,
-/// which need not exist.
+/// The home folder: the value of `CODEX_HOME`, else `.codex` in the user's home folder, which need not exist.
 pub fn resolve_home(
     variable: Option<&str>,
     user_home: Option<&Path>,

@@ -1,35 +1,35 @@
-//! A key path: the names from the top-level table down to one setting.
+//! Key paths: the names from the root table down to a setting.
 //!
-//! Text form: names joined by dots; a name that holds a dot is written in TOML quotes. A name without
-//! quotes is taken as it stands, so `projects./a/b` works without any. Empty names are refused.
+//! In text form names are joined by dots, and a name that contains a dot is quoted as in TOML. Unquoted names may contain
+//! any other character, so `projects./a/b` needs no quotes. Empty names are rejected.
 
 use std::fmt;
 
 use crate::nesting::MAX_DEPTH;
 
-/// The names from the top-level table down to a setting; never empty.
+/// A non-empty key path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyPath(Vec<String>);
 
-/// Why a text is no key path.
+/// Why a text is not a key path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyPathError {
-    /// There is no text.
+    /// The text is empty.
     #[error("keyPath must not be empty")]
     Empty,
-    /// A name between two dots, or at an end, is missing.
+    /// A name is empty.
     #[error("keyPath `{0}` has an empty segment")]
     EmptySegment(String),
-    /// A quote is not closed, or something follows it that is no dot.
+    /// A quote is not closed, or is not followed by a dot.
     #[error("keyPath `{0}` has a malformed quoted segment")]
     Quote(String),
-    /// It has more names than settings are nested deep.
+    /// The path has more names than settings may be nested.
     #[error("keyPath has more than {MAX_DEPTH} segments")]
     TooLong,
 }
 
 impl KeyPath {
-    /// Reads the text form.
+    /// Parses the text form.
     pub fn parse(text: &str) -> Result<Self, KeyPathError> {
         if text.is_empty() {
             return Err(KeyPathError::Empty);
@@ -54,13 +54,13 @@ impl KeyPath {
         Ok(Self(segments))
     }
 
-    /// A path of names that are already apart; `None` without any.
+    /// A path from separate names; `None` if there are none.
     pub fn from_segments<S: Into<String>>(segments: impl IntoIterator<Item = S>) -> Option<Self> {
         let segments: Vec<String> = segments.into_iter().map(Into::into).collect();
         (!segments.is_empty()).then_some(Self(segments))
     }
 
-    /// The names, outermost first.
+    /// The names, from the root down.
     pub fn segments(&self) -> &[String] {
         &self.0
     }
@@ -90,7 +90,7 @@ fn quoted_segment(input: &str, quote: char) -> Option<(String, Option<&str>)> {
     Some((segment, Some(after.strip_prefix('.')?)))
 }
 
-/// Writes one name, in quotes where it needs them.
+/// Writes one name, quoted if needed.
 pub(crate) fn write_segment(segment: &str, out: &mut impl fmt::Write) -> fmt::Result {
     let bare = !segment.is_empty()
         && segment

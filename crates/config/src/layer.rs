@@ -1,4 +1,4 @@
-//! One layer of settings: its table, its version, and whether it counts.
+//! A layer of settings: its table, its version, and whether it is enabled.
 
 use std::path::Path;
 
@@ -11,36 +11,36 @@ use crate::locate;
 use crate::nesting::parse_table;
 use crate::path_keys::resolve_paths;
 use crate::paths::PathBase;
-use crate::project_reach::Reach;
+use crate::project_scope::SettingScope;
 use crate::source::LayerSource;
 use crate::value::table_to_json;
 
-/// One source of settings with what it says.
+/// The settings of one source.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Where it comes from.
+    /// The source of the layer.
     pub source: LayerSource,
-    /// Its settings, unknown keys included; paths are absolute.
+    /// The settings, with unknown keys; paths are absolute.
     pub table: Table,
-    /// Hash of the settings; comments and layout do not change it.
+    /// A hash of the settings, independent of comments and formatting.
     pub version: String,
-    /// Why the layer is ignored; `None` when it counts.
+    /// Why the layer is disabled; `None` if it is enabled.
     pub disabled_reason: Option<String>,
-    /// How far its settings reach.
-    reach: Reach,
-    /// The text it was read from, to say where in it something is wrong.
+    /// Which of its settings take effect.
+    scope: SettingScope,
+    /// The original text, for error positions.
     text: Option<String>,
 }
 
 impl Layer {
-    /// A layer of a table that stands for itself.
+    /// Creates a layer from a table without a text.
     pub(crate) fn new(source: LayerSource, mut table: Table, base: PathBase<'_>) -> Self {
         resolve_paths(&mut table, base);
         Self {
             version: version_of(&table),
-            reach: match source {
-                LayerSource::Project { .. } => Reach::Project,
-                _ => Reach::Everything,
+            scope: match source {
+                LayerSource::Project { .. } => SettingScope::Project,
+                _ => SettingScope::Everything,
             },
             source,
             table,
@@ -49,7 +49,7 @@ impl Layer {
         }
     }
 
-    /// A layer of the text of a file.
+    /// Creates a layer from the text of a file.
     pub(crate) fn parse(
         source: LayerSource,
         text: String,
@@ -68,45 +68,46 @@ impl Layer {
         Ok(layer)
     }
 
-    /// The same layer, ignored for a reason.
+    /// Disables the layer for a reason.
     pub(crate) fn disabled(mut self, reason: String) -> Self {
         self.disabled_reason = Some(reason);
         self
     }
 
-    /// The same layer of a project, with another reach.
-    pub(crate) fn reaching(mut self, reach: Reach) -> Self {
-        self.reach = reach;
+    /// Sets the scope of a project's layer.
+    pub(crate) fn with_scope(mut self, scope: SettingScope) -> Self {
+        self.scope = scope;
         self
     }
 
-    /// Whether the layer counts.
+    /// Whether the layer is enabled.
     pub fn is_enabled(&self) -> bool {
         self.disabled_reason.is_none()
     }
 
-    /// The settings of the layer that may take effect: those of a project are limited.
+    /// The settings of the layer that take effect. For a project they are limited.
     pub(crate) fn effective_table(&self) -> std::borrow::Cow<'_, Table> {
         if self.withheld_keys().is_empty() {
             return std::borrow::Cow::Borrowed(&self.table);
         }
         let mut table = self.table.clone();
-        table.retain(|key, value| self.reach.includes(key, value));
+        table.retain(|key, value| self.scope.includes(key, value));
         std::borrow::Cow::Owned(table)
     }
 
-    /// The settings of the layer that have no effect because a project makes them.
+    /// The settings of the layer that have no effect because a project may not make them.
     pub(crate) fn withheld_keys(&self) -> Vec<&str> {
-        self.reach.withheld(&self.table)
+        self.scope.withheld(&self.table)
     }
 
-    pub(crate) fn reach(&self) -> Reach {
-        self.reach
+    pub(crate) fn scope(&self) -> SettingScope {
+        self.scope
     }
 
-    /// The folder whose rules, hooks and agent roles take effect if the layer counts.
+    /// The folder whose rules, hooks and agent roles take effect if the layer is enabled.
     pub(crate) fn active_folder(&self) -> Option<&Path> {
-        self.folder().filter(|_| self.reach != Reach::Harmless)
+        self.folder()
+            .filter(|_| self.scope != SettingScope::Harmless)
     }
 
     pub(crate) fn text(&self) -> Option<&str> {

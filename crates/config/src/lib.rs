@@ -1,16 +1,15 @@
 //! Layer: capability. Configuration: layers and their origins, requirements, edits that keep comments.
 //!
-//! It owns how a setting got its value. The environment and the home directory come in as values
-//! (`Environment`); files are read only below the folders named there, in the working folder's project
-//! and where settings name them. The one file ever written is the user's `config.toml`.
+//! This crate decides which value a setting has. Environment variables and the home folder come in as values
+//! (`Environment`). Files are read only below the folders named there, in the project of the working folder, and where
+//! settings name them. The only file ever written is the user's `config.toml`.
 //!
 //! - `LayerStack` reads the layers, decides which of them are trusted, and merges them.
-//! - `Config` is what the engine works with: typed, the profile applied, limits enforced.
-//! - `ConfigView` is what clients are shown: merged settings with the layer each came from.
-//! - `edit_user_config` changes the user's file and nothing in it that was not asked for.
-//! - `Requirements` are the limits an administrator set; they are asked again at run time.
+//! - `Config` is the typed result for the engine: profile applied, requirements enforced.
+//! - `ConfigView` is the view for clients: merged settings with the source of each value.
+//! - `edit_user_config` edits the user's file and keeps everything else in it.
+//! - `Requirements` are limits set by an administrator; they are also checked at run time.
 //! - `ProjectDocSettings` finds AGENTS.md files.
-//!
 //! Nothing from a project's `.codex` folder takes effect before the user trusts the project.
 
 mod config;
@@ -32,7 +31,7 @@ mod paths;
 mod project;
 mod project_docs;
 mod project_layers;
-mod project_reach;
+mod project_scope;
 mod read;
 mod requirements;
 pub mod schema;
@@ -47,7 +46,6 @@ mod without_effect;
 
 pub use config::*;
 pub use dotenv::parse_dotenv;
-pub use edit::Change;
 pub use edit::ConfigEdit;
 pub use edit::EditError;
 pub use edit::EditErrorKind;
@@ -55,11 +53,12 @@ pub use edit::EditOutcome;
 pub use edit::EditRequest;
 pub use edit::MergeStrategy;
 pub use edit::Overridden;
+pub use edit::SettingChange;
 pub use edit::edit_text;
 pub use edit::edit_user_config;
 pub use environment::Environment;
+pub use environment::EnvironmentVariables;
 pub use environment::ManagedPreferences;
-pub use environment::Variables;
 pub use error::ConfigError;
 pub use error::FileError;
 pub use error::ReferencedFileError;
@@ -68,9 +67,9 @@ pub use features::BetaTexts;
 pub use features::DeprecationNotice;
 pub use features::Feature;
 pub use features::FeatureSet;
+pub use features::FeatureStage;
 pub use features::HOST_FEATURES;
 pub use features::HostFeatureError;
-pub use features::Stage;
 pub use home::HomeError;
 pub use home::resolve_home;
 pub use key_path::KeyPath;

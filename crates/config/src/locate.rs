@@ -1,5 +1,4 @@
-//! The place of something in the text of a settings file: lines and columns, counted from one, columns
-//! in characters.
+//! Finds positions in the text of a settings file, as lines and columns counted from one. Columns count characters.
 
 use std::ops::Range;
 
@@ -9,16 +8,16 @@ use toml::Spanned;
 use toml::de::DeTable;
 use toml::de::DeValue;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPosition {
     /// The line, from one.
     pub line: usize,
-    /// The character in the line, from one.
+    /// The column in characters, from one.
     pub column: usize,
 }
 
-/// A piece of a text.
+/// A range of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRange {
     /// The first character.
@@ -27,7 +26,7 @@ pub struct TextRange {
     pub end: TextPosition,
 }
 
-/// The range of a span of bytes.
+/// Converts a byte span.
 pub(crate) fn range_of(text: &str, span: Range<usize>) -> TextRange {
     let start = span.start;
     let piece = text.get(span).unwrap_or_default();
@@ -51,7 +50,7 @@ fn position_of(text: &str, byte: usize) -> TextPosition {
     }
 }
 
-/// The range of the value at a key path, or of the nearest table around it that is written down.
+/// The range of the value at a key path, or of the closest enclosing table in the text.
 pub(crate) fn find(text: &str, path: &Path) -> Option<TextRange> {
     let root = DeTable::parse(text).ok()?;
     let segments: Vec<&Segment> = path.iter().collect();
@@ -69,7 +68,7 @@ fn find_in_table(table: &DeTable<'_>, path: &[&Segment]) -> Option<Range<usize>>
     let (name, value) = table
         .iter()
         .find(|(name, _)| name.get_ref().as_ref() == key.as_str())?;
-    // A table with a header of its own has no good span; its name is where it begins.
+    // The span of a table with a header is not useful, so its name is used.
     let own = match value.get_ref() {
         DeValue::Table(_) => name.span(),
         _ => value.span(),

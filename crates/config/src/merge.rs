@@ -1,14 +1,14 @@
-//! Merging the tables of the layers, and finding which layer a value came from.
+//! Merges the tables of the layers, and finds the layer that supplied a value.
 //!
-//! Tables merge key by key; everything else, arrays too, is replaced, and so is a table by something
-//! that is none and the reverse. `origins` looks at the layers again, so the merge itself stays plain.
+//! Tables are merged key by key. All other values, also arrays, are replaced, and so is a table by another kind of value
+//! and vice versa. `origins` inspects the layers separately, so that the merge itself stays simple.
 
 use std::collections::BTreeMap;
 
 use toml::Table;
 use toml::Value;
 
-/// Merges `over` into `base`; `over` wins.
+/// Merges `over` into `base`; values in `over` take precedence.
 pub(crate) fn merge(base: &mut Table, over: &Table) {
     for (key, value) in over {
         match (base.get_mut(key), value) {
@@ -20,8 +20,8 @@ pub(crate) fn merge(base: &mut Table, over: &Table) {
     }
 }
 
-/// For every leaf of the merged tables the index of the table that supplied it. Keys are dotted
-/// paths, elements of arrays count by their index. `tables` are ordered lowest precedence first.
+/// Maps each leaf of the merged tables to the index of the table that supplied it. Keys are dotted paths, with array
+/// elements by index. `tables` are ordered lowest precedence first.
 pub(crate) fn origins(tables: &[&Table]) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     let highest_first = tables.iter().copied().enumerate().rev().collect::<Vec<_>>();
@@ -46,8 +46,8 @@ fn collect_table(
     }
 }
 
-/// One key of several tables: the highest value decides; lower ones count only as far as all above
-/// them are tables too.
+/// Handles one key of several tables. The highest value wins; lower ones contribute only if all values above them are
+/// tables too.
 fn collect_key(
     tables: &Contributions<'_>,
     key: &str,

@@ -1,19 +1,18 @@
-//! How deep settings may be nested.
+//! Limits the nesting of settings.
 //!
-//! Whatever walks settings does so recursively, from the parser down to the destructor of a table, and
-//! a few kilobytes of `a.a.a` would overflow the stack. Text is therefore measured before it is parsed,
-//! and values of requests while they are read.
+//! All code that traverses settings is recursive, from the parser to the destructor of a table, and a few kilobytes of
+//! `a.a.a` would overflow the stack. Text is therefore measured before parsing, and JSON values while they are converted.
 
 use serde::de::Error as _;
 use toml::Table;
 
-/// The names of a key path, or the levels of a value, that are read at most.
+/// Limit on the names in a key path and on the levels of a value.
 pub(crate) const MAX_DEPTH: usize = 32;
 
-/// The levels of a whole text. A value at a key of the greatest length still fits.
+/// Limit on the levels of a whole text: a value of maximum depth at a key of maximum length.
 const MAX_TEXT_DEPTH: usize = 2 * MAX_DEPTH;
 
-/// Reads TOML that is not nested too deeply.
+/// Parses TOML whose nesting is within the limit.
 ///
 /// # Errors
 /// The text is no TOML, or is nested too deeply.
@@ -25,15 +24,15 @@ pub fn parse_table(text: &str) -> Result<Table, toml::de::Error> {
     text.parse()
 }
 
-/// Whether a text is nested no deeper than is read.
+/// Whether the nesting of a text is within the limit.
 pub(crate) fn is_shallow(text: &str) -> bool {
     depth(text) <= MAX_TEXT_DEPTH
 }
 
-/// How many levels a text is nested at most. For text that is no TOML the number may be any, but no
-/// parser goes deeper than that before it stops.
+/// The maximum nesting of a text. For invalid TOML the result may be any number that is at least the depth to which a
+/// parser descends before it fails.
 fn depth(text: &str) -> usize {
-    let mut scan = Scan::default();
+    let mut scan = NestingScanner::default();
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
         rest = match byte {
@@ -48,14 +47,14 @@ fn depth(text: &str) -> usize {
     scan.deepest
 }
 
-/// The nesting at one place of a text.
+/// The state of a scan over a text.
 #[derive(Default)]
-struct Scan {
+struct NestingScanner {
     /// The levels of the last header.
     header: usize,
-    /// The dots of the key or header that is being read.
+    /// The dots in the current key or header.
     dots: usize,
-    /// For each bracket that is open, the levels outside of it.
+    /// For each open bracket, the levels outside it.
     open: Vec<usize>,
     is_in_header: bool,
     is_line_start: bool,
@@ -63,7 +62,7 @@ struct Scan {
     deepest: usize,
 }
 
-impl Scan {
+impl NestingScanner {
     fn take(&mut self, byte: u8) {
         let is_line_start = self.is_line_start || !self.has_begun;
         self.has_begun = true;
@@ -115,8 +114,8 @@ fn after_comment(text: &[u8]) -> &[u8] {
     end.map_or(&[], |end| &text[end..])
 }
 
-/// What follows a string that begins with `quote`. One that is not closed ends with its line, or with the
-/// text if it may have several.
+/// The text after a string that begins with `quote`. An unclosed string ends with its line, or with the text if it is a
+/// multi-line string.
 fn after_string(text: &[u8], quote: u8) -> &[u8] {
     let is_long = text.starts_with(&[quote; 3]);
     let mut at = if is_long { 3 } else { 1 };

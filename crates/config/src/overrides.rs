@@ -1,4 +1,4 @@
-//! Settings given as flags: `-c key=value`, `--enable`, `--disable`, and the settings of a request.
+//! Settings from flags: `-c key=value`, `--enable`, `--disable`, and the settings of a request.
 
 use serde_json::Map;
 use serde_json::Value as Json;
@@ -10,48 +10,41 @@ use crate::key_path::KeyPath;
 use crate::key_path::KeyPathError;
 use crate::nesting::is_shallow;
 use crate::value;
-use crate::value::Nulls;
+use crate::value::NullHandling;
 use crate::value::ValueError;
 
-/// Settings from flags, in order: of two for the same key the later wins.
+/// Settings from flags. A later value for the same key replaces an earlier one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     table: Table,
 }
 
-/// Why a flag is no setting.
+/// Why a flag is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverrideError {
-    /// There is no equals sign.
+    /// The equals sign is missing.
     #[error("Invalid override (missing '='): {0}")]
     MissingEquals(String),
-    /// There is nothing before the equals sign.
+    /// The key is empty.
     #[error("Empty key in override: {0}")]
     EmptyKey(String),
-    /// The key is no key path.
+    /// The key is not a key path.
     #[error("Invalid key in override: {0}")]
     Key(#[from] KeyPathError),
     /// There is no such feature.
     #[error("Unknown feature flag: {0}")]
     UnknownFeature(String),
-    /// The value of a request has no TOML form.
+    /// The JSON value cannot be written as TOML.
     #[error("Invalid value in override for `{key}`: {source}")]
-    Value {
-        /// The key.
-        key: String,
-        /// Why.
-        source: ValueError,
-    },
+    Value { key: String, source: ValueError },
 }
 
 impl Overrides {
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// Adds a flag of the form `key=value`. The value is TOML; what is not, is the text itself without
-    /// quotes around it.
+    /// Adds a flag `key=value`. The value is parsed as TOML; if that fails, it is the text without surrounding quotes.
     pub fn add_flag(&mut self, flag: &str) -> Result<(), OverrideError> {
         let (key, text) = flag
             .split_once('=')
@@ -65,7 +58,7 @@ impl Overrides {
         Ok(())
     }
 
-    /// Turns a feature on or off. Call it after all flags were added, so that it wins.
+    /// Enables or disables a feature. Call this after all flags were added, so that it takes precedence.
     pub fn add_feature(&mut self, name: &str, enabled: bool) -> Result<(), OverrideError> {
         if Feature::parse(name).is_none() {
             return Err(OverrideError::UnknownFeature(name.to_owned()));
@@ -78,15 +71,16 @@ impl Overrides {
         Ok(())
     }
 
-    /// Adds the settings of a request: key paths with JSON values. A null sets nothing.
+    /// Adds settings of a request: key paths with JSON values. Null values are ignored.
     pub fn add_json(&mut self, settings: &Map<String, Json>) -> Result<(), OverrideError> {
         for (key, json) in settings {
             let path = KeyPath::parse(key)?;
-            let value =
-                value::from_json(json, Nulls::Skip).map_err(|source| OverrideError::Value {
+            let value = value::from_json(json, NullHandling::Skip).map_err(|source| {
+                OverrideError::Value {
                     key: key.clone(),
                     source,
-                })?;
+                }
+            })?;
             if let Some(value) = value {
                 self.set(&path, value);
             }

@@ -1,14 +1,14 @@
-//! Which settings are paths, and making those of a layer absolute.
+//! Lists the settings that are paths, and makes those of a layer absolute.
 //!
-//! Paths are resolved in the table of a layer, before merging, since only there is known which folder
-//! a relative one starts from. Values of another type are left for decoding to complain about.
+//! This happens before merging, because a relative path starts at the folder of its layer. Values of another type are
+//! left for the decoder to reject.
 
 use toml::Table;
 use toml::Value;
 
 use crate::paths::PathBase;
 
-/// Patterns of keys: `*` is any key, `[]` the elements of an array.
+/// Key patterns: `*` is any key, `[]` the elements of an array.
 const PATH_KEYS: &[&[&str]] = &[
     &["model_catalog_json"],
     &["model_instructions_file"],
@@ -34,7 +34,7 @@ const PATH_KEYS: &[&[&str]] = &[
     &["profiles", "*", "js_repl_node_module_dirs", "[]"],
 ];
 
-/// Makes the paths among the settings of a layer absolute.
+/// Makes all paths in the settings of a layer absolute.
 pub(crate) fn resolve_paths(table: &mut Table, base: PathBase<'_>) {
     for pattern in PATH_KEYS {
         resolve_in_table(table, pattern, base);

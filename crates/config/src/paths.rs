@@ -1,15 +1,13 @@
-//! Paths in settings: made absolute by text alone, links are not followed.
+//! Makes paths absolute without following links.
 
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// What relative paths and `~` mean in one layer.
+/// The base for relative paths and `~` in one layer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathBase<'a> {
-    /// The folder that relative paths start from.
     pub(crate) folder: &'a Path,
-    /// What `~` stands for.
     pub(crate) user_home: Option<&'a Path>,
 }
 

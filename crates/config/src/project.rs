@@ -1,4 +1,4 @@
-//! Which project a folder belongs to: its root, the folders from there down, and the repository.
+//! Finds the project of a folder: its root, the folders between, and the repository.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -8,11 +8,10 @@ use crate::read::read_bounded;
 /// The project of a working folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// The working folder.
     pub cwd: PathBuf,
-    /// The nearest folder upwards with a root marker, else the working folder.
+    /// The nearest ancestor with a root marker, else the working folder.
     pub root: PathBuf,
-    /// The root of the git repository; for a worktree that of the main checkout.
+    /// The root of the git repository. For a worktree: that of the main checkout.
     pub repository: Option<PathBuf>,
 }
 
@@ -37,7 +36,7 @@ impl Project {
         folders
     }
 
-    /// The worktrees of a repository, as far as they can be found.
+    /// The worktrees of a repository that can be found.
     pub(crate) fn worktrees(repository: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(repository.join(".git/worktrees"));
         let links = entries.into_iter().flatten().filter_map(|entry| {
@@ -51,13 +50,13 @@ impl Project {
             .collect()
     }
 
-    /// The folder to name when somebody decides whether to trust the project.
+    /// The folder under which the trust decision is stored.
     pub fn trust_key(&self) -> &Path {
         self.repository.as_deref().unwrap_or(&self.root)
     }
 }
 
-/// The nearest folder upwards that holds one of the markers, else the folder itself.
+/// The nearest ancestor that contains one of the markers, else the folder itself.
 pub(crate) fn find_root(cwd: &Path, markers: &[String]) -> PathBuf {
     let holds_marker = |folder: &&Path| {
         markers
@@ -74,7 +73,7 @@ fn repository_root(cwd: &Path) -> Option<PathBuf> {
     Some(main.unwrap_or_else(|| checkout.to_path_buf()))
 }
 
-/// Whether a folder is the top of a worktree of a repository.
+/// Whether a folder is the root of a worktree of a repository.
 pub(crate) fn worktree_of(folder: &Path, repository: &Path) -> bool {
     let same = |main: PathBuf| {
         main == repository || main.canonicalize().ok().as_deref() == Some(repository)
@@ -82,9 +81,8 @@ pub(crate) fn worktree_of(folder: &Path, repository: &Path) -> bool {
     main_checkout(folder).is_some_and(same)
 }
 
-/// The main checkout of a worktree. Its `.git` is a file that names a folder of the main repository;
-/// that folder has to name the worktree in return, else any folder could pass for part of a trusted
-/// repository.
+/// The main checkout of a worktree. The worktree's `.git` file names a folder of the main repository. That folder must
+/// name the worktree in turn; otherwise any folder could claim to belong to a trusted repository.
 fn main_checkout(worktree: &Path) -> Option<PathBuf> {
     let link = worktree.join(".git");
     let git_dir = read_bounded(&link).ok()??;

@@ -1,7 +1,7 @@
-//! AGENTS.md: what the user and the project tell the model.
+//! Reads AGENTS.md files: instructions for the model from the user and the project.
 //!
-//! The global file comes first, then those from the root of the project down to the working folder.
-//! All project files together share a budget. Files are read once, when asked; nothing watches them.
+//! The global file comes first, then the files from the project root down to the working folder. The project files share
+//! a size limit. Files are read on request; they are not watched.
 
 use std::fs::File;
 use std::io;
@@ -14,34 +14,34 @@ use crate::schema::ConfigFile;
 
 const MAX_BYTES: u64 = 32 * 1024;
 
-/// The largest global file that is read.
+/// Limit on the size of the global file.
 const MAX_GLOBAL_BYTES: u64 = 1 << 20;
 
 const NAME: &str = "AGENTS.md";
 const OVERRIDE_NAME: &str = "AGENTS.override.md";
 
-/// Between the global text and that of the project.
+/// Separates the global text from the project's.
 const SEPARATOR: &str = "\n\n--- project-doc ---\n\n";
 
-/// How AGENTS.md files are found.
+/// Settings for finding AGENTS.md files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectDocSettings {
-    /// How many bytes the files of a project may have together; none are read if it is zero.
+    /// Limit on the total size of the project's files; zero reads none.
     pub max_bytes: u64,
-    /// Further names to look for.
+    /// Additional file names.
     pub fallback_names: Vec<String>,
-    /// What marks the root of a project. No project file can change it.
+    /// The markers of a project root. A project's settings cannot change them.
     pub root_markers: Vec<String>,
 }
 
-/// The text of all files.
+/// The content of all AGENTS.md files.
 #[derive(Debug, Default)]
 pub struct ProjectDocs {
     /// The text for the model; `None` if there is none.
     pub text: Option<String>,
-    /// The files that are part of it.
+    /// The files that the text consists of.
     pub files: Vec<PathBuf>,
-    /// Why the files of the project are left out.
+    /// Why the project's files could not be read.
     pub error: Option<io::Error>,
 }
 
@@ -75,7 +75,7 @@ impl ProjectDocSettings {
         docs
     }
 
-    /// The files of the project with their texts, within the budget.
+    /// The project's files with their texts, within the size limit.
     fn read_project(&self, cwd: &Path) -> io::Result<Vec<(PathBuf, String)>> {
         let mut left = self.max_bytes;
         let mut found = Vec::new();
@@ -137,7 +137,7 @@ fn read_global(home: &Path, files: &mut Vec<PathBuf>) -> Option<String> {
     None
 }
 
-/// Opening a pipe waits for who writes to it, so that only files are opened.
+/// Opens regular files only, because opening a pipe would block.
 fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

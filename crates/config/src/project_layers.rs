@@ -1,4 +1,4 @@
-//! The layers of a project: its `.codex` folders, ignored until the project is trusted.
+//! The layers of a project: its `.codex` folders, disabled until the project is trusted.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::project::Project;
-use crate::project_reach::Reach;
+use crate::project_scope::SettingScope;
 use crate::read::read_text;
 use crate::source::CONFIG_FILE;
 use crate::source::LayerSource;
@@ -15,7 +15,7 @@ use crate::trust::TrustDecision;
 use crate::trust::TrustLevel;
 use crate::trust::TrustRules;
 
-/// The layers of a project, from its root down. The home folder is none of them.
+/// The layers of a project, from its root down, without the home folder.
 pub(crate) fn project_layers(
     env: &Environment,
     project: &Project,
@@ -31,9 +31,9 @@ pub(crate) fn project_layers(
             continue;
         }
         let decision = rules.decide(parent, project);
-        let reach = Reach::of_folder(parent, decision.as_ref());
+        let scope = SettingScope::of_folder(parent, decision.as_ref());
         let layer = project_layer(env, folder, decision, project)?;
-        layers.push(layer.reaching(reach));
+        layers.push(layer.with_scope(scope));
     }
     Ok(layers)
 }
@@ -58,7 +58,7 @@ fn project_layer(
             other => other,
         });
     }
-    // What is ignored anyway may be broken.
+    // A disabled layer may be invalid.
     let layer = text.and_then(parse).or_else(|_| parse(String::new()))?;
     Ok(layer.disabled(disabled_reason(env, decision, project)))
 }
@@ -82,7 +82,7 @@ fn disabled_reason(
     }
 }
 
-/// Whether a folder of an ignored project holds anything that would take effect.
+/// Whether a folder of a disabled project contains anything that would take effect.
 pub(crate) fn holds_settings(folder: &std::path::Path) -> io::Result<bool> {
     for name in [CONFIG_FILE, "rules", "hooks.json", "agents", "skills"] {
         if folder.join(name).try_exists()? {

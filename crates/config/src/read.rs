@@ -1,4 +1,4 @@
-//! Reading files of bounded size.
+//! Reads files with a size limit.
 
 use std::fs::File;
 use std::io;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::error::ConfigError;
 
-/// The largest settings file that is read.
+/// Limit on the size of a settings file.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// The text of a file; `None` if there is none.
+/// The text of a file; `None` if it does not exist.
 pub(crate) fn read_bounded(path: &Path) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -26,7 +26,7 @@ pub(crate) fn read_bounded(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// The text of a file; empty if there is none.
+/// The text of a file; empty if it does not exist.
 pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
     match read_bounded(path) {
         Ok(text) => Ok(text.unwrap_or_default()),

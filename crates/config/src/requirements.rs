@@ -1,7 +1,7 @@
-//! Limits that an administrator sets: which values settings may have at all.
+//! Requirements: limits on settings, set by an administrator.
 //!
-//! Several sources may set limits; of each field the first source that has it counts, fields are not
-//! merged. Only apps can be forced off by any of them.
+//! Several sources may set requirements. Each field is taken from the first source that has it; fields are not merged.
+//! The exception are apps, which any source can disable.
 
 mod check;
 mod file;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use codex_protocol::AskForApproval;
 use codex_protocol::WebSearchMode;
 
-pub use check::Violation;
+pub use check::RequirementViolation;
 pub use file::McpServerIdentity;
 pub use file::NetworkRequirements;
 pub use file::Residency;
@@ -25,33 +25,28 @@ pub(crate) use load::load;
 pub use rules::PatternToken;
 pub use rules::PrefixRule;
 pub use rules::RuleDecision;
+pub use rules::{PrefixRuleError, RulesError};
 
 use crate::features::Feature;
 
-/// A limit, and who set it.
+/// A requirement and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sourced<T> {
-    /// The limit.
     pub value: T,
-    /// Who set it.
     pub source: RequirementSource,
 }
 
-/// Who sets limits.
+/// The source of a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequirementSource {
-    /// The account.
     Account,
-    /// Device management.
     Preferences {
-        /// The preference domain.
         domain: String,
-        /// The preference.
         key: String,
     },
     /// A file of the administrator.
     File(PathBuf),
-    /// Device management, by the older form of managed settings.
+    /// The older form of managed settings, from device management.
     LegacyPreferences,
 }
 
@@ -66,38 +61,37 @@ impl fmt::Display for RequirementSource {
     }
 }
 
-/// All limits in force. A field that is absent limits nothing.
+/// All requirements in force. An absent field limits nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Requirements {
-    /// The approval policies allowed; the first is the one to fall back to. Never empty.
+    /// The allowed approval policies. Never empty; the first is the fallback.
     pub approval_policies: Option<Sourced<Vec<AskForApproval>>>,
-    /// The sandbox modes allowed; read-only is among them.
+    /// The allowed sandbox modes. Always include read-only.
     pub sandbox_modes: Option<Sourced<Vec<SandboxModeRequirement>>>,
-    /// The web search modes allowed, as written; disabled always is.
+    /// The allowed web search modes as written. `disabled` is always allowed.
     pub web_search_modes: Option<Sourced<Vec<WebSearchMode>>>,
-    /// Features that are on, or off, whatever settings say.
+    /// Features that are forced on or off.
     pub features: Option<Sourced<BTreeMap<Feature, bool>>>,
-    /// The only MCP servers allowed.
+    /// The only MCP servers that are allowed.
     pub mcp_servers: Option<Sourced<BTreeMap<String, McpServerIdentity>>>,
-    /// Apps that are off.
+    /// Apps that are disabled.
     pub disabled_apps: BTreeMap<String, RequirementSource>,
-    /// Rules for commands, beside those of rules files.
+    /// Rules for commands, in addition to rules files.
     pub rules: Option<Sourced<Vec<PrefixRule>>>,
-    /// Where requests have to be handled.
+    /// Where requests must be processed.
     pub residency: Option<Sourced<Residency>>,
-    /// What the network proxy is bound to.
+    /// Requirements on the network proxy.
     pub network: Option<Sourced<NetworkRequirements>>,
-    /// The policy of the guardian.
+    /// The policy for the guardian model.
     pub guardian_instructions: Option<Sourced<String>>,
 }
 
 impl Requirements {
-    /// Whether nothing is limited.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Features that are on, or off, whatever settings say.
+    /// Features that are forced on or off.
     pub(crate) fn pinned_features(&self) -> impl Iterator<Item = (Feature, bool)> {
         let pins = self.features.iter().flat_map(|pins| &pins.value);
         pins.map(|(feature, enabled)| (*feature, *enabled))
@@ -106,7 +100,6 @@ impl Requirements {
 
 #[cfg(test)]
 impl Requirements {
-    /// The limits of a text.
     pub(crate) fn for_tests(text: &str) -> Self {
         let mut requirements = Self::default();
         let source = RequirementSource::File(PathBuf::from("test"));

@@ -4,37 +4,28 @@ use std::fmt;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Where a layer comes from. In this order, later ones win; of projects the nearest to the working
-/// folder.
+/// The source of a layer, in order of increasing precedence. Of several projects the nearest to the working folder has
+/// the highest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LayerSource {
-    /// Settings for everybody on the machine.
+    /// Machine-wide settings.
     System {
         /// The file, which need not exist.
         file: PathBuf,
     },
-    /// Settings in the home folder; the only layer that is ever written.
+    /// The user's settings in the home folder. The only layer that is written.
     User {
         /// The file, which need not exist.
         file: PathBuf,
     },
-    /// Settings of a `.codex` folder between the project root and the working folder.
-    Project {
-        /// That folder.
-        folder: PathBuf,
-    },
-    /// Flags of the command line and of a request.
+    /// Settings in a `.codex` folder between the project root and the working folder.
+    Project { folder: PathBuf },
+    /// Command line flags and settings of a request.
     SessionFlags,
-    /// Older form of managed settings, in a file of the administrator.
-    ManagedFile {
-        /// That file.
-        file: PathBuf,
-    },
-    /// Older form of managed settings, from device management.
-    ManagedPreferences {
-        /// The preference domain.
-        domain: String,
-    },
+    /// The older form of managed settings, in a file of the administrator.
+    ManagedFile { file: PathBuf },
+    /// The older form of managed settings, from device management.
+    ManagedPreferences { domain: String },
 }
 
 /// Name of the settings file in a folder.
@@ -52,7 +43,7 @@ impl LayerSource {
         }
     }
 
-    /// The folder whose rules, hooks, skills and agent roles belong to the layer.
+    /// The folder of the layer's rules, hooks, skills and agent roles.
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::System { file } | Self::User { file } => file.parent(),
@@ -61,7 +52,7 @@ impl LayerSource {
         }
     }
 
-    /// Whether the layer is above a chosen profile: flags and what the administrator manages.
+    /// Whether the layer has precedence over profiles: flags and managed settings do.
     pub(crate) fn beats_profile(&self) -> bool {
         match self {
             Self::SessionFlags | Self::ManagedFile { .. } | Self::ManagedPreferences { .. } => true,
@@ -69,7 +60,7 @@ impl LayerSource {
         }
     }
 
-    /// What to tell somebody whose setting this layer overrides.
+    /// The message for a user whose setting this layer overrides.
     pub(crate) fn overridden_message(&self) -> String {
         match self {
             Self::System { file } => {

@@ -1,4 +1,4 @@
-//! All layers of settings for one working folder, and the limits that hold with them.
+//! All layers of settings for a working folder, and the requirements.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::source::LayerSource;
 use crate::trust::TrustLevel;
 use crate::trust::TrustRules;
 
-/// All layers of settings, ignored ones included.
+/// All layers of settings, including disabled ones.
 #[derive(Clone, Debug)]
 pub struct LayerStack {
     /// The layers, lowest precedence first.
@@ -35,20 +35,17 @@ pub struct LayerStack {
     trusted_folders: Vec<PathBuf>,
 }
 
-/// The settings of a stack as the layers around a profile.
+/// Merged settings, separated into the layers below and above the profile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MergedTables {
-    /// Files.
     pub(crate) below_profile: Table,
-    /// The chosen profile.
     pub(crate) profile: Table,
-    /// Flags, and what the administrator manages.
+    /// Flags and managed settings.
     pub(crate) above_profile: Table,
 }
 
 impl LayerStack {
-    /// Reads all layers. Layers of projects are among them only if there is a working folder, which has
-    /// to be an absolute path.
+    /// Reads all layers. Project layers are included only with a working folder, which must be an absolute path.
     pub fn load(
         env: &Environment,
         cwd: Option<&Path>,
@@ -84,7 +81,7 @@ impl LayerStack {
         })
     }
 
-    /// The layers that are there without any file: flags.
+    /// Only the layers that need no files: flags.
     pub(crate) fn without_files(env: &Environment, cwd: Option<&Path>, flags: &Overrides) -> Self {
         Self {
             layers: flag_layer(env, cwd, flags).into_iter().collect(),
@@ -95,18 +92,17 @@ impl LayerStack {
         }
     }
 
-    /// The layers, lowest precedence first, ignored ones included.
+    /// The layers, lowest precedence first, including disabled ones.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// The user's layer.
     pub fn user(&self) -> Option<&Layer> {
         let user = |layer: &&Layer| matches!(layer.source, LayerSource::User { .. });
         self.layers.iter().find(user)
     }
 
-    /// The same layers with other settings of the user.
+    /// A copy with another user layer.
     pub(crate) fn with_user(&self, user: Layer) -> Self {
         let mut stack = self.clone();
         for layer in &mut stack.layers {
@@ -117,7 +113,7 @@ impl LayerStack {
         stack
     }
 
-    /// The limits in force.
+    /// The requirements in force.
     pub fn requirements(&self) -> &Requirements {
         &self.requirements
     }
@@ -127,35 +123,33 @@ impl LayerStack {
         self.project.as_ref()
     }
 
-    /// What the user decided about the project of the working folder.
+    /// The user's trust decision about the project of the working folder.
     pub fn trust(&self) -> Option<TrustLevel> {
         self.trust
     }
 
-    /// All folders whose settings would take effect for somebody who works there. No confined command
-    /// may write them.
+    /// All folders whose project settings take effect for anyone who works there. Sandboxed commands may not write them.
     pub fn trusted_folders(&self) -> &[PathBuf] {
         &self.trusted_folders
     }
 
-    /// The layers that count, lowest precedence first.
+    /// The enabled layers, lowest precedence first.
     pub fn enabled(&self) -> impl DoubleEndedIterator<Item = &Layer> {
         self.layers.iter().filter(|layer| layer.is_enabled())
     }
 
-    /// The folders whose rules, hooks, agent roles and skills may take effect, lowest precedence first.
-    /// Those of a project are among them only once it is trusted, and only where no confined command
-    /// could have made them.
+    /// The folders whose rules, hooks, agent roles and skills take effect, lowest precedence first. A project's folders
+    /// are included only if it is trusted and sandboxed commands cannot have written them.
     pub fn active_folders(&self) -> impl Iterator<Item = &Path> {
         self.enabled().filter_map(Layer::active_folder)
     }
 
-    /// All settings merged; no profile is applied.
+    /// All settings merged, without a profile.
     pub fn merged(&self) -> Table {
         merged(self.enabled())
     }
 
-    /// Which layer each value of the merged settings came from, by dotted path.
+    /// The layer that supplied each value, by dotted path.
     pub fn origins(&self) -> BTreeMap<String, &Layer> {
         let layers: Vec<&Layer> = self.enabled().collect();
         let tables: Vec<_> = layers.iter().map(|layer| layer.effective_table()).collect();
@@ -166,7 +160,7 @@ impl LayerStack {
             .collect()
     }
 
-    /// The settings around the chosen profile.
+    /// The settings below and above the chosen profile.
     pub(crate) fn around_profile(&self) -> Result<MergedTables, ConfigError> {
         let merged_all = self.merged();
         let profile = match merged_all.get("profile").and_then(Value::as_str) {
@@ -191,7 +185,7 @@ impl LayerStack {
 }
 
 impl MergedTables {
-    /// All settings merged, the profile in its place.
+    /// All settings merged, including the profile.
     pub(crate) fn merge(&self) -> Table {
         let mut table = self.below_profile.clone();
         let mut profile = self.profile.clone();
@@ -219,13 +213,13 @@ fn system_layer(env: &Environment) -> Result<Option<Layer>, ConfigError> {
     Layer::parse(LayerSource::System { file }, text, env.path_base(folder)).map(Some)
 }
 
-/// The user's layer as it is on disk now.
+/// The user's layer as currently on disk.
 pub(crate) fn user_layer(env: &Environment) -> Result<Layer, ConfigError> {
     let text = read_text(&env.user_config_file())?;
     user_layer_of(env, text)
 }
 
-/// The user's layer of a text.
+/// The user's layer from a text.
 pub(crate) fn user_layer_of(env: &Environment, text: String) -> Result<Layer, ConfigError> {
     let file = env.user_config_file();
     Layer::parse(

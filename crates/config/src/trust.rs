@@ -1,7 +1,7 @@
-//! Whether the user trusts a project: `[projects."<path>"] trust_level`.
+//! Decides whether a project is trusted: `[projects."<path>"] trust_level`.
 //!
-//! Only what the user, the machine or the flags say counts, never a project about itself. Paths are
-//! compared by what they lead to, so links and trailing slashes do not matter.
+//! Only the user, machine-wide settings and flags decide, never the project itself. Paths are compared after resolving
+//! links, so links and trailing slashes do not matter.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -16,18 +16,18 @@ use crate::key_path::KeyPath;
 use crate::paths::normalize;
 use crate::project::Project;
 
-/// What the user decided about a project.
+/// The user's decision about a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustLevel {
-    /// Its settings, rules, hooks and roles take effect.
+    /// The project's settings, rules, hooks and roles take effect.
     Trusted,
-    /// They do not.
+    /// They are ignored.
     Untrusted,
 }
 
 impl TrustLevel {
-    /// How it is written.
+    /// The value in settings files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Trusted => "trusted",
@@ -42,12 +42,12 @@ impl TrustLevel {
     }
 }
 
-/// The key path of the decision about a project, to write it into the user's settings.
+/// The key path of the decision about a project.
 pub fn trust_key_path(folder: &Path) -> Option<KeyPath> {
     KeyPath::from_segments(["projects", folder.to_str()?, "trust_level"])
 }
 
-/// All decisions.
+/// All trust decisions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrustRules {
     entries: Vec<TrustRule>,
@@ -56,7 +56,7 @@ pub(crate) struct TrustRules {
 #[derive(Clone, Debug)]
 struct TrustRule {
     path: PathBuf,
-    /// What the path leads to, looked up when it matters; `None` if there is nothing.
+    /// The resolved path, determined on first use; `None` if the path does not exist.
     real: OnceCell<Option<PathBuf>>,
     level: TrustLevel,
 }
@@ -68,7 +68,7 @@ impl TrustRule {
     }
 }
 
-/// A decision, and for which folder it was made.
+/// A decision, and the folder it was made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TrustDecision {
     pub(crate) folder: PathBuf,
@@ -76,7 +76,7 @@ pub(crate) struct TrustDecision {
 }
 
 impl TrustRules {
-    /// The decisions of a table. Values of a wrong type decide nothing here; decoding reports them.
+    /// Reads the decisions from a table. Values of a wrong type are skipped here; decoding reports them.
     pub(crate) fn from_table(table: &Table) -> Self {
         let projects = table.get("projects").and_then(Value::as_table);
         let entries = projects
@@ -95,7 +95,7 @@ impl TrustRules {
         }
     }
 
-    /// The folders that are trusted, and the worktrees of their repositories, with links resolved.
+    /// The trusted folders and the worktrees of their repositories, with links resolved.
     pub(crate) fn trusted_folders(&self) -> Vec<PathBuf> {
         let trusted = self
             .entries
@@ -110,9 +110,9 @@ impl TrustRules {
             .collect()
     }
 
-    /// The decision about a folder of a project: made for itself, else for the root of the project,
-    /// else for the repository. Distrust also reaches whatever lies deeper: a command could make a
-    /// repository there, which would be the root of a project that nothing was decided about.
+    /// The decision about a folder of a project: for the folder itself, else for the project root, else for the
+    /// repository. Distrust also applies to everything below: otherwise a command could create a repository there, which
+    /// would be the root of a project without a decision.
     pub(crate) fn decide(&self, folder: &Path, project: &Project) -> Option<TrustDecision> {
         if self.entries.is_empty() {
             return None;
@@ -155,7 +155,7 @@ impl TrustRules {
             return Some(rule.level);
         }
         let real = folder.canonicalize().ok()?;
-        // Whoever points two keys at one folder and contradicts himself does not trust it.
+        // Contradicting entries for the same folder count as untrusted.
         let levels = self.entries.iter().filter(|rule| rule.leads_to(&real));
         levels
             .map(|rule| rule.level)

@@ -1,9 +1,8 @@
-//! Values that a setting with a fixed set of values does not know, as newer programs write them.
+//! Replaces unknown values of enumerated settings, as written by newer versions.
 //!
-//! One such value must not make all settings unusable. Where leaving the value out cannot loosen
-//! anything, it is left out or the strictest known value takes its place, and a warning says so. The
-//! settings of which that cannot be said (approvals, the sandbox, permissions, where credentials are
-//! kept) are not listed here: an unknown value there stays an error.
+//! One such value must not make all settings unusable. Where this cannot weaken anything, the value is removed or replaced
+//! by the strictest known one, and a warning is added. Settings for which that is not safe (approvals, the sandbox,
+//! permissions, storage of credentials) are not listed here: there an unknown value remains an error.
 
 use serde_path_to_error::Path;
 use serde_path_to_error::Segment;
@@ -18,20 +17,20 @@ use crate::schema::ConfigFile;
 use crate::stack::LayerStack;
 use crate::warning::ConfigWarning;
 
-/// How many values are put right before the error stands.
+/// Limit on replaced values.
 const MAX_REPLACED: usize = 64;
 
-/// What takes the place of a value.
+/// The replacement of an unknown value.
 #[derive(Clone, Copy, Debug)]
-enum Instead {
+enum Fallback {
     Nothing,
     Value(&'static str),
 }
-use Instead::{Nothing, Value as Known};
+use Fallback::{Nothing, Value as Known};
 
-/// Settings by their path (`*` is any name or index); each stands for everything below it too. Those of
-/// the top level hold inside of a profile as well.
-const RULES: &[(&[&str], Instead)] = &[
+/// Settings by path (`*` is any name or index); each includes everything below it. Top-level settings also apply inside
+/// profiles.
+const RULES: &[(&[&str], Fallback)] = &[
     (&["model_reasoning_summary"], Nothing),
     (&["model_verbosity"], Nothing),
     (&["personality"], Nothing),
@@ -64,26 +63,25 @@ const RULES: &[(&[&str], Instead)] = &[
     (&["file_opener"], Nothing),
 ];
 
-/// Merged settings in their typed form.
-pub(crate) struct Decoded {
+/// Merged settings in typed form.
+pub(crate) struct DecodedSettings {
     pub(crate) file: ConfigFile,
-    /// The keys that no type knows.
     pub(crate) unknown_keys: Vec<String>,
-    /// The values that something else takes the place of.
+    /// Warnings about replaced values.
     pub(crate) warnings: Vec<ConfigWarning>,
 }
 
-/// Decodes merged settings without the values that are not known.
+/// Decodes merged settings and replaces unknown values.
 pub(crate) fn decode_without_unknown(
     stack: &LayerStack,
     merged: &Table,
-) -> Result<Decoded, DecodeError> {
+) -> Result<DecodedSettings, DecodeError> {
     let mut table = None;
     let mut warnings = Vec::new();
     loop {
         let error = match decode_reporting_unknown(table.as_ref().unwrap_or(merged)) {
             Ok((file, unknown_keys)) => {
-                return Ok(Decoded {
+                return Ok(DecodedSettings {
                     file,
                     unknown_keys,
                     warnings,
@@ -93,16 +91,16 @@ pub(crate) fn decode_without_unknown(
         };
         let table = table.get_or_insert_with(|| merged.clone());
         match replace(table, &error) {
-            Some(instead) if warnings.len() < MAX_REPLACED => {
-                warnings.push(warning(stack, &error, instead));
+            Some(fallback) if warnings.len() < MAX_REPLACED => {
+                warnings.push(warning(stack, &error, fallback));
             }
             _ => return Err(error),
         }
     }
 }
 
-/// Puts something else in the place of the value that an error is about, if that may be done.
-fn replace(table: &mut Table, error: &DecodeError) -> Option<Instead> {
+/// Replaces the value that caused an error, if its setting is listed.
+fn replace(table: &mut Table, error: &DecodeError) -> Option<Fallback> {
     if !error.message.starts_with("unknown variant ") {
         return None;
     }
@@ -111,7 +109,7 @@ fn replace(table: &mut Table, error: &DecodeError) -> Option<Instead> {
         [profiles, _, ..] if profiles == "profiles" => 2,
         _ => 0,
     };
-    let (rule, instead) = RULES.iter().find(|(rule, _)| {
+    let (rule, fallback) = RULES.iter().find(|(rule, _)| {
         let setting = names.iter().skip(within_profile);
         names.len() - within_profile >= rule.len()
             && rule
@@ -120,7 +118,7 @@ fn replace(table: &mut Table, error: &DecodeError) -> Option<Instead> {
                 .all(|(part, name)| *part == "*" || part == name)
     })?;
     let place = names.get(..within_profile + rule.len())?;
-    put(table, place, *instead).then_some(*instead)
+    put(table, place, *fallback).then_some(*fallback)
 }
 
 fn names(path: &Path) -> Vec<String> {
@@ -133,13 +131,13 @@ fn names(path: &Path) -> Vec<String> {
     path.iter().filter_map(name).collect()
 }
 
-/// Sets or removes the value at a place; false if there is none.
-fn put(table: &mut Table, place: &[String], instead: Instead) -> bool {
+/// Sets or removes the value at a path. Returns false if it does not exist.
+fn put(table: &mut Table, place: &[String], fallback: Fallback) -> bool {
     let Some((last, around)) = place.split_last() else {
         return false;
     };
     let Some((first, rest)) = around.split_first() else {
-        return put_in_table(table, last, instead);
+        return put_in_table(table, last, fallback);
     };
     let inner = rest
         .iter()
@@ -149,7 +147,7 @@ fn put(table: &mut Table, place: &[String], instead: Instead) -> bool {
             _ => None,
         });
     match (inner.flatten(), last.parse::<usize>()) {
-        (Some(Value::Table(table)), _) => put_in_table(table, last, instead),
+        (Some(Value::Table(table)), _) => put_in_table(table, last, fallback),
         (Some(Value::Array(items)), Ok(at)) if at < items.len() => {
             items.remove(at);
             true
@@ -158,16 +156,16 @@ fn put(table: &mut Table, place: &[String], instead: Instead) -> bool {
     }
 }
 
-fn put_in_table(table: &mut Table, key: &str, instead: Instead) -> bool {
-    match instead {
+fn put_in_table(table: &mut Table, key: &str, fallback: Fallback) -> bool {
+    match fallback {
         Nothing => table.remove(key).is_some(),
         Known(value) => table.insert(key.to_owned(), Value::from(value)).is_some(),
     }
 }
 
-fn warning(stack: &LayerStack, error: &DecodeError, instead: Instead) -> ConfigWarning {
+fn warning(stack: &LayerStack, error: &DecodeError, fallback: Fallback) -> ConfigWarning {
     let setting = dotted(&error.path).unwrap_or_default();
-    let summary = match instead {
+    let summary = match fallback {
         Nothing => format!("The value of `{setting}` is not known and is ignored."),
         Known(value) => {
             format!("The value of `{setting}` is not known; `{value}` takes its place.")

@@ -1,4 +1,4 @@
-//! Values between TOML and JSON, and settings at a path of a table.
+//! Converts between TOML and JSON values, and accesses settings by path.
 
 use serde_json::Map;
 use serde_json::Value as Json;
@@ -7,7 +7,7 @@ use toml::Value;
 
 use crate::nesting::MAX_DEPTH;
 
-/// A table as JSON, keys sorted.
+/// A table as JSON with sorted keys.
 pub(crate) fn table_to_json(table: &Table) -> Json {
     let map: Map<String, Json> = table
         .iter()
@@ -16,7 +16,7 @@ pub(crate) fn table_to_json(table: &Table) -> Json {
     Json::Object(map)
 }
 
-/// A value as JSON; dates become text, numbers that JSON lacks become null.
+/// A value as JSON. Dates become strings, and numbers that JSON lacks become null.
 pub(crate) fn to_json(value: &Value) -> Json {
     match value {
         Value::String(text) => Json::String(text.clone()),
@@ -29,43 +29,43 @@ pub(crate) fn to_json(value: &Value) -> Json {
     }
 }
 
-/// What to do about a null inside of a JSON value: TOML has none.
+/// How to handle nulls inside JSON values, which TOML lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nulls {
-    /// Leave the entry out.
+pub(crate) enum NullHandling {
+    /// Omit the entry.
     Skip,
-    /// Refuse the value.
+    /// Return an error.
     Refuse,
 }
 
-/// Why a JSON value has no TOML form.
+/// Why a JSON value cannot be written as TOML.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
-    /// It holds a null.
+    /// It contains null.
     #[error("invalid type: null, expected any valid TOML value")]
     Null,
-    /// It holds an integer that does not fit into 64 bits with a sign.
+    /// It contains an integer outside the range of `i64`.
     #[error("number `{0}` is out of range")]
     OutOfRange(String),
-    /// It is nested more deeply than settings are.
+    /// It is nested too deeply.
     #[error("nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
 }
 
-/// A JSON value as TOML. `None` if it is a null and those are skipped.
-pub(crate) fn from_json(value: &Json, nulls: Nulls) -> Result<Option<Value>, ValueError> {
+/// Converts a JSON value to TOML. `None` for null if nulls are skipped.
+pub(crate) fn from_json(value: &Json, nulls: NullHandling) -> Result<Option<Value>, ValueError> {
     from_json_within(value, nulls, MAX_DEPTH)
 }
 
-/// The same, for a value that may have so many levels.
+/// The same with a limit on the remaining levels.
 fn from_json_within(
     value: &Json,
-    nulls: Nulls,
+    nulls: NullHandling,
     levels: usize,
 ) -> Result<Option<Value>, ValueError> {
     let inner = || levels.checked_sub(1).ok_or(ValueError::TooDeep);
     Ok(Some(match value {
-        Json::Null if nulls == Nulls::Skip => return Ok(None),
+        Json::Null if nulls == NullHandling::Skip => return Ok(None),
         Json::Null => return Err(ValueError::Null),
         Json::Bool(flag) => Value::Boolean(*flag),
         Json::Number(number) => from_number(number)?,
@@ -109,7 +109,7 @@ pub(crate) fn get<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
     get(value.as_table()?, rest)
 }
 
-/// Puts a value at a path; tables on the way are made, and take the place of what is no table.
+/// Sets the value at a path. Creates tables on the path, which replace other values.
 pub(crate) fn set(table: &mut Table, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         return;
@@ -129,26 +129,26 @@ pub(crate) fn set(table: &mut Table, path: &[String], value: Value) {
     }
 }
 
-/// What was found where something should be removed.
+/// The result of removing a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Removal {
-    /// The parent table is there; the value is gone now, if it ever was.
+pub(crate) enum RemovalOutcome {
+    /// The parent table exists; it does not contain the value now.
     Done,
-    /// There is no such parent table.
+    /// The parent table does not exist.
     NoParent,
 }
 
 /// Removes the value at a path.
-pub(crate) fn remove(table: &mut Table, path: &[String]) -> Removal {
+pub(crate) fn remove(table: &mut Table, path: &[String]) -> RemovalOutcome {
     match path {
-        [] => Removal::NoParent,
+        [] => RemovalOutcome::NoParent,
         [key] => {
             table.remove(key);
-            Removal::Done
+            RemovalOutcome::Done
         }
         [first, rest @ ..] => match table.get_mut(first) {
             Some(Value::Table(inner)) => remove(inner, rest),
-            _ => Removal::NoParent,
+            _ => RemovalOutcome::NoParent,
         },
     }
 }
@@ -162,30 +162,33 @@ mod tests {
     #[test]
     fn json_and_toml_agree() {
         let json = json!({"a": [1, 2.5, true, "x"], "b": {"c": -1}});
-        let value = from_json(&json, Nulls::Refuse).unwrap().unwrap();
+        let value = from_json(&json, NullHandling::Refuse).unwrap().unwrap();
         assert_eq!(to_json(&value), json);
     }
 
     #[test]
     fn nulls_are_skipped_or_refused() {
         let json = json!({"a": null, "b": [null, 1]});
-        assert_eq!(from_json(&json, Nulls::Refuse), Err(ValueError::Null));
-        let value = from_json(&json, Nulls::Skip).unwrap().unwrap();
+        assert_eq!(
+            from_json(&json, NullHandling::Refuse),
+            Err(ValueError::Null)
+        );
+        let value = from_json(&json, NullHandling::Skip).unwrap().unwrap();
         assert_eq!(to_json(&value), json!({"b": [1]}));
-        assert_eq!(from_json(&Json::Null, Nulls::Skip), Ok(None));
+        assert_eq!(from_json(&Json::Null, NullHandling::Skip), Ok(None));
     }
 
     #[test]
     fn integers_beyond_64_bits_are_refused() {
-        let error = from_json(&json!(u64::MAX), Nulls::Refuse).unwrap_err();
+        let error = from_json(&json!(u64::MAX), NullHandling::Refuse).unwrap_err();
         assert_eq!(error, ValueError::OutOfRange(u64::MAX.to_string()));
     }
 
     #[test]
     fn a_value_that_is_nested_too_deeply_is_refused() {
         let nested = |levels| (0..levels).fold(json!(1), |value, _| json!({ "a": [value] }));
-        assert!(from_json(&nested(MAX_DEPTH / 2), Nulls::Skip).is_ok());
-        let deeper = from_json(&nested(MAX_DEPTH / 2 + 1), Nulls::Skip);
+        assert!(from_json(&nested(MAX_DEPTH / 2), NullHandling::Skip).is_ok());
+        let deeper = from_json(&nested(MAX_DEPTH / 2 + 1), NullHandling::Skip);
         assert_eq!(deeper, Err(ValueError::TooDeep));
     }
 
@@ -195,9 +198,12 @@ mod tests {
         let mut table: Table = "a = 1".parse().unwrap();
         set(&mut table, &path("a.b.c"), Value::Integer(2));
         assert_eq!(get(&table, &path("a.b.c")), Some(&Value::Integer(2)));
-        assert_eq!(remove(&mut table, &path("x.y")), Removal::NoParent);
-        assert_eq!(remove(&mut table, &path("a.b.nothing")), Removal::Done);
-        assert_eq!(remove(&mut table, &path("a.b")), Removal::Done);
+        assert_eq!(remove(&mut table, &path("x.y")), RemovalOutcome::NoParent);
+        assert_eq!(
+            remove(&mut table, &path("a.b.nothing")),
+            RemovalOutcome::Done
+        );
+        assert_eq!(remove(&mut table, &path("a.b")), RemovalOutcome::Done);
         assert_eq!(table, "[a]".parse().unwrap());
     }
 }

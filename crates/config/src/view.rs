@@ -1,4 +1,4 @@
-//! The settings as clients see them: merged, with the layer that each value came from.
+//! The settings for clients: merged, with the source of each value.
 
 use std::collections::BTreeMap;
 
@@ -17,35 +17,32 @@ use crate::value::table_to_json;
 /// The settings of all layers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigView {
-    /// The merged settings: every known key, unset ones null. No profile is applied.
+    /// The merged settings without a profile. All known keys are included, unset ones as null.
     pub config: Json,
-    /// The layer that each value came from, by dotted path.
+    /// The source of each value, by dotted path.
     pub origins: BTreeMap<String, LayerMetadata>,
-    /// The layers, highest precedence first, ignored ones included.
+    /// The layers, highest precedence first, including disabled ones.
     pub layers: Vec<LayerView>,
 }
 
-/// A layer and the content it had.
+/// The identity of a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerMetadata {
-    /// Where it comes from.
     pub source: LayerSource,
-    /// Hash of its settings.
+    /// A hash of its settings.
     pub version: String,
 }
 
-/// A layer with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerView {
-    /// Which it is.
     pub metadata: LayerMetadata,
-    /// Its settings, unknown keys included.
+    /// Its settings, including unknown keys.
     pub config: Json,
-    /// Why it is ignored.
+    /// Why the layer is disabled.
     pub disabled_reason: Option<String>,
 }
 
-/// Why settings cannot be shown.
+/// Why the settings cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     /// A layer cannot be read.
@@ -54,13 +51,13 @@ pub enum ViewError {
     /// A value has the wrong type.
     #[error("invalid configuration: {0}")]
     Invalid(#[source] ConfigError),
-    /// The settings do not fit together.
+    /// The settings contradict each other.
     #[error("failed to resolve feature override precedence: {0}")]
     Unusable(#[source] ConfigError),
 }
 
 impl ConfigView {
-    /// Reads the settings; those of projects are among them only if the request has a working folder.
+    /// Reads the settings. Project layers are included only if the request has a working folder.
     pub fn read(request: LoadRequest<'_>) -> Result<Self, ViewError> {
         let stack =
             LayerStack::load(request.env, request.cwd, request.flags).map_err(ViewError::Layers)?;
@@ -72,7 +69,7 @@ impl ConfigView {
             .features;
         let mut config = serde_json::to_value(&file)
             .map_err(|error| ViewError::Invalid(ConfigError::setting(error.to_string())))?;
-        // What the host application may switch is shown as it is in force.
+        // Features that the host application may switch are shown with their current state.
         if let Some(shown) = config.get_mut("features") {
             let mut map = shown.as_object().cloned().unwrap_or_default();
             for feature in HOST_FEATURES {

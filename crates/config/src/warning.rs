@@ -1,4 +1,4 @@
-//! What is odd about settings without stopping anything.
+//! Warnings about settings.
 
 use std::path::PathBuf;
 
@@ -11,21 +11,20 @@ use crate::stack::LayerStack;
 
 const USING_DEFAULTS: &str = "Invalid configuration; using defaults.";
 
-/// Something that users should know about their settings.
+/// A warning about settings for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigWarning {
-    /// What it is.
     pub summary: String,
-    /// More about it.
+    /// Details.
     pub details: Option<String>,
-    /// The file that it is about.
+    /// The file.
     pub path: Option<PathBuf>,
-    /// The place in that file.
+    /// The position in the file.
     pub range: Option<TextRange>,
 }
 
 impl ConfigWarning {
-    /// A warning that is about no file.
+    /// A warning without a file.
     pub fn new(summary: impl Into<String>) -> Self {
         Self {
             summary: summary.into(),
@@ -35,12 +34,12 @@ impl ConfigWarning {
         }
     }
 
-    /// Whether defaults take the place of all settings.
+    /// Whether the server runs with defaults because the settings are invalid.
     pub fn replaces_settings(&self) -> bool {
         self.summary == USING_DEFAULTS
     }
 
-    /// The warning when a server starts without its settings because they cannot be used.
+    /// The warning of a server that starts with defaults because the settings are invalid.
     pub fn using_defaults(error: &ConfigError) -> Self {
         let place = error.place();
         Self {
@@ -52,7 +51,7 @@ impl ConfigWarning {
     }
 }
 
-/// The folders that are ignored because their project is not trusted.
+/// The warning about project layers that are disabled because the project is not trusted.
 pub(crate) fn disabled_projects(stack: &LayerStack) -> Option<ConfigWarning> {
     let mut summary = String::from(
         "Project config.toml files are disabled in the following folders. Settings, rules, hooks and \
@@ -76,7 +75,7 @@ pub(crate) fn disabled_projects(stack: &LayerStack) -> Option<ConfigWarning> {
     (summary.len() > length).then(|| ConfigWarning::new(summary))
 }
 
-/// The settings of trusted projects that have no effect there.
+/// Warnings about project settings that have no effect.
 pub(crate) fn withheld_keys(stack: &LayerStack) -> impl Iterator<Item = ConfigWarning> {
     stack.enabled().filter_map(|layer| {
         let keys = layer.withheld_keys();
@@ -85,7 +84,7 @@ pub(crate) fn withheld_keys(stack: &LayerStack) -> impl Iterator<Item = ConfigWa
         }
         let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
         Some(ConfigWarning {
-            details: Some(layer.reach().advice().to_owned()),
+            details: Some(layer.scope().advice().to_owned()),
             path: layer.source.file(),
             ..ConfigWarning::new(format!(
                 "Settings that a project may not make are ignored: {}",
@@ -95,7 +94,7 @@ pub(crate) fn withheld_keys(stack: &LayerStack) -> impl Iterator<Item = ConfigWa
     })
 }
 
-/// The keys of files that no type knows, a warning per file.
+/// One warning per file with unknown keys.
 pub(crate) fn unknown_keys(stack: &LayerStack, unknown: &[String]) -> Vec<ConfigWarning> {
     if unknown.is_empty() {
         return Vec::new();
@@ -129,7 +128,7 @@ fn unknown_in(layer: &Layer, unknown: &[String]) -> Option<ConfigWarning> {
     })
 }
 
-/// Whether a table has something at a path whose names may themselves hold dots.
+/// Whether a table contains a dotted path whose names may contain dots.
 fn holds(table: &toml::Table, path: &str) -> bool {
     table.iter().any(|(key, value)| {
         let Some(rest) = path.strip_prefix(key.as_str()) else {
@@ -139,7 +138,7 @@ fn holds(table: &toml::Table, path: &str) -> bool {
             None => rest.is_empty(),
             Some(rest) => match value {
                 toml::Value::Table(table) => holds(table, rest),
-                // Inside of arrays the place is not worth telling apart.
+                // A key inside an array is attributed to the array as a whole.
                 toml::Value::Array(_) => true,
                 _ => false,
             },

@@ -1,6 +1,6 @@
-//! Settings that are read and checked and change nothing here.
+//! Settings that are accepted and validated but have no effect.
 
-/// Their names in files. docs/status.md names the same ones.
+/// The names of these settings in files. docs/status.md lists the same names.
 pub const WITHOUT_EFFECT: &[&str] = &[
     "agents.job_max_runtime_seconds",
     "analytics",

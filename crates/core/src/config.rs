@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec_policy::Policy;
+use codex_exec_policy::RuleSet;
 use codex_protocol::{
     DynamicToolSpec, SessionSource, ThreadSettings, Verbosity, WebSearchMode, WebSearchToolConfig,
 };
@@ -32,7 +32,7 @@ pub struct SessionConfig {
     /// What it may be set to later; anything, if there are no limits.
     pub limits: Option<Arc<dyn Limits>>,
     /// Rules about commands.
-    pub rules: Policy,
+    pub rules: RuleSet,
     /// Instructions in place of ours.
     pub base_instructions: Option<String>,
     /// Instructions on top.
@@ -120,7 +120,7 @@ impl SessionConfig {
             review_model: None,
             verbosity: None,
             limits: None,
-            rules: Policy::default(),
+            rules: RuleSet::default(),
             base_instructions: None,
             developer_instructions: None,
             compact_prompt: None,

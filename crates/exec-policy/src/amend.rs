@@ -1,7 +1,7 @@
-//! Adding a rule to a file.
+//! Appends a rule to a rules file.
 //!
-//! The file is locked while it is read and written, the new line goes to its end in one write, and a write that fails
-//! is taken back: another process sees the file without the line or with the whole line.
+//! The file is locked while it is read and written, the line is appended with one write, and a failed write is undone.
+//! Another process therefore sees the file either without the line or with the whole line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,12 +13,12 @@ use crate::decision::Decision;
 use crate::network::NetworkRule;
 use crate::prefix::quote_string;
 
-/// What became of a rule.
+/// The result of appending a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appended {
+pub enum AppendOutcome {
     Added,
-    /// The file has the very same line.
-    AlreadyThere,
+    /// The file already has an identical line.
+    AlreadyPresent,
 }
 
 #[derive(Debug, Error)]
@@ -29,13 +29,13 @@ pub enum AmendError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Adds a rule about a prefix to the file, which is made with its folder if need be.
+/// Appends a rule about a prefix. Creates the file and its folder if needed.
 pub fn append_prefix_rule<S: AsRef<str>>(
     file: &Path,
     prefix: &[S],
     decision: Decision,
     justification: Option<&str>,
-) -> Result<Appended, AmendError> {
+) -> Result<AppendOutcome, AmendError> {
     if prefix.is_empty() {
         return Err(AmendError::EmptyPrefix);
     }
@@ -52,8 +52,8 @@ pub fn append_prefix_rule<S: AsRef<str>>(
     append(file, &line)
 }
 
-/// Adds a rule about a host to the file, which is made with its folder if need be.
-pub fn append_network_rule(file: &Path, rule: &NetworkRule) -> Result<Appended, AmendError> {
+/// Appends a rule about a host. Creates the file and its folder if needed.
+pub fn append_network_rule(file: &Path, rule: &NetworkRule) -> Result<AppendOutcome, AmendError> {
     let mut line = format!(
         "network_rule(host={}, protocol=\"{}\", decision=\"{}\"",
         quote_string(rule.host()),
@@ -64,7 +64,7 @@ pub fn append_network_rule(file: &Path, rule: &NetworkRule) -> Result<Appended, 
     append(file, &line)
 }
 
-/// The last argument, if there is one, and the end of the call.
+/// Writes the optional last argument and closes the call.
 fn append_justification(line: &mut String, justification: Option<&str>) {
     if let Some(justification) = justification {
         line.push_str(", justification=");
@@ -73,21 +73,21 @@ fn append_justification(line: &mut String, justification: Option<&str>) {
     line.push(')');
 }
 
-fn append(path: &Path, line: &str) -> Result<Appended, AmendError> {
+fn append(path: &Path, line: &str) -> Result<AppendOutcome, AmendError> {
     append_locked(path, line).map_err(|source| AmendError::Io {
         path: path.to_owned(),
         source,
     })
 }
 
-fn append_locked(path: &Path, line: &str) -> io::Result<Appended> {
+fn append_locked(path: &Path, line: &str) -> io::Result<AppendOutcome> {
     if let Some(folder) = path.parent() {
         codex_private_files::create_dir_all(folder)?;
     }
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     let mut file = codex_private_files::open(path, &mut options)?;
-    // Released when the file is closed.
+    // The lock is released when the file is closed.
     file.lock()?;
     let mut content = Vec::new();
     file.read_to_end(&mut content)?;
@@ -95,7 +95,7 @@ fn append_locked(path: &Path, line: &str) -> io::Result<Appended> {
         .split(|byte| *byte == b'\n')
         .any(|known| known.trim_ascii() == line.as_bytes())
     {
-        return Ok(Appended::AlreadyThere);
+        return Ok(AppendOutcome::AlreadyPresent);
     }
     let separator = if content.is_empty() || content.ends_with(b"\n") {
         ""
@@ -104,11 +104,11 @@ fn append_locked(path: &Path, line: &str) -> io::Result<Appended> {
     };
     let addition = format!("{separator}{line}\n");
     if let Err(error) = write(&mut file, addition.as_bytes()) {
-        // Half a line would spoil the whole file.
+        // An incomplete line would make the whole file invalid.
         file.set_len(content.len() as u64)?;
         return Err(error);
     }
-    Ok(Appended::Added)
+    Ok(AppendOutcome::Added)
 }
 
 fn write(file: &mut File, addition: &[u8]) -> io::Result<()> {

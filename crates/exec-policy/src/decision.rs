@@ -1,8 +1,8 @@
-//! What a rule says about a command.
+//! The decision of a rule about a command.
 
 use serde::Serialize;
 
-/// Ordered from lenient to strict: of several the greatest counts.
+/// Ordered from lenient to strict. If several rules match, the strictest decision applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {

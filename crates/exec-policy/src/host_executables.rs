@@ -1,18 +1,18 @@
-//! Which files on this machine may stand for the program names that rules use.
+//! The files on this machine that rules may refer to by program name.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::prefix::RuleProblem;
 
-/// Program names to the files that count as them. A name without an entry is not restricted.
+/// Maps program names to allowed files. A name without an entry is not restricted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HostExecutables {
     paths: HashMap<String, Vec<PathBuf>>,
 }
 
 impl HostExecutables {
-    /// Takes the files for a name, in the place of what was known about it.
+    /// Sets the files for a name and replaces earlier ones.
     pub(crate) fn insert(&mut self, name: &str, paths: Vec<String>) -> Result<(), RuleProblem> {
         let problem = |text: String| Err(RuleProblem::Rule(text));
         if name.is_empty() {
@@ -44,7 +44,7 @@ impl HostExecutables {
         self.paths.extend(other.paths);
     }
 
-    /// The name that rules may know the program at this absolute path by.
+    /// The name by which rules may refer to the program at this absolute path.
     pub(crate) fn name_of<'p>(&self, program: &'p str) -> Option<&'p str> {
         let name = base_name(program).filter(|_| Path::new(program).is_absolute())?;
         match self.paths.get(name) {

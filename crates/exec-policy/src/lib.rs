@@ -1,10 +1,10 @@
-//! Layer: capability. Prefix rules: read, match, amend.
+//! Layer: capability. Prefix rules and network rules: read, match, append.
 //!
-//! A [`Policy`] is put together from rule files, each read whole or refused whole. [`Policy::check`] says which rules
-//! match a command; the strictest decides. [`append_prefix_rule`] and [`append_network_rule`] add a line to a file so
-//! that a crash or another process never leaves half of one.
+//! A [`RuleSet`] consists of rules files; each file is accepted or rejected as a whole. [`RuleSet::check`] returns the
+//! rules that match a command; the strictest decision applies. [`append_prefix_rule`] and [`append_network_rule`] add a
+//! line to a file such that a crash or another process never leaves an incomplete one.
 //!
-//! It does not know what a shell is (the caller cuts scripts into commands), and it decides nothing where no rule
+//! This crate does not parse shell scripts (the caller splits them into commands) and decides nothing if no rule
 //! matches.
 
 mod amend;
@@ -14,15 +14,15 @@ mod host_executables;
 mod language;
 mod load;
 mod network;
-mod policy;
 mod prefix;
 mod proposal;
 mod rule_calls;
+mod rule_set;
 
-pub use amend::{AmendError, Appended, append_network_rule, append_prefix_rule};
+pub use amend::{AmendError, AppendOutcome, append_network_rule, append_prefix_rule};
 pub use decision::Decision;
 pub use error::{LoadError, RuleError};
 pub use network::{NetworkDecision, NetworkProtocol, NetworkRule};
-pub use policy::{Evaluation, Policy, Programs, Restriction, RuleMatch};
 pub use prefix::{KEEPS_SANDBOX, PatternToken, PrefixRule, RuleProblem, quote_prefix};
 pub use proposal::is_banned_prefix;
+pub use rule_set::{Evaluation, ProgramMatching, Restriction, RuleMatch, RuleSet};

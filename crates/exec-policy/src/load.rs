@@ -1,19 +1,19 @@
-//! Rule files in a folder.
+//! Loads the rules files of a folder.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{LoadError, RuleError};
-use crate::policy::Policy;
+use crate::rule_set::RuleSet;
 
-/// A longer rule file is refused.
+/// A larger rules file is rejected.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-impl Policy {
-    /// Adds the `*.rules` files of a folder in the order of their names. A folder that does not exist has none.
+impl RuleSet {
+    /// Adds the `*.rules` files of a folder, sorted by name. A missing folder counts as empty.
     ///
-    /// A file with a mistake is left out, and its mistake returned; a file that cannot be read is an error.
+    /// A file with an error in it is skipped and its error returned; a file that cannot be read is an error.
     pub fn add_folder(&mut self, folder: &Path) -> Result<Vec<RuleError>, LoadError> {
         let mut mistakes = Vec::new();
         for path in rule_files(folder)? {

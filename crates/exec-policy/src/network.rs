@@ -1,8 +1,8 @@
-//! Network rules: what is decided about a host.
+//! Network rules: decisions about hosts.
 
 use crate::prefix::{RuleProblem, check_justification};
 
-/// A decision about one host and one protocol.
+/// A decision about one host and protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkRule {
     host: String,
@@ -71,7 +71,7 @@ impl NetworkDecision {
 }
 
 impl NetworkRule {
-    /// A rule about exactly one host: a name or an address, without scheme, path or wildcard.
+    /// Creates a rule for exactly one host: a name or an address, without scheme, path or wildcard.
     pub fn new(
         host: &str,
         protocol: NetworkProtocol,
@@ -133,7 +133,7 @@ fn normal_host(host: &str) -> Result<String, RuleProblem> {
     Ok(bare.to_ascii_lowercase())
 }
 
-/// A port says nothing: the protocol decides. `::1` has none.
+/// Removes a port, which is redundant because the protocol is given. An IPv6 address such as `::1` has none.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port))

@@ -1,4 +1,4 @@
-//! Prefix rules: commands that begin with certain words.
+//! Prefix rules: rules for commands that begin with certain words.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use thiserror::Error;
 
 use crate::decision::Decision;
 
-/// The justification that marks a rule which lets commands run unasked, but in the sandbox. Older programs take it for
-/// the text that it is.
+/// The justification that marks a rule which allows commands only inside the sandbox. Older versions treat it as plain
+/// text.
 pub const KEEPS_SANDBOX: &str = "approved for runs in the sandbox";
 
-/// What one word of a command has to be.
+/// A pattern for one word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatternToken {
     Word(String),
@@ -26,7 +26,7 @@ pub struct PrefixRule {
     justification: Option<String>,
 }
 
-/// Why something is no rule.
+/// Why a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RuleProblem {
     #[error("invalid decision: {0}")]
@@ -56,7 +56,7 @@ impl PatternToken {
 }
 
 impl PrefixRule {
-    /// A rule. The pattern and its alternatives may not be empty, nor may the justification be blank.
+    /// Creates a rule. Fails if the pattern or an alternative list is empty, or the justification is blank.
     pub fn new(
         pattern: Vec<PatternToken>,
         decision: Decision,
@@ -86,7 +86,7 @@ impl PrefixRule {
         self.justification.as_deref()
     }
 
-    /// Whether the command begins with the pattern. More words may follow.
+    /// Whether the command begins with the pattern.
     pub(crate) fn matches<S: AsRef<str>>(&self, command: &[S]) -> bool {
         self.pattern.len() <= command.len()
             && self
@@ -96,7 +96,7 @@ impl PrefixRule {
                 .all(|(token, word)| token.matches(word.as_ref()))
     }
 
-    /// Whether a command that begins with these words, and goes on in a way that is not known, may match.
+    /// Whether a command that begins with these words, followed by unknown ones, may match.
     pub(crate) fn may_match<S: AsRef<str>>(&self, beginning: &[S]) -> bool {
         !beginning.is_empty()
             && beginning.len() < self.pattern.len()
@@ -104,12 +104,12 @@ impl PrefixRule {
                 .all(|(token, word)| token.matches(word.as_ref()))
     }
 
-    /// How many words of the command the pattern speaks about.
+    /// The number of words in the pattern.
     pub(crate) fn length(&self) -> usize {
         self.pattern.len()
     }
 
-    /// Every prefix that the pattern stands for, at most `limit` of them.
+    /// Expands the alternatives of the pattern into prefixes, at most `limit`.
     pub(crate) fn prefixes(&self, limit: usize) -> Vec<Vec<&str>> {
         let mut prefixes: Vec<Vec<&str>> = vec![Vec::new()];
         for token in &self.pattern {
@@ -129,7 +129,7 @@ impl PrefixRule {
     }
 }
 
-/// A justification, where there is one, must say something.
+/// Checks that a justification is not blank.
 pub(crate) fn check_justification(justification: Option<&str>) -> Result<(), RuleProblem> {
     match justification {
         Some(text) if text.trim().is_empty() => Err(RuleProblem::Rule(
@@ -139,7 +139,7 @@ pub(crate) fn check_justification(justification: Option<&str>) -> Result<(), Rul
     }
 }
 
-/// A prefix as people and models are shown it: `["touch", "x"]`.
+/// Formats a prefix for people and models: `["touch", "x"]`.
 pub fn quote_prefix<S: AsRef<str>>(prefix: &[S]) -> String {
     let words: Vec<String> = prefix
         .iter()
@@ -148,7 +148,7 @@ pub fn quote_prefix<S: AsRef<str>>(prefix: &[S]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// A string as rule files write it.
+/// Formats a string literal for a rules file.
 pub(crate) fn quote_string(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -158,7 +158,7 @@ pub(crate) fn quote_string(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            // Writing to a string cannot fail.
+            // Writing to a `String` cannot fail.
             c if c.is_control() => drop(write!(quoted, "\\u{:04x}", u32::from(c))),
             c => quoted.push(c),
         }

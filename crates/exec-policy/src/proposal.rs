@@ -1,10 +1,10 @@
-//! Whether a prefix may be proposed as a new rule.
+//! Decides whether a prefix may be proposed as a new rule.
 
 use crate::decision::Decision;
-use crate::policy::{Policy, Programs};
 use crate::prefix::{PatternToken, PrefixRule};
+use crate::rule_set::{ProgramMatching, RuleSet};
 
-/// Whether the prefix is one that would allow far too much: a program that runs whatever it is told.
+/// Whether the prefix would allow too much, because its program runs arbitrary code.
 pub fn is_banned_prefix<S: AsRef<str>>(prefix: &[S]) -> bool {
     let words: Vec<&str> = prefix.iter().map(AsRef::as_ref).collect();
     let [program, arguments @ ..] = words.as_slice() else {
@@ -27,12 +27,12 @@ pub fn is_banned_prefix<S: AsRef<str>>(prefix: &[S]) -> bool {
     }
 }
 
-impl Policy {
-    /// Whether allowing the prefix may be proposed for a call of these commands: no rule speaks about any of them yet,
-    /// the prefix is not banned, and with it every command would be allowed.
+impl RuleSet {
+    /// Whether a rule that allows the prefix may be proposed for these commands: no rule matches any of them yet, the
+    /// prefix is not banned, and with the rule every command would be allowed.
     pub fn may_propose(&self, prefix: &[String], commands: &[Vec<String>]) -> bool {
         let silent = self
-            .check_all(commands, Programs::ByName)
+            .check_all(commands, ProgramMatching::ByName)
             .decision
             .is_none();
         if is_banned_prefix(prefix) || !silent {
@@ -44,7 +44,10 @@ impl Policy {
             with_rule.add_prefix_rule(rule);
             !commands.is_empty()
                 && commands.iter().all(|command| {
-                    with_rule.check(command, Programs::AsWritten).decision == Some(Decision::Allow)
+                    with_rule
+                        .check(command, ProgramMatching::AsWritten)
+                        .decision
+                        == Some(Decision::Allow)
                 })
         })
     }

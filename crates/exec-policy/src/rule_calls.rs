@@ -1,9 +1,9 @@
-//! The functions of rule files: from the values they are called with to rules.
+//! The rule functions: convert the arguments of a call to a rule.
 
 use crate::decision::Decision;
-use crate::error::RuleError;
+use crate::error::{CallError, RuleError};
 use crate::host_executables::HostExecutables;
-use crate::language::{Arguments, Value, evaluate};
+use crate::language::{CallArguments, Value, evaluate};
 use crate::network::{NetworkDecision, NetworkProtocol, NetworkRule};
 use crate::prefix::{PatternToken, PrefixRule, RuleProblem};
 
@@ -16,7 +16,7 @@ pub(crate) struct FileRules {
 }
 
 impl FileRules {
-    /// Reads a file. `name` is for errors.
+    /// Reads a file. `name` is used in errors.
     pub(crate) fn read(name: &str, text: &str) -> Result<Self, RuleError> {
         let mut rules = Self::default();
         let mut call = |function: &str, arguments| {
@@ -27,19 +27,19 @@ impl FileRules {
                 _ => return None,
             })
         };
-        evaluate(text, &mut call).map_err(|mistake| RuleError {
+        evaluate(text, &mut call).map_err(|error| RuleError {
             file: name.to_owned(),
-            line: mistake.position.line,
-            column: mistake.position.column,
-            message: mistake.message,
+            line: error.position.line,
+            column: error.position.column,
+            message: error.message,
         })?;
         Ok(rules)
     }
 
-    fn prefix_rule(&mut self, arguments: Arguments) -> Result<(), String> {
+    fn prefix_rule(&mut self, arguments: CallArguments) -> Result<(), CallError> {
         let names = ["pattern", "decision", "match", "not_match", "justification"];
         let [pattern, decision, matching, not_matching, justification] =
-            Parameters::bind("prefix_rule", names, arguments)?.values;
+            BoundParameters::bind("prefix_rule", names, arguments)?.values;
         let pattern = required("prefix_rule", "pattern", pattern)?;
         let pattern = list("pattern", pattern)?
             .into_iter()
@@ -49,28 +49,25 @@ impl FileRules {
             None => Decision::Allow,
             Some(value) => {
                 let word = text("decision", value)?;
-                Decision::parse(&word).ok_or_else(|| RuleProblem::Decision(word).to_string())?
+                Decision::parse(&word).ok_or(RuleProblem::Decision(word))?
             }
         };
         let rule = PrefixRule::new(
             pattern,
             decision,
             optional_text("justification", justification)?,
-        )
-        .map_err(said)?;
+        )?;
         let wrong = |example: &[String], text: &str| {
-            Err(said(RuleProblem::Example(format!(
-                "`{}` {text}",
-                example.join(" ")
-            ))))
+            let text = format!("`{}` {text}", example.join(" "));
+            Err(RuleProblem::Example(text).into())
         };
         for example in examples("match", matching)? {
-            if !self.speaks_about(&rule, &example) {
+            if !self.matches_example(&rule, &example) {
                 return wrong(&example, "should match the rule, but does not");
             }
         }
         for example in examples("not_match", not_matching)? {
-            if self.speaks_about(&rule, &example) {
+            if self.matches_example(&rule, &example) {
                 return wrong(&example, "should not match the rule, but does");
             }
         }
@@ -78,8 +75,8 @@ impl FileRules {
         Ok(())
     }
 
-    /// Whether the rule matches the example, by the name of its program too.
-    fn speaks_about(&self, rule: &PrefixRule, example: &[String]) -> bool {
+    /// Whether the rule matches the example, either as written or by the name of its program.
+    fn matches_example(&self, rule: &PrefixRule, example: &[String]) -> bool {
         let by_name = || {
             let [program, arguments @ ..] = example else {
                 return false;
@@ -96,49 +93,49 @@ impl FileRules {
         rule.matches(example) || by_name()
     }
 
-    fn network_rule(&mut self, arguments: Arguments) -> Result<(), String> {
+    fn network_rule(&mut self, arguments: CallArguments) -> Result<(), CallError> {
         const NAME: &str = "network_rule";
         let names = ["host", "protocol", "decision", "justification"];
         let [host, protocol, decision, justification] =
-            Parameters::bind(NAME, names, arguments)?.values;
+            BoundParameters::bind(NAME, names, arguments)?.values;
         let host = text("host", required(NAME, "host", host)?)?;
         let protocol = text("protocol", required(NAME, "protocol", protocol)?)?;
         let decision = text("decision", required(NAME, "decision", decision)?)?;
         let rule = NetworkRule::new(
             &host,
-            NetworkProtocol::parse(&protocol).map_err(said)?,
-            NetworkDecision::parse(&decision).map_err(said)?,
+            NetworkProtocol::parse(&protocol)?,
+            NetworkDecision::parse(&decision)?,
             optional_text("justification", justification)?,
         );
-        self.network_rules.push(rule.map_err(said)?);
+        self.network_rules.push(rule?);
         Ok(())
     }
 
-    fn host_executable(&mut self, arguments: Arguments) -> Result<(), String> {
+    fn host_executable(&mut self, arguments: CallArguments) -> Result<(), CallError> {
         const NAME: &str = "host_executable";
-        let [name, paths] = Parameters::bind(NAME, ["name", "paths"], arguments)?.values;
+        let [name, paths] = BoundParameters::bind(NAME, ["name", "paths"], arguments)?.values;
         let name = text("name", required(NAME, "name", name)?)?;
         let paths = list("paths", required(NAME, "paths", paths)?)?;
-        let not_text = |kind| {
-            said(RuleProblem::Rule(format!(
-                "{NAME} paths must be strings (got {kind})"
-            )))
-        };
+        let not_text =
+            |kind| RuleProblem::Rule(format!("{NAME} paths must be strings (got {kind})"));
         let paths = texts(paths, not_text)?;
-        self.host_executables.insert(&name, paths).map_err(said)
+        Ok(self.host_executables.insert(&name, paths)?)
     }
 }
 
-/// The values of a function's parameters, in their order.
-struct Parameters<const N: usize> {
+/// The arguments of a call in the order of the parameters.
+struct BoundParameters<const N: usize> {
     values: [Option<Value>; N],
 }
 
-impl<const N: usize> Parameters<N> {
-    fn bind(function: &str, names: [&str; N], arguments: Arguments) -> Result<Self, String> {
+impl<const N: usize> BoundParameters<N> {
+    fn bind(function: &str, names: [&str; N], arguments: CallArguments) -> Result<Self, CallError> {
         let mut values = [const { None }; N];
         if arguments.positional.len() > N {
-            return Err(format!("`{function}` takes at most {N} arguments"));
+            return Err(CallError::TooManyArguments {
+                function: function.to_owned(),
+                limit: N,
+            });
         }
         for (slot, value) in values.iter_mut().zip(arguments.positional) {
             *slot = Some(value);
@@ -147,53 +144,59 @@ impl<const N: usize> Parameters<N> {
             let index = names.iter().position(|known| *known == name);
             let slot = index
                 .and_then(|index| values.get_mut(index))
-                .ok_or_else(|| format!("`{function}` has no parameter `{name}`"))?;
+                .ok_or_else(|| CallError::UnknownParameter {
+                    function: function.to_owned(),
+                    name: name.clone(),
+                })?;
             if slot.replace(value).is_some() {
-                return Err(format!("parameter `{name}` of `{function}` is given twice"));
+                return Err(CallError::DuplicateParameter {
+                    function: function.to_owned(),
+                    name,
+                });
             }
         }
         Ok(Self { values })
     }
 }
 
-fn said(problem: RuleProblem) -> String {
-    problem.to_string()
+fn required(function: &str, name: &str, value: Option<Value>) -> Result<Value, CallError> {
+    value.ok_or_else(|| CallError::MissingParameter {
+        function: function.to_owned(),
+        name: name.to_owned(),
+    })
 }
 
-fn required(function: &str, name: &str, value: Option<Value>) -> Result<Value, String> {
-    value.ok_or_else(|| format!("missing parameter `{name}` of `{function}`"))
+fn wrong_type(name: &str, wanted: &'static str, value: &Value) -> CallError {
+    CallError::Type {
+        name: name.to_owned(),
+        wanted,
+        found: value.kind(),
+    }
 }
 
-fn wrong_type(name: &str, wanted: &str, value: &Value) -> String {
-    format!(
-        "parameter `{name}` must be of type {wanted}, not {}",
-        value.kind()
-    )
-}
-
-fn text(name: &str, value: Value) -> Result<String, String> {
+fn text(name: &str, value: Value) -> Result<String, CallError> {
     match value {
         Value::Text(text) => Ok(text),
         other => Err(wrong_type(name, "string", &other)),
     }
 }
 
-fn optional_text(name: &str, value: Option<Value>) -> Result<Option<String>, String> {
+fn optional_text(name: &str, value: Option<Value>) -> Result<Option<String>, CallError> {
     match value {
         None | Some(Value::None) => Ok(None),
         Some(value) => text(name, value).map(Some),
     }
 }
 
-fn list(name: &str, value: Value) -> Result<Vec<Value>, String> {
+fn list(name: &str, value: Value) -> Result<Vec<Value>, CallError> {
     match value {
         Value::List(items) => Ok(items),
         other => Err(wrong_type(name, "list", &other)),
     }
 }
 
-fn pattern_token(value: Value) -> Result<PatternToken, String> {
-    let problem = |text: String| said(RuleProblem::Pattern(text));
+fn pattern_token(value: Value) -> Result<PatternToken, RuleProblem> {
+    let problem = RuleProblem::Pattern;
     match value {
         Value::Text(word) => Ok(PatternToken::Word(word)),
         Value::List(words) => {
@@ -207,7 +210,7 @@ fn pattern_token(value: Value) -> Result<PatternToken, String> {
     }
 }
 
-/// The strings of a list; `not_text` says what is wrong with a value of another type.
+/// Converts a list of strings; `not_text` creates the error for a value of another type.
 fn texts<E>(values: Vec<Value>, not_text: impl Fn(&'static str) -> E) -> Result<Vec<String>, E> {
     values
         .into_iter()
@@ -218,14 +221,14 @@ fn texts<E>(values: Vec<Value>, not_text: impl Fn(&'static str) -> E) -> Result<
         .collect()
 }
 
-/// Example commands, each a line or a list of words.
-fn examples(name: &str, value: Option<Value>) -> Result<Vec<Vec<String>>, String> {
+/// Reads example commands. Each is a shell line or a list of words.
+fn examples(name: &str, value: Option<Value>) -> Result<Vec<Vec<String>>, CallError> {
     let Some(value) = value else {
         return Ok(Vec::new());
     };
     list(name, value)?
         .into_iter()
-        .map(|example| example_words(example).map_err(said))
+        .map(|example| Ok(example_words(example)?))
         .collect()
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::thread;
 
 use codex_exec_policy::{
-    Appended, Decision, NetworkDecision, NetworkProtocol, NetworkRule, Policy, Programs,
-    append_network_rule, append_prefix_rule,
+    AppendOutcome, Decision, NetworkDecision, NetworkProtocol, NetworkRule, ProgramMatching,
+    RuleSet, append_network_rule, append_prefix_rule,
 };
 use proptest::prelude::*;
 
@@ -19,12 +19,14 @@ fn a_folder_is_read_in_order_and_bad_files_are_left_out() {
     write("bad.rules", "prefix_rule(['x'], 'forbidden')\nnonsense(");
     write("c.txt", "prefix_rule(['x'], 'forbidden')");
     fs::create_dir(folder.path().join("d.rules")).expect("a folder");
-    let mut policy = Policy::default();
+    let mut policy = RuleSet::default();
     let mistakes = policy.add_folder(folder.path()).expect("readable");
     assert_eq!(mistakes.len(), 1);
     assert!(mistakes[0].file.ends_with("bad.rules"));
     assert_eq!((mistakes[0].line, mistakes[0].column), (2, 10));
-    let matches = policy.check(&["x"], Programs::AsWritten).matched_rules;
+    let matches = policy
+        .check(&["x"], ProgramMatching::AsWritten)
+        .matched_rules;
     let order: Vec<_> = matches
         .iter()
         .filter_map(|found| found.justification.as_deref())
@@ -43,7 +45,7 @@ fn a_folder_is_read_in_order_and_bad_files_are_left_out() {
 fn unreadable_files_are_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("a.rules"), [0xff, 0xfe]).expect("written");
-    let error = Policy::default()
+    let error = RuleSet::default()
         .add_folder(folder.path())
         .expect_err("not text");
     assert!(error.to_string().contains("a.rules"), "{error}");
@@ -56,9 +58,9 @@ fn rules_are_appended_once() {
     let add = |prefix: &[&str]| {
         append_prefix_rule(&file, prefix, Decision::Allow, None).expect("appended")
     };
-    assert_eq!(add(&["touch", "x"]), Appended::Added);
-    assert_eq!(add(&["touch", "x"]), Appended::AlreadyThere);
-    assert_eq!(add(&["a \"b\"\\", "c\n"]), Appended::Added);
+    assert_eq!(add(&["touch", "x"]), AppendOutcome::Added);
+    assert_eq!(add(&["touch", "x"]), AppendOutcome::AlreadyPresent);
+    assert_eq!(add(&["a \"b\"\\", "c\n"]), AppendOutcome::Added);
     let rule = NetworkRule::new(
         "Example.com",
         NetworkProtocol::Https,
@@ -68,7 +70,7 @@ fn rules_are_appended_once() {
     .expect("a rule");
     assert_eq!(
         append_network_rule(&file, &rule).expect("appended"),
-        Appended::Added
+        AppendOutcome::Added
     );
     assert_eq!(
         fs::read_to_string(&file).expect("text"),
@@ -113,7 +115,7 @@ fn many_writers_lose_nothing() {
     lines.sort_unstable();
     lines.dedup();
     assert_eq!((lines.len(), text.lines().count()), (17, 17));
-    Policy::default()
+    RuleSet::default()
         .add_file("default.rules", &text)
         .expect("a good file");
 }
@@ -126,9 +128,9 @@ proptest! {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("default.rules");
         append_prefix_rule(&file, &prefix, Decision::Allow, Some(codex_exec_policy::KEEPS_SANDBOX)).expect("appended");
-        let mut policy = Policy::default();
+        let mut policy = RuleSet::default();
         policy.add_folder(folder.path()).expect("readable");
-        let found = policy.check(&prefix, Programs::AsWritten);
+        let found = policy.check(&prefix, ProgramMatching::AsWritten);
         prop_assert_eq!(found.decision, Some(Decision::Allow));
         prop_assert!(found.matched_rules.iter().all(|found| found.keeps_sandbox()));
     }
@@ -142,7 +144,7 @@ proptest! {
         ]), 0..40),
     ) {
         for text in [text, pieces.concat()] {
-            let _ = Policy::default().add_file("p", &text);
+            let _ = RuleSet::default().add_file("p", &text);
         }
     }
 }

@@ -4,11 +4,11 @@
 #![allow(clippy::expect_used)]
 
 use codex_exec_policy::{
-    Decision, Evaluation, NetworkDecision, NetworkProtocol, Policy, Programs, Restriction,
+    Decision, Evaluation, NetworkDecision, NetworkProtocol, ProgramMatching, Restriction, RuleSet,
 };
 
-fn policy(text: &str) -> Policy {
-    let mut policy = Policy::default();
+fn policy(text: &str) -> RuleSet {
+    let mut policy = RuleSet::default();
     policy.add_file("p.rules", text).expect(text);
     policy
 }
@@ -18,7 +18,7 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 fn check(text: &str, command: &str) -> Evaluation {
-    policy(text).check(&words(command), Programs::ByName)
+    policy(text).check(&words(command), ProgramMatching::ByName)
 }
 
 fn report(text: &str, command: &str) -> String {
@@ -36,12 +36,12 @@ fn decides(text: &str, command: &str, expected: Option<Decision>) {
 
 #[track_caller]
 fn fails(text: &str, expected: &str) {
-    let mut policy = Policy::default();
+    let mut policy = RuleSet::default();
     let error = policy.add_file("p.rules", text).expect_err(text);
     assert_eq!(error.to_string(), format!("p.rules:{expected}"), "{text}");
     assert_eq!(
         policy,
-        Policy::default(),
+        RuleSet::default(),
         "nothing is taken from a bad file"
     );
 }
@@ -66,7 +66,7 @@ fn a_prefix_is_compared_word_by_word() {
         PROMPT,
     );
     assert_eq!(
-        policy(rule).check::<&str>(&[], Programs::ByName),
+        policy(rule).check::<&str>(&[], ProgramMatching::ByName),
         Evaluation::default()
     );
 }
@@ -90,7 +90,7 @@ prefix_rule(pattern=["git", "push", "x"])
     let commands = [words("ls"), words("git pull")];
     assert_eq!(
         policy(rules)
-            .check_all(&commands, Programs::ByName)
+            .check_all(&commands, ProgramMatching::ByName)
             .decision,
         FORBIDDEN
     );
@@ -99,7 +99,7 @@ prefix_rule(pattern=["git", "push", "x"])
         .add_file("q.rules", r#"prefix_rule(["a"], "allow")"#)
         .expect("a good file");
     assert_eq!(
-        two_files.check(&["a"], Programs::AsWritten).decision,
+        two_files.check(&["a"], ProgramMatching::AsWritten).decision,
         PROMPT
     );
 }
@@ -117,7 +117,7 @@ fn a_path_is_tried_by_its_name() {
     );
     assert_eq!(
         policy(rule)
-            .check(&words("/opt/git push"), Programs::AsWritten)
+            .check(&words("/opt/git push"), ProgramMatching::AsWritten)
             .decision,
         None
     );
@@ -206,7 +206,7 @@ fn the_language() {
         decides(text, command, ALLOW);
     }
     for text in ["", "\n\n", "# only\n  # this", "x = 1"] {
-        assert_eq!(policy(text), Policy::default());
+        assert_eq!(policy(text), RuleSet::default());
     }
 }
 
@@ -463,19 +463,19 @@ fn files_that_would_run_away_are_stopped() {
     }
     loops += "         prefix_rule(['a'])\n";
     for text in [doubling, nesting, texts, loops] {
-        let error = Policy::default()
+        let error = RuleSet::default()
             .add_file("p", &text)
             .expect_err("too much");
         assert_eq!(error.message, "too much work for a rule file");
     }
-    let error = Policy::default()
+    let error = RuleSet::default()
         .add_file("p", &"[".repeat(100_000))
         .expect_err("too deep");
     assert_eq!(error.message, "nested too deeply");
     let blocks: String = (0..100)
         .map(|depth| format!("{}for x in []:\n", " ".repeat(depth)))
         .collect();
-    let error = Policy::default()
+    let error = RuleSet::default()
         .add_file("p", &blocks)
         .expect_err("too deep");
     assert_eq!(error.message, "nested too deeply");
@@ -487,7 +487,7 @@ fn allowed_prefixes_are_listed_for_the_model() {
                  prefix_rule(['no'], 'prompt')\nprefix_rule(['z'])";
     let text = "- [\"z\"]\n- [\"a\", \"x\"]\n- [\"b\", \"c\"]\n- [\"bb\", \"x\"]";
     assert_eq!(policy(rules).allowed_prefixes_text(), text);
-    assert_eq!(Policy::default().allowed_prefixes_text(), "");
+    assert_eq!(RuleSet::default().allowed_prefixes_text(), "");
     let many: String = (0..150)
         .map(|n| format!("prefix_rule(['c{n}'])\n"))
         .collect();
@@ -507,12 +507,12 @@ fn allowed_prefixes_are_listed_for_the_model() {
 
 #[test]
 fn proposals() {
-    let may = |policy: &Policy, prefix: &str, commands: &[&str]| {
+    let may = |policy: &RuleSet, prefix: &str, commands: &[&str]| {
         let line = |line: &&str| words(line).into_iter().map(ToOwned::to_owned).collect();
         let commands: Vec<Vec<String>> = commands.iter().map(line).collect();
         policy.may_propose(&line(&prefix), &commands)
     };
-    let none = Policy::default();
+    let none = RuleSet::default();
     assert!(may(&none, "cargo test", &["cargo test -q"]));
     assert!(may(&none, "git push", &["git push a", "git push b"]));
     assert!(!may(&none, "cargo test", &["cargo test", "ls"]));
@@ -572,7 +572,7 @@ fn deep_rules_need_no_deep_stack() {
             format!("x = []\n{}", "x = [x]\n".repeat(1000)),
         ];
         for text in texts {
-            let mut policy = Policy::default();
+            let mut policy = RuleSet::default();
             assert!(policy.add_file("p.rules", &text).is_err());
         }
     };

@@ -1,4 +1,4 @@
-//! The paths that a session has found, packed so that asking them all takes little.
+//! The paths that a session has found, in compact form for fast matching.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use crate::query::{Letters, Query, Scorer};
 use crate::ranking::Ranking;
 use crate::walk::Visit;
 
-/// With less to match, more threads would not be worth their start.
+/// Minimum number of paths per matching thread.
 const WORTH_A_THREAD: usize = 4096;
 
-/// Paths, in the order in which they were found.
+/// Paths in the order in which they were found.
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
     text: String,
@@ -19,7 +19,7 @@ pub(crate) struct Paths {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Where its text ends; it begins where the one before ends.
+    /// The end of its text; it begins at the end of the previous entry.
     end: usize,
     letters: Letters,
     root: u32,
@@ -64,7 +64,7 @@ impl Paths {
         })
     }
 
-    /// Those of a part that have all the letters of a query.
+    /// The paths in `part` that contain all letters of a query.
     pub(crate) fn candidates(&self, query: &Query, part: Range<usize>) -> Vec<usize> {
         let entries = self.entries.get(part.clone()).unwrap_or_default();
         let found = part.zip(entries);
@@ -74,7 +74,7 @@ impl Paths {
             .collect()
     }
 
-    /// Matches `candidates` and adds them to `ranking`. Answers whether that changed it.
+    /// Matches `candidates` and adds them to `ranking`. Returns whether the ranking changed.
     pub(crate) fn rank(
         &self,
         query: &Query,
@@ -116,7 +116,7 @@ impl Paths {
     }
 }
 
-/// A matcher for each thread, kept from query to query.
+/// One matcher per thread, reused between queries.
 #[derive(Debug)]
 pub(crate) struct Scorers {
     limit: usize,

@@ -1,12 +1,10 @@
-//! Layer: capability. Finding files by a few letters of their path.
+//! Layer: capability. Finds files by letters of their path.
 //!
-//! [`search`] walks the folders and matches as it goes; a [`Session`] walks them once and answers one
-//! query after the other. Both leave out what ignore files say and whatever belongs to git itself,
-//! follow links without going in circles, and stop as soon as nobody wants the answer any more.
+//! [`search`] walks folders and matches while walking. A [`SearchSession`] walks them once and serves several queries.
+//! Both apply ignore files, skip git's own files, follow links without cycles, and stop when they are cancelled.
 //!
-//! Code map: `walk` (folders to paths, on several threads), `ignore` (which paths are left out),
-//! `query` (does a path match, and how well), `ranking` (the best so far), `search` (one query),
-//! `corpus` and `session` (many).
+//! Code map: `walk` (finds paths on several threads), `ignore` (excludes paths), `query` (matches and scores a path),
+//! `ranking` (the best matches), `search` (one query), `corpus` and `session` (several queries).
 
 mod corpus;
 mod ignore;

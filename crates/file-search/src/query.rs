@@ -1,9 +1,9 @@
-//! Does a path match, and how well.
+//! Matches a path against a query and computes a score.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// What is looked for.
+/// A parsed query.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
     pattern: Pattern,
@@ -22,23 +22,23 @@ impl Query {
         Self { pattern, letters }
     }
 
-    /// An empty query finds nothing.
+    /// An empty query matches nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.pattern.atoms.is_empty()
     }
 
-    /// Whether a path with these letters may match at all.
+    /// Whether a path with these letters can match.
     pub(crate) fn may_match(&self, letters: Letters) -> bool {
         self.letters.0 & !letters.0 == 0
     }
 }
 
-/// The letters of a text, as a set that is now and then too large but never too small.
+/// The set of letters in a text. It may contain too many letters, but never too few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Letters(u64);
 
 impl Letters {
-    /// All of a path's. One with letters beyond ASCII may match anything.
+    /// The letters of a path. Letters beyond ASCII are represented by the full set.
     pub(crate) fn of_path(path: &str) -> Self {
         let mut letters = Self::default();
         for byte in path.bytes() {
@@ -63,7 +63,7 @@ impl Letters {
     }
 }
 
-/// Matches paths. Costly to make: one for each thread.
+/// Matches paths. Expensive to create, so there is one per thread.
 #[derive(Debug)]
 pub(crate) struct Scorer {
     matcher: Matcher,
@@ -78,13 +78,13 @@ impl Scorer {
         }
     }
 
-    /// How well a path matches; higher is better.
+    /// The score of a path; higher is better.
     pub(crate) fn score(&mut self, query: &Query, path: &str) -> Option<u32> {
         let path = Utf32Str::new(path, &mut self.characters);
         query.pattern.score(path, &mut self.matcher)
     }
 
-    /// Which characters of a path match, in their order.
+    /// The indexes of the matching characters, in order.
     pub(crate) fn indices(&mut self, query: &Query, path: &str) -> Vec<u32> {
         let mut indices = Vec::new();
         let path = Utf32Str::new(path, &mut self.characters);

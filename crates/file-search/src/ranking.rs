@@ -1,26 +1,25 @@
-//! The best matches so far.
+//! Keeps the best matches.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::query::{Query, Scorer};
 
-/// A path that matches.
+/// A matching path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// The folder that was searched, as it was given.
+    /// The searched folder, as given by the caller.
     pub root: String,
     /// The path relative to that folder.
     pub path: String,
-    /// Whether it is a folder.
     pub is_folder: bool,
-    /// How well it matches; higher is better.
+    /// The score; higher is better.
     pub score: u32,
-    /// Which characters of the path match, in their order.
+    /// The indexes of the matching characters, in order.
     pub indices: Vec<u32>,
 }
 
-/// A place among the best: by score, then by path. What comes first is the least.
+/// An entry of the ranking. Better entries are less, by score, then by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ranked {
     pub(crate) score: u32,
@@ -47,11 +46,11 @@ impl Ord for Ranked {
     }
 }
 
-/// No more than a number of matches, the best of all that were offered.
+/// The best of all offered matches, up to a limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranking {
     limit: usize,
-    /// The worst is on top.
+    /// A heap with the worst entry on top.
     best: BinaryHeap<Ranked>,
 }
 
@@ -63,7 +62,7 @@ impl Ranking {
         }
     }
 
-    /// Whether it is kept.
+    /// Offers a match. Returns whether it is kept.
     pub(crate) fn offer(&mut self, score: u32, path: &str, root: usize, is_folder: bool) -> bool {
         if self.best.len() >= self.limit {
             match self.best.peek() {
@@ -82,7 +81,7 @@ impl Ranking {
         true
     }
 
-    /// Whether anything of `other` is kept.
+    /// Adds the entries of `other`. Returns whether any is kept.
     pub(crate) fn merge(&mut self, other: Self) -> bool {
         let mut changed = false;
         for ranked in other.best {
@@ -91,17 +90,17 @@ impl Ranking {
         changed
     }
 
-    /// With the same limit, and nothing in it.
+    /// An empty ranking with the same limit.
     pub(crate) fn emptied(&self) -> Self {
         Self::new(self.limit)
     }
 
-    /// The best first.
+    /// The entries, best first.
     fn into_sorted(self) -> Vec<Ranked> {
         self.best.into_sorted_vec()
     }
 
-    /// The best first, with what of them matches.
+    /// The matches, best first, with the indexes of matching characters.
     pub(crate) fn into_matches(
         self,
         query: &Query,

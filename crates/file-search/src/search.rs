@@ -1,4 +1,4 @@
-//! One query over folders that are walked for it.
+//! A single query, matched while the folders are walked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +6,7 @@ use crate::query::{Query, Scorer};
 use crate::ranking::{Match, Ranking};
 use crate::walk::{Roots, walk};
 
-/// The best matches, at most `limit`. When `cancelled` becomes true it answers what it has.
+/// Returns the best matches, at most `limit`. If `cancelled` becomes true, returns the matches found so far.
 #[must_use]
 pub fn search(roots: &Roots, query: &str, limit: usize, cancelled: &AtomicBool) -> Vec<Match> {
     let query = Query::new(query);

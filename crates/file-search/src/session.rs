@@ -1,8 +1,7 @@
-//! Many queries over folders that are walked once.
+//! Several queries over folders that are walked once.
 //!
-//! One thread owns the paths and the current query; it is told of queries and of paths, and tells
-//! what it finds. A new query is noticed between two portions of paths. The walk runs on threads of
-//! its own, and ends with the session.
+//! A worker thread owns the paths and the current query. It receives queries and paths as messages and reports matches.
+//! It checks for a new query between two batches of paths. The walk has its own threads and ends with the session.
 
 use std::io;
 use std::sync::Arc;
@@ -15,33 +14,32 @@ use crate::query::Query;
 use crate::ranking::{Match, Ranking};
 use crate::walk::{Roots, walk};
 
-/// What is found is told no more often than that.
+/// Minimum time between two reports.
 const BETWEEN_UPDATES: Duration = Duration::from_millis(10);
 
-/// Paths that a thread of the walk finds before it hands them over.
+/// How many paths a walking thread collects before it sends them.
 const PORTION: usize = 2048;
 
-/// Paths that are matched before somebody may say that he wants something else.
+/// How many paths are matched before messages are checked.
 const AT_ONE_GO: usize = 32 * 1024;
 
-/// More paths than that are not kept: some hundred megabytes.
+/// Limit on the number of paths, which take some hundred megabytes.
 const PATHS_LIMIT: usize = 2_000_000;
 
-/// What a session tells.
+/// A report of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// What is known for the current query, in place of what was told before.
+    /// All matches known for the current query. Replaces earlier reports.
     Found {
-        /// The query.
         query: String,
-        /// The best first.
+        /// The matches, best first.
         matches: Vec<Match>,
     },
-    /// Nothing more will be found for the current query.
+    /// No more matches will be found for the current query.
     Complete,
 }
 
-/// A search that goes on until it is dropped. It begins with the empty query, which finds nothing.
+/// A search session. It starts with the empty query, which matches nothing, and ends when it is dropped.
 #[derive(Debug)]
 pub struct Session {
     messages: Sender<Message>,
@@ -57,10 +55,10 @@ enum Message {
 }
 
 impl Session {
-    /// Begins to walk. `tell` is called on a thread of the session.
+    /// Starts the walk. `report` is called on the session's worker thread.
     ///
     /// # Errors
-    /// The system has no threads left.
+    /// A thread cannot be started.
     pub fn start(
         roots: Roots,
         limit: usize,
@@ -86,9 +84,9 @@ impl Session {
         Ok(session)
     }
 
-    /// Looks for something else from now on.
+    /// Replaces the query.
     pub fn query(&self, query: String) {
-        // If it has ended, there is nobody to tell.
+        // Sending fails only after the worker has ended.
         self.messages.send(Message::Query(query)).ok();
     }
 }
@@ -129,18 +127,18 @@ struct Worker<F> {
     asked: Asked,
 }
 
-/// The current query, and how far its answer is.
+/// The current query and its state.
 struct Asked {
     text: String,
     query: Query,
-    /// Paths that were matched.
+    /// How many paths were matched.
     done: usize,
     ranking: Ranking,
-    /// Something was found that was not told.
+    /// Whether the matches have changed since the last report.
     is_news: bool,
     was_told: bool,
     is_complete: bool,
-    /// Nothing is told before.
+    /// The time before which nothing is reported.
     not_before: Instant,
 }
 
@@ -161,7 +159,7 @@ impl Asked {
 
 impl<F: FnMut(Event)> Worker<F> {
     fn new(roots: Arc<Roots>, limit: usize, tell: F) -> Self {
-        // Most who start a session have a query at hand: there is a moment for it.
+        // Most clients send the first query right after starting a session, so the first report waits for it.
         let not_before = Instant::now() + BETWEEN_UPDATES;
         Self {
             roots,
@@ -181,7 +179,7 @@ impl<F: FnMut(Event)> Worker<F> {
         }
     }
 
-    /// Takes what has come; if there is nothing to do, waits for it. False if that was the end.
+    /// Handles pending messages; waits for one if there is no work. Returns false at the end of the session.
     fn take_messages(&mut self, inbox: &Receiver<Message>) -> bool {
         if self.is_idle() {
             let first = if self.has_news() {
@@ -202,18 +200,17 @@ impl<F: FnMut(Event)> Worker<F> {
         inbox.try_iter().all(|message| self.take(message))
     }
 
-    /// Whether all paths that are known were matched.
+    /// Whether all known paths were matched.
     fn is_idle(&self) -> bool {
         self.asked.done == self.paths.len()
     }
 
-    /// Whether no more can be found.
+    /// Whether no more matches can be found.
     fn is_settled(&self) -> bool {
         self.walk_ended && self.is_idle()
     }
 
-    /// Whether there is something to tell of the current query: what was found, or, once, that
-    /// nothing was.
+    /// Whether there is something to report: new matches, or once that there are none.
     fn has_news(&self) -> bool {
         let asked = &self.asked;
         let finds_nothing = self.is_settled() || asked.query.is_empty();

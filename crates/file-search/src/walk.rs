@@ -1,7 +1,7 @@
-//! From folders to the paths below them, on several threads.
+//! Finds the paths below folders on several threads.
 //!
-//! Hidden files count, links are followed, each folder that links lead to is entered once. Left out
-//! are what the ignore files say, whatever belongs to git itself, and names that are no text.
+//! Includes hidden files and follows links; each linked folder is entered once. Excludes paths by ignore files, git's own
+//! files, and names that are not UTF-8.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,30 +12,30 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::ignore::{Found, Ignore, length};
 
-/// More threads than this only wait for each other.
+/// Limit on threads. More of them would only wait for each other.
 const THREADS_LIMIT: usize = 12;
 
 /// The folders to search.
 #[derive(Clone, Debug, Default)]
 pub struct Roots {
-    /// As whoever searches calls them. Those that do not exist are passed over.
+    /// The folders as named by the caller. Missing ones are skipped.
     pub folders: Vec<String>,
-    /// Ignore files that count in every repository.
+    /// Ignore files that apply in every repository.
     pub ignore_files: Vec<PathBuf>,
 }
 
-/// One path.
+/// A visited path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Visit<'a> {
-    /// Which of the roots it is below.
+    /// The index of the root that contains it.
     pub(crate) root: usize,
     /// Relative to that root.
     pub(crate) path: &'a str,
     pub(crate) is_folder: bool,
 }
 
-/// Walks all folders. Each of the threads makes a visitor of its own with `visitor`; a visitor that
-/// answers false ends the whole walk. Answers what `finish` makes of the visitors.
+/// Walks all folders. Each thread creates its visitor with `visitor`; a visitor that returns false ends the walk. Returns
+/// the results of `finish` for all visitors.
 pub(crate) fn walk<V: Send, T: Send>(
     roots: &Roots,
     visitor: impl Fn() -> V + Sync,
@@ -53,7 +53,7 @@ pub(crate) fn walk<V: Send, T: Send>(
         };
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut all = vec![work()];
-        // One that panicked has said so; what the others found still counts.
+        // A panic is already reported; the results of the other threads are still valid.
         all.extend(others.into_iter().filter_map(|other| other.join().ok()));
         all
     })
@@ -62,7 +62,7 @@ pub(crate) fn walk<V: Send, T: Send>(
 #[derive(Debug)]
 struct Walk<'a> {
     roots: &'a Roots,
-    /// Where each root really is, if it is anywhere.
+    /// The resolved path of each root, if it exists.
     places: Vec<Option<PathBuf>>,
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -72,7 +72,7 @@ struct Walk<'a> {
 #[derive(Debug, Default)]
 struct Queue {
     folders: Vec<Folder>,
-    /// Threads that may still find more.
+    /// Threads that may still find more folders.
     busy: usize,
     is_over: bool,
 }
@@ -81,7 +81,7 @@ struct Queue {
 #[derive(Debug)]
 struct Folder {
     root: usize,
-    /// Relative to the root, with a slash behind it unless it is the root.
+    /// Relative to the root, with a trailing slash unless it is the root.
     path: String,
     ignore: Ignore,
 }
@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
         let mut places: Vec<Option<PathBuf>> = Vec::new();
         for folder in &roots.folders {
             let place = fs::canonicalize(folder).ok();
-            // What is searched twice is found once.
+            // A root that occurs twice is searched once.
             places.push(place.filter(|place| !places.contains(&Some(place.clone()))));
         }
         let folders = places.iter().enumerate().rev();
@@ -140,7 +140,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// False if nobody wants to know any more.
+    /// Lists a folder. Returns false if a visitor ends the walk.
     fn list(
         &self,
         folder: &Folder,
@@ -209,8 +209,8 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// Whether to look into a folder: not if it is a root itself, nor if a link leads back to where we
-    /// come from or to where another one has led.
+    /// Whether to enter a folder. Other roots, ancestors reached through a link, and targets of earlier links are not
+    /// entered.
     fn is_entered(&self, folder: &Path, is_link: bool) -> bool {
         if !is_link {
             let is_root = |place: &Option<PathBuf>| place.as_deref() == Some(folder);
@@ -228,7 +228,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A thread's turn at one folder. When it ends, also by a panic, the others go on.
+/// The processing of one folder by a thread. Its drop lets the other threads continue, also after a panic.
 struct Turn<'a> {
     walk: &'a Walk<'a>,
     found: Vec<Folder>,

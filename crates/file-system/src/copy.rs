@@ -1,7 +1,7 @@
-//! Copying files, links and folders.
+//! Copies files, links and folders.
 //!
-//! A link is copied as a link, whatever it leads to. Holes of a file stay holes. What is neither file
-//! nor folder nor link is passed over inside of a folder.
+//! A link is copied as a link. Holes of sparse files stay holes. Inside a folder, anything that is not a file, folder or
+//! link is skipped.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -10,11 +10,10 @@ use std::path::{Path, PathBuf};
 use crate::error::FileError;
 use crate::read::{is_a_directory, open_regular};
 
-/// Copies `source` to `destination`, which is the final name: a file is replaced, a folder merged
-/// into. Folders need `recursive`.
+/// Copies `source` to the exact path `destination`: a file is replaced, a folder is merged. Folders need `recursive`.
 ///
 /// # Errors
-/// It cannot be copied; of a folder, a part may have been.
+/// The copy failed. A folder may have been copied in part.
 pub fn copy(source: &Path, destination: &Path, recursive: bool) -> Result<(), FileError> {
     let found = fs::symlink_metadata(source)?;
     if found.is_dir() {
@@ -50,7 +49,7 @@ fn copy_folder(source: &Path, destination: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Whether `path`, which need not exist, is `folder` or lies in it, links resolved.
+/// Whether `path`, which need not exist, is inside `folder` or equal to it, with links resolved.
 fn is_within(path: &Path, folder: &Path) -> io::Result<bool> {
     let folder = fs::canonicalize(folder)?;
     let mut rest = Vec::new();
@@ -73,7 +72,7 @@ fn is_within(path: &Path, folder: &Path) -> io::Result<bool> {
     Ok(whole.starts_with(folder))
 }
 
-/// As private as the original, but writable for us.
+/// Creates a folder with the mode of the original, but writable for the owner.
 fn make_folder(like: &Metadata, path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -89,7 +88,7 @@ fn make_folder(like: &Metadata, path: &Path) -> io::Result<()> {
     }
 }
 
-/// False if it is neither file nor link.
+/// Copies a file or a link. Returns false for anything else.
 fn copy_leaf(found: &Metadata, source: &Path, destination: &Path) -> Result<bool, FileError> {
     if found.is_symlink() {
         copy_link(found, source, destination)?;
@@ -136,7 +135,7 @@ fn copy_file(source: &Path, destination: &Path) -> Result<(), FileError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        // Nobody who may not read the original is to read the copy while it is made.
+        // The copy must never be readable for users who may not read the original.
         options.mode(found.permissions().mode() & 0o777 | 0o200);
     }
     let mut to = open_regular(&mut options, destination)?;
@@ -156,7 +155,7 @@ fn are_same(_: &Metadata, _: &Metadata) -> bool {
     false
 }
 
-/// Copies what is data and leaves out what is holes.
+/// Copies the data and skips the holes.
 #[cfg(target_os = "linux")]
 fn copy_content(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
     use std::io::{Read as _, Seek as _, SeekFrom};
@@ -168,9 +167,9 @@ fn copy_content(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
     loop {
         let data = match seek(&*from, Place::Data(at)) {
             Ok(data) => data,
-            // From here on there are only holes.
+            // Only holes follow.
             Err(Errno::NXIO) => break,
-            // A file system that does not tell holes from data.
+            // The file system does not report holes.
             Err(_) => {
                 from.seek(SeekFrom::Start(0))?;
                 to.seek(SeekFrom::Start(0))?;

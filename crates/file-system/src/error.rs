@@ -1,41 +1,38 @@
-//! Why something was not done.
+//! Errors of file operations.
 
 use std::io;
 
-/// Why something was not done.
+/// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The operating system refuses.
+    /// An operating system error.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// More than may be read.
+    /// The file is larger than the limit.
     #[error("file is too large to read: limit is {limit} bytes")]
-    TooLarge {
-        /// The most that may be read.
-        limit: u64,
-    },
-    /// A pipe, a socket or a device: reading or writing it might never end.
+    TooLarge { limit: u64 },
+    /// A pipe, socket or device. Reading or writing it might never end.
     #[error("not a regular file")]
     NotRegular,
-    /// Only a call that says so copies folders.
+    /// A folder is copied only on explicit request.
     #[error("a folder is copied only recursively")]
     NeedsRecursive,
-    /// The copy would be copied too, without end.
+    /// The copy would contain itself.
     #[error("a folder cannot be copied into itself")]
     IntoItself,
-    /// Source and destination are one.
+    /// Source and destination are the same file.
     #[error("source and destination are the same file")]
     SameFile,
-    /// A pipe, a socket or a device cannot be copied.
+    /// Pipes, sockets and devices cannot be copied.
     #[error("only regular files, folders and links can be copied")]
     NotCopied,
-    /// Nobody means to remove everything.
+    /// The root of the file system is never removed.
     #[error("the root of the file system is not removed")]
     Root,
 }
 
 impl FileError {
-    /// Whether the request itself is at fault.
+    /// Whether the error is in the request itself.
     #[must_use]
     pub fn is_invalid_input(&self) -> bool {
         match self {

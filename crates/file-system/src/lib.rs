@@ -1,12 +1,10 @@
-//! Layer: capability. Files and folders for clients that have no access of their own: read, write,
-//! list, copy, remove, with the rights of this process.
+//! Layer: capability. File operations for clients without access of their own: read, write, list, copy, remove, with the
+//! permissions of this process.
 //!
-//! It promises that nothing it is pointed at wedges it: pipes and devices are never read, links are
-//! followed only where a function says so, a copy neither descends into itself nor fills up holes,
-//! and no file is read beyond a limit. It decides nothing about who may do what.
+//! No operation blocks forever: pipes and devices are never read, links are followed only where documented, a copy never
+//! enters itself and keeps holes, and reads are limited in size. This crate makes no access decisions.
 //!
-//! Every call blocks. Code map: `path` (what clients write), `read`, `write`, `list`, `remove`,
-//! `copy`, `error`.
+//! Every call blocks. Code map: `path` (client paths), `read`, `write`, `list`, `remove`, `copy`, `error`.
 
 mod copy;
 mod error;

@@ -1,4 +1,4 @@
-//! What is at a path, and what is in a folder.
+//! Metadata of a path, and the entries of a folder.
 
 use std::fs;
 use std::path::Path;
@@ -6,25 +6,22 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::FileError;
 
-/// What is at a path, links followed. Neither folder nor file are devices, pipes and sockets.
+/// The metadata of a path, with links followed. Devices, pipes and sockets are neither folder nor file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// Whether it is a folder.
     pub is_folder: bool,
-    /// Whether it is a regular file.
     pub is_file: bool,
-    /// Whether the path itself is a link.
     pub is_link: bool,
-    /// When it was made, in milliseconds; 0 if that is not known.
+    /// The time of creation in milliseconds; 0 if unknown.
     pub created_ms: i64,
-    /// When its content was last changed, in milliseconds; 0 if that is not known.
+    /// The time of the last change in milliseconds; 0 if unknown.
     pub modified_ms: i64,
 }
 
-/// What is at a path, links followed.
+/// Reads the metadata of a path, with links followed.
 ///
 /// # Errors
-/// Nothing is there, or it may not be looked at.
+/// The path does not exist or may not be accessed.
 pub fn metadata(path: &Path) -> Result<Metadata, FileError> {
     let found = fs::metadata(path)?;
     Ok(Metadata {
@@ -47,21 +44,21 @@ fn milliseconds(time: std::io::Result<SystemTime>) -> i64 {
     }
 }
 
-/// A child of a folder.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Its name; bytes that are no text are replaced.
+    /// Bytes that are not UTF-8 are replaced.
     pub name: String,
-    /// Whether it is a folder, or a link to one.
+    /// Whether it is a folder or a link to one.
     pub is_folder: bool,
-    /// Whether it is a regular file, or a link to one.
+    /// Whether it is a regular file or a link to one.
     pub is_file: bool,
 }
 
-/// The children of a folder by their names. A link that leads nowhere is neither folder nor file.
+/// The entries of a folder, sorted by name. A broken link is neither folder nor file.
 ///
 /// # Errors
-/// There is no such folder, or it may not be read.
+/// The folder does not exist or may not be read.
 pub fn list(path: &Path) -> Result<Vec<Entry>, FileError> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)? {

@@ -1,8 +1,8 @@
-//! Paths as clients write them.
+//! Normalizes paths from clients.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The path without `.` and `..`, which are resolved by the text alone. None if it is not absolute.
+/// The path with `.` and `..` resolved lexically. None if it is not absolute.
 #[must_use]
 pub fn absolute(path: &str) -> Option<PathBuf> {
     let path = Path::new(path);

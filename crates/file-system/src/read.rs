@@ -1,4 +1,4 @@
-//! Reading a whole file, piece by piece.
+//! Reads a whole file in chunks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::FileError;
 
-/// A file that is being read.
+/// An open file, read up to a limit.
 #[derive(Debug)]
 pub struct Reading {
     file: File,
@@ -15,10 +15,10 @@ pub struct Reading {
     limit: u64,
 }
 
-/// Opens a file to read it whole, if it is not longer than `limit`. Links are followed.
+/// Opens a regular file for reading if it is not longer than `limit`. Follows links.
 ///
 /// # Errors
-/// There is no such file, it is not a regular one, or it is too long.
+/// The file does not exist, is not regular, or is too long.
 pub fn open(path: &Path, limit: u64) -> Result<Reading, FileError> {
     let file = open_regular(OpenOptions::new().read(true), path)?;
     let length = file.metadata()?.len();
@@ -34,16 +34,16 @@ pub fn open(path: &Path, limit: u64) -> Result<Reading, FileError> {
 }
 
 impl Reading {
-    /// How long the file was when it was opened. Some that the system makes up say 0.
+    /// The length of the file when it was opened. Some virtual files report 0.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Fills `buffer`, unless the file ends before; answers how much of it.
+    /// Fills `buffer` up to the end of the file. Returns the number of bytes.
     ///
     /// # Errors
-    /// The file cannot be read, or has grown beyond the limit.
+    /// The file cannot be read or has grown beyond the limit.
     pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, FileError> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -61,9 +61,9 @@ impl Reading {
     }
 }
 
-/// Opens a file without waiting for anybody, which a pipe would do.
+/// Opens a regular file. Never blocks, which opening a pipe would do.
 pub(crate) fn open_regular(options: &mut OpenOptions, path: &Path) -> Result<File, FileError> {
-    // Opening some devices already does something: look first.
+    // Checked before opening, because opening some devices has side effects.
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => return Err(is_a_directory().into()),
         Ok(found) if !found.is_file() => return Err(FileError::NotRegular),
@@ -72,7 +72,7 @@ pub(crate) fn open_regular(options: &mut OpenOptions, path: &Path) -> Result<Fil
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // By now it may be something else.
+        // Checked again, because the path may have been replaced.
         let nonblock = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         options.custom_flags(nonblock.bits().cast_signed());
     }

@@ -1,4 +1,4 @@
-//! Removing what is at a path, never what a link leads to.
+//! Removes a path, without following links.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,11 +6,10 @@ use std::path::Path;
 
 use crate::error::FileError;
 
-/// Removes a file, a link, or a folder. `recursive` removes what is in the folder too, `force`
-/// accepts that nothing is there.
+/// Removes a file, a link or a folder. `recursive` removes the content of a folder too; `force` accepts a missing path.
 ///
 /// # Errors
-/// It cannot be removed.
+/// The path cannot be removed.
 pub fn remove(path: &Path, recursive: bool, force: bool) -> Result<(), FileError> {
     if path.parent().is_none() {
         return Err(FileError::Root);

@@ -1,4 +1,4 @@
-//! Writing a whole file, and making folders.
+//! Writes whole files and creates folders.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::FileError;
 use crate::read::open_regular;
 
-/// Replaces what a file holds, or makes it. Links are followed; parents are not made.
+/// Replaces the content of a file, or creates it. Follows links; does not create parents.
 ///
 /// # Errors
 /// The file cannot be written, or is a pipe or a device.
@@ -18,10 +18,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Makes a folder; `recursive` makes its parents too and accepts one that exists.
+/// Creates a folder. `recursive` also creates its parents and accepts an existing folder.
 ///
 /// # Errors
-/// It cannot be made.
+/// The folder cannot be created.
 pub fn create_folder(path: &Path, recursive: bool) -> Result<(), FileError> {
     if recursive {
         std::fs::create_dir_all(path)?;

@@ -1,19 +1,19 @@
-//! The skills that come with the program, kept as files so that the model can read them.
+//! Installs the bundled skills as files, so that the model can read them.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The marker that says which ones are there.
+/// Records which version of the bundled skills is installed.
 const MARKER: &str = ".codex-system-skills.marker";
 
-/// Path below the folder, and text.
+/// The path below the folder, and the content.
 const FILES: [(&str, &str); 1] = [(
     "skill-creator/SKILL.md",
     include_str!("../bundled/skill-creator/SKILL.md"),
 )];
 
-/// Makes the folder hold the skills of this program, or removes it if there are to be none.
+/// Installs the bundled skills into the folder, or removes them.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -34,13 +34,13 @@ pub fn install_bundled(folder: &Path, wanted: bool) -> io::Result<()> {
         codex_private_files::create_dir_all(path.parent().unwrap_or(folder))?;
         codex_private_files::write(&path, text.as_bytes())?;
     }
-    // Last, so that a start that was cut off is made up for.
+    // The marker is written last, so that an interrupted installation is repeated.
     codex_private_files::write(&marker, fingerprint().as_bytes())
 }
 
-/// Changes whenever the files do.
+/// A hash of all files.
 fn fingerprint() -> String {
-    // FNV-1a: it only has to tell versions of this program apart.
+    // FNV-1a is sufficient to distinguish versions of this program.
     let texts = FILES.iter().flat_map(|(path, text)| [*path, *text]);
     let bytes = texts.flat_map(|text| text.bytes().chain([0]));
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

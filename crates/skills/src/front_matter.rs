@@ -1,15 +1,15 @@
-//! What a `SKILL.md` says of its skill, between two lines of dashes.
+//! Parses the front matter of a `SKILL.md`: YAML between two lines of dashes.
 
 use std::path::Path;
 
 use crate::yaml;
 
-/// The most characters of a name.
+/// Limit on the characters of a name.
 const NAME: usize = 64;
-/// The most characters of a description.
+/// Limit on the characters of a description.
 const DESCRIPTION: usize = 1024;
 
-/// What a skill says of itself.
+/// The front matter of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FrontMatter {
     pub(crate) name: String,
@@ -17,7 +17,7 @@ pub(crate) struct FrontMatter {
     pub(crate) short_description: Option<String>,
 }
 
-/// Reads the front matter of the file at `path`.
+/// Parses the front matter of the file at `path`.
 pub(crate) fn parse(text: &str, path: &Path) -> Result<FrontMatter, String> {
     let written = between_dashes(text).ok_or("missing YAML frontmatter delimited by ---")?;
     let yaml = yaml::parse(&written).map_err(|error| format!("invalid YAML: {error}"))?;

@@ -1,5 +1,5 @@
-//! `agents/openai.yaml` beside a `SKILL.md`: how the skill is shown, what it needs, when it may be used.
-//! All of it is optional, and what cannot be used is left out.
+//! Reads `agents/openai.yaml` beside a `SKILL.md`: display, dependencies and usage policy of the skill. All fields are
+//! optional, and invalid ones are ignored.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,17 +10,17 @@ use crate::yaml;
 
 const SHORT: usize = 64;
 const LONG: usize = 1024;
-/// The product that this is.
+/// The name of this product in the file.
 const PRODUCT: &str = "codex";
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Extras {
     pub(crate) interface: Option<SkillInterface>,
     pub(crate) dependencies: Option<SkillDependencies>,
-    /// Whether the model may use the skill without being told to.
+    /// Whether the model may use the skill without an explicit request.
     pub(crate) is_implicit: bool,
-    /// Whether it is for this product.
+    /// Whether the skill is meant for this product.
     pub(crate) is_for_us: bool,
 }
 

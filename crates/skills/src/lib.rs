@@ -1,11 +1,10 @@
-//! Layer: capability. Skills: folders with a `SKILL.md` that teach the model a task.
+//! Layer: capability. Skills: folders with a `SKILL.md` that describe a task to the model.
 //!
-//! It owns finding them, reading what they say of themselves, which of them are on, which of them a
-//! text mentions, and noticing that their files changed. It does not know where roots and rules come
-//! from, and it says nothing to a model.
+//! This crate finds skills, reads their metadata, decides which are enabled and which a text mentions, and watches their
+//! files. The caller supplies the root folders and rules, and passes skills to the model.
 //!
-//! Skills of a project that nobody trusts are off as soon as they bring scripts along: a text can only
-//! ask for something, a script does it.
+//! Skills of an untrusted project are disabled if they contain scripts: a text can only make a request, a script is
+//! executed.
 
 mod bundled;
 mod front_matter;

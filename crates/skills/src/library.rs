@@ -1,4 +1,4 @@
-//! The skills of all folders that were asked about, kept until something changes.
+//! A cache of the skills of all requested folders, refreshed when files change.
 
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
@@ -11,28 +11,28 @@ use parking_lot::Mutex;
 use crate::load::{Root, Rule, Skills, load_from};
 use crate::watch::Watcher;
 
-/// How often files are read while more and more folders come to be.
+/// How often the files are read again because new folders appear.
 const READS: usize = 3;
 
-/// How many folders are kept.
+/// Limit on cached folders.
 const LIMIT: usize = 256;
 
-/// Where the skills of a folder are, and what was decided about them.
+/// Where to find the skills of a folder, and the rules about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// The roots. Of skills that several lead to, the first one counts.
+    /// The roots. If several lead to the same skill, the first applies.
     pub roots: Vec<Root>,
-    /// The rules. Later ones win.
+    /// The rules. Later ones take precedence.
     pub rules: Vec<Rule>,
 }
 
-/// Tells where the skills of a folder are, or why that cannot be told.
+/// Determines the roots and rules for a folder.
 pub type Source = dyn Fn(&Path) -> Result<Sources, String> + Send + Sync;
 
-/// Who wants to know that skills changed.
+/// Called when skills have changed.
 type Listener = dyn Fn() + Send + Sync;
 
-/// The skills of all folders. What is asked for once is kept and watched.
+/// The skills of all requested folders, cached and watched.
 pub struct Library {
     source: Box<Source>,
     state: Mutex<State>,
@@ -41,11 +41,11 @@ pub struct Library {
 
 #[derive(Default)]
 struct State {
-    /// By folder and by further roots.
+    /// Skills by folder and additional roots.
     kept: HashMap<(PathBuf, Vec<PathBuf>), Arc<Skills>>,
-    /// Further roots of the user, for all folders.
+    /// Additional roots of the user for all folders.
     further: Vec<PathBuf>,
-    /// Grows with every change, so that what was read before one is not kept after it.
+    /// Counts changes, so that results read before a change are not cached after it.
     changes: u64,
     listeners: Vec<Arc<Listener>>,
 }
@@ -57,8 +57,7 @@ impl Debug for Library {
 }
 
 impl Library {
-    /// A library whose roots come from `source`. It watches them from the first time on that they are
-    /// asked for.
+    /// A library that asks `source` for roots. It watches them from their first use on.
     pub fn new(
         source: impl Fn(&Path) -> Result<Sources, String> + Send + Sync + 'static,
     ) -> Arc<Self> {
@@ -77,25 +76,24 @@ impl Library {
         })
     }
 
-    /// Sets further roots of the user for all folders, in place of those set before. A root need not be
-    /// there. Listeners are told.
+    /// Replaces the additional roots of the user for all folders. They need not exist. Listeners are called.
     pub fn set_further_roots(&self, roots: Vec<PathBuf>) {
         self.state.lock().further = roots;
         self.changed();
     }
 
-    /// Calls `listener` whenever skill files changed. It must return at once.
+    /// Calls `listener` after skill files have changed. It must not block.
     pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) {
         self.state.lock().listeners.push(Arc::new(listener));
     }
 
-    /// The skills of a folder, if they are known already.
+    /// The skills of a folder, if they are cached.
     pub fn known(&self, folder: &Path) -> Option<Arc<Skills>> {
         let key = (folder.to_path_buf(), Vec::new());
         self.state.lock().kept.get(&key).cloned()
     }
 
-    /// The skills of a folder and of further roots of the user. Reads files, if they are not known.
+    /// The skills of a folder and of additional roots. Reads files if they are not cached.
     pub fn skills(&self, folder: &Path, further: &[PathBuf]) -> Arc<Skills> {
         let mut asked = further.to_vec();
         asked.sort();
@@ -139,7 +137,7 @@ impl Library {
             scope: SkillScope::User,
             trusted: true,
         }));
-        // What was read before its folders were watched is read again, so that no change is missed.
+        // Read again if folders were not watched during the first read, so that no change is missed.
         let mut watcher = self.watcher.lock();
         for _ in 0..READS {
             let (skills, folders) = load_from(&sources.roots, &sources.rules);
@@ -154,7 +152,7 @@ impl Library {
         load_from(&sources.roots, &sources.rules).0
     }
 
-    /// Forgets what is known: the next one who asks gets it from the files.
+    /// Clears the cache.
     pub fn forget(&self) {
         let mut state = self.state.lock();
         state.changes += 1;

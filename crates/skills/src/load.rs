@@ -1,4 +1,4 @@
-//! From roots and rules to skills.
+//! Loads skills from roots and applies rules.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,46 +11,44 @@ use crate::interface;
 use crate::scan::scan;
 use crate::scripts::has_scripts;
 
-/// The largest file that is read.
+/// Limit on the size of a skill file.
 const FILE_LIMIT: u64 = 1024 * 1024;
 
-/// A folder to look for skills in.
+/// A folder to search for skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// The folder. It need not exist.
+    /// The path, which need not exist.
     pub path: PathBuf,
-    /// Whose its skills are.
+    /// The scope of its skills.
     pub scope: SkillScope,
-    /// Whether its skills may bring scripts along.
+    /// Whether its skills may contain scripts.
     pub trusted: bool,
 }
 
-/// Which skills a rule is about.
+/// Selects the skills of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Selector {
-    /// The one with this file.
+    /// The skill with this file.
     Path(PathBuf),
-    /// All with this name.
+    /// All skills with this name.
     Name(String),
 }
 
-/// Turns skills on or off. Later rules win.
+/// Enables or disables skills. Later rules take precedence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rule {
-    /// Which.
     pub selector: Selector,
-    /// On or off.
     pub enabled: bool,
 }
 
 /// A skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// What it says of itself, where it is, and whether it is on.
+    /// Its metadata, location and state.
     pub metadata: SkillMetadata,
-    /// Whether the model may use it without being told to.
+    /// Whether the model may use the skill without an explicit request.
     pub is_implicit: bool,
-    /// Whether it stays off because it brings scripts along that nobody trusts.
+    /// Whether the skill stays disabled because it contains untrusted scripts.
     withheld: bool,
 }
 
@@ -68,26 +66,26 @@ impl Skill {
 /// The skills of some roots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skills {
-    /// By scope, name and path; also those that are off.
+    /// All skills, including disabled ones, sorted by scope, name and path.
     pub all: Vec<Skill>,
-    /// What could not be read, and what is off for another reason than a rule.
+    /// Files that cannot be read, and skills that are disabled for other reasons than a rule.
     pub errors: Vec<SkillErrorInfo>,
 }
 
 impl Skills {
-    /// Those that are on.
+    /// The enabled skills.
     pub fn enabled(&self) -> impl Iterator<Item = &Skill> {
         self.all.iter().filter(|skill| skill.metadata.enabled)
     }
 }
 
-/// Looks for skills. Of files that several roots lead to, the first root counts.
+/// Loads skills. If several roots lead to the same file, the first applies.
 #[must_use]
 pub fn load(roots: &[Root], rules: &[Rule]) -> Skills {
     load_from(roots, rules).0
 }
 
-/// The same, and the folders on which the answer depends.
+/// Like [`load`], and returns the folders on which the result depends.
 pub(crate) fn load_from(roots: &[Root], rules: &[Rule]) -> (Skills, HashSet<PathBuf>) {
     let mut skills = Skills::default();
     let mut seen = HashSet::new();
@@ -126,7 +124,7 @@ fn take(skills: &mut Skills, root: &Root, file: &Path) {
     };
     let read = match read(file) {
         Ok(read) => read,
-        // The user has no part in what comes with the program.
+        // Errors in bundled skills are not the user's concern.
         Err(_) if root.scope == SkillScope::System => return,
         Err(message) => return skills.errors.push(complain(message)),
     };

@@ -1,10 +1,10 @@
-//! Which skills a person mentions: by an item of the input, by a link, or by `$name`.
+//! Finds the skills that a user mentions: by an input item, a link, or `$name`.
 
 use std::collections::HashSet;
 
 use crate::load::{Skill, Skills};
 
-/// Names that are variables of the shell before anything else.
+/// Names of common shell variables, which are not treated as mentions.
 const VARIABLES: [&str; 11] = [
     "PATH",
     "HOME",
@@ -18,24 +18,21 @@ const VARIABLES: [&str; 11] = [
     "TERM",
     "XDG_CONFIG_HOME",
 ];
-/// Links to other things than skills.
+/// Links to things other than skills.
 const OTHER_LINKS: [&str; 3] = ["app://", "mcp://", "plugin://"];
 
-/// A part of an input in which skills may be mentioned.
+/// A part of the input.
 #[derive(Clone, Copy, Debug)]
 pub enum Mention<'a> {
-    /// An item that names a skill.
+    /// An input item that names a skill.
     Item {
-        /// Its name.
         name: &'a str,
-        /// Its file.
         path: &'a str,
     },
-    /// Text.
     Text(&'a str),
 }
 
-/// The skills that an input mentions, each once: those of items first. Only skills that are on count.
+/// The enabled skills that an input mentions, without duplicates; those of input items come first.
 #[must_use]
 pub fn mentioned<'a>(skills: &'a Skills, input: &[Mention<'_>]) -> Vec<&'a Skill> {
     let mut finder = Finder {
@@ -104,7 +101,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A name that several skills have says nothing.
+    /// Adds the skill with this name, unless several skills have it.
     fn take_name(&mut self, name: &str) {
         let is_variable = VARIABLES
             .iter()
@@ -126,7 +123,7 @@ fn name_length(text: &str) -> usize {
     text.bytes().take_while(|byte| is_part(*byte)).count()
 }
 
-/// The target in `](target)`, and what comes behind.
+/// The target in `](target)`, and the text after it.
 fn link_target(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(']')?.trim_start().strip_prefix('(')?;
     let (target, behind) = inner.split_once(')')?;

@@ -1,4 +1,4 @@
-//! Finding the `SKILL.md` files below a root.
+//! Finds the `SKILL.md` files below a root.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use codex_protocol::SkillScope;
 
-/// How deep below a root skills may lie.
+/// Maximum depth of skills below a root.
 const DEPTH: usize = 6;
-/// How many folders of a root are looked at.
+/// Limit on the folders that are read below a root.
 const MOST_FOLDERS: usize = 2_000;
 
-/// What lies below a root.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// The skill files, by path.
+    /// The skill files, sorted by path.
     pub(crate) files: Vec<PathBuf>,
-    /// The folders that were looked at.
+    /// The folders that were read.
     pub(crate) folders: HashSet<PathBuf>,
 }
 
-/// Looks below a root. One that is not there holds nothing.
+/// Scans a root. A missing root counts as empty.
 pub(crate) fn scan(root: &Path, scope: SkillScope) -> Found {
     let Ok(root) = root.canonicalize() else {
         return Found::default();
@@ -49,7 +49,7 @@ pub(crate) fn scan(root: &Path, scope: SkillScope) -> Found {
             if depth == DEPTH || !(kind.is_dir() || followed) {
                 continue;
             }
-            // A link is looked at once, as what it leads to, so that circles end.
+            // Each link target is visited once, so that cycles end.
             let Some(path) = path.canonicalize().ok().filter(|path| path.is_dir()) else {
                 continue;
             };

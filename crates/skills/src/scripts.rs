@@ -1,19 +1,19 @@
-//! Whether a skill brings something along that could be run.
+//! Decides whether a skill contains scripts.
 
 use std::fs::{self, DirEntry, File};
 use std::io::Read;
 use std::path::Path;
 
-/// A skill with more files than this is taken to bring scripts along.
+/// A skill with more files is assumed to contain scripts.
 const MOST_FILES: usize = 500;
 
-/// Endings of files that an interpreter runs.
+/// File name extensions of scripts.
 const ENDINGS: [&str; 22] = [
     "sh", "bash", "zsh", "fish", "py", "pyz", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php",
     "lua", "ps1", "psm1", "bat", "cmd", "exe", "jar", "wasm",
 ];
 
-/// Whether there is anything in a folder or below that could be run. What cannot be looked at could.
+/// Whether a folder contains anything executable at any depth. Unreadable files count as executable.
 pub(crate) fn has_scripts(folder: &Path) -> bool {
     let mut left = MOST_FILES;
     let mut folders = vec![folder.to_path_buf()];

@@ -1,4 +1,4 @@
-//! Noticing that skill files changed.
+//! Watches skill folders.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use codex_file_watch as file_watch;
 
-/// How many folders are watched.
+/// Limit on watched folders.
 const LIMIT: usize = 1_024;
 
-/// Watches folders; what it has watched once it goes on watching.
+/// Watches folders until it is dropped.
 pub(crate) struct Watcher {
     inner: file_watch::Watcher,
     watched: HashMap<PathBuf, Option<file_watch::Watch>>,
@@ -17,7 +17,7 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Calls `changed` after something changed. None if this system cannot watch, which is logged.
+    /// Calls `changed` after a change. None if watching is not supported, which is logged.
     pub(crate) fn start(changed: impl Fn() + Send + Sync + 'static) -> Option<Self> {
         let inner = file_watch::Watcher::new();
         let inner = inner.inspect_err(|error| tracing::warn!("skills are not watched: {error}"));
@@ -28,7 +28,7 @@ impl Watcher {
         })
     }
 
-    /// Watches these folders, which need not exist. Answers whether one of them was not watched yet.
+    /// Watches these folders, which need not exist. Returns whether any of them was not watched before.
     pub(crate) fn watch(&mut self, folders: impl IntoIterator<Item = PathBuf>) -> bool {
         let mut is_new = false;
         for folder in folders {

@@ -1,18 +1,15 @@
-//! YAML as skills use it: strings in maps and lists.
+//! Parses YAML with limits.
 
 use yaml_rust2::parser::Parser;
 use yaml_rust2::{Event, Yaml, YamlLoader};
 
-/// The longest text that is read as YAML.
+/// Limit on the length of a text.
 const LIMIT: usize = 64 * 1024;
 
-/// Lists and maps may be nested this deep: the library reads and drops them recursively.
+/// Limit on nesting, because the library parses and drops values recursively.
 const MAX_DEPTH: usize = 32;
 
-/// The first document of a text.
-///
-/// # Errors
-/// It is no YAML; a sentence that says where.
+/// Parses the first document of a text.
 pub(crate) fn parse(text: &str) -> Result<Yaml, String> {
     if text.len() > LIMIT {
         return Err(format!("longer than {LIMIT} bytes"));
@@ -22,8 +19,7 @@ pub(crate) fn parse(text: &str) -> Result<Yaml, String> {
     Ok(documents.into_iter().next().unwrap_or(Yaml::Null))
 }
 
-/// Refuses what a few lines make very deep or, by aliases of aliases, very large. The events come one by
-/// one, without recursion.
+/// Rejects deep nesting, and aliases, which can expand to enormous values. Uses the event parser, which does not recurse.
 fn check(text: &str) -> Result<(), String> {
     let mut parser = Parser::new_from_str(text);
     let mut depth = 0_usize;
@@ -41,7 +37,7 @@ fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// A text with its white space collapsed; none if it is no text or blank.
+/// A text with collapsed white space; none if it is not a scalar or is blank.
 pub(crate) fn text(value: &Yaml) -> Option<String> {
     let raw = match value {
         Yaml::String(text) | Yaml::Real(text) => text.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol::v2;
-use codex_config::{Config, Feature, FeatureSet, Stage};
+use codex_config::{Config, Feature, FeatureSet, FeatureStage};
 use codex_protocol::{ModeKind, ReasoningEffort};
 
 use super::blocking;
@@ -89,11 +89,11 @@ fn wire_feature(feature: Feature, features: FeatureSet) -> v2::ExperimentalFeatu
     v2::ExperimentalFeature {
         name: feature.key().to_owned(),
         stage: match feature.stage() {
-            Stage::UnderDevelopment => v2::ExperimentalFeatureStage::UnderDevelopment,
-            Stage::Beta => v2::ExperimentalFeatureStage::Beta,
-            Stage::Stable => v2::ExperimentalFeatureStage::Stable,
-            Stage::Deprecated => v2::ExperimentalFeatureStage::Deprecated,
-            Stage::Removed => v2::ExperimentalFeatureStage::Removed,
+            FeatureStage::UnderDevelopment => v2::ExperimentalFeatureStage::UnderDevelopment,
+            FeatureStage::Beta => v2::ExperimentalFeatureStage::Beta,
+            FeatureStage::Stable => v2::ExperimentalFeatureStage::Stable,
+            FeatureStage::Deprecated => v2::ExperimentalFeatureStage::Deprecated,
+            FeatureStage::Removed => v2::ExperimentalFeatureStage::Removed,
         },
         display_name: texts.map(|texts| texts.display_name.to_owned()),
         description: texts.map(|texts| texts.description.to_owned()),

@@ -10,11 +10,11 @@ const HEADER_HELP: &str = "is not a valid hunk header. Valid hunk headers: '*** 
 const LINE_HELP: &str =
     "Every line should start with ' ' (context line), '+' (added line), or '-' (removed line)";
 
-type Files<'a> = &'a [(&'a str, &'a str)];
+type FileAccess<'a> = &'a [(&'a str, &'a str)];
 
 /// The patch applies: `summary` is the list of files, `after` all there is then. Both doors agree.
 #[track_caller]
-fn applies(before: Files<'_>, body: &str, summary: &str, after: Files<'_>) {
+fn applies(before: FileAccess<'_>, body: &str, summary: &str, after: FileAccess<'_>) {
     let folder = Folder::with(before);
     let verified = folder.verify(body).map(|plan| plan.success_text());
     let output = folder.program(body);
@@ -30,12 +30,12 @@ fn applies(before: Files<'_>, body: &str, summary: &str, after: Files<'_>) {
 
 /// The patch fails with this text of the program, and nothing changes.
 #[track_caller]
-fn fails(before: Files<'_>, body: &str, text: &str) {
+fn fails(before: FileAccess<'_>, body: &str, text: &str) {
     fails_raw(before, &patch(body), text);
 }
 
 #[track_caller]
-fn fails_raw(before: Files<'_>, text: &str, expected: &str) {
+fn fails_raw(before: FileAccess<'_>, text: &str, expected: &str) {
     let folder = Folder::with(before);
     let untouched = folder.tree();
     let output = folder.program_raw(text);
@@ -45,7 +45,7 @@ fn fails_raw(before: Files<'_>, text: &str, expected: &str) {
 }
 
 #[track_caller]
-fn tool_fails(before: Files<'_>, body: &str, text: &str) {
+fn tool_fails(before: FileAccess<'_>, body: &str, text: &str) {
     assert_eq!(Folder::with(before).tool_error(body), text);
 }
 
@@ -61,12 +61,12 @@ fn no_hunks() {
     let error = empty
         .verify(
             &folder.path(),
-            &codex_apply_patch::Disk,
-            codex_apply_patch::Door::Tool,
+            &codex_apply_patch::DiskFiles,
+            codex_apply_patch::Caller::Tool,
         )
         .unwrap_err();
     assert_eq!(
-        error.text(codex_apply_patch::Door::Tool),
+        error.text(codex_apply_patch::Caller::Tool),
         "patch rejected: empty patch"
     );
 }
@@ -278,7 +278,7 @@ fn update_of_what_cannot_be_read() {
 
 #[test]
 fn chunk_headers() {
-    let file: Files<'_> = &[("a.txt", "x\ny\n")];
+    let file: FileAccess<'_> = &[("a.txt", "x\ny\n")];
     let update = |changes: &str| format!("*** Update File: a.txt\n{changes}");
     applies(file, &update("-x\n+z"), "M a.txt", &[("a.txt", "z\ny\n")]);
     applies(
@@ -334,7 +334,7 @@ fn chunk_headers() {
 
 #[test]
 fn what_is_not_in_the_file() {
-    let file: Files<'_> = &[("a.txt", "x\ny\n")];
+    let file: FileAccess<'_> = &[("a.txt", "x\ny\n")];
     let update = |changes: &str| format!("*** Update File: a.txt\n{changes}");
     fails(
         file,
@@ -409,7 +409,7 @@ fn texts_that_differ_a_little() {
 
 #[test]
 fn moves() {
-    let file: Files<'_> = &[("a.txt", "x\n"), ("c.txt", "old\n")];
+    let file: FileAccess<'_> = &[("a.txt", "x\n"), ("c.txt", "old\n")];
     let update = |changes: &str| format!("*** Update File: a.txt\n{changes}");
     applies(
         file,

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::support::{Folder, tree};
-use codex_apply_patch::{Change, ChangeKind, apply};
+use codex_apply_patch::{ChangeKind, PatchChange, apply};
 
-fn shown(folder: &Folder, body: &str) -> Vec<Change> {
+fn shown(folder: &Folder, body: &str) -> Vec<PatchChange> {
     folder.verify(body).expect("a plan").changes().to_vec()
 }
 
@@ -45,19 +45,19 @@ fn changes_are_sorted_and_complete() {
     let moved = update("@@ -1 +1 @@\n-x\n+y\n", Some(at("d/m")));
     let changes = shown(&folder, body);
     let expected = [
-        Change {
+        PatchChange {
             path: at("a"),
             kind: add("new\n"),
         },
-        Change {
+        PatchChange {
             path: at("b"),
             kind: delete("gone\n"),
         },
-        Change {
+        PatchChange {
             path: at("c"),
             kind: update("@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n", None),
         },
-        Change {
+        PatchChange {
             path: at("m"),
             kind: moved,
         },

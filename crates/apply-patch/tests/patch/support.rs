@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use codex_apply_patch::{Disk, Door, Patch, Plan, ProgramOutput, VerifyError, run_program};
+use codex_apply_patch::{
+    Caller, DiskFiles, Patch, PatchPlan, ProgramOutput, VerifyError, run_program,
+};
 use tempfile::TempDir;
 
 /// Relative path to content; folders have none.
@@ -54,15 +56,15 @@ impl Folder {
     }
 
     /// What the patch tool verifies.
-    pub(crate) fn verify(&self, body: &str) -> Result<Plan, VerifyError> {
-        Patch::parse(&patch(body))?.verify(&self.path(), &Disk, Door::Tool)
+    pub(crate) fn verify(&self, body: &str) -> Result<PatchPlan, VerifyError> {
+        Patch::parse(&patch(body))?.verify(&self.path(), &DiskFiles, Caller::Tool)
     }
 
     /// The tool's error text, with this folder written as `~`.
     pub(crate) fn tool_error(&self, body: &str) -> String {
         let error = self.verify(body).expect_err("verification should fail");
         error
-            .text(Door::Tool)
+            .text(Caller::Tool)
             .replace(self.path().to_str().unwrap(), "~")
     }
 }

@@ -13,27 +13,27 @@ use crate::warning::ConfigWarning;
 const MAX_THREADS: u32 = 6;
 const MAX_DEPTH: u32 = 1;
 
-/// Limits of sub-agents, and roles from settings.
+/// Limits and roles of agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSettings {
-    /// How many may run at once.
+    /// Maximum number of running agents.
     pub max_threads: u32,
-    /// How deep they may spawn each other.
+    /// Maximum depth of agents that start agents.
     pub max_depth: u32,
-    /// How long a job may run.
+    /// Maximum run time of a job.
     pub job_max_runtime: Option<Duration>,
-    /// Roles by name; those of files in `agents` folders are not among them.
+    /// Roles by name, without those from files in `agents` folders.
     pub roles: BTreeMap<String, AgentRole>,
 }
 
 /// A role of sub-agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRole {
-    /// What it is for. Absent: its file has to say.
+    /// What the role is for. If absent, its file must say it.
     pub description: Option<String>,
-    /// A file with settings of the role.
+    /// The file with the settings of the role.
     pub config_file: Option<PathBuf>,
-    /// Names for agents of the role.
+    /// Display names for agents of the role.
     pub nicknames: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ fn at_least_one(key: &str, value: i64) -> Result<u64, ConfigError> {
     }
 }
 
-/// The roles that are well formed; the others are warned of.
+/// The valid roles. Adds a warning for each of the others.
 pub(super) fn roles(
     file: &ConfigFile,
     warnings: &mut Vec<ConfigWarning>,
@@ -89,11 +89,26 @@ pub(super) fn roles(
     roles
 }
 
-fn role_of(name: &str, file: &AgentRoleFile) -> Result<AgentRole, String> {
+/// Why the definition of a role is ignored.
+#[derive(Debug, thiserror::Error)]
+enum RoleError {
+    #[error("agent role `{0}` must define a description")]
+    NoDescription(String),
+    #[error("agents.{0}.nickname_candidates must contain at least one name")]
+    NoNicknames(String),
+    #[error(
+        "agents.{role}.nickname_candidates may only contain ASCII letters, digits, spaces, `-` and `_`: `{name}`"
+    )]
+    Nickname { role: String, name: String },
+    #[error("agents.{role}.nickname_candidates contains `{name}` twice")]
+    DuplicateNickname { role: String, name: String },
+}
+
+fn role_of(name: &str, file: &AgentRoleFile) -> Result<AgentRole, RoleError> {
     let description = file.description.as_deref().map(str::trim);
     let description = description.filter(|text| !text.is_empty());
     if description.is_none() && file.config_file.is_none() {
-        return Err(format!("agent role `{name}` must define a description"));
+        return Err(RoleError::NoDescription(name.to_owned()));
     }
     if let Some(nicknames) = &file.nickname_candidates {
         check_nicknames(name, nicknames)?;
@@ -105,21 +120,21 @@ fn role_of(name: &str, file: &AgentRoleFile) -> Result<AgentRole, String> {
     })
 }
 
-fn check_nicknames(role: &str, names: &[String]) -> Result<(), String> {
-    let key = format!("agents.{role}.nickname_candidates");
+fn check_nicknames(role: &str, names: &[String]) -> Result<(), RoleError> {
+    let role = role.to_owned();
     if names.is_empty() {
-        return Err(format!("{key} must contain at least one name"));
+        return Err(RoleError::NoNicknames(role));
     }
     let mut seen = BTreeSet::new();
     for name in names {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_');
         if name.trim().is_empty() || !name.chars().all(allowed) {
-            return Err(format!(
-                "{key} may only contain ASCII letters, digits, spaces, `-` and `_`: `{name}`"
-            ));
+            let name = name.clone();
+            return Err(RoleError::Nickname { role, name });
         }
         if !seen.insert(name.trim()) {
-            return Err(format!("{key} contains `{name}` twice"));
+            let name = name.clone();
+            return Err(RoleError::DuplicateNickname { role, name });
         }
     }
     Ok(())

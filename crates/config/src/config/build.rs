@@ -1,4 +1,4 @@
-//! Putting the effective configuration together.
+//! Builds the effective configuration.
 
 use crate::config::AgentSettings;
 use crate::config::Config;
@@ -25,7 +25,7 @@ use crate::project_docs::ProjectDocSettings;
 use crate::schema::ConfigFile;
 use crate::stack::LayerStack;
 use crate::stack::MergedTables;
-use crate::unknown_values::Decoded;
+use crate::unknown_values::DecodedSettings;
 use crate::unknown_values::decode_without_unknown;
 use crate::warning;
 
@@ -33,13 +33,13 @@ pub(super) fn build(stack: &LayerStack, request: LoadRequest<'_>) -> Result<Conf
     let tables = match stack.around_profile() {
         Ok(tables) => tables,
         Err(error) => {
-            // A setting of the wrong type explains more than what follows from it.
+            // An error in the type of a setting is more useful than errors that follow from it.
             decode_file(stack, &stack.merged())?;
             return Err(error);
         }
     };
     let merged = tables.merge();
-    let Decoded {
+    let DecodedSettings {
         file,
         unknown_keys,
         warnings: unknown_values,
@@ -85,7 +85,7 @@ pub(super) fn build(stack: &LayerStack, request: LoadRequest<'_>) -> Result<Conf
     })
 }
 
-/// The features that are on with the layers of a stack.
+/// The features that are enabled by the layers of a stack.
 fn features_of(
     stack: &LayerStack,
     tables: &MergedTables,
@@ -100,15 +100,15 @@ fn features_of(
         .map_err(|error| ConfigError::setting(error.to_string()))
 }
 
-/// The typed form of merged settings, and what of them is not known.
+/// Decodes merged settings, and lists the unknown keys.
 pub(crate) fn decode_file(
     stack: &LayerStack,
     merged: &toml::Table,
-) -> Result<Decoded, ConfigError> {
+) -> Result<DecodedSettings, ConfigError> {
     decode_without_unknown(stack, merged).map_err(|error| blame(stack, error))
 }
 
-/// Finds the layer whose fault an error is, and the place in its file.
+/// Finds the layer that caused an error, and the position in its file.
 fn blame(stack: &LayerStack, error: DecodeError) -> ConfigError {
     let mut first = None;
     for layer in stack.enabled() {

@@ -1,4 +1,4 @@
-//! What the model is told.
+//! The instructions for the model.
 
 use std::io;
 use std::path::Path;
@@ -9,16 +9,16 @@ use crate::error::ReferencedFileError;
 use crate::read::read_bounded;
 use crate::schema::ConfigFile;
 
-/// What the model is told; absent means the built-in text, or nothing further.
+/// The instructions for the model. Where one is absent, the built-in text applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instructions {
-    /// In place of the built-in instructions.
+    /// Replaces the built-in instructions.
     pub base: Option<String>,
-    /// Beside the built-in instructions.
+    /// Added to the built-in instructions.
     pub developer: Option<String>,
-    /// In place of the built-in prompt for compaction.
+    /// Replaces the built-in prompt for compaction.
     pub compact_prompt: Option<String>,
-    /// The trailer of commit messages.
+    /// The trailer for commit messages.
     pub commit_attribution: Option<String>,
 }
 
@@ -53,7 +53,7 @@ fn not_blank(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The text of a file that a setting names, trimmed. There has to be some.
+/// The trimmed text of a file that a setting names. An empty file is an error.
 pub(super) fn read_referenced(
     what: &'static str,
     path: &Path,

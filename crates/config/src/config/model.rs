@@ -1,4 +1,4 @@
-//! The model and how it is asked.
+//! The model and its parameters.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,50 +19,47 @@ use crate::features::Feature;
 use crate::features::FeatureSet;
 use crate::schema::ConfigFile;
 
-/// Id of the provider when nothing is said.
+/// The provider if none is configured.
 const DEFAULT_PROVIDER: &str = "openai";
 
-/// The model and how it is asked. What is absent, the model's own data settle.
+/// The model and its parameters. Where one is absent, the model catalogue decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelSettings {
-    /// Its slug.
+    /// The slug of the model.
     pub model: Option<String>,
-    /// Slug of the model that reviews.
+    /// The slug of the model for reviews.
     pub review_model: Option<String>,
-    /// Id of the provider.
+    /// The id of the provider.
     pub provider_id: String,
-    /// The provider.
     pub provider: Provider,
-    /// How hard it thinks.
+    /// The reasoning effort.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// How hard it thinks in plan mode.
+    /// The reasoning effort in plan mode.
     pub plan_mode_reasoning_effort: Option<ReasoningEffort>,
-    /// How it sums up its reasoning.
+    /// The form of reasoning summaries.
     pub reasoning_summary: Option<ReasoningSummary>,
-    /// Whether it is taken to sum up its reasoning whatever its data say.
+    /// Requests reasoning summaries even if the catalogue says that the model has none.
     pub force_reasoning_summaries: bool,
-    /// How long its answers are.
+    /// The length of answers.
     pub verbosity: Option<Verbosity>,
-    /// Size of its context.
+    /// The size of the context window in tokens.
     pub context_window: Option<i64>,
-    /// Size of the context at which history is compacted.
+    /// The number of tokens at which the history is compacted.
     pub auto_compact_token_limit: Option<i64>,
-    /// How much of the output of a tool it sees.
+    /// How many tokens of a tool's output the model sees.
     pub tool_output_token_limit: Option<u64>,
-    /// The class of service.
+    /// The service tier.
     pub service_tier: Option<ServiceTier>,
-    /// Its style.
+    /// The personality.
     pub personality: Option<Personality>,
-    /// The models there are, in place of the built-in list.
+    /// Replaces the built-in model catalogue.
     pub catalog: Option<ModelCatalog>,
 }
 
-/// A list of models from a file; there is at least one.
+/// A model catalogue from a file, with at least one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelCatalog {
-    /// The file.
     pub path: PathBuf,
-    /// Its content.
     pub json: Json,
 }
 

@@ -1,4 +1,4 @@
-//! Permissions chosen by name: which paths may be read and written.
+//! Named permissions: which paths commands may read and write.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -16,30 +16,27 @@ use crate::schema::FileRule;
 use crate::schema::NetworkFile;
 use crate::warning::ConfigWarning;
 
-/// A named set of permissions. The most specific entry for a path decides.
+/// A named set of permissions. For each path the most specific entry applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPermissions {
-    /// Its name.
     pub name: String,
-    /// What may be done with files. What no entry covers may not be touched.
+    /// File access. Paths without an entry may not be accessed.
     pub files: Vec<FileEntry>,
-    /// The network.
+    /// Network access.
     pub network: NetworkFile,
 }
 
-/// What may be done with a path and everything below it.
+/// The access to a path and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEntry {
-    /// The path.
     pub target: FileTarget,
-    /// What may be done.
     pub access: FileAccess,
 }
 
-/// A path in permissions.
+/// A path in named permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileTarget {
-    /// This path.
+    /// An absolute path.
     Path(PathBuf),
     /// The whole file system.
     Root,
@@ -47,11 +44,11 @@ pub enum FileTarget {
     Minimal,
     /// The folder for temporary files.
     TmpDir,
-    /// The folder of the project, or something below it.
+    /// The project folder, or a path below it.
     ProjectRoots(Option<PathBuf>),
 }
 
-/// Resolves the permissions of a name.
+/// Resolves the named permissions.
 pub(super) fn named_permissions(
     file: &ConfigFile,
     name: &str,
@@ -118,7 +115,7 @@ fn add_rule(
     Ok(())
 }
 
-/// `None` for a special path that is not known.
+/// Parses a path. `None` for an unknown special path.
 fn target_of(path: &str, env: &Environment) -> Result<Option<FileTarget>, ConfigError> {
     Ok(match path {
         ":root" => Some(FileTarget::Root),
@@ -161,7 +158,7 @@ impl NamedPermissions {
         self.network.enabled == Some(true)
     }
 
-    /// The nearest sandbox policy that allows no more than these permissions.
+    /// The closest sandbox policy that allows no more than these permissions.
     pub fn as_sandbox_policy(&self) -> SandboxPolicy {
         let network_access = self.network_access();
         let unlimited = self.files
@@ -204,7 +201,7 @@ impl NamedPermissions {
         entries.map(|entry| &entry.target)
     }
 
-    /// Whether a target itself is granted, by its own entry or by that of everything.
+    /// Whether a target is granted by its own entry or by the entry for the root.
     fn grants(&self, target: &FileTarget, access: FileAccess) -> bool {
         let own = self.files.iter().find(|entry| entry.target == *target);
         let everything = || {
@@ -216,17 +213,17 @@ impl NamedPermissions {
             .is_some_and(|entry| entry.access == access)
     }
 
-    /// Whether nothing in the workspace is granted less than writing.
+    /// Whether the whole workspace is writable.
     fn workspace_is_whole(&self) -> bool {
         self.files.iter().all(|entry| match &entry.target {
             FileTarget::ProjectRoots(_) => entry.access == FileAccess::Write,
-            // Where the workspace is, is not known here.
+            // The location of the workspace is not known here.
             FileTarget::Path(_) => entry.access != FileAccess::None,
             _ => true,
         })
     }
 
-    /// Whether nothing below a path is granted less than the path itself.
+    /// Whether every path below `folder` has at least this access.
     fn is_whole(&self, folder: &Path, access: FileAccess) -> bool {
         self.files.iter().all(|entry| match &entry.target {
             FileTarget::Path(path) if path.starts_with(folder) => {
@@ -264,7 +261,7 @@ impl NamedPermissions {
     }
 }
 
-/// The form of paths in policies; `None` for a path that is no text.
+/// The form of paths in policies; `None` for a path that is not UTF-8.
 pub(super) fn absolute(path: &Path) -> Option<AbsolutePathBuf> {
     path.to_str().map(|path| AbsolutePathBuf(path.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! What may be done, and when somebody is asked: approval policy, sandbox, web search.
+//! Approval policy, sandbox and web search.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::config::permissions::{absolute, named_permissions};
 use crate::error::ConfigError;
 use crate::features::Feature;
 use crate::features::FeatureSet;
-use crate::requirements::Violation;
+use crate::requirements::RequirementViolation;
 use crate::schema::ConfigFile;
 use crate::schema::SandboxMode;
 use crate::schema::WindowsFile;
@@ -30,41 +30,40 @@ use crate::warning::ConfigWarning;
 const MAX_POLL_MS: u64 = 300_000;
 const LEAST_MAX_POLL_MS: u64 = 5_000;
 
-/// What may be done, and when somebody is asked.
+/// Approval policy, sandbox and web search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySettings {
-    /// When somebody is asked.
     pub approval_policy: AskForApproval,
-    /// Who is asked.
+    /// Who reviews approvals.
     pub approvals_reviewer: ApprovalsReviewer,
-    /// What commands may touch. With named permissions it allows no more than they do.
+    /// The sandbox policy. With named permissions it allows no more than they do.
     pub sandbox_policy: SandboxPolicy,
-    /// What commands may touch in detail, if permissions are chosen by name.
+    /// The named permissions, if chosen.
     pub permissions: Option<NamedPermissions>,
-    /// What the workspace-write mode allows, for changes of the mode at run time.
+    /// The policy of the workspace-write mode, for switching to it at run time.
     pub workspace_write: SandboxPolicy,
     /// Whether tools may run a login shell.
     pub allow_login_shell: bool,
-    /// A zsh that can be interrupted at each command.
+    /// A zsh that supports interception of each command.
     pub zsh_path: Option<PathBuf>,
-    /// The longest that a background terminal is waited for.
+    /// The longest wait for a background terminal.
     pub background_terminal_max_timeout: Duration,
-    /// How commands are confined on Windows.
+    /// The sandbox on Windows.
     pub windows: WindowsFile,
-    /// Whether the model may search the web. Where limits allow it, stored results become live ones
-    /// for turns with full access to everything else.
+    /// Whether the model may search the web. If requirements allow it, cached results become live ones for turns with
+    /// full access to everything else.
     pub web_search: WebSearchMode,
     /// How web searches are narrowed.
     pub web_search_options: Option<WebSearchToolConfig>,
 }
 
-/// A value with whether somebody asked for it.
-struct Choice<T> {
+/// A value, and whether it was set explicitly.
+struct ExplicitChoice<T> {
     value: T,
     explicit: bool,
 }
 
-impl<T> Choice<T> {
+impl<T> ExplicitChoice<T> {
     fn new(explicit: Option<T>, default: impl FnOnce() -> T) -> Self {
         match explicit {
             Some(value) => Self {
@@ -90,22 +89,22 @@ pub(super) fn resolve(
     let limits = stack.requirements();
     let params = request.params;
     let approval = params.approval_policy.or(file.approval_policy);
-    let approval = Choice::new(approval, || default_approval(stack.trust()));
+    let approval = ExplicitChoice::new(approval, || default_approval(stack.trust()));
     let workspace_write = workspace_write(file, request.env.codex_home.as_path());
     let syntax = chosen_syntax(stack, tables, file, request)?;
     let built_in = syntax.built_in();
     let permissions = match syntax {
-        Syntax::Named(name) => Some(named_permissions(file, &name, request.env, warnings)?),
-        Syntax::Mode | Syntax::BuiltIn(_) => None,
+        SandboxSyntax::Named(name) => Some(named_permissions(file, &name, request.env, warnings)?),
+        SandboxSyntax::Mode | SandboxSyntax::BuiltIn(_) => None,
     };
     let (sandbox, permissions) = match permissions {
         Some(named) => {
             let policy = named.as_sandbox_policy();
-            (Choice::new(Some(policy), read_only), Some(named))
+            (ExplicitChoice::new(Some(policy), read_only), Some(named))
         }
         None => {
             let mode = params.sandbox_mode.or(built_in).or(file.sandbox_mode);
-            let mode = Choice::new(mode, || default_mode(stack.trust()));
+            let mode = ExplicitChoice::new(mode, || default_mode(stack.trust()));
             let policy = match mode.value {
                 SandboxMode::ReadOnly => read_only(),
                 SandboxMode::WorkspaceWrite => workspace_write.clone(),
@@ -113,7 +112,7 @@ pub(super) fn resolve(
             };
             let explicit = mode.explicit;
             (
-                Choice {
+                ExplicitChoice {
                     value: policy,
                     explicit,
                 },
@@ -122,9 +121,9 @@ pub(super) fn resolve(
         }
     };
     let sandbox_checked = limits.check_sandbox_policy(&sandbox.value);
-    // Permissions that are not allowed do not live on beside the policy that replaces them.
+    // Permissions that are not allowed are dropped together with the policy derived from them.
     let permissions = permissions.filter(|_| sandbox_checked.is_ok());
-    let search = Choice::new(explicit_search(file, features), || WebSearchMode::Cached);
+    let search = ExplicitChoice::new(explicit_search(file, features), || WebSearchMode::Cached);
     let search_checked = limits.check_web_search(search.value);
     let approval_checked = limits.check_approval_policy(approval.value);
     Ok(PolicySettings {
@@ -162,10 +161,10 @@ pub(super) fn resolve(
     })
 }
 
-/// A value if it is allowed, else what to fall back to. Only who asked for something is told.
+/// Returns the value if it is allowed, else the fallback. Adds a warning only for explicit values.
 fn enforce<T: std::fmt::Debug>(
-    choice: Choice<T>,
-    checked: Result<(), Violation>,
+    choice: ExplicitChoice<T>,
+    checked: Result<(), RequirementViolation>,
     fallback: impl FnOnce() -> T,
     warnings: &mut Vec<ConfigWarning>,
 ) -> T {
@@ -208,7 +207,7 @@ fn workspace_write(file: &ConfigFile, home: &Path) -> SandboxPolicy {
     let default = WorkspaceWriteFile::default();
     let settings = file.sandbox_workspace_write.as_ref().unwrap_or(&default);
     let mut roots: Vec<PathBuf> = settings.writable_roots.clone();
-    // Clients are told of it whether or not the feature is on.
+    // Sent to clients whether the feature is enabled or not.
     roots.push(home.join("memories"));
     SandboxPolicy::WorkspaceWrite {
         writable_roots: roots.iter().filter_map(|path| absolute(path)).collect(),
@@ -219,7 +218,7 @@ fn workspace_write(file: &ConfigFile, home: &Path) -> SandboxPolicy {
     }
 }
 
-/// Web search as the settings say it, in their present or their older form.
+/// The web search mode from the settings, in its current or older form.
 fn explicit_search(file: &ConfigFile, features: FeatureSet) -> Option<WebSearchMode> {
     let older = [
         (Feature::WebSearchCached, WebSearchMode::Cached),
@@ -231,15 +230,15 @@ fn explicit_search(file: &ConfigFile, features: FeatureSet) -> Option<WebSearchM
     file.web_search.or(older.map(|(_, mode)| mode))
 }
 
-/// Which way of saying what commands may touch counts.
-enum Syntax {
+/// The setting that chooses the sandbox.
+enum SandboxSyntax {
     Mode,
-    /// By a name that is known everywhere.
+    /// A built-in permission name.
     BuiltIn(SandboxMode),
     Named(String),
 }
 
-impl Syntax {
+impl SandboxSyntax {
     fn built_in(&self) -> Option<SandboxMode> {
         match self {
             Self::BuiltIn(mode) => Some(*mode),
@@ -248,26 +247,26 @@ impl Syntax {
     }
 }
 
-/// A mode of the request or the profile counts; else whatever the highest layer uses, and of both in
-/// one layer the name.
+/// A sandbox mode in the request or the profile takes precedence. Otherwise the highest layer decides; within one layer a
+/// permission name takes precedence over a mode.
 fn chosen_syntax(
     stack: &LayerStack,
     tables: &MergedTables,
     file: &ConfigFile,
     request: LoadRequest<'_>,
-) -> Result<Syntax, ConfigError> {
+) -> Result<SandboxSyntax, ConfigError> {
     if request.params.sandbox_mode.is_some() || tables.profile.contains_key("sandbox_mode") {
-        return Ok(Syntax::Mode);
+        return Ok(SandboxSyntax::Mode);
     }
     for layer in stack.enabled().rev() {
         let table = layer.effective_table();
         if table.contains_key("default_permissions") {
             let name = file.default_permissions.clone().unwrap_or_default();
             let built_in = SandboxMode::of_permissions(&name);
-            return Ok(built_in.map_or(Syntax::Named(name), Syntax::BuiltIn));
+            return Ok(built_in.map_or(SandboxSyntax::Named(name), SandboxSyntax::BuiltIn));
         }
         if table.contains_key("sandbox_mode") {
-            return Ok(Syntax::Mode);
+            return Ok(SandboxSyntax::Mode);
         }
     }
     if file.permissions.as_ref().is_some_and(|all| !all.is_empty()) {
@@ -275,5 +274,5 @@ fn chosen_syntax(
             "config defines `[permissions]` profiles but does not set `default_permissions`",
         ));
     }
-    Ok(Syntax::Mode)
+    Ok(SandboxSyntax::Mode)
 }

@@ -1,4 +1,4 @@
-//! Model providers: the built-in ones and those of the settings.
+//! Model providers: built-in and configured ones.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::warning::ConfigWarning;
 
 const RETRIES_LIMIT: u64 = 100;
 
-/// A provider of the settings, within limits.
+/// Converts a configured provider and clamps its limits.
 fn configured(file: &ProviderFile) -> Provider {
     let default = Provider::new(&file.name, None);
     let retries = |value: Option<u64>, default| {
@@ -46,7 +46,7 @@ fn configured(file: &ProviderFile) -> Provider {
     }
 }
 
-/// An address without slashes at its end; `None` if it is blank.
+/// The address without trailing slashes; `None` if it is blank.
 fn base_url(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches('/');
     (!text.is_empty()).then(|| text.to_owned())

@@ -1,4 +1,4 @@
-//! Logins, storage, telemetry, voice: settings with their defaults.
+//! Settings with defaults for logins, storage, telemetry and voice.
 
 use std::path::PathBuf;
 
@@ -15,16 +15,16 @@ use crate::schema::RealtimeKind;
 
 const CHATGPT_BASE_URL: &str = "https://chatgpt.com/backend-api/";
 
-/// Logins and the backend.
+/// Settings of logins and the backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountSettings {
-    /// Where the login is kept.
+    /// Where the login is stored.
     pub credentials_store: CredentialsStore,
-    /// The only kind of login allowed.
+    /// Restricts the kind of login.
     pub forced_login_method: Option<ForcedLoginMethod>,
-    /// The only workspace allowed.
+    /// Restricts the workspace.
     pub forced_workspace: Option<String>,
-    /// The backend of services that go with a login.
+    /// The address of the backend.
     pub chatgpt_base_url: String,
 }
 
@@ -40,22 +40,21 @@ pub(super) fn account(file: &ConfigFile) -> AccountSettings {
     }
 }
 
-/// What is kept where.
+/// Settings of files on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageSettings {
-    /// The history of messages.
+    /// The message history.
     pub history: HistoryFile,
     /// The folder of the databases.
     pub sqlite_home: PathBuf,
-    /// The folder of a log, if there is to be one.
+    /// The folder of log files, if logs are written.
     pub log_dir: Option<PathBuf>,
-    /// Memories.
     pub memories: MemorySettings,
     /// Snapshots for undo.
     pub ghost_snapshot: GhostSnapshotSettings,
 }
 
-/// Memories; numbers are within their limits.
+/// Settings of memories, within their limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct MemorySettings {
@@ -71,14 +70,14 @@ pub struct MemorySettings {
     pub consolidation_model: Option<String>,
 }
 
-/// Snapshots for undo; absent limits are off.
+/// Snapshots for undo. An absent limit is not applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GhostSnapshotSettings {
-    /// Untracked files with more bytes are left out.
+    /// Larger untracked files are left out.
     pub max_untracked_file_bytes: Option<u64>,
     /// Untracked folders with more files are left out.
     pub max_untracked_dir_files: Option<u64>,
-    /// Whether to keep quiet about what was left out.
+    /// Whether warnings about left-out files are suppressed.
     pub disable_warnings: bool,
 }
 
@@ -135,31 +134,27 @@ fn ghost_snapshot(file: &ConfigFile) -> GhostSnapshotSettings {
     }
 }
 
-/// What is reported.
+/// Settings of telemetry and feedback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TelemetrySettings {
-    /// Whether usage is reported; absent: as the program was started.
+    /// Whether usage is reported. If absent, the start parameter decides.
     pub analytics: Option<bool>,
     /// Whether feedback may be sent.
     pub feedback: bool,
-    /// The URL that feedback is sent to, if it is.
+    /// The address for feedback.
     pub feedback_endpoint: Option<String>,
-    /// Export of logs, traces and metrics.
     pub otel: OtelSettings,
 }
 
 /// Export of logs, traces and metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtelSettings {
-    /// Whether prompts are part of it.
+    /// Whether exported logs include prompts.
     pub log_user_prompt: bool,
-    /// The name of the deployment.
+    /// The name of the deployment environment.
     pub environment: String,
-    /// Where logs go.
     pub exporter: Exporter,
-    /// Where traces go.
     pub trace_exporter: Exporter,
-    /// Where metrics go.
     pub metrics_exporter: Exporter,
 }
 
@@ -187,22 +182,21 @@ pub(super) fn telemetry(file: &ConfigFile) -> TelemetrySettings {
     }
 }
 
-/// Voice conversations.
+/// Settings of voice conversations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealtimeSettings {
-    /// The version of the service.
+    /// The protocol version of the service.
     pub version: RealtimeConversationVersion,
-    /// What a conversation is.
+    /// The kind of conversation.
     pub kind: RealtimeKind,
-    /// The address in place of the provider's.
+    /// Replaces the address of the provider.
     pub base_url: Option<String>,
-    /// The model.
     pub model: Option<String>,
-    /// The prompt in place of the client's.
+    /// Replaces the prompt of the client.
     pub backend_prompt: Option<String>,
-    /// The context in place of the generated one.
+    /// Replaces the generated startup context.
     pub startup_context: Option<String>,
-    /// What the coding model is told when a conversation starts.
+    /// Instructions for the coding model when a conversation starts.
     pub start_instructions: Option<String>,
 }
 

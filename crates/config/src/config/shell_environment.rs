@@ -1,4 +1,4 @@
-//! The environment of commands.
+//! The environment variables of commands.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ const CORE: &[&str] = &[
     "HOME", "LOGNAME", "PATH", "SHELL", "USER", "USERNAME", "TMPDIR", "TEMP", "TMP",
 ];
 
-/// Variables that look like secrets.
+/// Patterns of variables that probably contain secrets.
 const SECRETS: &[&str] = &["*KEY*", "*SECRET*", "*TOKEN*"];
 
-/// Which variables commands see.
+/// Selects the environment variables of commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellEnvironmentPolicy {
     inherit: EnvironmentInherit,
@@ -34,7 +34,8 @@ impl ShellEnvironmentPolicy {
         }
     }
 
-    /// The environment of a command, from that of this process. `thread_id` is for commands of a thread.
+    /// Computes the environment of a command from the environment of this process. `thread_id` is set for commands of a
+    /// thread.
     pub fn apply(
         &self,
         inherited: impl IntoIterator<Item = (String, String)>,
@@ -80,8 +81,8 @@ fn matches_any<P: AsRef<str>>(patterns: &[P], name: &str) -> bool {
     })
 }
 
-/// Whether a pattern of `*` and `?` matches. On a mismatch only the last `*` takes one more character,
-/// so the time is bounded by the product of the lengths.
+/// Matches a pattern of `*` and `?`. On a mismatch only the last `*` is extended, so the time is bounded by the product of
+/// the lengths.
 fn matches(pattern: &[char], name: &[char]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry = None;

@@ -1,4 +1,4 @@
-//! Built-in tools, skills, plugins, apps and MCP servers.
+//! Settings of built-in tools, skills, plugins, apps and MCP servers.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -20,37 +20,37 @@ use crate::schema::SkillsFile;
 use crate::source::LayerSource;
 use crate::stack::LayerStack;
 
-/// Built-in tools, skills, plugins, apps.
+/// Settings of built-in tools, skills, plugins and apps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSettings {
-    /// Whether the skills that come with the program are there.
+    /// Whether bundled skills are available.
     pub bundled_skills: bool,
-    /// Rules for single skills, in the order in which they apply.
+    /// Rules for individual skills, in the order in which they apply.
     pub skill_rules: Vec<SkillRule>,
-    /// Whether plugins are used, by id.
+    /// Whether each plugin is enabled, by id.
     pub plugins: BTreeMap<String, bool>,
-    /// Apps; what limits force off is off.
+    /// Settings of apps, with requirements applied.
     pub apps: AppsFile,
-    /// What may be suggested.
+    /// What may be suggested for installation.
     pub discoverables: Vec<Discoverable>,
-    /// The Node.js of the JavaScript session.
+    /// The Node.js program of the JavaScript session.
     pub js_repl_node_path: Option<PathBuf>,
-    /// Where it finds modules.
+    /// Where the JavaScript session finds modules.
     pub js_repl_node_module_dirs: Vec<PathBuf>,
 }
 
-/// MCP servers.
+/// Settings of MCP servers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpSettings {
-    /// The servers; those that limits do not allow are disabled.
+    /// The servers. Those that requirements do not allow are disabled.
     pub servers: BTreeMap<String, McpServer>,
-    /// The servers that limits do not allow, and who says so.
+    /// The servers that requirements do not allow, and the source of the requirement.
     pub disallowed: BTreeMap<String, RequirementSource>,
-    /// Where their logins are kept.
+    /// Where the logins of MCP servers are stored.
     pub credentials_store: McpCredentialsStore,
-    /// The port that a login comes back to.
+    /// The port of the login callback.
     pub oauth_callback_port: Option<NonZeroU16>,
-    /// The address that a login comes back to.
+    /// The address of the login callback.
     pub oauth_callback_url: Option<String>,
 }
 
@@ -77,8 +77,7 @@ impl ToolSettings {
     }
 }
 
-/// The rules of the user and of flags. A later rule for the same skill takes the place of the earlier
-/// and goes to the end.
+/// The skill rules of the user and of flags. A later rule replaces an earlier one for the same skill and moves to the end.
 fn skill_rules(stack: &LayerStack) -> Vec<SkillRule> {
     let mut rules: Vec<SkillRule> = Vec::new();
     let layers = stack.enabled().filter(|layer| {
@@ -91,7 +90,7 @@ fn skill_rules(stack: &LayerStack) -> Vec<SkillRule> {
         let Some(skills) = layer.table.get("skills").and_then(Value::as_table) else {
             continue;
         };
-        // A layer that does not decode is reported for all settings at once.
+        // A layer that cannot be decoded is reported elsewhere.
         let Ok(skills) = decode::<SkillsFile>(skills) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Whether settings are still right after edits.
+//! Validates settings after edits.
 
 use toml::Table;
 use toml::Value;
@@ -19,8 +19,8 @@ use crate::schema::switch;
 use crate::stack::LayerStack;
 use crate::value;
 
-/// Refuses edits after which the settings could not be used. Settings that could not be used before
-/// either may still be edited, as long as no type gets wrong: step by step they can be put right.
+/// Rejects edits that make the settings unusable. Settings that were unusable before may still be edited if no type
+/// becomes invalid, so that they can be repaired step by step.
 pub(super) fn check(
     old: &LayerStack,
     new: &LayerStack,
@@ -51,7 +51,7 @@ pub(super) fn check(
     }
 }
 
-/// The text of an error without the place in the file, which is not written yet.
+/// The text of an error without its position, because the file is not written yet.
 fn describe(error: ConfigError) -> String {
     match error {
         ConfigError::File(error) => error.setting.to_string(),
@@ -59,8 +59,7 @@ fn describe(error: ConfigError) -> String {
     }
 }
 
-/// What is wrong with the user's settings alone. That a table is incomplete is not, if another layer
-/// has the rest of it.
+/// The error in the user's settings alone. A table may be incomplete if another layer completes it.
 fn own_error(stack: &LayerStack, table: &Table) -> Option<String> {
     let error = decode::<ConfigFile>(table).err()?;
     if completed_elsewhere(stack, table, &error) {
@@ -90,7 +89,7 @@ fn completed_elsewhere(stack: &LayerStack, table: &Table, error: &DecodeError) -
             .any(|layer| value::get(&layer.table, &names).is_some())
 }
 
-/// Refuses switches of features that limits pin otherwise.
+/// Rejects changes to features that requirements pin.
 fn check_pins(user: &Table, requirements: &Requirements) -> Result<(), EditError> {
     let profiles = user.get("profiles").and_then(Value::as_table);
     let profiles = profiles

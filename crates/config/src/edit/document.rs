@@ -1,4 +1,4 @@
-//! A settings file as text with its structure: edits leave alone what they are not about.
+//! A settings file as editable text that keeps the formatting of everything unedited.
 
 use toml::Value;
 use toml_edit::Array;
@@ -7,37 +7,37 @@ use toml_edit::InlineTable;
 use toml_edit::Item;
 use toml_edit::Table;
 
-use super::Change;
 use super::ConfigEdit;
 use super::EditError;
 use super::MergeStrategy;
+use super::SettingChange;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// A settings file.
-pub(super) struct Document {
+pub(super) struct SettingsDocument {
     document: DocumentMut,
-    /// What the library does not keep.
-    habits: Habits,
+    /// Formatting that the parser does not keep.
+    format: TextFormat,
 }
 
-/// Habits of whoever wrote the file.
-struct Habits {
+/// Formatting of the whole file.
+struct TextFormat {
     byte_order_mark: bool,
     carriage_returns: bool,
     ends_with_newline: bool,
 }
 
-impl Document {
+impl SettingsDocument {
     pub(super) fn parse(text: &str) -> Result<Self, EditError> {
         let plain = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let lines = plain.matches('\n').count();
-        let habits = Habits {
+        let format = TextFormat {
             byte_order_mark: plain.len() < text.len(),
             carriage_returns: lines > 0 && plain.matches("\r\n").count() == lines,
             ends_with_newline: plain.is_empty() || plain.ends_with('\n'),
         };
-        let plain = if habits.carriage_returns {
+        let plain = if format.carriage_returns {
             plain.replace("\r\n", "\n")
         } else {
             plain.to_owned()
@@ -45,40 +45,40 @@ impl Document {
         let document: DocumentMut = plain
             .parse()
             .map_err(|error: toml_edit::TomlError| EditError::Invalid(error.to_string()))?;
-        Ok(Self { document, habits })
+        Ok(Self { document, format })
     }
 
     pub(super) fn apply(&mut self, edit: &ConfigEdit) {
         let path = edit.path.segments();
-        let root = Container::Table(self.document.as_table_mut());
+        let root = TableContainer::Table(self.document.as_table_mut());
         match &edit.change {
-            Change::Remove => root.remove(path),
-            Change::Set(value, strategy) => root.set(path, value, *strategy),
+            SettingChange::Remove => root.remove(path),
+            SettingChange::Set(value, strategy) => root.set(path, value, *strategy),
         }
     }
 
     pub(super) fn finish(self) -> String {
         let mut text = self.document.to_string();
-        if !self.habits.ends_with_newline && text.ends_with('\n') {
+        if !self.format.ends_with_newline && text.ends_with('\n') {
             text.pop();
         }
-        if self.habits.carriage_returns {
+        if self.format.carriage_returns {
             text = text.replace('\n', "\r\n");
         }
-        if self.habits.byte_order_mark {
+        if self.format.byte_order_mark {
             text.insert_str(0, BYTE_ORDER_MARK);
         }
         text
     }
 }
 
-/// Something that holds keys: a table with a header, dotted keys, or a table in braces.
-enum Container<'a> {
+/// A table in one of its forms: with a header, as dotted keys, or inline.
+enum TableContainer<'a> {
     Table(&'a mut Table),
     Inline(&'a mut InlineTable),
 }
 
-impl<'a> Container<'a> {
+impl<'a> TableContainer<'a> {
     fn of(item: &'a mut Item) -> Option<Self> {
         match item {
             Item::Table(table) => Some(Self::Table(table)),
@@ -87,7 +87,7 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// Whether new tables in it are written in braces.
+    /// Whether new tables inside it are inline.
     fn holds_inline(&self) -> bool {
         match self {
             Self::Table(table) => table.is_dotted(),
@@ -103,7 +103,7 @@ impl<'a> Container<'a> {
             }
             (Self::Inline(table), [key]) => remove_inline(table, key),
             (Self::Table(table), [first, rest @ ..]) => {
-                if let Some(inner) = table.get_mut(first).and_then(Container::of) {
+                if let Some(inner) = table.get_mut(first).and_then(TableContainer::of) {
                     inner.remove(rest);
                 }
             }
@@ -147,14 +147,14 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// The table at a key; it is made, in the place of whatever is no table.
-    fn table_at(&mut self, key: &str) -> Option<Container<'_>> {
+    /// The table at a key. Creates it, and replaces any other value.
+    fn table_at(&mut self, key: &str) -> Option<TableContainer<'_>> {
         if !self.has_table(key) {
             let inline = self.holds_inline();
             match self {
                 Self::Table(table) if !inline => {
                     let mut inner = Table::new();
-                    // Its header is only written if something stands right below it.
+                    // Its header is written only if it has direct values.
                     inner.set_implicit(true);
                     replace_in_table(table, key, Item::Table(inner));
                 }
@@ -162,15 +162,15 @@ impl<'a> Container<'a> {
             }
         }
         match self {
-            Self::Table(table) => Container::of(table.get_mut(key)?),
+            Self::Table(table) => TableContainer::of(table.get_mut(key)?),
             Self::Inline(table) => match table.get_mut(key)? {
-                toml_edit::Value::InlineTable(inner) => Some(Container::Inline(inner)),
+                toml_edit::Value::InlineTable(inner) => Some(TableContainer::Inline(inner)),
                 _ => None,
             },
         }
     }
 
-    /// Puts a value at a key, in the form in which something is written there now.
+    /// Sets a value at a key, in the form of the existing value.
     fn put(&mut self, key: &str, value: &Value) {
         let inline = self.holds_inline();
         match (self, value) {
@@ -201,7 +201,7 @@ impl<'a> Container<'a> {
                     *old = value;
                     return;
                 }
-                // The space before the closing brace belongs to whatever is last.
+                // The space before the closing brace belongs to the last value.
                 let last = table.iter_mut().last();
                 if let Some(suffix) = last.and_then(|(_, last)| last.decor().suffix().cloned()) {
                     if let Some((_, last)) = table.iter_mut().last() {
@@ -216,7 +216,7 @@ impl<'a> Container<'a> {
     }
 }
 
-/// Takes a key out of braces; the space before the closing brace stays.
+/// Removes a key from an inline table and keeps the space before the closing brace.
 fn remove_inline(table: &mut InlineTable, key: &str) {
     let was_last = table.iter().last().is_some_and(|(last, _)| last == key);
     let Some(removed) = table.remove(key) else {
@@ -229,7 +229,7 @@ fn remove_inline(table: &mut InlineTable, key: &str) {
     }
 }
 
-/// Whether the table has a value in braces at the key, which then stays in braces.
+/// Whether the existing value at the key is inline, so that the new one is written inline too.
 fn holds_value(table: &Table, key: &str) -> bool {
     matches!(
         table.get(key),
@@ -237,8 +237,8 @@ fn holds_value(table: &Table, key: &str) -> bool {
     )
 }
 
-/// Puts an item at a key. The old key goes, since what is written around it is for another kind of
-/// item; a comment above it stays.
+/// Sets an item at a key. The old key is removed because its formatting is for another kind of item; a comment above it is
+/// kept.
 fn replace_in_table(table: &mut Table, key: &str, mut item: Item) {
     let old = table.remove_entry(key);
     if let Some((old_key, Item::Value(_))) = &old
@@ -256,7 +256,7 @@ fn replace_in_table(table: &mut Table, key: &str, mut item: Item) {
     table.insert(key, item);
 }
 
-/// A table with headers for itself and the tables in it.
+/// A table with headers, also for its subtables.
 fn new_table(table: &toml::Table) -> Table {
     let mut new = Table::new();
     let holds_values = table.values().any(|value| !value.is_table());

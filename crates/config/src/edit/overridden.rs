@@ -1,4 +1,4 @@
-//! Whether what was written is also what counts.
+//! Finds out whether a written setting is in force.
 
 use serde_json::Value as Json;
 use toml::Table;
@@ -10,20 +10,20 @@ use crate::source::LayerSource;
 use crate::stack::LayerStack;
 use crate::value;
 
-/// A setting that was written, and that another layer overrides.
+/// A written setting that another layer overrides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overridden {
-    /// Explanation for the user.
+    /// An explanation for the user.
     pub message: String,
-    /// The layer that wins.
+    /// The overriding layer.
     pub source: LayerSource,
-    /// Its version.
+    /// The version of that layer.
     pub version: String,
     /// The value in force.
     pub effective: Json,
 }
 
-/// The first edit that something overrides.
+/// The first edit that another layer overrides.
 pub(super) fn first(stack: &LayerStack, edits: &[ConfigEdit]) -> Option<Overridden> {
     let user = stack.user()?;
     let merged = stack.merged();
@@ -44,7 +44,7 @@ pub(super) fn first(stack: &LayerStack, edits: &[ConfigEdit]) -> Option<Overridd
     })
 }
 
-/// Whether a written value is in force. Of a table, keys that other layers add do not matter.
+/// Whether a written value is in force. Additional keys of other layers are ignored.
 fn holds(effective: Option<&Value>, written: Option<&Value>) -> bool {
     match (effective, written) {
         (Some(Value::Table(effective)), Some(Value::Table(written))) => written
@@ -54,8 +54,7 @@ fn holds(effective: Option<&Value>, written: Option<&Value>) -> bool {
     }
 }
 
-/// Whether a layer that is not the user's has something at a path, or in the place of a table on the
-/// way to it.
+/// Whether a layer other than the user's sets the path, or replaces a table on the path.
 fn decides(layer: &Layer, path: &[String]) -> bool {
     if matches!(layer.source, LayerSource::User { .. }) {
         return false;

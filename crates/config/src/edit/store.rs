@@ -1,4 +1,4 @@
-//! The settings file on disk: found through links, locked, and replaced as a whole.
+//! The settings file on disk: follows links, locks, and replaces the file as a whole.
 
 use std::fs;
 use std::fs::File;
@@ -15,19 +15,19 @@ use super::EditError;
 use crate::paths::normalize;
 use crate::read::read_bounded;
 
-/// How many links in a row are followed.
+/// Limit on consecutive links.
 const MAX_LINKS: usize = 40;
 
-/// How often, and how far apart, a lock that somebody else holds is tried.
+/// How often a lock held by another process is tried, and the pause between two tries.
 const LOCK_TRIES: u32 = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// Whether a path leads to a file.
+/// Whether a path refers to the file.
 pub(super) fn same_file(asked: &Path, file: &Path) -> bool {
     if normalize(asked) == normalize(file) {
         return true;
     }
-    // Neither file need exist, but a folder that holds it does.
+    // Neither file must exist, but their folders must.
     let real = |path: &Path| {
         let whole = path.canonicalize().ok();
         whole.or_else(|| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)))
@@ -36,16 +36,16 @@ pub(super) fn same_file(asked: &Path, file: &Path) -> bool {
     asked.is_some() && asked == real(file)
 }
 
-/// The file that a path leads to, locked against other edits.
-pub(super) struct Target {
+/// The resolved settings file, locked against other edits.
+pub(super) struct LockedFile {
     file: PathBuf,
     folder: PathBuf,
-    /// Holds the lock.
+    /// Keeps the lock.
     _lock: Option<File>,
 }
 
-impl Target {
-    /// Finds the file and locks the folder that it is in, which is made if needed.
+impl LockedFile {
+    /// Resolves the file and locks its folder, which is created if needed.
     pub(super) fn lock(path: &Path) -> io::Result<Self> {
         let file = follow_links(path)?;
         let folder = file.parent().unwrap_or(Path::new("/")).to_path_buf();
@@ -57,13 +57,13 @@ impl Target {
         })
     }
 
-    /// The text of the file; empty if there is none.
+    /// The text of the file; empty if it does not exist.
     pub(super) fn read(&self) -> io::Result<String> {
         Ok(read_bounded(&self.file)?.unwrap_or_default())
     }
 
-    /// Replaces the file, unless it is not what it was any more. Its mode stays; a new one is for its
-    /// owner only, since keys may be in it.
+    /// Replaces the file unless it has changed. Keeps its mode; a new file is readable by its owner only, because it may
+    /// contain keys.
     pub(super) fn replace(&self, old_text: &str, new_text: &str) -> Result<(), EditError> {
         let mut temporary = NamedTempFile::new_in(&self.folder)?;
         temporary.write_all(new_text.as_bytes())?;
@@ -95,7 +95,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// Locks a folder. Where folders cannot be locked, the comparison before the file is replaced has to do.
+/// Locks a folder. If folders cannot be locked, only the comparison before the replacement protects the file.
 fn lock_folder(folder: &Path) -> io::Result<Option<File>> {
     let Ok(handle) = File::open(folder) else {
         return Ok(None);

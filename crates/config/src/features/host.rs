@@ -1,4 +1,4 @@
-//! Features that a host application may switch while the program runs. Settings beat it.
+//! Features that a host application may switch at run time. Settings take precedence.
 
 use super::Feature;
 
@@ -11,18 +11,16 @@ pub const HOST_FEATURES: &[Feature] = &[
     Feature::ToolCallMcpElicitation,
 ];
 
-/// Why a key names no feature that a host application may switch.
+/// Why a key does not name a feature that a host application may switch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostFeatureError {
-    /// The feature is not one of them.
+    /// Host applications may not switch this feature.
     #[error("unsupported feature enablement `{0}`: currently supported features are {names}", names = names())]
     Unsupported(String),
-    /// The key is that of an earlier release.
+    /// The key is from an earlier release.
     #[error("invalid feature enablement `{key}`: use canonical feature key `{canonical}`")]
     OldName {
-        /// The key.
         key: String,
-        /// The key of today.
         canonical: &'static str,
     },
     /// There is no such feature.
@@ -36,7 +34,7 @@ fn names() -> String {
 }
 
 impl Feature {
-    /// The feature of a key, if a host application may switch it.
+    /// The feature with this key, if a host application may switch it.
     pub fn for_host(key: &str) -> Result<Self, HostFeatureError> {
         match (Self::from_key(key), Self::parse(key)) {
             (Some(feature), _) if HOST_FEATURES.contains(&feature) => Ok(feature),

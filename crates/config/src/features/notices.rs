@@ -1,20 +1,20 @@
-//! What to tell users whose settings name features in a way that will go.
+//! Deprecation notices for settings of features.
 
 use toml::Table;
 
 use super::Feature;
 use super::FeatureLevel;
 
-/// A setting that should be written differently.
+/// A deprecated setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeprecationNotice {
     /// What is deprecated.
     pub summary: String,
-    /// What to do about it.
+    /// What to write instead.
     pub details: Option<String>,
 }
 
-/// The notices for the merged settings.
+/// The notices for merged settings.
 pub(crate) fn deprecation_notices(merged: &Table) -> Vec<DeprecationNotice> {
     let mut notices: Vec<DeprecationNotice> = FeatureLevel::settings(merged)
         .switches()

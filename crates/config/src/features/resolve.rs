@@ -1,5 +1,5 @@
-//! Which features are on, from everything that has a say: defaults, what the host application turned
-//! on, levels of settings, pins of the administrator, and what features need of each other.
+//! Determines the enabled features from defaults, the host application, levels of settings, pins of requirements, and
+//! dependencies between features.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::FeatureSet;
 use crate::requirements::Requirements;
 use crate::schema::switch;
 
-/// Switches of earlier releases outside of `[features]`.
+/// Switches outside `[features]` from earlier releases.
 const LEGACY_TOGGLES: &[(&str, Feature)] = &[
     (
         "experimental_use_freeform_apply_patch",
@@ -20,11 +20,11 @@ const LEGACY_TOGGLES: &[(&str, Feature)] = &[
     ("experimental_use_unified_exec_tool", Feature::UnifiedExec),
 ];
 
-/// One more in profiles.
+/// Additional switches in profiles.
 const PROFILE_TOGGLES: &[(&str, Feature)] =
     &[("include_apply_patch_tool", Feature::ApplyPatchFreeform)];
 
-/// Settings of one level; its legacy toggles come before its `[features]`.
+/// The switches of one level of settings. Legacy switches come before `[features]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FeatureLevel<'a> {
     table: &'a Table,
@@ -50,7 +50,7 @@ impl<'a> FeatureLevel<'a> {
 }
 
 impl FeatureLevel<'_> {
-    /// The switches of the level in order, with the key they were given by.
+    /// The switches of the level in order, each with its key.
     pub(crate) fn switches(&self) -> impl Iterator<Item = (&str, Option<Feature>, bool)> {
         let toggles = LEGACY_TOGGLES.iter().chain(self.own_toggles);
         let toggles = toggles.filter_map(|(key, feature)| {
@@ -66,7 +66,7 @@ impl FeatureLevel<'_> {
     }
 }
 
-/// Why features contradict each other.
+/// A feature has a value that requirements do not allow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "invalid value for `features`: `features.{key}={value}` is not in the allowed set [{allowed}] (set by {source_name})"

@@ -1,11 +1,11 @@
-//! Which features are on.
+//! The set of enabled features.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Feature;
 
-/// Which features are on.
+/// The set of enabled features.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FeatureSet(u64);
 
@@ -22,12 +22,12 @@ impl Default for FeatureSet {
 }
 
 impl FeatureSet {
-    /// Whether a feature is on.
+    /// Whether a feature is enabled.
     pub fn enabled(self, feature: Feature) -> bool {
         self.0 & Self::bit(feature) != 0
     }
 
-    /// Turns a feature on or off.
+    /// Enables or disables a feature.
     pub fn set(&mut self, feature: Feature, enabled: bool) {
         if enabled {
             self.0 |= Self::bit(feature);

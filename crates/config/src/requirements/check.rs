@@ -1,4 +1,4 @@
-//! Asking whether a value is allowed, and what to fall back to.
+//! Checks values against requirements, and provides fallbacks.
 
 use codex_protocol::AskForApproval;
 use codex_protocol::SandboxPolicy;
@@ -18,14 +18,10 @@ use crate::schema::McpTransport;
 #[error(
     "invalid value for `{field}`: `{value}` is not in the allowed set [{allowed}] (set by {origin})"
 )]
-pub struct Violation {
-    /// The setting.
+pub struct RequirementViolation {
     pub field: &'static str,
-    /// Its value.
     pub value: String,
-    /// The values allowed.
     pub allowed: String,
-    /// Who says so.
     pub origin: RequirementSource,
 }
 
@@ -34,12 +30,12 @@ fn check<T: std::fmt::Debug + PartialEq>(
     value: &T,
     allowed: &[T],
     origin: &RequirementSource,
-) -> Result<(), Violation> {
+) -> Result<(), RequirementViolation> {
     if allowed.contains(value) {
         return Ok(());
     }
     let names: Vec<String> = allowed.iter().map(|value| format!("{value:?}")).collect();
-    Err(Violation {
+    Err(RequirementViolation {
         field,
         value: format!("{value:?}"),
         allowed: names.join(", "),
@@ -48,8 +44,11 @@ fn check<T: std::fmt::Debug + PartialEq>(
 }
 
 impl Requirements {
-    /// Whether an approval policy is allowed.
-    pub fn check_approval_policy(&self, policy: AskForApproval) -> Result<(), Violation> {
+    /// Checks an approval policy.
+    pub fn check_approval_policy(
+        &self,
+        policy: AskForApproval,
+    ) -> Result<(), RequirementViolation> {
         match &self.approval_policies {
             Some(limit) => check("approval_policy", &policy, &limit.value, &limit.source),
             None => Ok(()),
@@ -57,7 +56,10 @@ impl Requirements {
     }
 
     /// Whether a sandbox mode is allowed.
-    pub fn check_sandbox_mode(&self, mode: SandboxModeRequirement) -> Result<(), Violation> {
+    pub fn check_sandbox_mode(
+        &self,
+        mode: SandboxModeRequirement,
+    ) -> Result<(), RequirementViolation> {
         match &self.sandbox_modes {
             Some(limit) => check("sandbox_mode", &mode, &limit.value, &limit.source),
             None => Ok(()),
@@ -65,12 +67,12 @@ impl Requirements {
     }
 
     /// Whether a sandbox policy is allowed.
-    pub fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), Violation> {
+    pub fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), RequirementViolation> {
         self.check_sandbox_mode(policy.into())
     }
 
     /// Whether a web search mode is allowed.
-    pub fn check_web_search(&self, mode: WebSearchMode) -> Result<(), Violation> {
+    pub fn check_web_search(&self, mode: WebSearchMode) -> Result<(), RequirementViolation> {
         let Some(limit) = &self.web_search_modes else {
             return Ok(());
         };
@@ -176,7 +178,7 @@ mod tests {
              allowed_web_search_modes = ['cached']\n\
              features.multi_agent = false",
         );
-        let text = |result: Result<(), Violation>| result.unwrap_err().to_string();
+        let text = |result: Result<(), RequirementViolation>| result.unwrap_err().to_string();
         assert_eq!(
             text(limits.check_approval_policy(AskForApproval::Never)),
             "invalid value for `approval_policy`: `Never` is not in the allowed set \

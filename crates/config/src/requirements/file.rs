@@ -1,4 +1,4 @@
-//! The typed form of a `requirements.toml`.
+//! The typed form of `requirements.toml`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::rules::RulesFile;
 use crate::schema::SandboxMode;
 
-/// One source of limits as written.
+/// The requirements of one source as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RequirementsFile {
@@ -28,13 +28,13 @@ pub(super) struct RequirementsFile {
     pub(super) guardian_developer_instructions: Option<String>,
 }
 
-/// `[mcp_servers.<name>]` of limits.
+/// `[mcp_servers.<name>]` of requirements.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct McpServerRequirement {
     pub(super) identity: McpServerIdentity,
 }
 
-/// What an allowed MCP server has to be; nothing else of it is compared.
+/// The identity of an allowed MCP server. Other settings are not compared.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "IdentityForm")]
 pub enum McpServerIdentity {
@@ -62,13 +62,13 @@ impl TryFrom<IdentityForm> for McpServerIdentity {
     }
 }
 
-/// `[apps.<id>]` of limits.
+/// `[apps.<id>]` of requirements.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct AppRequirement {
     pub(super) enabled: Option<bool>,
 }
 
-/// A sandbox mode that limits can allow.
+/// A sandbox mode in requirements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxModeRequirement {

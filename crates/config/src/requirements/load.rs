@@ -11,6 +11,7 @@ use super::Requirements;
 use super::SandboxModeRequirement;
 use super::Sourced;
 use super::file::RequirementsFile;
+use super::rules::RulesError;
 use crate::decode::decode;
 use crate::decode::dotted;
 use crate::environment::Environment;
@@ -69,8 +70,7 @@ pub enum RequirementsError {
     Rules {
         /// The source.
         origin: RequirementSource,
-        /// What is wrong.
-        reason: String,
+        reason: RulesError,
     },
 }
 

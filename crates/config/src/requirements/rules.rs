@@ -59,37 +59,69 @@ pub enum RuleDecision {
 }
 
 impl RulesFile {
-    /// The rules, or what is wrong with them.
-    pub(super) fn into_rules(self) -> Result<Vec<PrefixRule>, String> {
+    pub(super) fn into_rules(self) -> Result<Vec<PrefixRule>, RulesError> {
         if self.prefix_rules.is_empty() {
-            return Err("prefix_rules cannot be empty".to_owned());
+            return Err(RulesError::NoRules);
         }
         let rules = self.prefix_rules.into_iter().enumerate();
         rules
-            .map(|(at, rule)| rule.into_rule().map_err(|why| format!("rule {at}: {why}")))
+            .map(|(index, rule)| {
+                let at_index = |error| RulesError::Rule { index, error };
+                rule.into_rule().map_err(at_index)
+            })
             .collect()
     }
 }
 
+/// Why the rules of a requirements file are invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    #[error("prefix_rules cannot be empty")]
+    NoRules,
+    #[error("rule {index}: {error}")]
+    Rule {
+        /// Counted from 0.
+        index: usize,
+        error: PrefixRuleError,
+    },
+}
+
+/// Why one rule is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum PrefixRuleError {
+    #[error("pattern cannot be empty")]
+    EmptyPattern,
+    #[error("decision `allow` is not permitted in requirements")]
+    Allow,
+    #[error("missing decision")]
+    NoDecision,
+    #[error("justification cannot be empty")]
+    EmptyJustification,
+    #[error("pattern words cannot be empty")]
+    EmptyWord,
+    #[error("a pattern element must have either `token` or `any_of`")]
+    PatternElement,
+}
+
 impl PrefixRuleForm {
-    fn into_rule(self) -> Result<PrefixRule, String> {
+    fn into_rule(self) -> Result<PrefixRule, PrefixRuleError> {
         if self.pattern.is_empty() {
-            return Err("pattern cannot be empty".to_owned());
+            return Err(PrefixRuleError::EmptyPattern);
         }
         let decision = match self.decision {
             Some(DecisionForm::Prompt) => RuleDecision::Prompt,
             Some(DecisionForm::Forbidden) => RuleDecision::Forbidden,
             Some(DecisionForm::Allow) => {
-                return Err("decision `allow` is not permitted in requirements".to_owned());
+                return Err(PrefixRuleError::Allow);
             }
-            None => return Err("missing decision".to_owned()),
+            None => return Err(PrefixRuleError::NoDecision),
         };
         if self
             .justification
             .as_deref()
             .is_some_and(|text| text.trim().is_empty())
         {
-            return Err("justification cannot be empty".to_owned());
+            return Err(PrefixRuleError::EmptyJustification);
         }
         let pattern = self.pattern.into_iter().map(PatternTokenForm::into_token);
         Ok(PrefixRule {
@@ -101,15 +133,15 @@ impl PrefixRuleForm {
 }
 
 impl PatternTokenForm {
-    fn into_token(self) -> Result<PatternToken, String> {
+    fn into_token(self) -> Result<PatternToken, PrefixRuleError> {
         let blank = |word: &String| word.trim().is_empty();
         match (self.token, self.any_of) {
             (Some(token), None) if !blank(&token) => Ok(PatternToken::Single(token)),
             (None, Some(words)) if !words.is_empty() && !words.iter().any(blank) => {
                 Ok(PatternToken::AnyOf(words))
             }
-            (Some(_), None) | (None, Some(_)) => Err("pattern words cannot be empty".to_owned()),
-            _ => Err("a pattern element must have either `token` or `any_of`".to_owned()),
+            (Some(_), None) | (None, Some(_)) => Err(PrefixRuleError::EmptyWord),
+            _ => Err(PrefixRuleError::PatternElement),
         }
     }
 }

@@ -22,39 +22,40 @@ pub(crate) fn switch(value: &Value) -> Option<bool> {
 pub(super) fn switches<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BTreeMap<String, bool>>, D::Error> {
-    let all = Option::<BTreeMap<String, Switch>>::deserialize(deserializer)?;
-    let said = |(key, Switch(enabled))| Some((key, enabled?));
+    let all = Option::<BTreeMap<String, FeatureSwitch>>::deserialize(deserializer)?;
+    let said = |(key, FeatureSwitch(enabled))| Some((key, enabled?));
     Ok(all.map(|all| all.into_iter().filter_map(said).collect()))
 }
 
-struct Switch(Option<bool>);
+struct FeatureSwitch(Option<bool>);
 
 /// A switch as a table. Settings of the feature itself are not read here.
 #[derive(Deserialize)]
-struct SwitchTable {
+struct FeatureSwitchTable {
     enabled: Option<bool>,
 }
 
-impl<'de> Deserialize<'de> for Switch {
+impl<'de> Deserialize<'de> for FeatureSwitch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SwitchVisitor)
+        deserializer.deserialize_any(FeatureSwitchVisitor)
     }
 }
 
-struct SwitchVisitor;
+struct FeatureSwitchVisitor;
 
-impl<'de> Visitor<'de> for SwitchVisitor {
-    type Value = Switch;
+impl<'de> Visitor<'de> for FeatureSwitchVisitor {
+    type Value = FeatureSwitch;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a boolean")
     }
 
-    fn visit_bool<E>(self, enabled: bool) -> Result<Switch, E> {
-        Ok(Switch(Some(enabled)))
+    fn visit_bool<E>(self, enabled: bool) -> Result<FeatureSwitch, E> {
+        Ok(FeatureSwitch(Some(enabled)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Switch, A::Error> {
-        SwitchTable::deserialize(MapAccessDeserializer::new(map)).map(|table| Switch(table.enabled))
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FeatureSwitch, A::Error> {
+        FeatureSwitchTable::deserialize(MapAccessDeserializer::new(map))
+            .map(|table| FeatureSwitch(table.enabled))
     }
 }

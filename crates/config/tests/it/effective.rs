@@ -1,6 +1,6 @@
 //! The effective configuration: profiles, defaults, limits, features.
 
-use crate::world::World;
+use crate::environment::TestEnvironment;
 use codex_config::Feature;
 use codex_config::schema::SandboxMode;
 use codex_protocol::AskForApproval;
@@ -9,8 +9,8 @@ use codex_protocol::SandboxPolicy;
 use codex_protocol::ServiceTier;
 use codex_protocol::WebSearchMode;
 
-fn sandbox(world: &World) -> &'static str {
-    match world.config().policy.sandbox_policy {
+fn sandbox(environment: &TestEnvironment) -> &'static str {
+    match environment.config().policy.sandbox_policy {
         SandboxPolicy::ReadOnly { .. } => "read-only",
         SandboxPolicy::WorkspaceWrite { .. } => "workspace-write",
         SandboxPolicy::DangerFullAccess => "full",
@@ -20,7 +20,7 @@ fn sandbox(world: &World) -> &'static str {
 
 #[test]
 fn nothing_configured_gives_defaults() {
-    let config = World::new(&[]).config();
+    let config = TestEnvironment::new(&[]).config();
     assert_eq!(config.model.provider_id, "openai");
     assert_eq!(config.model.model, None);
     assert_eq!(config.model.personality, Some(Personality::Pragmatic));
@@ -38,10 +38,10 @@ fn nothing_configured_gives_defaults() {
 fn trust_decides_defaults_only() {
     let with = |level: &str, more: &str| {
         let text = format!("{more}\n[projects.'@/repo']\ntrust_level = '{level}'");
-        World::user(&text).in_folder("repo/sub")
+        TestEnvironment::user(&text).in_folder("repo/sub")
     };
-    let policy = |world: &World| world.config().policy.approval_policy;
-    let none = World::new(&[]).in_folder("repo");
+    let policy = |environment: &TestEnvironment| environment.config().policy.approval_policy;
+    let none = TestEnvironment::new(&[]).in_folder("repo");
     assert_eq!(
         (policy(&none), sandbox(&none)),
         (AskForApproval::OnRequest, "read-only")
@@ -71,39 +71,39 @@ const PROFILES: &str = "model = 'top'\nmodel_reasoning_effort = 'low'\nprofile =
 
 #[test]
 fn a_profile_is_between_files_and_flags() {
-    let world = World::user(PROFILES);
-    let config = world.config();
+    let environment = TestEnvironment::user(PROFILES);
+    let config = environment.config();
     assert_eq!(config.profile.as_deref(), Some("p"));
     assert_eq!(config.model.model.as_deref(), Some("profile"));
     assert!(config.model.reasoning_effort.is_some());
     assert!(config.features.enabled(Feature::Undo));
     assert!(!config.features.enabled(Feature::Plugins));
-    assert_eq!(sandbox(&world), "full");
-    let world = world.flag("model=flag").flag("features.undo=false");
-    assert_eq!(world.config().model.model.as_deref(), Some("flag"));
-    assert!(!world.config().features.enabled(Feature::Undo));
-    let other = World::user(PROFILES).flag("profile=q").config();
+    assert_eq!(sandbox(&environment), "full");
+    let environment = environment.flag("model=flag").flag("features.undo=false");
+    assert_eq!(environment.config().model.model.as_deref(), Some("flag"));
+    assert!(!environment.config().features.enabled(Feature::Undo));
+    let other = TestEnvironment::user(PROFILES).flag("profile=q").config();
     assert_eq!(other.model.model.as_deref(), Some("top"));
     assert_eq!(other.policy.web_search, WebSearchMode::Live);
     assert!(other.features.enabled(Feature::ApplyPatchFreeform));
     assert_eq!(
-        World::user(PROFILES).flag("profile=r").error(),
+        TestEnvironment::user(PROFILES).flag("profile=r").error(),
         "config profile `r` not found"
     );
 }
 
 #[test]
 fn requests_beat_everything() {
-    let mut world = World::user(PROFILES).flag("model=flag");
-    world.params.model = Some("request".to_owned());
-    world.params.sandbox_mode = Some(SandboxMode::WorkspaceWrite);
-    world.params.approval_policy = Some(AskForApproval::Never);
-    world.params.base_instructions = Some("base".to_owned());
-    let config = world.config();
+    let mut environment = TestEnvironment::user(PROFILES).flag("model=flag");
+    environment.params.model = Some("request".to_owned());
+    environment.params.sandbox_mode = Some(SandboxMode::WorkspaceWrite);
+    environment.params.approval_policy = Some(AskForApproval::Never);
+    environment.params.base_instructions = Some("base".to_owned());
+    let config = environment.config();
     assert_eq!(config.model.model.as_deref(), Some("request"));
     assert_eq!(config.policy.approval_policy, AskForApproval::Never);
     assert_eq!(config.instructions.base.as_deref(), Some("base"));
-    assert_eq!(sandbox(&world), "workspace-write");
+    assert_eq!(sandbox(&environment), "workspace-write");
 }
 
 const LIMITS: &str = "allowed_approval_policies = ['on-request']\nallowed_sandbox_modes = ['read-only']\n\
@@ -115,21 +115,21 @@ fn what_is_not_allowed_falls_back() {
     let text = "approval_policy = 'never'\nsandbox_mode = 'danger-full-access'\nweb_search = 'live'\n\
                 [features]\nmulti_agent = true\n[mcp_servers.good]\ncommand = 'good'\n\
                 [mcp_servers.bad]\ncommand = 'bad'";
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         ("home/config.toml", text),
         ("etc/requirements.toml", LIMITS),
     ]);
-    let config = world.config();
+    let config = environment.config();
     assert_eq!(config.policy.approval_policy, AskForApproval::OnRequest);
     assert_eq!(config.policy.web_search, WebSearchMode::Cached);
-    assert_eq!(sandbox(&world), "read-only");
+    assert_eq!(sandbox(&environment), "read-only");
     assert!(!config.features.enabled(Feature::MultiAgent));
     assert!(!config.tools.apps.apps["a"].enabled);
     assert!(config.mcp.servers["good"].enabled);
     assert!(!config.mcp.servers["bad"].enabled);
     assert_eq!(config.mcp.disallowed.len(), 1);
     assert_eq!(
-        world.warnings(),
+        environment.warnings(),
         [
             "Configured value for `approval_policy` is disallowed by requirements; falling back to \
              required value OnRequest. Details: invalid value for `approval_policy`: `Never` is not in \
@@ -149,39 +149,39 @@ fn what_is_not_allowed_falls_back() {
 fn defaults_fall_back_silently() {
     let limits = "allowed_approval_policies = ['untrusted']\nallowed_sandbox_modes = ['read-only']";
     let text = "[projects.'@/repo']\ntrust_level = 'trusted'";
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         ("home/config.toml", text),
         ("etc/requirements.toml", limits),
     ])
     .in_folder("repo");
-    let config = world.config();
+    let config = environment.config();
     assert_eq!(config.policy.approval_policy, AskForApproval::UnlessTrusted);
-    assert_eq!(sandbox(&world), "read-only");
+    assert_eq!(sandbox(&environment), "read-only");
     assert!(config.warnings.is_empty());
 }
 
 #[test]
 fn the_older_form_of_managed_settings_limits_too() {
-    let mut world = World::new(&[(
+    let mut environment = TestEnvironment::new(&[(
         "m.toml",
         "approval_policy = 'on-request'\nsandbox_mode = 'workspace-write'",
     )]);
-    world.env.managed_config_file = Some(world.top.join("m.toml"));
-    world.params.approval_policy = Some(AskForApproval::Never);
-    world.params.sandbox_mode = Some(SandboxMode::DangerFullAccess);
+    environment.env.managed_config_file = Some(environment.top.join("m.toml"));
+    environment.params.approval_policy = Some(AskForApproval::Never);
+    environment.params.sandbox_mode = Some(SandboxMode::DangerFullAccess);
     assert_eq!(
-        world.config().policy.approval_policy,
+        environment.config().policy.approval_policy,
         AskForApproval::OnRequest
     );
-    assert_eq!(sandbox(&world), "read-only");
-    world.params.sandbox_mode = None;
-    assert_eq!(sandbox(&world), "workspace-write");
+    assert_eq!(sandbox(&environment), "read-only");
+    environment.params.sandbox_mode = None;
+    assert_eq!(sandbox(&environment), "workspace-write");
 }
 
 #[test]
 fn named_permissions_or_a_mode() {
     const NAMED: &str = "[permissions.p.filesystem]\n':root' = 'read'\n':project_roots' = 'write'";
-    let permissions = |text: &str| World::user(&format!("{text}\n{NAMED}"));
+    let permissions = |text: &str| TestEnvironment::user(&format!("{text}\n{NAMED}"));
     let by_name = permissions("default_permissions = 'p'");
     assert_eq!(by_name.config().policy.permissions.unwrap().name, "p");
     assert_eq!(sandbox(&by_name), "workspace-write");
@@ -209,10 +209,10 @@ fn named_permissions_or_a_mode() {
         (":workspace", "workspace-write"),
         (":danger-full-access", "full"),
     ] {
-        let world = World::user(&format!("default_permissions = '{name}'"));
-        assert_eq!(sandbox(&world), policy);
+        let environment = TestEnvironment::user(&format!("default_permissions = '{name}'"));
+        assert_eq!(sandbox(&environment), policy);
     }
-    let error = World::user("default_permissions = 'x'").error();
+    let error = TestEnvironment::user("default_permissions = 'x'").error();
     assert_eq!(
         error,
         "default_permissions requires a `[permissions]` table"
@@ -221,27 +221,28 @@ fn named_permissions_or_a_mode() {
 
 #[test]
 fn features_gate_other_settings() {
-    let tier = |text: &str| World::user(text).config().model.service_tier;
+    let tier = |text: &str| TestEnvironment::user(text).config().model.service_tier;
     assert_eq!(tier("service_tier = 'fast'"), Some(ServiceTier::Fast));
     assert_eq!(
         tier("service_tier = 'fast'\nfeatures.fast_mode = false"),
         None
     );
-    let style = |text: &str| World::user(text).config().model.personality;
+    let style = |text: &str| TestEnvironment::user(text).config().model.personality;
     assert_eq!(style("features.personality = false"), None);
-    let mut world = World::new(&[]);
-    world.host.insert(Feature::Apps, false);
-    assert!(!world.config().features.enabled(Feature::Apps));
-    let world = world.flag("features.apps=true");
-    assert!(world.config().features.enabled(Feature::Apps));
+    let mut environment = TestEnvironment::new(&[]);
+    environment.host.insert(Feature::Apps, false);
+    assert!(!environment.config().features.enabled(Feature::Apps));
+    let environment = environment.flag("features.apps=true");
+    assert!(environment.config().features.enabled(Feature::Apps));
 }
 
 #[test]
 fn skill_rules_of_the_user_and_of_flags_count() {
     let rules = "[[skills.config]]\nname = 'a'\nenabled = false\n[[skills.config]]\nname = 'b'\nenabled = false";
-    let world = World::new(&[("home/config.toml", rules), ("etc/config.toml", rules)])
-        .flag("skills.config=[{name = 'a', enabled = true}]");
-    let rules = world.config().tools.skill_rules;
+    let environment =
+        TestEnvironment::new(&[("home/config.toml", rules), ("etc/config.toml", rules)])
+            .flag("skills.config=[{name = 'a', enabled = true}]");
+    let rules = environment.config().tools.skill_rules;
     let rules: Vec<(Option<&str>, bool)> = rules
         .iter()
         .map(|rule| (rule.name.as_deref(), rule.enabled))
@@ -251,24 +252,25 @@ fn skill_rules_of_the_user_and_of_flags_count() {
 
 #[test]
 fn files_that_settings_name_have_to_be_there() {
-    let world =
-        World::user("model_instructions_file = 'i.md'\nexperimental_compact_prompt_file = 'c.md'");
+    let environment = TestEnvironment::user(
+        "model_instructions_file = 'i.md'\nexperimental_compact_prompt_file = 'c.md'",
+    );
     assert!(
-        world
+        environment
             .error()
             .starts_with("failed to read model instructions file @/home/i.md: ")
     );
-    world.write("home/i.md", " \n");
+    environment.write("home/i.md", " \n");
     assert_eq!(
-        world.error(),
+        environment.error(),
         "model instructions file is empty: @/home/i.md"
     );
-    world.write("home/i.md", " text\n");
-    world.write("home/c.md", "compact");
-    let instructions = world.config().instructions;
+    environment.write("home/i.md", " text\n");
+    environment.write("home/c.md", "compact");
+    let instructions = environment.config().instructions;
     assert_eq!(instructions.base.as_deref(), Some("text"));
     assert_eq!(instructions.compact_prompt.as_deref(), Some("compact"));
-    let catalog = World::user("model_catalog_json = 'm.json'");
+    let catalog = TestEnvironment::user("model_catalog_json = 'm.json'");
     catalog.write("home/m.json", "{\"models\": []}");
     assert_eq!(
         catalog.error(),

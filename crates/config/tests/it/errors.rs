@@ -1,6 +1,6 @@
 //! Errors name the file, the place in it and the setting; unknown keys are only warned of.
 
-use crate::world::World;
+use crate::environment::TestEnvironment;
 use codex_config::ConfigWarning;
 use codex_config::Feature;
 use codex_config::TextPosition;
@@ -8,7 +8,7 @@ use codex_config::TextPosition;
 #[track_caller]
 fn check(text: &str, expected: &str) {
     assert_eq!(
-        World::user(text).error(),
+        TestEnvironment::user(text).error(),
         format!("@/home/config.toml:{expected}")
     );
 }
@@ -79,8 +79,8 @@ id = 'a'
 type = 'plugin'
 id = 'b'
 ";
-    let world = World::user(text);
-    let mut warnings = world.warnings();
+    let environment = TestEnvironment::user(text);
+    let mut warnings = environment.warnings();
     warnings.sort();
     assert_eq!(
         warnings,
@@ -96,7 +96,7 @@ id = 'b'
             "The value of `web_search` is not known; `disabled` takes its place.",
         ],
     );
-    let config = world.config();
+    let config = environment.config();
     assert!(!config.providers.contains_key("x"));
     let personality = config
         .warnings
@@ -110,14 +110,15 @@ id = 'b'
             column: 15
         }
     );
-    let shown = world.view().unwrap().config;
+    let shown = environment.view().unwrap().config;
     assert_eq!(shown["web_search"], "disabled");
 }
 
 #[test]
 fn efforts_and_tiers_pass_through_whatever_they_are() {
     let config =
-        World::user("model_reasoning_effort = 'ultra'\nservice_tier = 'standard'").config();
+        TestEnvironment::user("model_reasoning_effort = 'ultra'\nservice_tier = 'standard'")
+            .config();
     let model = &config.model;
     assert_eq!(model.reasoning_effort.as_ref().unwrap().as_str(), "ultra");
     let tier = model.service_tier.as_ref().unwrap();
@@ -127,17 +128,17 @@ fn efforts_and_tiers_pass_through_whatever_they_are() {
 
 #[test]
 fn a_feature_may_be_a_table() {
-    let world = World::user(
+    let environment = TestEnvironment::user(
         "[features.code_mode]\nenabled = true\nlimit = 3\n[features.undo]\nlimit = 3\n\
          [profiles.p.features.apps]\nenabled = false\n",
     );
-    let config = world.config();
+    let config = environment.config();
     assert!(config.features.enabled(Feature::CodeMode));
     assert!(!config.features.enabled(Feature::Undo));
-    let shown = world.view().unwrap().config;
+    let shown = environment.view().unwrap().config;
     assert_eq!(shown["features"]["code_mode"], true);
-    let world = World::user("").flag("features.code_mode={enabled = true}");
-    assert!(world.config().features.enabled(Feature::CodeMode));
+    let environment = TestEnvironment::user("").flag("features.code_mode={enabled = true}");
+    assert!(environment.config().features.enabled(Feature::CodeMode));
     check(
         "[features.undo]\nenabled = 'yes'",
         "2:11: invalid type: string \"yes\", expected a boolean\nin `features.undo.enabled`",
@@ -146,12 +147,12 @@ fn a_feature_may_be_a_table() {
 
 #[test]
 fn the_file_at_fault_is_named() {
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         ("etc/config.toml", "[features]\nundo = true"),
         ("home/config.toml", "model = 'm'\nreview_model = 1"),
     ]);
-    assert!(world.error().starts_with("@/home/config.toml:2:16: "));
-    let flags = World::user("model = 'm'").flag("model=1");
+    assert!(environment.error().starts_with("@/home/config.toml:2:16: "));
+    let flags = TestEnvironment::user("model = 'm'").flag("model=1");
     assert_eq!(
         flags.error(),
         "invalid type: integer `1`, expected a string\nin `model`"
@@ -160,11 +161,11 @@ fn the_file_at_fault_is_named() {
 
 #[test]
 fn a_place_has_a_start_and_an_end() {
-    let world = World::user("model = [\"ä\"]\n");
-    let warning = ConfigWarning::using_defaults(&world.load().unwrap_err());
+    let environment = TestEnvironment::user("model = [\"ä\"]\n");
+    let warning = ConfigWarning::using_defaults(&environment.load().unwrap_err());
     assert_eq!(warning.summary, "Invalid configuration; using defaults.");
     assert_eq!(
-        world.short_path(&warning.path.unwrap()),
+        environment.short_path(&warning.path.unwrap()),
         "@/home/config.toml"
     );
     let range = warning.range.unwrap();
@@ -180,9 +181,9 @@ fn a_place_has_a_start_and_an_end() {
 
 #[test]
 fn a_syntax_error_comes_before_everything_else() {
-    let world = World::user("model = 3\nb = [1,\n");
-    assert!(world.error().starts_with("@/home/config.toml:"));
-    let not_text = World::new(&[]);
+    let environment = TestEnvironment::user("model = 3\nb = [1,\n");
+    assert!(environment.error().starts_with("@/home/config.toml:"));
+    let not_text = TestEnvironment::new(&[]);
     std::fs::write(not_text.top.join("home/config.toml"), [0xff, 0xfe]).unwrap();
     assert!(
         not_text
@@ -205,34 +206,35 @@ fn other_errors_stop_loading_too() {
         ),
     ];
     for (text, expected) in table {
-        assert_eq!(World::user(text).error(), expected);
+        assert_eq!(TestEnvironment::user(text).error(), expected);
     }
 }
 
 #[test]
 fn bad_limits_stop_loading() {
-    let world = World::new(&[("etc/requirements.toml", "allowed_approval_policies = []")]);
+    let environment =
+        TestEnvironment::new(&[("etc/requirements.toml", "allowed_approval_policies = []")]);
     assert_eq!(
-        world.error(),
+        environment.error(),
         "field `allowed_approval_policies` cannot be empty (set by @/etc/requirements.toml)",
     );
 }
 
 #[test]
 fn unknown_keys_are_warned_of_by_file() {
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         ("etc/config.toml", "modle = 'x'"),
         (
             "home/config.toml",
             "model = 'm'\nnope = 1\n[tui]\nodd = { x = 1 }\n[profiles.p]\ninstructions = 'x'",
         ),
     ]);
-    let warnings = world.config().warnings;
+    let warnings = environment.config().warnings;
     let shown: Vec<(String, String)> = warnings
         .iter()
         .map(|warning| {
             (
-                world.short_path(warning.path.as_ref().unwrap()),
+                environment.short_path(warning.path.as_ref().unwrap()),
                 warning.summary.clone(),
             )
         })
@@ -255,8 +257,9 @@ fn unknown_keys_are_warned_of_by_file() {
 
 #[test]
 fn old_ways_of_saying_things_have_notices() {
-    let world = World::user("features.collab = true\nexperimental_instructions_file = 'x'");
-    let summaries: Vec<String> = world
+    let environment =
+        TestEnvironment::user("features.collab = true\nexperimental_instructions_file = 'x'");
+    let summaries: Vec<String> = environment
         .config()
         .deprecations
         .into_iter()

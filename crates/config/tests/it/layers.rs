@@ -1,6 +1,6 @@
 //! Layers: their order, what projects may do, and trust.
 
-use crate::world::World;
+use crate::environment::TestEnvironment;
 use codex_config::KeyPath;
 use codex_config::LayerSource;
 use codex_config::TrustLevel;
@@ -11,49 +11,49 @@ const TRUSTED: (&str, &str) = (
     "[projects.'@/repo']\ntrust_level = 'trusted'",
 );
 
-fn model(world: &World) -> Option<String> {
-    world.config().model.model
+fn model(environment: &TestEnvironment) -> Option<String> {
+    environment.config().model.model
 }
 
 #[test]
 fn later_layers_win() {
-    let mut world = World::new(&[("etc/config.toml", "model = 'system'")]);
-    assert_eq!(model(&world).as_deref(), Some("system"));
-    world.write(
+    let mut environment = TestEnvironment::new(&[("etc/config.toml", "model = 'system'")]);
+    assert_eq!(model(&environment).as_deref(), Some("system"));
+    environment.write(
         "home/config.toml",
         "model = 'user'\n[projects.'@/repo']\ntrust_level = 'trusted'",
     );
-    assert_eq!(model(&world).as_deref(), Some("user"));
-    world = world.in_folder("repo/sub");
-    world.write("repo/.codex/config.toml", "model = 'root'");
-    assert_eq!(model(&world).as_deref(), Some("root"));
-    world.write("repo/sub/.codex/config.toml", "model = 'sub'");
-    assert_eq!(model(&world).as_deref(), Some("sub"));
-    world = world.flag("model=flag");
-    assert_eq!(model(&world).as_deref(), Some("flag"));
-    world.write("managed.toml", "model = 'managed'");
-    world.env.managed_config_file = Some(world.top.join("managed.toml"));
-    assert_eq!(model(&world).as_deref(), Some("managed"));
-    world.env.managed_preferences = Some(codex_config::ManagedPreferences {
+    assert_eq!(model(&environment).as_deref(), Some("user"));
+    environment = environment.in_folder("repo/sub");
+    environment.write("repo/.codex/config.toml", "model = 'root'");
+    assert_eq!(model(&environment).as_deref(), Some("root"));
+    environment.write("repo/sub/.codex/config.toml", "model = 'sub'");
+    assert_eq!(model(&environment).as_deref(), Some("sub"));
+    environment = environment.flag("model=flag");
+    assert_eq!(model(&environment).as_deref(), Some("flag"));
+    environment.write("managed.toml", "model = 'managed'");
+    environment.env.managed_config_file = Some(environment.top.join("managed.toml"));
+    assert_eq!(model(&environment).as_deref(), Some("managed"));
+    environment.env.managed_preferences = Some(codex_config::ManagedPreferences {
         domain: "d".to_owned(),
         config: Some("model = 'preferences'".to_owned()),
         ..Default::default()
     });
-    assert_eq!(model(&world).as_deref(), Some("preferences"));
-    world.params.model = Some("request".to_owned());
-    assert_eq!(model(&world).as_deref(), Some("request"));
+    assert_eq!(model(&environment).as_deref(), Some("preferences"));
+    environment.params.model = Some("request".to_owned());
+    assert_eq!(model(&environment).as_deref(), Some("request"));
 }
 
 #[test]
 fn without_a_working_folder_there_are_no_projects() {
-    let world = World::new(&[TRUSTED, ("repo/.codex/config.toml", "model = 'p'")]);
-    assert_eq!(model(&world), None);
-    assert!(world.stack().project().is_none());
+    let environment = TestEnvironment::new(&[TRUSTED, ("repo/.codex/config.toml", "model = 'p'")]);
+    assert_eq!(model(&environment), None);
+    assert!(environment.stack().project().is_none());
 }
 
 #[test]
 fn paths_start_from_the_folder_of_their_layer() {
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         (
             "home/config.toml",
             "log_dir = '~/logs'\n[projects.'@/repo']\ntrust_level = 'trusted'",
@@ -65,22 +65,22 @@ fn paths_start_from_the_folder_of_their_layer() {
     ])
     .in_folder("repo/sub")
     .flag("js_repl_node_path=node");
-    let config = world.config();
+    let config = environment.config();
     assert_eq!(
-        world.short_path(config.storage.log_dir.as_deref().unwrap()),
+        environment.short_path(config.storage.log_dir.as_deref().unwrap()),
         "@/user/logs"
     );
     assert_eq!(
-        world.short_path(&config.policy.zsh_path.unwrap()),
+        environment.short_path(&config.policy.zsh_path.unwrap()),
         "@/repo/.codex/bin/zsh"
     );
     assert_eq!(
-        world.short_path(&config.tools.js_repl_node_path.unwrap()),
+        environment.short_path(&config.tools.js_repl_node_path.unwrap()),
         "@/repo/sub/node"
     );
     let policy = serde_json::to_string(&config.policy.workspace_write).unwrap();
     assert!(
-        world
+        environment
             .shorten(&policy)
             .contains(r#""writable_roots":["@/repo/x","@/home/memories"]"#),
         "{policy}"
@@ -88,8 +88,8 @@ fn paths_start_from_the_folder_of_their_layer() {
 }
 
 /// The layers of projects: folder, and the reason if ignored.
-fn project_layers(world: &World) -> Vec<(String, Option<String>)> {
-    let stack = world.stack();
+fn project_layers(environment: &TestEnvironment) -> Vec<(String, Option<String>)> {
+    let stack = environment.stack();
     let layers = stack.layers().iter();
     let projects = layers.filter(|layer| matches!(layer.source, LayerSource::Project { .. }));
     projects
@@ -97,15 +97,15 @@ fn project_layers(world: &World) -> Vec<(String, Option<String>)> {
             let reason = layer
                 .disabled_reason
                 .as_deref()
-                .map(|reason| world.shorten(reason));
-            (world.short_path(layer.folder().unwrap()), reason)
+                .map(|reason| environment.shorten(reason));
+            (environment.short_path(layer.folder().unwrap()), reason)
         })
         .collect()
 }
 
 #[test]
 fn an_undecided_project_has_no_effect() {
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         (
             "repo/.codex/config.toml",
             "model = 'p'\nthis is = = no TOML",
@@ -113,22 +113,22 @@ fn an_undecided_project_has_no_effect() {
         ("repo/sub/.codex/rules/x.rules", ""),
     ])
     .in_folder("repo/sub");
-    assert_eq!(model(&world), None);
+    assert_eq!(model(&environment), None);
     let reason =
         "To load config.toml, add @/repo as a trusted project in @/home/config.toml.".to_owned();
     let expected = ["@/repo/.codex", "@/repo/sub/.codex"];
     assert_eq!(
-        project_layers(&world),
+        project_layers(&environment),
         expected.map(|folder| (folder.to_owned(), Some(reason.clone()))),
     );
-    let stack = world.stack();
+    let stack = environment.stack();
     let active: Vec<String> = stack
         .active_folders()
-        .map(|folder| world.short_path(folder))
+        .map(|folder| environment.short_path(folder))
         .collect();
     assert_eq!(active, ["@/etc", "@/home"]);
-    assert_eq!(world.config().trust, None);
-    let warnings = world.warnings();
+    assert_eq!(environment.config().trust, None);
+    let warnings = environment.warnings();
     assert_eq!(warnings.len(), 1);
     assert!(
         warnings[0].starts_with("Project config.toml files are disabled in the following folders.")
@@ -138,7 +138,7 @@ fn an_undecided_project_has_no_effect() {
 
 #[test]
 fn an_untrusted_project_says_why() {
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         ("home/config.toml", "[projects.'@/repo/sub']\ntrust_level = 'untrusted'\n[projects.'@/repo']\ntrust_level = 'trusted'"),
         ("repo/.codex/config.toml", "model = 'root'"),
         ("repo/sub/.codex/config.toml", "model = 'sub'"),
@@ -146,13 +146,13 @@ fn an_untrusted_project_says_why() {
     .in_folder("repo/sub");
     let reason = "@/repo/sub is marked as untrusted in @/home/config.toml. To load config.toml, mark it trusted.";
     assert_eq!(
-        project_layers(&world),
+        project_layers(&environment),
         [
             ("@/repo/.codex".to_owned(), None),
             ("@/repo/sub/.codex".to_owned(), Some(reason.to_owned())),
         ],
     );
-    let config = world.config();
+    let config = environment.config();
     assert_eq!(config.model.model.as_deref(), Some("root"));
     assert_eq!(config.trust, Some(TrustLevel::Untrusted));
 }
@@ -163,13 +163,13 @@ fn a_folder_below_a_trusted_project_cannot_loosen_anything() {
     let loosening = "model = 'p'\napproval_policy = 'never'\nsandbox_mode = 'danger-full-access'\n\
         developer_instructions = 'x'\n[mcp_servers.evil]\ncommand = 'evil'\n\
         [sandbox_workspace_write]\nnetwork_access = true\n[features]\nshell_tool = false";
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         TRUSTED,
         ("repo/sub/.codex/config.toml", loosening),
         ("repo/sub/.codex/rules/x.rules", ""),
     ])
     .in_folder("repo/sub");
-    let config = world.config();
+    let config = environment.config();
     assert_eq!(config.model.model.as_deref(), Some("p"));
     let policy = serde_json::to_value(&config.policy.sandbox_policy).unwrap();
     assert_eq!(policy["type"], "workspace-write");
@@ -182,30 +182,30 @@ fn a_folder_below_a_trusted_project_cannot_loosen_anything() {
     let rules: Vec<_> = config
         .rule_folders
         .iter()
-        .map(|it| world.short_path(it))
+        .map(|it| environment.short_path(it))
         .collect();
     assert_eq!(rules, ["@/etc/rules", "@/home/rules"]);
     assert_eq!(
-        world.warnings(),
+        environment.warnings(),
         [
             "Settings that a project may not make are ignored: `approval_policy`, \
              `developer_instructions`, `features`, `mcp_servers`, `sandbox_mode`, \
              `sandbox_workspace_write`"
         ]
     );
-    world.write(
+    environment.write(
         "repo/sub/.codex/config.toml",
         "approval_policy = 'untrusted'",
     );
-    let stricter = world.config().policy.approval_policy;
+    let stricter = environment.config().policy.approval_policy;
     assert_eq!(serde_json::to_value(stricter).unwrap(), "untrusted");
     // In the folder that is trusted itself, and in one that is trusted as well, they count.
-    world.write("repo/.codex/config.toml", "approval_policy = 'never'");
-    world.write("repo/sub/.codex/config.toml", "sandbox_mode = 'read-only'");
+    environment.write("repo/.codex/config.toml", "approval_policy = 'never'");
+    environment.write("repo/sub/.codex/config.toml", "sandbox_mode = 'read-only'");
     let both = "[projects.'@/repo']\ntrust_level = 'trusted'\n\
         [projects.'@/repo/sub']\ntrust_level = 'trusted'";
-    world.write("home/config.toml", both);
-    let policy = world.config().policy;
+    environment.write("home/config.toml", both);
+    let policy = environment.config().policy;
     assert_eq!(
         serde_json::to_value(policy.approval_policy).unwrap(),
         "never"
@@ -220,17 +220,17 @@ fn a_folder_below_a_trusted_project_cannot_loosen_anything() {
 #[test]
 fn a_placeholder_of_the_sandbox_is_no_layer() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = World::new(&[TRUSTED, ("repo/x", "")]).in_folder("repo");
-    let folder = world.top.join("repo/.codex");
+    let environment = TestEnvironment::new(&[TRUSTED, ("repo/x", "")]).in_folder("repo");
+    let folder = environment.top.join("repo/.codex");
     std::fs::create_dir(&folder).unwrap();
-    assert_eq!(project_layers(&world).len(), 1);
+    assert_eq!(project_layers(&environment).len(), 1);
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o1755)).unwrap();
-    assert_eq!(project_layers(&world), []);
+    assert_eq!(project_layers(&environment), []);
 }
 
 #[test]
 fn a_repository_made_in_an_untrusted_project_is_untrusted() {
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         (
             "home/config.toml",
             "[projects.'@/repo']\ntrust_level = 'untrusted'",
@@ -239,7 +239,7 @@ fn a_repository_made_in_an_untrusted_project_is_untrusted() {
         ("repo/sub/.git/HEAD", ""),
     ])
     .in_folder("repo/sub");
-    let config = world.config();
+    let config = environment.config();
     assert_eq!(config.trust, Some(TrustLevel::Untrusted));
     assert_eq!(
         serde_json::to_value(config.policy.approval_policy).unwrap(),
@@ -250,9 +250,10 @@ fn a_repository_made_in_an_untrusted_project_is_untrusted() {
 #[test]
 fn a_project_cannot_trust_itself() {
     let text = "model = 'p'\n[projects.'@/repo']\ntrust_level = 'trusted'";
-    let world = World::new(&[("repo/.codex/config.toml", text)]).in_folder("repo");
-    assert_eq!(model(&world), None);
-    let by_flag = World::new(&[("repo/.codex/config.toml", "model = 'p'")]).in_folder("repo");
+    let environment = TestEnvironment::new(&[("repo/.codex/config.toml", text)]).in_folder("repo");
+    assert_eq!(model(&environment), None);
+    let by_flag =
+        TestEnvironment::new(&[("repo/.codex/config.toml", "model = 'p'")]).in_folder("repo");
     let path = trust_key_path(&by_flag.top.join("repo")).unwrap();
     let by_flag = by_flag.flag(&format!("{path}=\"trusted\""));
     assert_eq!(model(&by_flag).as_deref(), Some("p"));
@@ -260,7 +261,7 @@ fn a_project_cannot_trust_itself() {
 
 #[test]
 fn a_trusted_project_cannot_redirect_or_run_programs() {
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         TRUSTED,
         (
             "repo/.codex/config.toml",
@@ -269,13 +270,13 @@ fn a_trusted_project_cannot_redirect_or_run_programs() {
         ),
     ])
     .in_folder("repo");
-    let config = world.config();
+    let config = environment.config();
     assert_eq!(config.model.model.as_deref(), Some("p"));
     assert_eq!(config.notify, None);
     assert_eq!(config.profile, None);
     assert_eq!(config.model.provider.base_url, None);
     assert_eq!(
-        world.warnings(),
+        environment.warnings(),
         [
             "Settings that a project may not make are ignored: `notify`, `openai_base_url`, `profile`, `projects`"
         ],
@@ -284,49 +285,51 @@ fn a_trusted_project_cannot_redirect_or_run_programs() {
 
 #[test]
 fn a_broken_file_of_a_trusted_project_is_an_error() {
-    let world =
-        World::new(&[TRUSTED, ("repo/.codex/config.toml", "a = 1\nb = =")]).in_folder("repo");
-    let error = world.error();
+    let environment = TestEnvironment::new(&[TRUSTED, ("repo/.codex/config.toml", "a = 1\nb = =")])
+        .in_folder("repo");
+    let error = environment.error();
     let expected = "Error parsing project config file @/repo/.codex/config.toml: @/repo/.codex/config.toml:2:5: ";
     assert!(error.starts_with(expected), "{error}");
 }
 
 #[test]
 fn the_home_folder_is_no_project() {
-    let mut world = World::new(&[("user/.codex/config.toml", "model = 'home'")]).in_folder("user");
-    world.env.codex_home = world.top.join("user/.codex");
-    assert!(project_layers(&world).is_empty());
-    assert_eq!(model(&world).as_deref(), Some("home"));
+    let mut environment =
+        TestEnvironment::new(&[("user/.codex/config.toml", "model = 'home'")]).in_folder("user");
+    environment.env.codex_home = environment.top.join("user/.codex");
+    assert!(project_layers(&environment).is_empty());
+    assert_eq!(model(&environment).as_deref(), Some("home"));
 }
 
 #[test]
 fn markers_of_the_root_come_from_the_user() {
     let text = "project_root_markers = ['top']\n[projects.'@/repo']\ntrust_level = 'trusted'";
-    let world =
-        World::new(&[("home/config.toml", text), ("repo/sub/top", "")]).in_folder("repo/sub");
-    let root = world.stack().project().unwrap().root.clone();
-    assert_eq!(world.short_path(&root), "@/repo/sub");
-    let bad = World::user("project_root_markers = ['a', 1]").in_folder("repo");
+    let environment = TestEnvironment::new(&[("home/config.toml", text), ("repo/sub/top", "")])
+        .in_folder("repo/sub");
+    let root = environment.stack().project().unwrap().root.clone();
+    assert_eq!(environment.short_path(&root), "@/repo/sub");
+    let bad = TestEnvironment::user("project_root_markers = ['a', 1]").in_folder("repo");
     assert_eq!(bad.error(), "project_root_markers takes a list of strings");
 }
 
 #[test]
 fn a_decision_can_be_written_down() {
-    let world = World::new(&[("repo/.codex/config.toml", "model = 'p'")]).in_folder("repo/sub");
-    let path: KeyPath = trust_key_path(world.stack().project().unwrap().trust_key()).unwrap();
+    let environment =
+        TestEnvironment::new(&[("repo/.codex/config.toml", "model = 'p'")]).in_folder("repo/sub");
+    let path: KeyPath = trust_key_path(environment.stack().project().unwrap().trust_key()).unwrap();
     let edits = [codex_config::ConfigEdit::set(
         path,
         TrustLevel::Trusted.as_str(),
     )];
     codex_config::edit_user_config(codex_config::EditRequest {
-        env: &world.env,
-        flags: &world.flags,
-        host_features: &world.host,
+        env: &environment.env,
+        flags: &environment.flags,
+        host_features: &environment.host,
         file: None,
         expected_version: None,
         edits: &edits,
     })
     .unwrap();
-    assert_eq!(model(&world).as_deref(), Some("p"));
-    assert_eq!(world.config().trust, Some(TrustLevel::Trusted));
+    assert_eq!(model(&environment).as_deref(), Some("p"));
+    assert_eq!(environment.config().trust, Some(TrustLevel::Trusted));
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod effective;
+mod environment;
 mod errors;
 mod layers;
 mod view;
-mod world;

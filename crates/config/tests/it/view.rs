@@ -1,12 +1,12 @@
 //! The settings as clients see them.
 
-use crate::world::World;
+use crate::environment::TestEnvironment;
 use codex_config::LayerSource;
 use serde_json::json;
 
 #[test]
 fn every_known_key_is_shown() {
-    let view = World::new(&[]).view().unwrap();
+    let view = TestEnvironment::new(&[]).view().unwrap();
     let config = view.config.as_object().unwrap();
     let set: Vec<&str> = config
         .iter()
@@ -38,18 +38,20 @@ fn every_known_key_is_shown() {
 
 #[test]
 fn values_are_shown_as_they_were_read() {
-    let mut world = World::user(
+    let mut environment = TestEnvironment::user(
         "zzz = 1\nlog_dir = 'logs'\nprofile = 'p'\n[profiles.p]\nmodel = 'x'\n[tools]\nweb_search = true\n\
          [apps.a]\n[agents.r]\ndescription = 'd'\n[agents]\nmax_threads = 2\n\
          [features]\ncollab = false\napps = false\n",
     );
-    world.host.insert(codex_config::Feature::ToolSearch, true);
-    let view = world.view().unwrap();
+    environment
+        .host
+        .insert(codex_config::Feature::ToolSearch, true);
+    let view = environment.view().unwrap();
     let config = &view.config;
     assert_eq!(config["zzz"], json!(null));
     assert_eq!(config["model"], json!(null));
     assert_eq!(
-        world.shorten(config["log_dir"].as_str().unwrap()),
+        environment.shorten(config["log_dir"].as_str().unwrap()),
         "@/home/logs"
     );
     assert_eq!(config["profiles"]["p"]["model"], json!("x"));
@@ -72,18 +74,18 @@ fn values_are_shown_as_they_were_read() {
 
 #[test]
 fn layers_and_origins() {
-    let world = World::new(&[
+    let environment = TestEnvironment::new(&[
         ("etc/config.toml", "model = 's'\nnotify = ['a', 'b']"),
         ("home/config.toml", "model = 'u'"),
         ("repo/.codex/config.toml", "model = 'p'"),
     ])
     .in_folder("repo")
     .flag("review_model=r");
-    let view = world.view().unwrap();
+    let view = environment.view().unwrap();
     let names: Vec<String> = view
         .layers
         .iter()
-        .map(|layer| world.shorten(&layer.metadata.source.to_string()))
+        .map(|layer| environment.shorten(&layer.metadata.source.to_string()))
         .collect();
     assert_eq!(
         names,
@@ -100,7 +102,12 @@ fn layers_and_origins() {
     let origins: Vec<(&str, String)> = view
         .origins
         .iter()
-        .map(|(path, layer)| (path.as_str(), world.shorten(&layer.source.to_string())))
+        .map(|(path, layer)| {
+            (
+                path.as_str(),
+                environment.shorten(&layer.source.to_string()),
+            )
+        })
         .collect();
     assert_eq!(
         origins,
@@ -124,8 +131,8 @@ fn layers_and_origins() {
 #[test]
 fn broken_settings_are_errors_by_kind() {
     let error = |text: &str| {
-        let world = World::user(text);
-        world.shorten(&world.view().unwrap_err().to_string())
+        let environment = TestEnvironment::user(text);
+        environment.shorten(&environment.view().unwrap_err().to_string())
     };
     assert!(
         error("a = = 1")

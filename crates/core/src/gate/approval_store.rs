@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use codex_exec_policy::{Decision, PatternToken, Policy, PrefixRule};
+use codex_exec_policy::{Decision, PatternToken, PrefixRule, RuleSet};
 use codex_sandbox::Grants;
 
 use super::SandboxPermissions;
@@ -34,11 +34,11 @@ pub(crate) struct ApprovalStore {
     approved: HashSet<ApprovalKey>,
     session: Grants,
     turn: Grants,
-    rules: Policy,
+    rules: RuleSet,
 }
 
 impl ApprovalStore {
-    pub(crate) fn with_rules(rules: Policy) -> Self {
+    pub(crate) fn with_rules(rules: RuleSet) -> Self {
         Self {
             rules,
             ..Self::default()
@@ -74,7 +74,7 @@ impl ApprovalStore {
     }
 
     /// The rules of files and those that people added.
-    pub(crate) fn rules(&self) -> &Policy {
+    pub(crate) fn rules(&self) -> &RuleSet {
         &self.rules
     }
 

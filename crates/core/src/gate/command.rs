@@ -1,6 +1,6 @@
 //! Whether a command may run.
 
-use codex_exec_policy::{Decision as RuleDecision, Policy, Programs};
+use codex_exec_policy::{Decision as RuleDecision, ProgramMatching, RuleSet};
 use codex_protocol::{AskForApproval, ExecPolicyAmendment, ReviewDecision};
 use codex_sandbox::Grants;
 use codex_shell_command::{
@@ -155,7 +155,7 @@ impl CommandCheck<'_> {
     fn parts(&self) -> Segments {
         let matters = self.turn_policy.approval == AskForApproval::UnlessTrusted
             || self.wants_more()
-            || *self.approvals.rules() != Policy::default();
+            || *self.approvals.rules() != RuleSet::default();
         match matters {
             true => trusted_parts(self.command, &self.programs),
             false => segments(&self.command.argv),
@@ -206,7 +206,7 @@ impl CommandCheck<'_> {
     /// A rule allows the program that its name stands for on this machine, not one that the model wrote. If the rule
     /// names the file of the model itself, or comes of an approval of a confined command, the sandbox stays.
     fn allowed_by_rule(&self, part: &[String]) -> Option<Verdict> {
-        let found = self.approvals.rules().check(part, Programs::ByName);
+        let found = self.approvals.rules().check(part, ProgramMatching::ByName);
         if found.decision != Some(RuleDecision::Allow) {
             return None;
         }
@@ -303,7 +303,7 @@ fn approval_key(command: &CommandEffect) -> ApprovalKey {
 }
 
 /// The rule that the model proposes, unless it would allow too much or not enough.
-fn proposed(command: &CommandEffect, parts: &Segments, rules: &Policy) -> Option<Vec<String>> {
+fn proposed(command: &CommandEffect, parts: &Segments, rules: &RuleSet) -> Option<Vec<String>> {
     let rule = command.prefix_rule.as_ref()?;
     rules
         .may_propose(rule, &parts.commands)

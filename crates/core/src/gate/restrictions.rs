@@ -1,7 +1,7 @@
 //! Rules that forbid or ask, applied to everything that a command may start.
 
 use codex_exec_policy::{
-    Decision as RuleDecision, Policy, Restriction as RuleRestriction, RuleMatch,
+    Decision as RuleDecision, Restriction as RuleRestriction, RuleMatch, RuleSet,
 };
 use codex_shell_command::{ReachableCommand, quote_command, reachable_commands};
 
@@ -25,7 +25,7 @@ pub(super) enum Restriction {
 /// that may run, people are asked: a rule that forbids would otherwise be a matter of spelling.
 pub(super) fn restriction(
     command: &CommandEffect,
-    rules: &Policy,
+    rules: &RuleSet,
     programs: &CommandPrograms<'_>,
 ) -> Restriction {
     if !rules.restricts() {
@@ -74,7 +74,7 @@ fn forbidden(command: &CommandEffect, found: RuleMatch) -> String {
 /// By the program as written, by its name without folder, and by the name of the file that it leads to.
 fn restrictions(
     reached: &ReachableCommand,
-    rules: &Policy,
+    rules: &RuleSet,
     programs: &CommandPrograms<'_>,
 ) -> Vec<RuleRestriction> {
     let Some((program, arguments)) = reached.words.split_first() else {
@@ -94,7 +94,7 @@ fn restrictions(
 }
 
 /// Whether the words of a rule stand in a text, one after the other.
-fn mentions(text: &str, rules: &Policy) -> bool {
+fn mentions(text: &str, rules: &RuleSet) -> bool {
     if text.len() > MAX_TEXT_BYTES {
         return true;
     }

@@ -147,7 +147,7 @@ fn leaving_the_sandbox_is_asked_about() {
 }
 
 fn with_rules(rules: &str) -> ApprovalStore {
-    let mut policy = codex_exec_policy::Policy::default();
+    let mut policy = codex_exec_policy::RuleSet::default();
     policy.add_file("test.rules", rules).unwrap();
     ApprovalStore::with_rules(policy)
 }

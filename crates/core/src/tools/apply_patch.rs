@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use codex_apply_patch::{ChangeKind, Disk, Door, Entry, Files, Patch, Plan};
+use codex_apply_patch::{Caller, ChangeKind, DiskFiles, FileAccess, FileEntry, Patch, PatchPlan};
 use codex_model_client::{CustomToolFormat, ToolSpec};
 use codex_protocol::{
     EventMsg, FileChange, PatchApplyBeginEvent, PatchApplyEndEvent, PatchApplyStatus,
@@ -219,26 +219,26 @@ impl InterruptibleFiles {
     }
 }
 
-impl Files for InterruptibleFiles {
-    fn entry(&self, path: &Path) -> io::Result<Entry> {
+impl FileAccess for InterruptibleFiles {
+    fn entry(&self, path: &Path) -> io::Result<FileEntry> {
         self.check()?;
-        Disk.entry(path)
+        DiskFiles.entry(path)
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.check()?;
-        Disk.read(path)
+        DiskFiles.read(path)
     }
 }
 
-fn verify(patch: &str, cwd: &Path, files: &dyn Files) -> Result<Plan, String> {
+fn verify(patch: &str, cwd: &Path, files: &dyn FileAccess) -> Result<PatchPlan, String> {
     let failed = |text: String| format!("apply_patch verification failed: {text}");
     let patch = Patch::parse(patch).map_err(|error| failed(error.to_string()))?;
     patch
-        .verify(cwd, files, Door::Tool)
+        .verify(cwd, files, Caller::Tool)
         .map_err(|error| match error {
             codex_apply_patch::VerifyError::Empty => "patch rejected: empty patch".to_owned(),
-            error => failed(error.text(Door::Tool)),
+            error => failed(error.text(Caller::Tool)),
         })
 }
 
@@ -250,8 +250,8 @@ async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err("the patch tool crashed".to_owned()))
 }
 
-fn changes_of(plan: &Plan) -> BTreeMap<String, FileChange> {
-    let change = |change: &codex_apply_patch::Change| {
+fn changes_of(plan: &PatchPlan) -> BTreeMap<String, FileChange> {
+    let change = |change: &codex_apply_patch::PatchChange| {
         let shown = match &change.kind {
             ChangeKind::Add { content } => FileChange::Add {
                 content: content.clone(),

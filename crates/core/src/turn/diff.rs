@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_apply_patch::{Plan, TurnDiff};
+use codex_apply_patch::{PatchPlan, TurnDiff};
 use codex_protocol::{EventMsg, TurnDiffEvent};
 use parking_lot::Mutex;
 
@@ -21,7 +21,7 @@ impl TurnDiffTracker {
     }
 
     /// Applies a plan and follows what it changes. Reads and writes files.
-    pub(crate) fn apply(&self, plan: &Plan) -> Result<(), String> {
+    pub(crate) fn apply(&self, plan: &PatchPlan) -> Result<(), String> {
         let mut diff = self.0.lock();
         let diff = diff.get_or_insert_with(|| TurnDiff::new(self.1.clone()));
         diff.before(plan);

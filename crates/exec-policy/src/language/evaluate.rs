@@ -1,16 +1,18 @@
-//! Running statements. The only effect that they can have is a call of a rule function, which the caller carries out.
+//! Evaluates statements. Their only possible effect is a call of a rule function, which the caller executes.
 
 use std::collections::HashMap;
 
-use super::lexer::Part;
-use super::parser::{Argument, Expression, ExpressionKind, Statement, parse};
-use super::{Mistake, Position};
+use crate::error::CallError;
 
-/// One file may take this many steps; loops within loops would otherwise multiply. Using a value takes as many steps as
-/// it has parts, so that values cannot grow without end either.
+use super::lexer::TextPart;
+use super::parser::{ArgumentExpression, Expression, ExpressionKind, Statement, parse};
+use super::{ScriptError, SourcePosition};
+
+/// Limit on evaluation steps per file, because nested loops multiply. Using a value costs as many steps as it has parts,
+/// so values cannot grow without limit either.
 const MAX_STEPS: usize = 200_000;
 
-/// Bytes of a string that count as one part.
+/// How many bytes of a string count as one part.
 const BYTES_OF_A_PART: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,35 +44,36 @@ impl Value {
     }
 }
 
-/// The values given to a function: by position, then by name.
+/// The arguments of a call, by position and by name.
 #[derive(Debug, Default)]
-pub(crate) struct Arguments {
+pub(crate) struct CallArguments {
     pub(crate) positional: Vec<Value>,
     pub(crate) named: Vec<(String, Value)>,
 }
 
-/// A rule function: its name and arguments in, a message out if they make no rule. `None` if there is no such function.
-pub(crate) type Call<'a> = &'a mut dyn FnMut(&str, Arguments) -> Option<Result<(), String>>;
+/// Executes a rule function by name. `None` if there is no such function.
+pub(crate) type CallHandler<'a> =
+    &'a mut dyn FnMut(&str, CallArguments) -> Option<Result<(), CallError>>;
 
-/// Runs a whole file.
-pub(crate) fn evaluate(source: &str, call: Call<'_>) -> Result<(), Mistake> {
+/// Evaluates a whole file.
+pub(crate) fn evaluate(source: &str, call: CallHandler<'_>) -> Result<(), ScriptError> {
     let statements = parse(source)?;
-    let mut run = Run {
+    let mut evaluator = Evaluator {
         names: HashMap::new(),
         call,
         steps: 0,
     };
-    run.block(&statements)
+    evaluator.block(&statements)
 }
 
-struct Run<'a> {
+struct Evaluator<'a> {
     names: HashMap<String, Value>,
-    call: Call<'a>,
+    call: CallHandler<'a>,
     steps: usize,
 }
 
-impl Run<'_> {
-    fn block(&mut self, statements: &[Statement]) -> Result<(), Mistake> {
+impl Evaluator<'_> {
+    fn block(&mut self, statements: &[Statement]) -> Result<(), ScriptError> {
         for statement in statements {
             match statement {
                 Statement::Expression(expression) => drop(self.value(expression)?),
@@ -98,32 +101,32 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn spend(&mut self, steps: usize, position: Position) -> Result<(), Mistake> {
+    fn spend(&mut self, steps: usize, position: SourcePosition) -> Result<(), ScriptError> {
         self.steps += steps;
         if self.steps > MAX_STEPS {
-            return Err(Mistake::new(position, "too much work for a rule file"));
+            return Err(ScriptError::new(position, "too much work for a rule file"));
         }
         Ok(())
     }
 
-    fn look_up(&mut self, name: &str, position: Position) -> Result<Value, Mistake> {
-        let unknown = || Mistake::new(position, format!("`{name}` is not defined"));
+    fn look_up(&mut self, name: &str, position: SourcePosition) -> Result<Value, ScriptError> {
+        let unknown = || ScriptError::new(position, format!("`{name}` is not defined"));
         let parts = self.names.get(name).ok_or_else(unknown)?.parts();
         self.spend(parts, position)?;
         self.names.get(name).cloned().ok_or_else(unknown)
     }
 
-    fn items(&mut self, list: &Expression) -> Result<Vec<Value>, Mistake> {
+    fn items(&mut self, list: &Expression) -> Result<Vec<Value>, ScriptError> {
         match self.value(list)? {
             Value::List(items) => Ok(items),
             other => {
                 let message = format!("cannot go through a value of type {}", other.kind());
-                Err(Mistake::new(list.position, message))
+                Err(ScriptError::new(list.position, message))
             }
         }
     }
 
-    fn value(&mut self, expression: &Expression) -> Result<Value, Mistake> {
+    fn value(&mut self, expression: &Expression) -> Result<Value, ScriptError> {
         let position = expression.position;
         self.spend(1, position)?;
         Ok(match &expression.kind {
@@ -138,7 +141,9 @@ impl Run<'_> {
                     .map(|item| self.value(item))
                     .collect::<Result<_, _>>()?,
             ),
-            ExpressionKind::Each { item, name, list } => self.each(item, name, list)?,
+            ExpressionKind::Comprehension { item, name, list } => {
+                self.comprehension(item, name, list)?
+            }
             ExpressionKind::Sum(values) => {
                 let mut sum = None;
                 for value in values {
@@ -157,9 +162,9 @@ impl Run<'_> {
                 let arguments = self.arguments(arguments)?;
                 match (self.call)(function, arguments) {
                     Some(Ok(())) => Value::None,
-                    Some(Err(message)) => return Err(Mistake::new(position, message)),
+                    Some(Err(error)) => return Err(ScriptError::new(position, error.to_string())),
                     None => {
-                        return Err(Mistake::new(
+                        return Err(ScriptError::new(
                             position,
                             format!("there is no function `{function}`"),
                         ));
@@ -169,12 +174,12 @@ impl Run<'_> {
         })
     }
 
-    fn text(&mut self, parts: &[Part]) -> Result<String, Mistake> {
+    fn text(&mut self, parts: &[TextPart]) -> Result<String, ScriptError> {
         let mut text = String::new();
         for part in parts {
             match part {
-                Part::Text(part) => text.push_str(part),
-                Part::Name(name, position) => match self.look_up(name, *position)? {
+                TextPart::Text(part) => text.push_str(part),
+                TextPart::Name(name, position) => match self.look_up(name, *position)? {
                     Value::Text(value) => text.push_str(&value),
                     Value::Number(value) => text.push_str(&value.to_string()),
                     other => {
@@ -182,7 +187,7 @@ impl Run<'_> {
                             "a value of type {} cannot be put into a string",
                             other.kind()
                         );
-                        return Err(Mistake::new(*position, message));
+                        return Err(ScriptError::new(*position, message));
                     }
                 },
             }
@@ -190,12 +195,17 @@ impl Run<'_> {
         Ok(text)
     }
 
-    /// A list comprehension. Its name is known only inside of it.
-    fn each(&mut self, item: &Expression, name: &str, list: &Expression) -> Result<Value, Mistake> {
+    /// Evaluates a list comprehension. Its variable is visible only inside it.
+    fn comprehension(
+        &mut self,
+        item: &Expression,
+        name: &str,
+        list: &Expression,
+    ) -> Result<Value, ScriptError> {
         let hidden = self.names.remove(name);
         let mut values = Vec::new();
-        for each in self.items(list)? {
-            self.names.insert(name.to_owned(), each);
+        for comprehension in self.items(list)? {
+            self.names.insert(name.to_owned(), comprehension);
             values.push(self.value(item)?);
         }
         self.names.remove(name);
@@ -205,8 +215,11 @@ impl Run<'_> {
         Ok(Value::List(values))
     }
 
-    fn arguments(&mut self, arguments: &[Argument]) -> Result<Arguments, Mistake> {
-        let mut read = Arguments::default();
+    fn arguments(
+        &mut self,
+        arguments: &[ArgumentExpression],
+    ) -> Result<CallArguments, ScriptError> {
+        let mut read = CallArguments::default();
         for argument in arguments {
             let value = self.value(&argument.value)?;
             match &argument.name {
@@ -214,7 +227,7 @@ impl Run<'_> {
                 None if read.named.is_empty() => read.positional.push(value),
                 None => {
                     let message = "an argument without a name must stand before those with one";
-                    return Err(Mistake::new(argument.value.position, message));
+                    return Err(ScriptError::new(argument.value.position, message));
                 }
             }
         }
@@ -222,7 +235,7 @@ impl Run<'_> {
     }
 }
 
-fn add(left: Value, right: Value, position: Position) -> Result<Value, Mistake> {
+fn add(left: Value, right: Value, position: SourcePosition) -> Result<Value, ScriptError> {
     match (left, right) {
         (Value::Text(left), Value::Text(right)) => Ok(Value::Text(left + &right)),
         (Value::List(mut left), Value::List(right)) => {
@@ -231,7 +244,7 @@ fn add(left: Value, right: Value, position: Position) -> Result<Value, Mistake> 
         }
         (left, right) => {
             let message = format!("cannot add {} and {}", left.kind(), right.kind());
-            Err(Mistake::new(position, message))
+            Err(ScriptError::new(position, message))
         }
     }
 }

@@ -1,20 +1,20 @@
-//! Text to tokens, line structure included: as in Python, indentation makes blocks and brackets join lines.
+//! Converts text to tokens. As in Python, indentation forms blocks, and line breaks inside brackets are ignored.
 
-use super::{Mistake, Position};
+use super::{ScriptError, SourcePosition};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) position: Position,
+    pub(super) kind: TokenKind,
+    pub(super) position: SourcePosition,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Name(String),
     Number(i64),
-    /// The parts of a string; a plain one has one text.
-    Text(Vec<Part>),
-    /// One of `( ) [ ] , = + += : ;`, or another sign that no rule file needs.
+    /// A string; more than one part only if it is an f-string.
+    Text(Vec<TextPart>),
+    /// One of `( ) [ ] , = + += : ;`, or another sign that rules files do not use.
     Sign(&'static str),
     Newline,
     Indent,
@@ -23,21 +23,21 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TextPart {
     Text(String),
-    Name(String, Position),
+    Name(String, SourcePosition),
 }
 
-/// Signs, longer ones first.
+/// Longer signs come before their prefixes.
 const SIGNS: [&str; 28] = [
     "==", "!=", "<=", ">=", "+=", "-=", "*=", "//", "(", ")", "[", "]", "{", "}", ",", "=", "+",
     ":", ";", ".", "-", "*", "/", "%", "<", ">", "|", "&",
 ];
 
-pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Mistake> {
+pub(super) fn tokens(source: &str) -> Result<Vec<Token>, ScriptError> {
     let mut lexer = Lexer {
         rest: source.strip_prefix('\u{feff}').unwrap_or(source),
-        position: Position { line: 1, column: 1 },
+        position: SourcePosition { line: 1, column: 1 },
         indents: vec![0],
         open: 0,
         tokens: Vec::new(),
@@ -48,16 +48,16 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token>, Mistake> {
 
 struct Lexer<'a> {
     rest: &'a str,
-    position: Position,
-    /// The widths of the blocks that are open.
+    position: SourcePosition,
+    /// The indentation widths of the open blocks.
     indents: Vec<usize>,
-    /// How many brackets are open; inside of them lines mean nothing.
+    /// The number of open brackets. Line breaks inside brackets are ignored.
     open: usize,
     tokens: Vec<Token>,
 }
 
 impl Lexer<'_> {
-    fn run(&mut self) -> Result<(), Mistake> {
+    fn run(&mut self) -> Result<(), ScriptError> {
         let mut line_start = true;
         loop {
             if line_start && self.open == 0 {
@@ -76,7 +76,7 @@ impl Lexer<'_> {
                 self.advance();
                 line_start = true;
                 if self.open == 0 {
-                    self.push(Kind::Newline, position);
+                    self.push(TokenKind::Newline, position);
                 }
             } else if self.rest.starts_with("\\\n") {
                 self.advance();
@@ -87,15 +87,15 @@ impl Lexer<'_> {
             }
         }
         let end = self.position;
-        self.push(Kind::Newline, end);
+        self.push(TokenKind::Newline, end);
         while self.indents.pop().is_some_and(|width| width > 0) {
-            self.push(Kind::Dedent, end);
+            self.push(TokenKind::Dedent, end);
         }
-        self.push(Kind::End, end);
+        self.push(TokenKind::End, end);
         Ok(())
     }
 
-    fn push(&mut self, kind: Kind, position: Position) {
+    fn push(&mut self, kind: TokenKind, position: SourcePosition) {
         self.tokens.push(Token { kind, position });
     }
 
@@ -104,7 +104,7 @@ impl Lexer<'_> {
         let c = chars.next()?;
         self.rest = chars.as_str();
         if c == '\n' {
-            self.position = Position {
+            self.position = SourcePosition {
                 line: self.position.line + 1,
                 column: 1,
             };
@@ -114,7 +114,7 @@ impl Lexer<'_> {
         Some(c)
     }
 
-    /// Takes what is known to stand here.
+    /// Skips text that is known to come next.
     fn skip(&mut self, text: &str) {
         for _ in text.chars() {
             self.advance();
@@ -130,12 +130,15 @@ impl Lexer<'_> {
         skipped
     }
 
-    /// The blanks that begin a line. Lines without code change nothing.
-    fn indentation(&mut self) -> Result<(), Mistake> {
+    /// Reads the indentation of a line. Blank lines and comments do not change it.
+    fn indentation(&mut self) -> Result<(), ScriptError> {
         let width = self.skip_while(|c| c == ' ');
         let position = self.position;
         if self.rest.starts_with('\t') {
-            return Err(Mistake::new(position, "indentation must be made of spaces"));
+            return Err(ScriptError::new(
+                position,
+                "indentation must be made of spaces",
+            ));
         }
         let blank = self.rest.trim_start_matches('\r').starts_with(['\n', '#']);
         if blank || self.rest.trim_start().is_empty() {
@@ -143,15 +146,15 @@ impl Lexer<'_> {
         }
         if width > self.indents.last().copied().unwrap_or(0) {
             self.indents.push(width);
-            self.push(Kind::Indent, position);
+            self.push(TokenKind::Indent, position);
             return Ok(());
         }
         while self.indents.last().is_some_and(|open| *open > width) {
             self.indents.pop();
-            self.push(Kind::Dedent, position);
+            self.push(TokenKind::Dedent, position);
         }
         if self.indents.last() != Some(&width) {
-            return Err(Mistake::new(
+            return Err(ScriptError::new(
                 position,
                 "indentation does not match any open block",
             ));
@@ -159,7 +162,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    fn token(&mut self, c: char) -> Result<Kind, Mistake> {
+    fn token(&mut self, c: char) -> Result<TokenKind, ScriptError> {
         if let Some(prefix) = string_prefix(self.rest) {
             self.skip(prefix);
             return self.string(prefix.contains('r'), prefix.contains('f'));
@@ -168,7 +171,7 @@ impl Lexer<'_> {
             return self.number();
         }
         if c.is_alphabetic() || c == '_' {
-            return Ok(Kind::Name(self.name()));
+            return Ok(TokenKind::Name(self.name()));
         }
         match SIGNS.iter().find(|sign| self.rest.starts_with(**sign)) {
             Some(sign) => {
@@ -178,9 +181,9 @@ impl Lexer<'_> {
                     ")" | "]" | "}" => self.open = self.open.saturating_sub(1),
                     _ => {}
                 }
-                Ok(Kind::Sign(sign))
+                Ok(TokenKind::Sign(sign))
             }
-            None => Err(Mistake::new(
+            None => Err(ScriptError::new(
                 self.position,
                 format!("unexpected character {c:?}"),
             )),
@@ -193,18 +196,18 @@ impl Lexer<'_> {
         start[..start.len() - self.rest.len()].to_owned()
     }
 
-    fn number(&mut self) -> Result<Kind, Mistake> {
+    fn number(&mut self) -> Result<TokenKind, ScriptError> {
         let position = self.position;
         self.name()
             .parse()
-            .map(Kind::Number)
-            .map_err(|_| Mistake::new(position, "only whole decimal numbers are known"))
+            .map(TokenKind::Number)
+            .map_err(|_| ScriptError::new(position, "only whole decimal numbers are known"))
     }
 
-    /// A string after its prefix.
-    fn string(&mut self, raw: bool, formatted: bool) -> Result<Kind, Mistake> {
+    /// Reads a string after its prefix.
+    fn string(&mut self, raw: bool, formatted: bool) -> Result<TokenKind, ScriptError> {
         let start = self.position;
-        let unfinished = || Mistake::new(start, "string is not closed");
+        let unfinished = || ScriptError::new(start, "string is not closed");
         let quote = self.advance().ok_or_else(unfinished)?;
         let triple: String = [quote, quote].iter().collect();
         let triple = self.rest.starts_with(&triple);
@@ -230,12 +233,12 @@ impl Lexer<'_> {
                 '\\' => self.escape(&mut text, position)?,
                 '{' if formatted && self.rest.starts_with('{') => text.extend(self.advance()),
                 '{' if formatted => {
-                    parts.push(Part::Text(std::mem::take(&mut text)));
+                    parts.push(TextPart::Text(std::mem::take(&mut text)));
                     parts.push(self.field()?);
                 }
                 '}' if formatted => {
                     if self.advance() != Some('}') {
-                        return Err(Mistake::new(
+                        return Err(ScriptError::new(
                             position,
                             "a lone `}` is written `}}` in an f-string",
                         ));
@@ -246,29 +249,29 @@ impl Lexer<'_> {
             }
         }
         self.skip(&closing);
-        parts.push(Part::Text(text));
-        Ok(Kind::Text(parts))
+        parts.push(TextPart::Text(text));
+        Ok(TokenKind::Text(parts))
     }
 
-    /// The name in the braces of an f-string, and the closing brace.
-    fn field(&mut self) -> Result<Part, Mistake> {
+    /// Reads a name in braces inside an f-string.
+    fn field(&mut self) -> Result<TextPart, ScriptError> {
         let position = self.position;
         let name = self.name();
         if name.is_empty()
             || name.starts_with(|c: char| c.is_ascii_digit())
             || self.advance() != Some('}')
         {
-            return Err(Mistake::new(
+            return Err(ScriptError::new(
                 position,
                 "braces of an f-string may hold only a name",
             ));
         }
-        Ok(Part::Name(name, position))
+        Ok(TextPart::Name(name, position))
     }
 
-    /// What follows a backslash.
-    fn escape(&mut self, text: &mut String, position: Position) -> Result<(), Mistake> {
-        let bad = || Mistake::new(position, "invalid escape in string");
+    /// Reads an escape sequence after its backslash.
+    fn escape(&mut self, text: &mut String, position: SourcePosition) -> Result<(), ScriptError> {
+        let bad = || ScriptError::new(position, "invalid escape in string");
         let c = self.advance().ok_or_else(bad)?;
         let (digits, radix) = match c {
             'x' => (2, 16),
@@ -317,7 +320,7 @@ impl Lexer<'_> {
     }
 }
 
-/// The letters before a quote that make a string raw or formatted, if a string begins here.
+/// The prefix of a string literal (`r`, `f`), or none if no string begins here.
 fn string_prefix(rest: &str) -> Option<&'static str> {
     ["rf", "fr", "r", "f", ""].into_iter().find(|prefix| {
         rest.strip_prefix(prefix)

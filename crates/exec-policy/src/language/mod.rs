@@ -1,31 +1,32 @@
-//! The language of rule files: the part of Starlark that such files need.
+//! The language of rules files: a subset of Starlark.
 //!
-//! Calls of rule functions; strings (raw, triple-quoted and with `{name}` in them too), whole numbers, lists, `None`,
-//! `True`, `False`; names; `+`; list comprehensions; `for` loops. No functions, conditions or imports: a file that uses
+//! It has calls of rule functions; strings (also raw, triple-quoted and f-strings with plain names), integers, lists,
+//! `None`, `True`, `False`; variables; `+`; list comprehensions; `for` loops. Functions, conditions and imports are
+//! rejected. Evaluation always ends: there are no unbounded loops, and the number of steps is limited.
 //! them is told so. Every file ends: there is no way to loop forever, and work is bounded.
 
 mod evaluate;
 mod lexer;
 mod parser;
 
-pub(crate) use evaluate::{Arguments, Value, evaluate};
+pub(crate) use evaluate::{CallArguments, Value, evaluate};
 
-/// A place in a file: line and column from 1, in characters.
+/// A position in a file: line and column from 1, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
+pub(crate) struct SourcePosition {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-/// A mistake and its place.
+/// A syntax or evaluation error and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mistake {
-    pub(crate) position: Position,
+pub(crate) struct ScriptError {
+    pub(crate) position: SourcePosition,
     pub(crate) message: String,
 }
 
-impl Mistake {
-    pub(crate) fn new(position: Position, message: impl Into<String>) -> Self {
+impl ScriptError {
+    pub(crate) fn new(position: SourcePosition, message: impl Into<String>) -> Self {
         Self {
             position,
             message: message.into(),

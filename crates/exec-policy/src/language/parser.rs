@@ -1,9 +1,9 @@
-//! Tokens to statements.
+//! Converts tokens to statements.
 
-use super::lexer::{Kind, Part, Token, tokens};
-use super::{Mistake, Position};
+use super::lexer::{TextPart, Token, TokenKind, tokens};
+use super::{ScriptError, SourcePosition};
 
-/// Brackets and blocks may be nested this deep.
+/// Limit on the nesting of brackets and blocks.
 const MAX_DEPTH: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Statement {
     /// `name += value`
     Extend {
         name: String,
-        position: Position,
+        position: SourcePosition,
         value: Expression,
     },
     For {
@@ -28,7 +28,7 @@ pub(super) enum Statement {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Expression {
-    pub(super) position: Position,
+    pub(super) position: SourcePosition,
     pub(super) kind: ExpressionKind,
 }
 
@@ -37,11 +37,11 @@ pub(super) enum ExpressionKind {
     None,
     Bool(bool),
     Number(i64),
-    Text(Vec<Part>),
+    Text(Vec<TextPart>),
     Name(String),
     List(Vec<Expression>),
     /// `[item for name in list]`
-    Each {
+    Comprehension {
         item: Box<Expression>,
         name: String,
         list: Box<Expression>,
@@ -50,80 +50,80 @@ pub(super) enum ExpressionKind {
     Sum(Vec<Expression>),
     Call {
         function: String,
-        arguments: Vec<Argument>,
+        arguments: Vec<ArgumentExpression>,
     },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Argument {
+pub(super) struct ArgumentExpression {
     pub(super) name: Option<String>,
     pub(super) value: Expression,
 }
 
-/// Words of the full language that files may hope for.
+/// Keywords of full Starlark that rules files may not use.
 const UNKNOWN_WORDS: [&str; 14] = [
     "and", "break", "continue", "def", "elif", "else", "if", "lambda", "load", "not", "or",
     "return", "while", "is",
 ];
 
-pub(super) fn parse(source: &str) -> Result<Vec<Statement>, Mistake> {
+pub(super) fn parse(source: &str) -> Result<Vec<Statement>, ScriptError> {
     let mut parser = Parser {
         tokens: tokens(source)?,
         at: 0,
         depth: 0,
     };
     let mut statements = Vec::new();
-    while parser.peek() != &Kind::End {
+    while parser.peek() != &TokenKind::End {
         parser.statement(&mut statements)?;
     }
     Ok(statements)
 }
 
 struct Parser {
-    /// Ends with [`Kind::End`], which is never taken.
+    /// Ends with [`TokenKind::End`], which is never consumed.
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
 }
 
 impl Parser {
-    fn peek(&self) -> &Kind {
+    fn peek(&self) -> &TokenKind {
         self.tokens
             .get(self.at)
-            .map_or(&Kind::End, |token| &token.kind)
+            .map_or(&TokenKind::End, |token| &token.kind)
     }
 
-    fn peek_second(&self) -> &Kind {
+    fn peek_second(&self) -> &TokenKind {
         self.tokens
             .get(self.at + 1)
-            .map_or(&Kind::End, |token| &token.kind)
+            .map_or(&TokenKind::End, |token| &token.kind)
     }
 
-    fn position(&self) -> Position {
-        let end = Position { line: 1, column: 1 };
+    fn position(&self) -> SourcePosition {
+        let end = SourcePosition { line: 1, column: 1 };
         self.tokens
             .get(self.at)
             .or(self.tokens.last())
             .map_or(end, |token| token.position)
     }
 
-    fn take(&mut self, kind: &Kind) -> bool {
-        let taken = self.peek() == kind && *kind != Kind::End;
+    fn take(&mut self, kind: &TokenKind) -> bool {
+        let taken = self.peek() == kind && *kind != TokenKind::End;
         self.at += usize::from(taken);
         taken
     }
 
     fn take_sign(&mut self, sign: &'static str) -> bool {
-        self.take(&Kind::Sign(sign))
+        self.take(&TokenKind::Sign(sign))
     }
 
     fn take_word(&mut self, word: &str) -> bool {
-        let taken = matches!(self.peek(), Kind::Name(name) if name == word);
+        let taken = matches!(self.peek(), TokenKind::Name(name) if name == word);
         self.at += usize::from(taken);
         taken
     }
 
-    fn expect_sign(&mut self, sign: &'static str) -> Result<(), Mistake> {
+    fn expect_sign(&mut self, sign: &'static str) -> Result<(), ScriptError> {
         if self.take_sign(sign) {
             Ok(())
         } else {
@@ -131,27 +131,27 @@ impl Parser {
         }
     }
 
-    fn unexpected(&self, wanted: &str) -> Mistake {
+    fn unexpected(&self, wanted: &str) -> ScriptError {
         let found = match self.peek() {
-            Kind::Name(name) => format!("`{name}`"),
-            Kind::Number(number) => number.to_string(),
-            Kind::Text(_) => "a string".to_owned(),
-            Kind::Sign(sign) => format!("`{sign}`"),
-            Kind::Newline => "the end of the line".to_owned(),
-            Kind::Indent => "deeper indentation".to_owned(),
-            Kind::Dedent => "the end of the block".to_owned(),
-            Kind::End => "the end of the file".to_owned(),
+            TokenKind::Name(name) => format!("`{name}`"),
+            TokenKind::Number(number) => number.to_string(),
+            TokenKind::Text(_) => "a string".to_owned(),
+            TokenKind::Sign(sign) => format!("`{sign}`"),
+            TokenKind::Newline => "the end of the line".to_owned(),
+            TokenKind::Indent => "deeper indentation".to_owned(),
+            TokenKind::Dedent => "the end of the block".to_owned(),
+            TokenKind::End => "the end of the file".to_owned(),
         };
-        Mistake::new(self.position(), format!("expected {wanted}, found {found}"))
+        ScriptError::new(self.position(), format!("expected {wanted}, found {found}"))
     }
 
-    /// Runs `read` one level deeper.
+    /// Calls `read` one nesting level deeper.
     fn nested<T>(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, Mistake>,
-    ) -> Result<T, Mistake> {
+        read: impl FnOnce(&mut Self) -> Result<T, ScriptError>,
+    ) -> Result<T, ScriptError> {
         if self.depth == MAX_DEPTH {
-            return Err(Mistake::new(self.position(), "nested too deeply"));
+            return Err(ScriptError::new(self.position(), "nested too deeply"));
         }
         self.depth += 1;
         let result = read(self);
@@ -159,9 +159,9 @@ impl Parser {
         result
     }
 
-    /// One line, which may hold several statements, or a loop.
-    fn statement(&mut self, statements: &mut Vec<Statement>) -> Result<(), Mistake> {
-        if self.take(&Kind::Newline) {
+    /// Reads one line, which may contain several statements, or a loop.
+    fn statement(&mut self, statements: &mut Vec<Statement>) -> Result<(), ScriptError> {
+        if self.take(&TokenKind::Newline) {
             return Ok(());
         }
         if self.take_word("for") {
@@ -172,11 +172,11 @@ impl Parser {
         self.simple_line(statements)
     }
 
-    fn simple_line(&mut self, statements: &mut Vec<Statement>) -> Result<(), Mistake> {
+    fn simple_line(&mut self, statements: &mut Vec<Statement>) -> Result<(), ScriptError> {
         loop {
             statements.extend(self.simple_statement()?);
             let more = self.take_sign(";");
-            if self.take(&Kind::Newline) {
+            if self.take(&TokenKind::Newline) {
                 return Ok(());
             }
             if !more {
@@ -185,19 +185,19 @@ impl Parser {
         }
     }
 
-    fn simple_statement(&mut self) -> Result<Option<Statement>, Mistake> {
+    fn simple_statement(&mut self) -> Result<Option<Statement>, ScriptError> {
         if self.take_word("pass") {
             return Ok(None);
         }
         let position = self.position();
-        if let Kind::Name(name) = self.peek().clone() {
-            if self.peek_second() == &Kind::Sign("=") {
+        if let TokenKind::Name(name) = self.peek().clone() {
+            if self.peek_second() == &TokenKind::Sign("=") {
                 let name = self.new_name(name)?;
                 self.at += 1;
                 let value = self.expression()?;
                 return Ok(Some(Statement::Assign { name, value }));
             }
-            if self.peek_second() == &Kind::Sign("+=") {
+            if self.peek_second() == &TokenKind::Sign("+=") {
                 self.at += 2;
                 let value = self.expression()?;
                 return Ok(Some(Statement::Extend {
@@ -210,8 +210,8 @@ impl Parser {
         self.expression().map(Statement::Expression).map(Some)
     }
 
-    /// Takes the name that is next, if it may be given a value.
-    fn new_name(&mut self, name: String) -> Result<String, Mistake> {
+    /// Consumes the next name if it may be assigned.
+    fn new_name(&mut self, name: String) -> Result<String, ScriptError> {
         if UNKNOWN_WORDS.contains(&name.as_str())
             || ["None", "True", "False", "for", "in", "pass"].contains(&name.as_str())
         {
@@ -221,28 +221,28 @@ impl Parser {
         Ok(name)
     }
 
-    fn for_loop(&mut self) -> Result<Statement, Mistake> {
+    fn for_loop(&mut self) -> Result<Statement, ScriptError> {
         let (name, list) = self.each()?;
         self.expect_sign(":")?;
         let mut body = Vec::new();
-        if !self.take(&Kind::Newline) {
+        if !self.take(&TokenKind::Newline) {
             self.simple_line(&mut body)?;
             return Ok(Statement::For { name, list, body });
         }
-        while self.take(&Kind::Newline) {}
-        if !self.take(&Kind::Indent) {
+        while self.take(&TokenKind::Newline) {}
+        if !self.take(&TokenKind::Indent) {
             return Err(self.unexpected("an indented block"));
         }
-        while !self.take(&Kind::Dedent) {
+        while !self.take(&TokenKind::Dedent) {
             self.statement(&mut body)?;
         }
         Ok(Statement::For { name, list, body })
     }
 
     /// `name in list`
-    fn each(&mut self) -> Result<(String, Expression), Mistake> {
+    fn each(&mut self) -> Result<(String, Expression), ScriptError> {
         let name = match self.peek().clone() {
-            Kind::Name(name) => self.new_name(name)?,
+            TokenKind::Name(name) => self.new_name(name)?,
             _ => return Err(self.unexpected("a name")),
         };
         if !self.take_word("in") {
@@ -251,9 +251,9 @@ impl Parser {
         Ok((name, self.expression()?))
     }
 
-    fn expression(&mut self) -> Result<Expression, Mistake> {
+    fn expression(&mut self) -> Result<Expression, ScriptError> {
         let first = self.nested(Self::operand)?;
-        if self.peek() != &Kind::Sign("+") {
+        if self.peek() != &TokenKind::Sign("+") {
             return Ok(first);
         }
         let position = first.position;
@@ -267,37 +267,37 @@ impl Parser {
         })
     }
 
-    fn operand(&mut self) -> Result<Expression, Mistake> {
+    fn operand(&mut self) -> Result<Expression, ScriptError> {
         let position = self.position();
         let kind = match self.peek().clone() {
-            Kind::Number(number) => {
+            TokenKind::Number(number) => {
                 self.at += 1;
                 ExpressionKind::Number(number)
             }
-            Kind::Text(parts) => {
+            TokenKind::Text(parts) => {
                 self.at += 1;
                 ExpressionKind::Text(parts)
             }
-            Kind::Name(name) => self.named(name)?,
-            Kind::Sign("[") => {
+            TokenKind::Name(name) => self.named(name)?,
+            TokenKind::Sign("[") => {
                 self.at += 1;
                 self.list()?
             }
-            Kind::Sign("(") => {
+            TokenKind::Sign("(") => {
                 self.at += 1;
                 let inner = self.expression()?;
                 self.expect_sign(")")?;
                 inner.kind
             }
-            Kind::Indent => return Err(Mistake::new(position, "unexpected indentation")),
+            TokenKind::Indent => return Err(ScriptError::new(position, "unexpected indentation")),
             _ => return Err(self.unexpected("a value")),
         };
         Ok(Expression { position, kind })
     }
 
-    fn named(&mut self, name: String) -> Result<ExpressionKind, Mistake> {
+    fn named(&mut self, name: String) -> Result<ExpressionKind, ScriptError> {
         if UNKNOWN_WORDS.contains(&name.as_str()) {
-            return Err(Mistake::new(
+            return Err(ScriptError::new(
                 self.position(),
                 format!("`{name}` is not known in rule files"),
             ));
@@ -319,26 +319,26 @@ impl Parser {
         })
     }
 
-    fn arguments(&mut self) -> Result<Vec<Argument>, Mistake> {
+    fn arguments(&mut self) -> Result<Vec<ArgumentExpression>, ScriptError> {
         let mut arguments = Vec::new();
         while !self.take_sign(")") {
             let name = match (self.peek().clone(), self.peek_second()) {
-                (Kind::Name(name), Kind::Sign("=")) => {
+                (TokenKind::Name(name), TokenKind::Sign("=")) => {
                     self.at += 2;
                     Some(name)
                 }
                 _ => None,
             };
             let value = self.expression()?;
-            arguments.push(Argument { name, value });
-            if !self.take_sign(",") && self.peek() != &Kind::Sign(")") {
+            arguments.push(ArgumentExpression { name, value });
+            if !self.take_sign(",") && self.peek() != &TokenKind::Sign(")") {
                 return Err(self.unexpected("`,` or `)`"));
             }
         }
         Ok(arguments)
     }
 
-    fn list(&mut self) -> Result<ExpressionKind, Mistake> {
+    fn list(&mut self) -> Result<ExpressionKind, ScriptError> {
         let mut items = Vec::new();
         while !self.take_sign("]") {
             let item = self.expression()?;
@@ -346,10 +346,10 @@ impl Parser {
                 let (name, list) = self.each()?;
                 self.expect_sign("]")?;
                 let (item, list) = (Box::new(item), Box::new(list));
-                return Ok(ExpressionKind::Each { item, name, list });
+                return Ok(ExpressionKind::Comprehension { item, name, list });
             }
             items.push(item);
-            if !self.take_sign(",") && self.peek() != &Kind::Sign("]") {
+            if !self.take_sign(",") && self.peek() != &TokenKind::Sign("]") {
                 return Err(self.unexpected("`,` or `]`"));
             }
         }

@@ -15,14 +15,14 @@ use std::sync::Arc;
 pub(crate) use rules::Rules;
 use rules::Verdict;
 
-/// The rules that apply directly inside one folder: its own and those of the folders above.
+/// The rules that apply directly inside one folder, including those of its ancestors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ignore(Option<Arc<Level>>);
 
 #[derive(Debug)]
 struct Level {
     above: Ignore,
-    /// How many bytes of a path are above this folder, a slash included.
+    /// The length of the path above this folder in bytes, including the slash.
     depth: usize,
     ignore: Option<Rules>,
     gitignore: Option<Rules>,
@@ -32,7 +32,7 @@ struct Level {
     in_repository: bool,
 }
 
-/// Which files with rules a folder contains.
+/// Which ignore files a folder contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) ignore: bool,
@@ -61,7 +61,7 @@ impl Found {
 }
 
 impl Ignore {
-    /// The rules of the folders above `root`, and what counts in every repository.
+    /// The rules of the ancestors of `root`, and the rules for every repository.
     pub(crate) fn above(root: &Path, everywhere: &[PathBuf]) -> Self {
         let mut ignore = Self::default();
         let Ok(root) = root.canonicalize() else {
@@ -74,7 +74,7 @@ impl Ignore {
         ignore
     }
 
-    /// The rules inside `folder`; `depth` bytes of the paths that will be asked about are above it.
+    /// The rules inside `folder`. `depth` is the length of the path above it in the paths to be checked.
     pub(crate) fn enter(
         &self,
         folder: &Path,
@@ -111,8 +111,7 @@ impl Ignore {
         })))
     }
 
-    /// Whether a path is excluded. `path` is absolute, with links resolved or not, as the folders were
-    /// when they were entered.
+    /// Whether a path is excluded. `path` is absolute and spelled like the entered folders.
     pub(crate) fn excludes(&self, path: &[u8], is_folder: bool) -> bool {
         let mut from_git = None;
         let mut in_repository = true;
@@ -136,7 +135,7 @@ impl Ignore {
     }
 }
 
-/// Bytes of a folder's path with the slash behind it.
+/// The length of a folder's path in bytes, including a trailing slash.
 pub(crate) fn length(folder: &Path) -> usize {
     let path = folder.as_os_str().as_encoded_bytes();
     path.strip_suffix(b"/").unwrap_or(path).len() + 1

@@ -9,22 +9,22 @@ use std::path::Path;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// The rest of a longer ignore file is not read.
+/// Limit on the size of an ignore file. The rest is not read.
 const SIZE_LIMIT: u64 = 1024 * 1024;
 
-/// What the rules say about a path.
+/// The decision of rules about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Exclude,
     Include,
 }
 
-/// The rules of one or several files, in order: the last one that matches decides.
+/// The rules of ignore files in order. The last matching rule applies.
 #[derive(Debug)]
 pub(crate) struct Rules(Gitignore);
 
 impl Rules {
-    /// None if none of the files exists and can be read.
+    /// Reads the rules; none if no file can be read.
     pub(super) fn read<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Option<Self> {
         let texts: Vec<_> = paths.into_iter().filter_map(read).collect();
         (!texts.is_empty()).then(|| Self::parse(texts.iter().map(Vec::as_slice)))
@@ -32,7 +32,7 @@ impl Rules {
 
     /// A line that is not a valid rule is skipped.
     fn parse<'t>(texts: impl IntoIterator<Item = &'t [u8]>) -> Self {
-        // The root `.` makes the matcher take every path as relative to the folder of the file.
+        // With the root `.` the matcher takes every path as relative to the folder of the file.
         let mut rules = GitignoreBuilder::new(".");
         for text in texts {
             let text = String::from_utf8_lossy(text);
@@ -43,7 +43,7 @@ impl Rules {
         Self(rules.build().unwrap_or_else(|_| Gitignore::empty()))
     }
 
-    /// What the rules say about a path relative to the folder of the file.
+    /// The decision about a path relative to the folder of the file.
     pub(super) fn verdict(&self, path: &[u8], is_folder: bool) -> Option<Verdict> {
         match self.0.matched(OsStr::from_bytes(path), is_folder) {
             Match::None => None,
@@ -54,7 +54,7 @@ impl Rules {
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
-    // A named pipe would block the walk.
+    // Opening a named pipe would block.
     if !path.metadata().is_ok_and(|found| found.is_file()) {
         return None;
     }

@@ -89,7 +89,7 @@ fn a_version_that_is_not_current_is_a_conflict() {
 #[test]
 fn a_file_changed_meanwhile_is_a_conflict() {
     let home = Home::new(Some("model = 'a'\n"));
-    let target = store::Target::lock(&home.env.user_config_file()).unwrap();
+    let target = store::LockedFile::lock(&home.env.user_config_file()).unwrap();
     let error = target
         .replace("model = 'older'\n", "model = 'new'\n")
         .unwrap_err();

@@ -1,4 +1,4 @@
-//! All rules together, and what they say about a command.
+//! The set of all rules, and matching commands against it.
 
 use serde::{Serialize, Serializer};
 
@@ -9,24 +9,25 @@ use crate::network::NetworkRule;
 use crate::prefix::{KEEPS_SANDBOX, PrefixRule, quote_prefix};
 use crate::rule_calls::FileRules;
 
-/// The most that is listed of the prefixes that are allowed.
+/// Limits on the list of allowed prefixes.
 const MAX_LISTED_PREFIXES: usize = 100;
 const MAX_LISTED_CHARACTERS: usize = 5000;
 
-/// Rules from any number of sources. There is no order among them: the strictest match counts.
+/// Rules from any number of files. Their order does not matter: the strictest match applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct RuleSet {
     prefix_rules: Vec<PrefixRule>,
     network_rules: Vec<NetworkRule>,
     host_executables: HostExecutables,
 }
 
-/// Whether a program given by its path may be known to rules by its name.
+/// Whether rules for a program name also match the path of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Programs {
-    /// Only as written.
+pub enum ProgramMatching {
+    /// No: only the program as written is matched.
     AsWritten,
-    /// If nothing matches as written, an absolute path also by its last component, where `host_executable` lets it.
+    /// Yes, if nothing matches as written: an absolute path is also matched by its last component, where
+    /// `host_executable` allows it.
     ByName,
 }
 
@@ -34,46 +35,46 @@ pub enum Programs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleMatch {
-    /// The words that the rule spoke about.
+    /// The words of the command that the pattern matched.
     pub matched_prefix: Vec<String>,
     pub decision: Decision,
-    /// The path that was taken for the name in the rule.
+    /// The path that was matched by the program name in the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_program: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub justification: Option<String>,
 }
 
-/// What rules that forbid or ask say about a command.
+/// A match of a restrictive rule (prompt or forbidden).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Restriction {
-    /// A rule matches.
+    /// The rule matches.
     Certain(RuleMatch),
-    /// A rule matches if the words that are not known are those that it names.
+    /// The rule matches if the unknown words have the values it requires.
     Possible,
 }
 
 impl RuleMatch {
-    /// Whether the rule only lets the command run unasked, in the sandbox. That is what an approval of a confined
-    /// command becomes.
+    /// Whether the rule only allows the command inside the sandbox without asking. Approvals of sandboxed commands are
+    /// stored as such rules.
     pub fn keeps_sandbox(&self) -> bool {
         self.justification.as_deref() == Some(KEEPS_SANDBOX)
     }
 }
 
-/// What the rules say. Serialises to the report of the rule checker.
+/// The result of a check. Its serialized form is the report of `execpolicy check`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evaluation {
     #[serde(serialize_with = "tagged")]
     pub matched_rules: Vec<RuleMatch>,
-    /// The strictest of the matches; none if nothing matched.
+    /// The strictest decision of the matches; none if nothing matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
 }
 
-impl Policy {
-    /// Takes the rules of a file, all or none. `name` is for errors.
+impl RuleSet {
+    /// Adds the rules of a file, all or none. `name` is used in errors.
     pub fn add_file(&mut self, name: &str, text: &str) -> Result<(), RuleError> {
         let rules = FileRules::read(name, text)?;
         self.prefix_rules.extend(rules.prefix_rules);
@@ -94,12 +95,12 @@ impl Policy {
         &self.network_rules
     }
 
-    /// The rules that match one command.
-    pub fn check<S: AsRef<str>>(&self, command: &[S], programs: Programs) -> Evaluation {
+    /// Checks one command.
+    pub fn check<S: AsRef<str>>(&self, command: &[S], programs: ProgramMatching) -> Evaluation {
         let words: Vec<&str> = command.iter().map(AsRef::as_ref).collect();
         let mut matched_rules = self.matches(&words, None);
         if matched_rules.is_empty()
-            && programs == Programs::ByName
+            && programs == ProgramMatching::ByName
             && let [program, arguments @ ..] = words.as_slice()
             && let Some(name) = self.host_executables.name_of(program)
         {
@@ -112,23 +113,27 @@ impl Policy {
         Evaluation::of(matched_rules)
     }
 
-    /// The rules that match any of several commands, strictest over all.
-    pub fn check_all<S: AsRef<str>>(&self, commands: &[Vec<S>], programs: Programs) -> Evaluation {
+    /// Checks several commands together; the strictest decision over all applies.
+    pub fn check_all<S: AsRef<str>>(
+        &self,
+        commands: &[Vec<S>],
+        programs: ProgramMatching,
+    ) -> Evaluation {
         let matches = commands
             .iter()
             .flat_map(|command| self.check(command, programs).matched_rules);
         Evaluation::of(matches.collect())
     }
 
-    /// Whether any rule forbids or asks.
+    /// Whether any rule prompts or forbids.
     pub fn restricts(&self) -> bool {
         self.prefix_rules
             .iter()
             .any(|rule| rule.decision() != Decision::Allow)
     }
 
-    /// What the rules that forbid or ask say about a command, for commands found in places that [`Policy::check`] is
-    /// not asked about. `open_ended`: words follow that are not known. The strictest comes first.
+    /// The strictest restrictive rule for a command that [`RuleSet::check`] is not called for, such as one inside a
+    /// wrapper. `open_ended`: further unknown words follow.
     pub fn restriction<S: AsRef<str>>(
         &self,
         command: &[S],
@@ -169,7 +174,7 @@ impl Policy {
             .collect()
     }
 
-    /// The prefixes that are allowed, one a line, for telling the model. Empty if there are none.
+    /// The allowed prefixes, one per line, for the model's instructions. Empty if there are none.
     pub fn allowed_prefixes_text(&self) -> String {
         let allowed = self
             .prefix_rules
@@ -210,14 +215,14 @@ impl Evaluation {
     }
 }
 
-/// Each match under the name of its kind, so that other kinds of rules can be told apart.
+/// Serializes each match with its kind as the key, so that other kinds of rules can be told apart.
 fn tagged<S: Serializer>(matches: &[RuleMatch], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Tagged<'a> {
+    struct TaggedMatch<'a> {
         prefix_rule_match: &'a RuleMatch,
     }
-    serializer.collect_seq(matches.iter().map(|found| Tagged {
+    serializer.collect_seq(matches.iter().map(|found| TaggedMatch {
         prefix_rule_match: found,
     }))
 }

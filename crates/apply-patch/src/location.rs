@@ -1,23 +1,23 @@
-//! Where something is written: a name in a folder that was opened once, without following a link.
+//! A file name in a folder that is held open.
 //!
-//! What is judged before a patch is applied are paths. A command in the background that puts a link in the place of a
-//! folder meanwhile must not lead the patch elsewhere: all is done through the open folder, which stays what it was.
+//! Paths are checked before a patch is applied. If a background process then replaces a folder by a link, the patch must
+//! not follow it. All actions therefore go through the open folder, which stays the one that was checked.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A name in a folder.
+/// A file name in an open folder.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    /// As people know it.
+pub(crate) struct FileLocation {
+    /// The path for messages.
     pub(crate) path: PathBuf,
-    /// Through the open folder. Good for calls that do not follow a link at the end of a path.
+    /// The path through the open folder, for calls that do not follow a link in the last component.
     pub(crate) at: PathBuf,
 }
 
-impl Place {
+impl FileLocation {
     /// Another name in the same folder.
     pub(crate) fn beside(&self, name: &str) -> Self {
         Self {
@@ -27,13 +27,13 @@ impl Place {
     }
 }
 
-/// The folders that are open.
+/// The open folders by path.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFolders(HashMap<PathBuf, Option<File>>);
 
 impl OpenFolders {
-    /// The place of a real path. Its folder exists, and no link leads there.
-    pub(crate) fn place(&mut self, path: &Path) -> io::Result<Place> {
+    /// The location of a real path. Its folder must exist and be reached without links.
+    pub(crate) fn location(&mut self, path: &Path) -> io::Result<FileLocation> {
         let mut at = path.to_owned();
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
             if !self.0.contains_key(folder) {
@@ -44,7 +44,7 @@ impl OpenFolders {
             }
         }
         let path = path.to_owned();
-        Ok(Place { path, at })
+        Ok(FileLocation { path, at })
     }
 }
 
@@ -67,7 +67,7 @@ fn through(folder: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
 }
 
-/// Elsewhere nothing confines commands, so that none needs this to write where it likes.
+/// On other systems commands are not sandboxed, so nothing is gained by an open folder.
 #[cfg(not(target_os = "linux"))]
 fn open(_: &Path) -> io::Result<Option<File>> {
     Ok(None)
@@ -95,13 +95,17 @@ mod tests {
         fs::create_dir(&inside).unwrap();
         fs::create_dir(&outside).unwrap();
         let mut folders = OpenFolders::default();
-        let place = folders.place(&inside.join("file")).unwrap();
+        let location = folders.location(&inside.join("file")).unwrap();
         fs::rename(&inside, &moved).unwrap();
         symlink(&outside, &inside).unwrap();
-        fs::write(&place.at, "x").unwrap();
-        fs::write(&place.beside("other").at, "x").unwrap();
+        fs::write(&location.at, "x").unwrap();
+        fs::write(&location.beside("other").at, "x").unwrap();
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
         assert_eq!(fs::read_dir(&moved).unwrap().count(), 2);
-        assert!(OpenFolders::default().place(&inside.join("file")).is_err());
+        assert!(
+            OpenFolders::default()
+                .location(&inside.join("file"))
+                .is_err()
+        );
     }
 }

@@ -1,13 +1,13 @@
-//! The net change of each file, folded from the hunks in order.
+//! The net change of each file, computed from the hunks in order.
 //!
-//! A file that several hunks name is shown once, from what it was to what it will be.
+//! A file that several hunks change is listed once, with its first and last content.
 
 use std::path::{Path, PathBuf};
 
 use crate::diff::unified_diff;
-use crate::plan::{Change, ChangeKind};
+use crate::plan::{ChangeKind, PatchChange};
 
-/// Context lines around a shown change.
+/// Context lines around a change.
 const CONTEXT_LINES: usize = 1;
 
 #[derive(Default)]
@@ -16,19 +16,19 @@ pub(crate) struct NetChanges {
 }
 
 struct NetChange {
-    /// The path that the change is listed under.
+    /// The path under which the change is listed.
     path: PathBuf,
-    /// Where the file is now.
+    /// The current path of the file.
     at: PathBuf,
-    /// The content before the patch, if there was any.
+    /// The content before the patch; none if the file did not exist.
     old: Option<String>,
-    /// The content now; none once it is deleted.
+    /// The current content; none if the file is deleted.
     new: Option<String>,
     added: bool,
 }
 
 impl NetChanges {
-    /// `old` is what an Add overwrites.
+    /// `old` is the content that the file had before, if it existed.
     pub(crate) fn add(&mut self, path: &Path, old: Option<String>, content: String) {
         match self.at(path) {
             Some(file) => {
@@ -63,7 +63,7 @@ impl NetChanges {
 
     pub(crate) fn update(&mut self, path: &Path, destination: &Path, old: String, new: String) {
         if path != destination {
-            // What an earlier hunk added there is overwritten now.
+            // The update overwrites a file that an earlier hunk added.
             self.files
                 .retain(|file| !(file.added && file.at == destination));
         }
@@ -86,9 +86,9 @@ impl NetChanges {
         self.files.iter_mut().find(|file| file.at == path)
     }
 
-    /// The changes, sorted by path. A file that came and went again is none.
-    pub(crate) fn finish(self) -> Vec<Change> {
-        let mut changes: Vec<Change> = self
+    /// The changes, sorted by path. A file that was added and deleted again is left out.
+    pub(crate) fn finish(self) -> Vec<PatchChange> {
+        let mut changes: Vec<PatchChange> = self
             .files
             .into_iter()
             .filter_map(NetChange::shown)
@@ -99,8 +99,8 @@ impl NetChanges {
 }
 
 impl NetChange {
-    fn shown(self) -> Option<Change> {
-        let change = |path, kind| Some(Change { path, kind });
+    fn shown(self) -> Option<PatchChange> {
+        let change = |path, kind| Some(PatchChange { path, kind });
         match (self.old, self.new) {
             (None, None) => None,
             (Some(content), None) => change(self.path, ChangeKind::Delete { content }),

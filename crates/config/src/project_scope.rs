@@ -1,10 +1,10 @@
-//! How far the settings of a project reach.
+//! Which settings of a project take effect.
 //!
-//! The rule: nothing that a confined command may have written decides what runs unconfined. The sandbox
-//! keeps commands from the `.codex` of every folder that the user's settings name as trusted, of its git
-//! worktrees, and of the folders around the working folder. A `.codex` anywhere else below a trusted
-//! project may be a command's, whoever trusts the project. It may choose a model, and ask for more
-//! approvals; what could loosen the sandbox or run a program is withheld.
+//! The rule: nothing that a sandboxed command may have written decides what runs outside the sandbox. The sandbox denies
+//! commands write access to the `.codex` folders of all folders that the user's settings trust, of their git worktrees,
+//! and of the ancestors of the working folder. Any other `.codex` folder below a trusted project may have been written by
+//! a command. It may choose a model and ask for more approvals; settings that could weaken the sandbox or run a program
+//! are ignored.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use toml::Value;
 use crate::project::worktree_of;
 use crate::trust::TrustDecision;
 
-/// Settings that a project may not make: they send credentials elsewhere, run programs outside of the
-/// sandbox, or say what the user trusts.
+/// Settings that no project may make: they redirect credentials, run programs outside the sandbox, or control what the
+/// user trusts.
 const NOT_FOR_PROJECTS: &[&str] = &[
     "chatgpt_base_url",
     "log_dir",
@@ -32,7 +32,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "sqlite_home",
 ];
 
-/// Settings that decide nothing about what may run or be reached.
+/// Settings that do not affect what may run or be accessed.
 const HARMLESS: &[&str] = &[
     "commit_attribution",
     "disable_paste_burst",
@@ -55,22 +55,22 @@ const HARMLESS: &[&str] = &[
     "tui",
 ];
 
-/// The approval policy that asks the most.
+/// The strictest approval policy.
 const STRICTEST_APPROVAL: &str = "untrusted";
 
-/// How far the settings of a layer reach.
+/// Which settings of a layer take effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// No project's: everything.
+pub(crate) enum SettingScope {
+    /// All settings; for layers that do not belong to a project.
     Everything,
-    /// What a project may decide. No confined command writes there.
+    /// Settings that a project may make. Sandboxed commands cannot write this layer.
     Project,
-    /// What is harmless whoever wrote it.
+    /// Settings that are harmless whoever wrote them.
     Harmless,
 }
 
-impl Reach {
-    /// Of the `.codex` in a folder of a project, given what was decided about the folder.
+impl SettingScope {
+    /// The scope of the `.codex` folder in a project folder, given the trust decision about it.
     pub(crate) fn of_folder(folder: &Path, decision: Option<&TrustDecision>) -> Self {
         let named = decision.is_some_and(|decision| {
             decision.folder == folder || worktree_of(folder, &decision.folder)
@@ -103,7 +103,7 @@ impl Reach {
         withheld.map(|(key, _)| key.as_str()).collect()
     }
 
-    /// What somebody can do whose settings are withheld.
+    /// What the user can do about ignored settings.
     pub(crate) fn advice(self) -> &'static str {
         match self {
             Self::Everything | Self::Project => "Set them in the user's config.toml instead.",

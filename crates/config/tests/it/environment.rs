@@ -18,7 +18,7 @@ use codex_config::ViewError;
 
 /// Folders below a temporary one: `home` (ours), `user` (the user's), `etc`, `repo` (a git repository),
 /// `repo/sub`.
-pub(crate) struct World {
+pub(crate) struct TestEnvironment {
     _guard: tempfile::TempDir,
     pub(crate) top: PathBuf,
     pub(crate) env: Environment,
@@ -28,8 +28,8 @@ pub(crate) struct World {
     pub(crate) host: BTreeMap<Feature, bool>,
 }
 
-impl World {
-    /// A world with these files.
+impl TestEnvironment {
+    /// A environment with these files.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let guard = tempfile::tempdir().unwrap();
         let top = guard.path().canonicalize().unwrap();
@@ -39,7 +39,7 @@ impl World {
         let mut env = Environment::with_home(top.join("home"));
         env.user_home = Some(top.join("user"));
         env.system_folder = Some(top.join("etc"));
-        let world = Self {
+        let environment = Self {
             _guard: guard,
             top,
             env,
@@ -49,12 +49,12 @@ impl World {
             host: BTreeMap::new(),
         };
         for (path, text) in files {
-            world.write(path, text);
+            environment.write(path, text);
         }
-        world
+        environment
     }
 
-    /// A world with a file of the user only.
+    /// A environment with a file of the user only.
     pub(crate) fn user(text: &str) -> Self {
         Self::new(&[("home/config.toml", text)])
     }
