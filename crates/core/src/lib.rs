@@ -1,55 +1,53 @@
-//! Layer: engine. Sessions, turns, tools, approvals and context, driven through the v1 queue pair.
+//! Layer: engine. Sessions, turns, tools, approvals and context.
 //!
-//! [`ThreadManager`] starts, resumes and forks threads; a [`Thread`] takes operations and its
-//! [`Events`] tell what happens. Everything outside comes in through [`Ports`]: no network, no
-//! terminal and no environment are touched here but through them.
+//! [`ThreadManager`] starts, resumes and forks threads. A [`Thread`] takes operations, and its [`Events`] say
+//! what happens. Everything outside is reached through [`Ports`]: the engine uses no network, terminal or
+//! environment variable but through them.
 //!
-//! Code map: `manager` (threads), `launch` (starting one), `agents` (threads that threads start), `session` (the actor behind one), `turn` (from input to answer),
-//! `conversation` and `history` (what is remembered), `context` (what the model is told), `tools`,
-//! `gate` (what may run), `mcp` (the MCP servers of a thread), `events` (one event, three readers),
-//! `ports`.
+//! The modules form layers; each uses only modules that are listed before it here:
+//! `config` and `ports`; `input`, `events`, `history`, `context` (data and conversations); `gate` and `mcp`;
+//! `thread` and `agents` (handles); `tools`; `turn` and `review`; `session` (the actor behind a thread);
+//! `launch` (starting threads). A test holds them to it, see docs/architecture.md.
 
 mod agents;
-mod beginning;
-mod compact;
 mod config;
 mod context;
-mod conversation;
 mod events;
-mod fork;
 mod gate;
 mod git;
 mod history;
+mod input;
 mod launch;
-mod manager;
 mod mcp;
-mod older;
 mod ports;
-mod repository;
+mod questions;
+mod requests;
 mod review;
 mod session;
-mod skills;
-mod snapshot;
+mod session_context;
 mod standalone;
-mod stored;
+mod stored_thread;
 mod thread;
+mod thread_origin;
 mod timeout_pauses;
 mod tools;
 mod turn;
+mod turn_settings;
 
-pub use agents::{AgentRole, AgentSettings, Roles, SpawnedAgent};
-pub use config::{Features, MessageHistory, SessionConfig, Snapshots, WebSearch};
-pub use events::Events;
+pub use config::{
+    AgentRole, AgentSettings, EndedTurn, Features, InstructionFiles, Limits, McpApprovals,
+    McpServer, MessageHistory, Roles, SessionConfig, Snapshots, ToolApproval, TurnEnded, WebSearch,
+};
+pub use events::{Events, older_delta};
 pub use history::first_user_text;
-pub use manager::{ForkAt, Ports, StartError, StartedThread, ThreadManager};
-pub use mcp::{McpApprovals, McpServer, ToolApproval};
-pub use older::older_delta;
+pub use input::{ToolOutput, TurnInput};
+pub use launch::{ForkAt, Ports, ThreadManager};
 pub use ports::*;
 pub use review::{review_hint, review_text};
-pub use session::{NewTurn, SettingsError, StartTurnError, SteerError, TaskKind};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
-pub use stored::StoredThread;
-pub use thread::{Thread, ThreadClosed, unreadable_submission};
+pub use stored_thread::StoredThread;
+pub use thread::{
+    BackgroundTerminal, NewTurn, SettingsError, SpawnedAgent, StartError, StartTurnError,
+    StartedThread, SteerError, TaskKind, Thread, ThreadClosed, unreadable_submission,
+};
 pub use timeout_pauses::TimeoutPauses;
-pub use tools::BackgroundTerminal;
-pub use turn::{ToolOutput, TurnInput};

@@ -7,8 +7,8 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::DropGuard;
 
-use super::SpawnedAgent;
 use super::names::AgentNames;
+use crate::thread::SpawnedAgent;
 use crate::thread::Thread;
 
 /// An agent, owned by the session of its parent. Dropping it ends the agent.
@@ -71,7 +71,7 @@ impl ChildAgent {
     /// Ends the agent and waits until it has ended.
     pub(crate) async fn close(self) {
         self.cancel.disarm().cancel();
-        self.thread.mailbox.closed().await;
+        self.thread.requests.closed().await;
     }
 }
 
@@ -122,18 +122,18 @@ impl ChildAgents {
     /// An agent that is open.
     pub(crate) fn find(&self, id: &ThreadId) -> Option<AgentHandle> {
         let child = self.open.get(id)?;
-        (!child.thread.mailbox.is_closed()).then(|| child.handle())
+        (!child.thread.requests.is_closed()).then(|| child.handle())
     }
 
     /// Lets go of those that others have closed, whose places are free with that.
     pub(crate) fn forget_closed(&mut self) {
         self.open
-            .retain(|_, child| !child.thread.mailbox.is_closed());
+            .retain(|_, child| !child.thread.requests.is_closed());
     }
 
     pub(crate) fn remove(&mut self, id: &ThreadId) -> Option<ChildAgent> {
         let child = self.open.remove(id)?;
-        (!child.thread.mailbox.is_closed()).then_some(child)
+        (!child.thread.requests.is_closed()).then_some(child)
     }
 
     /// Waits until one is done; for ever if none is at work.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use codex_protocol::TurnContext;
 
-use crate::turn::TurnSettings;
+use crate::turn_settings::TurnSettings;
 
 /// All of it.
 pub(crate) fn full(turn: &TurnSettings) -> String {

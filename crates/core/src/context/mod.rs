@@ -8,14 +8,14 @@ mod environment;
 mod image_file;
 mod permissions;
 mod skills;
-pub(crate) mod summary;
 mod user_input;
 
 use std::sync::{Arc, LazyLock};
 
-use codex_protocol::{CollaborationMode, ContentItem, ModeKind, ResponseItem, TurnContext};
+use codex_protocol::{CollaborationMode, ModeKind, ResponseItem, TurnContext};
 
-use crate::turn::TurnSettings;
+use crate::history::{developer_message, user_message};
+use crate::turn_settings::TurnSettings;
 
 pub(crate) use image_file::{ImageProblem, data_url};
 pub(crate) use user_input::message_of;
@@ -40,35 +40,12 @@ pub(crate) fn turn_aborted_marker() -> ResponseItem {
     user_message([format!("<turn_aborted>\n{guidance}\n</turn_aborted>")])
 }
 
-/// A message of role `user`, one part for each text.
-pub(crate) fn user_message(texts: impl IntoIterator<Item = String>) -> ResponseItem {
-    message("user", texts)
-}
-
-/// A developer message, one part for each text.
-pub(crate) fn developer_message(texts: impl IntoIterator<Item = String>) -> ResponseItem {
-    message("developer", texts)
-}
-
-fn message(role: &str, texts: impl IntoIterator<Item = String>) -> ResponseItem {
-    ResponseItem::Message {
-        role: role.to_owned(),
-        content: texts
-            .into_iter()
-            .map(|text| ContentItem::InputText { text })
-            .collect(),
-        end_turn: None,
-        phase: None,
-        id: None,
-    }
-}
-
 /// Everything the model has to know at the start.
 pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<ResponseItem> {
     let mut sections = Vec::new();
     sections.extend(model_switch(turn, previous_model));
     sections.push(permissions::text(turn));
-    sections.extend(turn.developer_instructions.as_deref().map(str::to_owned));
+    sections.extend(turn.instructions.developer.as_deref().map(str::to_owned));
     if !is_plain(&turn.mode) {
         sections.extend(collaboration_mode(turn));
     }
@@ -76,7 +53,8 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     sections.extend(skills::text(turn));
     let mut user = Vec::new();
     user.extend(
-        turn.user_instructions
+        turn.instructions
+            .user
             .as_deref()
             .map(|text| instructions_text(turn, text)),
     );
@@ -134,7 +112,7 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         summary: turn.summary,
         // The same all along, and in the history; once a turn would be too often.
         user_instructions: None,
-        developer_instructions: turn.developer_instructions.as_deref().map(str::to_owned),
+        developer_instructions: turn.instructions.developer.as_deref().map(str::to_owned),
         final_output_json_schema: turn.output_schema.as_deref().cloned(),
         truncation_policy: Some(turn.model.truncation),
     }
@@ -168,7 +146,7 @@ fn collaboration_mode(turn: &TurnSettings) -> Option<String> {
 /// The tone, if the model has words for it that it was not told yet.
 fn personality(turn: &TurnSettings) -> Option<String> {
     let text = turn.model.personality(turn.personality?)?;
-    let is_new = !turn.instructions.contains(text);
+    let is_new = !turn.instructions.base.contains(text);
     is_new.then(|| format!("<personality_spec>\n{text}\n</personality_spec>"))
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use codex_protocol::{AskForApproval, GranularApproval, NetworkAccess, SandboxPolicy};
 
-use crate::turn::TurnSettings;
+use crate::turn_settings::TurnSettings;
 
 /// The section.
 pub(crate) fn text(turn: &TurnSettings) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::turn::TurnSettings;
+use crate::turn_settings::TurnSettings;
 
 /// How to go about skills.
 const RULES: &str = include_str!("../../prompts/skills.md").trim_ascii_end();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use codex_exec_policy::{Decision, PatternToken, PrefixRule, RuleSet};
 use codex_sandbox::Grants;
 
-use super::SandboxPermissions;
+use super::effect::SandboxPermissions;
 
 /// What was approved for the whole session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -8,13 +8,12 @@ use codex_shell_command::{
     posix_shell, quote_command, segments,
 };
 
+use super::approval_store::{ApprovalKey, ApprovalStore};
+use super::decision::{ApprovalRequest, Confinement, Decision, Permit};
+use super::effect::{CommandEffect, SandboxPermissions};
 use super::programs::CommandPrograms;
 use super::restrictions::{Restriction, restriction};
-use super::turn_policy::grants_of;
-use super::{
-    ApprovalKey, ApprovalRequest, ApprovalStore, CommandEffect, Confinement, Decision, Permit,
-    SandboxPermissions, TurnPolicy,
-};
+use super::turn_policy::{TurnPolicy, grants_of};
 
 /// What a part of a command calls for, mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,8 @@
 
 use codex_protocol::AskForApproval;
 
-use super::{CommandEffect, SandboxPermissions, TurnPolicy};
+use super::effect::{CommandEffect, SandboxPermissions};
+use super::turn_policy::TurnPolicy;
 
 /// Refuses wishes that the policies do not allow to be made.
 pub(crate) fn check_arguments(

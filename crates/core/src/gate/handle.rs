@@ -1,133 +1,143 @@
-//! The way of a tool through the gate: it hands the effect to the session and waits for the word.
+//! The gate as a tool uses it: a handle that sends an effect to the session and waits for the decision.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{RequestPermissionsResponse, ReviewDecision};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{CommandEffect, Effect, Permit};
+use super::decision::{ApprovalRequest, Decision, Permit};
+use super::effect::{CommandEffect, Effect, PermissionsRequest};
 use crate::ports::Clock;
-use crate::session::{Answer, Judge, Mail, Question, Stage};
-use crate::turn::TurnSettings;
+use crate::requests::Requests;
+use crate::turn_settings::TurnSettings;
 
-/// How long a question waits for the end of the response that it comes from. People see what the
-/// response cost before they are asked; an answer that ends the turn would let nobody know any more.
-const WAIT_LIMIT: Duration = Duration::from_secs(1);
+/// How long an approval waits for the end of the response that its call is part of. Clients see the
+/// token usage of the response before the question; an answer that ends the turn would hide it.
+const RESPONSE_WAIT: Duration = Duration::from_secs(1);
 
-/// Why something must not happen.
+/// Why an effect must not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// The gate refuses, for this reason.
     Refused(String),
-    /// People said no.
+    /// A person declined.
     Declined,
-    /// People closed the question; the turn goes on.
+    /// A person closed the question; the turn goes on.
     Cancelled,
-    /// People said stop, or nobody can be asked any more.
+    /// A person stopped the turn, or nobody can be asked any more.
     Aborted,
 }
 
-/// The gate, as a tool sees it.
-#[derive(Clone, Debug)]
-pub(crate) struct Gate {
-    pub(crate) mailbox: mpsc::WeakSender<Mail>,
+/// An effect, and the call that would cause it.
+#[derive(Debug)]
+pub(crate) struct EffectCall {
+    pub(crate) effect: Effect,
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) call_id: String,
-    /// The response that the call stands in is over.
+}
+
+/// What the handle asks of the session.
+#[derive(Debug)]
+pub(crate) enum GateRequest {
+    /// Decide about an effect. The call is returned with the decision.
+    Decide {
+        call: Box<EffectCall>,
+        /// The permit of the first run, if this is about a second one.
+        retry_of: Option<Permit>,
+        reply: oneshot::Sender<(Box<EffectCall>, Decision)>,
+    },
+    /// Ask for the approval that was decided to be needed.
+    Ask {
+        call: Box<EffectCall>,
+        request: Box<ApprovalRequest>,
+        reply: oneshot::Sender<Result<Permit, Denied>>,
+    },
+    /// Ask for permissions.
+    Permissions {
+        request: Box<PermissionsRequest>,
+        settings: Arc<TurnSettings>,
+        call_id: String,
+        reply: oneshot::Sender<RequestPermissionsResponse>,
+    },
+}
+
+/// The gate for one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    pub(crate) requests: Requests<GateRequest>,
+    pub(crate) settings: Arc<TurnSettings>,
+    pub(crate) call_id: String,
+    /// Cancelled when the response that the call is part of has ended.
     pub(crate) response_ended: CancellationToken,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Gate {
-    /// Waits for leave.
+    /// Waits for the permit of an effect.
     pub(crate) async fn permit(&self, effect: Effect) -> Result<Permit, Denied> {
-        self.judge(effect, Stage::First).await
+        self.decide(effect, None).await
     }
 
-    /// Waits for leave to run a command again without sandbox; none if that is not to be tried.
+    /// Waits for the permit to run a command again without sandbox. None if that is not to be tried.
     pub(crate) async fn permit_retry(
         &self,
         command: CommandEffect,
-        permit: Permit,
+        first: Permit,
     ) -> Result<Option<Permit>, Denied> {
-        match self
-            .judge(Effect::Command(command), Stage::Retry(permit))
-            .await
-        {
-            Ok(permit) => Ok(Some(permit)),
+        match self.decide(Effect::Command(command), Some(first)).await {
             Err(Denied::Refused(_)) => Ok(None),
-            Err(stopped) => Err(stopped),
+            decided => decided.map(Some),
         }
     }
 
-    async fn judge(&self, effect: Effect, stage: Stage) -> Result<Permit, Denied> {
-        if !self.response_ended.is_cancelled() {
-            if let Some(decision) = self.judge_now(effect.clone(), stage.clone(), false).await {
-                return decision;
-            }
-            tokio::select! {
-                () = self.response_ended.cancelled() => {}
-                () = self.clock.sleep(WAIT_LIMIT) => {}
-            }
-        }
-        let decision = self.judge_now(effect, stage, true).await;
-        decision.unwrap_or(Err(Denied::Aborted))
-    }
-
-    /// There is no word if people would have to be asked and are not to be, or cannot be any more.
-    async fn judge_now(
-        &self,
-        effect: Effect,
-        stage: Stage,
-        may_ask: bool,
-    ) -> Option<Result<Permit, Denied>> {
-        let (reply, answer) = oneshot::channel();
-        let judge = Judge {
+    async fn decide(&self, effect: Effect, retry_of: Option<Permit>) -> Result<Permit, Denied> {
+        let call = Box::new(EffectCall {
             effect,
-            stage,
-            may_ask,
             settings: Arc::clone(&self.settings),
             call_id: self.call_id.clone(),
+        });
+        let decided = self.requests.ask(|reply| GateRequest::Decide {
+            call,
+            retry_of,
             reply,
+        });
+        let (call, decision) = decided.await.ok_or(Denied::Aborted)?;
+        let request = match decision {
+            Decision::Run(permit) => return Ok(permit),
+            Decision::Refuse(reason) => return Err(Denied::Refused(reason)),
+            Decision::Ask(request) => Box::new(request),
         };
-        self.send(Mail::Judge(Box::new(judge))).await.ok()?;
-        answer.await.ok()
+        tokio::select! {
+            biased;
+            () = self.response_ended.cancelled() => {}
+            () = self.clock.sleep(RESPONSE_WAIT) => {}
+        }
+        let answer = self.requests.ask(|reply| GateRequest::Ask {
+            call,
+            request,
+            reply,
+        });
+        answer.await.unwrap_or(Err(Denied::Aborted))
     }
 
     /// Asks for permissions and waits for what was granted.
     pub(crate) async fn permissions(
         &self,
-        effect: Effect,
+        request: PermissionsRequest,
     ) -> Result<RequestPermissionsResponse, Denied> {
-        let (reply, granted) = oneshot::channel();
-        let settings = Arc::clone(&self.settings);
-        let call_id = self.call_id.clone();
-        self.send(Mail::Grant {
-            effect: Box::new(effect),
-            settings,
-            call_id,
+        let granted = self.requests.ask(|reply| GateRequest::Permissions {
+            request: Box::new(request),
+            settings: Arc::clone(&self.settings),
+            call_id: self.call_id.clone(),
             reply,
-        })
-        .await?;
-        granted.await.map_err(|_| Denied::Aborted)
-    }
-
-    /// Asks the client something that has nothing to do with permission.
-    pub(crate) async fn ask(&self, question: Question) -> Option<Answer> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Mail::Ask(Box::new(question), reply)).await.ok()?;
-        answer.await.ok()
-    }
-
-    async fn send(&self, mail: Mail) -> Result<(), Denied> {
-        let mailbox = self.mailbox.upgrade().ok_or(Denied::Aborted)?;
-        mailbox.send(mail).await.map_err(|_| Denied::Aborted)
+        });
+        granted.await.ok_or(Denied::Aborted)
     }
 }
 
-/// What people decided, as far as the one call is concerned.
+/// What a person's decision means for the one call.
 pub(crate) fn verdict(decision: &ReviewDecision, then: Permit) -> Result<Permit, Denied> {
     match decision {
         ReviewDecision::Approved

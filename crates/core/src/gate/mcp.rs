@@ -3,11 +3,11 @@
 use codex_protocol::AskForApproval;
 use serde_json::Value;
 
-use super::{
-    ApprovalKey, ApprovalRequest, ApprovalStore, Confinement, Decision, McpEffect, Permit,
-    TurnPolicy,
-};
-use crate::mcp::ToolApproval;
+use super::approval_store::{ApprovalKey, ApprovalStore};
+use super::decision::{ApprovalRequest, Confinement, Decision, Permit};
+use super::effect::McpEffect;
+use super::turn_policy::TurnPolicy;
+use crate::config::ToolApproval;
 
 /// Decides by what the server says of its tool and by what people said before.
 pub(crate) fn decide(

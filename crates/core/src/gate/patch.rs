@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use codex_protocol::{AskForApproval, ReviewDecision};
 
-use super::{
-    ApprovalKey, ApprovalRequest, ApprovalStore, Confinement, Decision, PatchEffect, Permit,
-    TurnPolicy,
-};
+use super::approval_store::{ApprovalKey, ApprovalStore};
+use super::decision::{ApprovalRequest, Confinement, Decision, Permit};
+use super::effect::PatchEffect;
+use super::turn_policy::TurnPolicy;
 
 /// Decides by the paths that are really written.
 pub(crate) fn decide(

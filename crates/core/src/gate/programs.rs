@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use codex_sandbox::{FileRules, Grants};
 use codex_shell_command::ProgramCheck;
 
-use super::{CommandEffect, TurnPolicy};
+use super::effect::CommandEffect;
+use super::turn_policy::TurnPolicy;
 
 /// Where the system keeps its programs, links followed.
 const SYSTEM_FOLDERS: [&str; 7] = [

@@ -5,7 +5,7 @@ use codex_exec_policy::{
 };
 use codex_shell_command::{ReachableCommand, quote_command, reachable_commands};
 
-use super::CommandEffect;
+use super::effect::CommandEffect;
 use super::programs::CommandPrograms;
 
 /// Longer arguments are not searched for words of rules.

@@ -1,5 +1,6 @@
 //! The decisions, as a table.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use codex_protocol::{AskForApproval, FileChange, GranularApproval};

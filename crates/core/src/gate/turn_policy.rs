@@ -1,7 +1,7 @@
-//! Under which policies a turn runs, and what they mean for files.
+//! The policies of a turn, and what they mean for files.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use codex_sandbox::{
     Surroundings, WorkspaceWrite,
 };
 
-use super::Confinement;
+use super::decision::Confinement;
 use crate::config::SessionConfig;
-use crate::turn::TurnSettings;
+use crate::turn_settings::TurnSettings;
 
 /// The policies of a turn.
 #[derive(Clone, Debug)]
@@ -35,22 +35,16 @@ pub(crate) struct TurnPolicy {
 }
 
 impl TurnPolicy {
-    pub(crate) fn of(
-        settings: &TurnSettings,
-        environment: &Arc<BTreeMap<OsString, OsString>>,
-        inline_permissions: bool,
-        engine: Arc<EngineFiles>,
-    ) -> Self {
-        let tmpdir = environment.get(OsStr::new("TMPDIR"));
+    pub(crate) fn of(settings: &TurnSettings, config: &SessionConfig) -> Self {
         Self {
             approval: settings.approval_policy,
             policy: policy_of(&settings.sandbox_policy),
             cwd: settings.cwd.clone(),
-            tmpdir: tmpdir.map(PathBuf::from),
-            environment: Arc::clone(environment),
+            tmpdir: config.tmpdir(),
+            environment: Arc::clone(&config.environment),
             shell: settings.shell.clone(),
-            inline_permissions,
-            engine,
+            inline_permissions: config.features.exec_permissions,
+            engine: Arc::clone(&config.engine_files),
         }
     }
 

@@ -6,9 +6,12 @@
 //! costs the same however many there were before, but for the bytes that its request has.
 
 mod contextual;
+mod conversation;
 mod entry;
+mod messages;
 mod rebuild;
 mod rollback;
+pub(crate) mod summary;
 pub(crate) mod truncate;
 
 use std::collections::HashMap;
@@ -21,8 +24,10 @@ use serde_json::Value;
 
 pub use contextual::first_user_text;
 pub(crate) use contextual::is_contextual;
+pub(crate) use conversation::{Conversation, Recorder};
 use entry::{CallLink, aborted_output};
 pub(crate) use entry::{EntryKind, HistoryEntry};
+pub(crate) use messages::{developer_message, user_message};
 pub(crate) use rebuild::rebuild;
 
 /// What stands for an image when the model cannot see.

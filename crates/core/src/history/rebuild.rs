@@ -5,7 +5,7 @@ use codex_protocol::{
 };
 
 use super::History;
-use crate::context::summary;
+use super::summary;
 
 /// What the lines of a rollout come to.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use codex_protocol::Tool;
 use serde_json::Value;
 
 use super::schema::for_models;
-use super::{McpServer, ToolApproval};
+use crate::config::{McpServer, ToolApproval};
 
 /// The longest name that providers take.
 const LONGEST: usize = 64;

@@ -9,27 +9,27 @@ use codex_protocol::{
     McpStartupUpdateEvent, RequestId,
 };
 use futures::future::{BoxFuture, join_all};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{McpServer, McpServerSet, SandboxState, SentSandboxState, ServerProgress, ServerSlot};
+use super::sandbox_state::{SandboxState, SentSandboxState};
+use super::servers::{McpServerSet, ServerProgress, ServerSlot};
+use crate::config::McpServer;
 use crate::events::Emitter;
-use crate::session::{Answer, Mail, Services};
+use crate::questions::Answer;
+use crate::requests::Requests;
 
 /// Starts these servers.
 pub(super) fn start(
     connector: &Connector,
-    services: &Services,
+    emitter: &Emitter,
+    elicitations: &Requests<Elicitation>,
     servers: Vec<McpServer>,
+    sandbox: &SandboxState,
 ) -> McpServerSet {
     let cancelled = CancellationToken::new();
-    let emitter = &services.emitter;
     let mut slots = BTreeMap::new();
     let mut starts = Vec::new();
-    let sandbox = SandboxState::of(
-        &services.config.settings.sandbox_policy,
-        &services.config.settings.cwd,
-    );
     for configured in servers {
         let name = configured.server.name.clone();
         emit_status(emitter, &name, McpStartupStatus::Starting);
@@ -41,7 +41,7 @@ pub(super) fn start(
             connector: connector.clone(),
             configured: configured.clone(),
             emitter: emitter.clone(),
-            mailbox: services.mailbox.clone(),
+            elicitations: elicitations.clone(),
             cancelled: cancelled.clone(),
             progress: sender,
         };
@@ -92,7 +92,7 @@ struct ServerStart {
     connector: Connector,
     configured: McpServer,
     emitter: Emitter,
-    mailbox: mpsc::WeakSender<Mail>,
+    elicitations: Requests<Elicitation>,
     cancelled: CancellationToken,
     progress: watch::Sender<ServerProgress>,
 }
@@ -102,7 +102,7 @@ impl ServerStart {
         let server = &self.configured.server;
         let questions = Arc::new(ThreadQuestions {
             server: server.name.clone(),
-            mailbox: self.mailbox.clone(),
+            elicitations: self.elicitations.clone(),
         });
         let progress = tokio::select! {
             biased;
@@ -157,11 +157,20 @@ fn explained(configured: &McpServer, error: &McpError) -> String {
     }
 }
 
-/// Hands the questions of a server to the session.
+/// A question of a server for the user.
+#[derive(Debug)]
+pub(crate) struct Elicitation {
+    pub(crate) server: String,
+    pub(crate) id: RequestId,
+    pub(crate) request: Box<ElicitationRequest>,
+    pub(crate) reply: oneshot::Sender<Answer>,
+}
+
+/// Passes the questions of a server on to the session.
 #[derive(Debug)]
 struct ThreadQuestions {
     server: String,
-    mailbox: mpsc::WeakSender<Mail>,
+    elicitations: Requests<Elicitation>,
 }
 
 impl Questions for ThreadQuestions {
@@ -170,22 +179,16 @@ impl Questions for ThreadQuestions {
         id: RequestId,
         request: ElicitationRequest,
     ) -> BoxFuture<'static, ElicitationReply> {
-        let (server, mailbox) = (self.server.clone(), self.mailbox.clone());
+        let (server, elicitations) = (self.server.clone(), self.elicitations.clone());
         Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            let mail = Mail::Elicit {
+            let answer = elicitations.ask(|reply| Elicitation {
                 server,
                 id,
                 request: Box::new(request),
                 reply,
-            };
-            // The way to the session is not held open while people think.
-            let sent = match mailbox.upgrade() {
-                Some(mailbox) => mailbox.send(mail).await.is_ok(),
-                None => false,
-            };
-            match (sent, answer.await) {
-                (true, Ok(Answer::Elicitation(reply))) => reply,
+            });
+            match answer.await {
+                Some(Answer::Elicitation(reply)) => reply,
                 _ => ElicitationReply::cancelled(),
             }
         })

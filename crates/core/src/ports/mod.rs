@@ -5,18 +5,13 @@
 
 mod clock;
 mod ids;
-mod instruction_files;
-mod limits;
 mod model;
 mod observer;
 mod processes;
 mod provider_model;
-mod turn_ended;
 
 pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
-pub use instruction_files::InstructionFiles;
-pub use limits::Limits;
 pub use model::{
     BaseInstructions, Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest,
     ModelStream, PatchTool, ReasoningRequest, Retry, ShellKind,
@@ -24,4 +19,3 @@ pub use model::{
 pub use observer::{ModelCall, Observer, Observers, StartingThread};
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;
-pub use turn_ended::{EndedTurn, TurnEnded};

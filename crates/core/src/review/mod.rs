@@ -17,12 +17,12 @@ use codex_protocol::{
 };
 use futures::FutureExt;
 
-use crate::context::user_message;
-use crate::conversation::Conversation;
 use crate::git::Git;
+use crate::history::Conversation;
+use crate::history::user_message;
 use crate::ports::{ModelError, Retry};
-use crate::session::Services;
-use crate::turn::{self, CompletedTurn, Turn, TurnError, TurnScope, TurnSettings};
+use crate::turn;
+use crate::turn::{CompletedTurn, Turn, TurnError, TurnScope};
 
 pub use findings::{review_hint, review_text};
 
@@ -34,18 +34,11 @@ const RESULT_ID: &str = "review_rollout_assistant";
 const BROKEN_OFF: &str =
     "Review was interrupted. Please re-run /review and wait for it to complete.";
 
-/// What a reviewer works with.
-#[derive(Debug)]
-pub(crate) struct Reviewer {
-    pub(crate) services: Arc<Services>,
-    pub(crate) settings: Arc<TurnSettings>,
-}
-
 /// Carries a review out and hands the thread's conversation back.
 pub(crate) async fn run(
     scope: TurnScope,
     mut conversation: Conversation,
-    reviewer: Reviewer,
+    reviewer: TurnScope,
     request: ReviewRequest,
 ) -> Conversation {
     let emitter = scope.emitter();
@@ -55,11 +48,11 @@ pub(crate) async fn run(
         ..request.clone()
     }));
     let guard = turn::TurnGuard::start(&scope);
-    crate::repository::materialise(&scope.services);
-    let reviewed =
-        AssertUnwindSafe(run_reviewer(&scope, &reviewer, &request.target)).catch_unwind();
+    crate::git::materialise(&scope.session);
+    let tools = Arc::clone(&reviewer.tool_services);
+    let reviewed = AssertUnwindSafe(run_reviewer(&scope, reviewer, &request.target)).catch_unwind();
     let ended = reviewed.await.unwrap_or_else(|_| Err(turn::panicked()));
-    reviewer.services.terminals.stop_all().await;
+    tools.terminals.stop_all().await;
     match ended {
         Ok(output) => {
             record_result(&scope, &mut conversation, Some(output));
@@ -87,20 +80,19 @@ pub(crate) async fn run(
 /// Lets the reviewer look and answers what it found.
 async fn run_reviewer(
     scope: &TurnScope,
-    reviewer: &Reviewer,
+    reviewer: TurnScope,
     target: &ReviewTarget,
 ) -> Result<ReviewOutput, TurnError> {
-    let git = Git::new(&scope.services, &scope.settings.cwd);
+    let git = Git::new(&scope.session, &scope.settings.cwd);
     let prompt = tokio::select! {
         biased;
         () = scope.stop.stopped() => return Err(TurnError::Stopped),
         prompt = target::prompt(target, &git) => prompt.map_err(not_reviewable)?,
     };
     let scope = TurnScope {
-        settings: Arc::clone(&reviewer.settings),
-        services: Arc::clone(&reviewer.services),
-        input_queue: Arc::default(),
-        ..scope.clone()
+        stop: scope.stop.clone(),
+        diff: scope.diff.clone(),
+        ..reviewer
     };
     let turn = Turn {
         scope: &scope,
@@ -137,7 +129,7 @@ fn record_result(scope: &TurnScope, conversation: &mut Conversation, output: Opt
     emitter.emit(EventMsg::ExitedReviewMode(ExitedReviewModeEvent {
         review_output: output,
     }));
-    let recorder = turn::recorder(scope);
+    let recorder = scope.recorder();
     conversation.record(action(&results), &recorder);
     let item = TurnItem::AgentMessage(AgentMessageItem {
         id: RESULT_ID.to_owned(),

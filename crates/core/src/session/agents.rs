@@ -1,239 +1,129 @@
-//! The agents of a thread: started, found, closed and loaded again on behalf of its tools.
+//! The agents of a thread: started, found, closed and resumed for its tools.
 //!
-//! A tool does what takes time and hands the rest in here, where it is done at once. What a tool is
-//! answered after an agent was found done, the model is told before: the notice is in by then.
+//! A tool does what takes time; the session does the rest at once. Before it replies, the model is told which
+//! agents are done.
+
+use std::sync::Arc;
 
 use codex_protocol::{
-    Op, ResponseItem, SessionSource, SubAgentSource, Submission, ThreadId, UserInput, UserInputOp,
-    UserMessageEvent,
+    AgentStatus, Op, ResponseItem, SessionSource, SubAgentSource, Submission, ThreadId,
+    UserInputOp, UserMessageEvent,
 };
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Mail, Session};
-use crate::agents::{AgentHandle, ChildAgent, SpawnedAgent, notice};
-use crate::beginning::RolloutFile;
-use crate::config::SessionConfig;
-use crate::conversation::Recorder;
-use crate::launch::ThreadOrigin;
-use crate::stored::{StoredLines, StoredThread};
-use crate::turn::Input;
-
-/// What tools want of the agents of their thread.
-#[derive(Debug)]
-pub(crate) enum AgentRequest {
-    /// A new one. If it cannot be, a sentence says why.
-    Spawn(Box<NewAgent>, oneshot::Sender<Result<AgentHandle, String>>),
-    /// Those that are open among these.
-    Find(Vec<ThreadId>, oneshot::Sender<Vec<Option<AgentHandle>>>),
-    /// One that is to be closed.
-    Take(ThreadId, oneshot::Sender<Option<ChildAgent>>),
-    /// One that was closed. If it cannot be loaded, a sentence says why.
-    Resume(
-        Box<ResumedAgent>,
-        oneshot::Sender<Result<AgentHandle, String>>,
-    ),
-}
-
-/// An agent that is to be started.
-#[derive(Debug)]
-pub(crate) struct NewAgent {
-    pub(crate) config: SessionConfig,
-    pub(crate) role: Option<String>,
-    /// What it may be called; anything if nothing is said.
-    pub(crate) nicknames: Vec<String>,
-    pub(crate) fork: Option<AgentFork>,
-    pub(crate) input: Vec<UserInput>,
-}
-
-/// What an agent goes on from.
-#[derive(Debug)]
-pub(crate) struct AgentFork {
-    pub(crate) stored: AgentSource,
-    /// What it is told of that.
-    pub(crate) note: ResponseItem,
-}
-
-/// A stored thread, and the first thing that a person said in it.
-#[derive(Debug)]
-pub(crate) struct AgentSource {
-    pub(crate) thread: StoredThread,
-    pub(crate) first: Option<UserMessageEvent>,
-}
-
-/// An agent that is to be loaded again.
-#[derive(Debug)]
-pub(crate) struct ResumedAgent {
-    pub(crate) config: SessionConfig,
-    pub(crate) stored: AgentSource,
-}
-
-/// What a thread of agents is made from.
-struct AgentStart {
-    id: ThreadId,
-    config: SessionConfig,
-    lines: StoredLines,
-    file: RolloutFile,
-    forked_from: Option<ThreadId>,
-    note: Option<ResponseItem>,
-    first: Option<UserMessageEvent>,
-    nickname: Option<String>,
-    role: Option<String>,
-}
+use super::actor::Session;
+use crate::agents::{
+    AgentFork, AgentHandle, AgentRequest, AgentSource, ChildAgent, NewAgent, ResumedAgent,
+};
+use crate::history::{Recorder, user_message};
+use crate::input::Input;
+use crate::thread::{SpawnedAgent, TaskKind, ThreadRequest};
+use crate::thread_origin::ThreadOrigin;
 
 impl Session {
-    pub(super) fn agents(&mut self, mail: AgentRequest) {
+    pub(super) fn agent_request(&mut self, request: AgentRequest) {
         self.report_agents();
-        // A tool that is not there any more has no use for an answer.
-        match mail {
+        // If the tool has ended, nobody takes the reply.
+        match request {
             AgentRequest::Spawn(agent, reply) => drop(reply.send(self.spawn(*agent))),
             AgentRequest::Find(ids, reply) => {
-                let agent = ids.iter().map(|id| self.children.find(id));
-                drop(reply.send(agent.collect()));
+                let agents = ids.iter().map(|id| self.children.find(id));
+                drop(reply.send(agents.collect()));
             }
             AgentRequest::Take(id, reply) => drop(reply.send(self.children.remove(&id))),
-            AgentRequest::Resume(agent, reply) => drop(reply.send(self.load(*agent))),
+            AgentRequest::Resume(agent, reply) => drop(reply.send(self.resume(*agent))),
         }
     }
 
     fn spawn(&mut self, agent: NewAgent) -> Result<AgentHandle, String> {
-        let slot = self.slot()?;
-        let NewAgent {
-            config,
-            role,
-            nicknames,
-            fork,
-            input,
-        } = agent;
-        let nickname = self.children.name(&nicknames, self.services.clock.jitter());
-        let mut start = AgentStart {
-            id: self.services.ids.thread(),
-            config,
-            lines: StoredLines::Read(Vec::new()),
-            file: RolloutFile::New,
-            forked_from: None,
-            note: None,
-            first: None,
-            nickname: Some(nickname),
-            role,
+        let slot = self.agent_slot()?;
+        let names = &agent.nicknames;
+        let nickname = self.children.name(names, self.context.clock.jitter());
+        let id = self.context.ids.thread();
+        let (origin, first) = match agent.fork {
+            None => (ThreadOrigin::new(id, agent.config), None),
+            Some(AgentFork { source, note }) => {
+                let mut origin = ThreadOrigin::forked(id, source.thread, agent.config);
+                origin.note = Some(note);
+                (origin, source.first)
+            }
         };
-        if let Some(AgentFork { stored, note }) = fork {
-            start.file = RolloutFile::Copy {
-                source: stored.thread.path,
-                length: stored.thread.length,
-            };
-            start.lines = stored.thread.lines;
-            start.forked_from = Some(stored.thread.meta.id);
-            (start.note, start.first) = (Some(note), stored.first);
-        }
-        let agent = self.start_agent(start, slot)?;
+        let handle = self.start_agent(origin, first, Some(nickname), agent.role, slot)?;
         let submission = Submission {
-            id: self.services.ids.submission(),
+            id: self.context.ids.submission(),
             op: Op::UserInput(UserInputOp {
-                items: input,
+                items: agent.input,
                 ..UserInputOp::default()
             }),
             trace: None,
         };
-        let mail = Mail::Submission(Box::new(submission));
-        let sent = agent.thread.mailbox.try_send(mail);
+        let request = ThreadRequest::Submission(Box::new(submission));
+        let sent = handle.thread.requests.try_send(request);
         sent.map_err(|_| "the agent ended before it began".to_owned())?;
-        Ok(agent)
+        Ok(handle)
     }
 
-    fn load(&mut self, agent: ResumedAgent) -> Result<AgentHandle, String> {
-        let id = agent.stored.thread.meta.id.clone();
-        if let Some(agent) = self.children.find(&id) {
-            return Ok(agent);
+    fn resume(&mut self, agent: ResumedAgent) -> Result<AgentHandle, String> {
+        let AgentSource { thread, first } = agent.source;
+        let id = &thread.meta.id;
+        if let Some(handle) = self.children.find(id) {
+            return Ok(handle);
         }
-        if self
-            .services
-            .threads
-            .upgrade()
-            .is_some_and(|all| all.get(&id).is_some())
-        {
+        let launcher = self.launcher.upgrade();
+        if launcher.is_some_and(|launcher| launcher.is_loaded(id)) {
             return Err(format!("agent with id {id} is in use"));
         }
-        let slot = self.slot()?;
-        let ResumedAgent { mut config, stored } = agent;
-        let (stored, first) = (stored.thread, stored.first);
-        config.base_instructions = stored.instructions.or(config.base_instructions);
-        let nickname = stored.meta.agent_nickname.clone();
+        let slot = self.agent_slot()?;
+        let mut config = agent.config;
+        config.base_instructions = thread.instructions.clone().or(config.base_instructions);
+        let (nickname, role) = (
+            thread.meta.agent_nickname.clone(),
+            thread.meta.agent_role.clone(),
+        );
         if let Some(name) = &nickname {
             self.children.take_name(name);
         }
-        let file = RolloutFile::Existing {
-            path: stored.path,
-            length: stored.size,
-        };
-        self.start_agent(
-            AgentStart {
-                id,
-                config,
-                lines: stored.lines,
-                file,
-                forked_from: None,
-                note: None,
-                first,
-                nickname,
-                role: stored.meta.agent_role,
-            },
-            slot,
-        )
+        let origin = ThreadOrigin::resumed(thread, config);
+        self.start_agent(origin, first, nickname, role, slot)
     }
 
-    /// A place in the tree, of which there are so many.
-    fn slot(&mut self) -> Result<OwnedSemaphorePermit, String> {
+    /// A slot in the tree of agents.
+    fn agent_slot(&mut self) -> Result<OwnedSemaphorePermit, String> {
         self.children.forget_closed();
-        let most = self.services.config.agents.as_ref();
+        let most = self.context.config.agents.as_ref();
         let most = most.map_or(0, |agents| agents.max_threads);
-        let slots = self.services.agent_tree.slots.clone();
+        let slots = self.agent_tree.slots.clone();
         let slot = slots.and_then(|slots| slots.try_acquire_owned().ok());
         slot.ok_or_else(|| format!("agent thread limit reached (max {most})"))
     }
 
     fn start_agent(
         &mut self,
-        start: AgentStart,
+        mut origin: ThreadOrigin,
+        first: Option<UserMessageEvent>,
+        nickname: Option<String>,
+        role: Option<String>,
         slot: OwnedSemaphorePermit,
     ) -> Result<AgentHandle, String> {
-        let AgentStart {
-            id,
-            mut config,
-            lines,
-            file,
-            forked_from,
-            note,
-            first,
-            nickname,
-            role,
-        } = start;
-        let threads = self.services.threads.upgrade();
-        let threads = threads.ok_or("the engine is going away")?;
-        let agent_tree = self.services.agent_tree.of_agent();
-        config.source = SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
-            parent_thread_id: self.services.emitter.thread().clone(),
-            depth: agent_tree.depth,
+        let launcher = self.launcher.upgrade();
+        let launcher = launcher.ok_or("the engine is going away")?;
+        origin.agent_tree = self.agent_tree.of_agent();
+        origin.config.source = SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
+            parent_thread_id: self.context.emitter.thread().clone(),
+            depth: origin.agent_tree.depth,
             agent_path: None,
             agent_nickname: nickname.clone(),
             agent_role: role.clone(),
         });
-        config.rules = self.approvals.rules().clone();
-        let cancel = agent_tree.cancel.clone().drop_guard();
-        let started = threads
-            .launch(ThreadOrigin {
-                id,
-                config: config.clone(),
-                lines,
-                file,
-                forked_from,
-                note,
-                agent_tree,
-            })
-            .map_err(|error| error.to_string())?;
+        origin.config.rules = self.approvals.rules().clone();
+        let config = Box::new(origin.config.clone());
+        let cancel = origin.agent_tree.cancel.clone().drop_guard();
+        let started = launcher.launch(origin).map_err(|error| error.to_string())?;
         let child = ChildAgent::new(started.thread.clone(), nickname, role, cancel, slot);
         let agent = SpawnedAgent {
             started,
-            config: Box::new(config),
+            config,
             first,
         };
         if !self.children.publish(agent) {
@@ -241,9 +131,8 @@ impl Session {
         }
         let id = child.thread.id().clone();
         self.children.add(child);
-        self.children
-            .find(&id)
-            .ok_or_else(|| "the agent has ended".to_owned())
+        let handle = self.children.find(&id);
+        handle.ok_or_else(|| "the agent has ended".to_owned())
     }
 
     /// Tells the model which agents are done.
@@ -253,31 +142,37 @@ impl Session {
         }
     }
 
-    /// Puts something into the conversation that nobody is shown, now or when its task is over.
+    /// Records an item that clients are not shown, now or when the running task is over.
     pub(super) fn tell_model(&mut self, item: ResponseItem) {
-        let is_regular = self
-            .running()
-            .is_some_and(|running| running.kind == super::TaskKind::Regular);
+        let running = self.running().map(|running| running.kind);
         let mut item = Box::new(item);
-        if is_regular {
+        if running == Some(TaskKind::Regular) {
             match self.put_into_turn(Input::Hidden(item)) {
                 Ok(_) | Err(Input::User(_)) => return,
                 Err(Input::Hidden(back)) => item = back,
             }
         }
-        let policy = self.services.model.info(&self.settings().model);
-        let services = std::sync::Arc::clone(&self.services);
+        let model = self.base.model.info(&self.settings().model);
+        let context = Arc::clone(&self.context);
         match self.idle() {
             Some(conversation) => {
                 let recorder = Recorder {
-                    emitter: &services.emitter,
+                    emitter: &context.emitter,
                     turn: "",
-                    policy: policy.truncation,
-                    raw_items: services.config.raw_items,
+                    policy: model.truncation,
+                    raw_items: context.config.raw_items,
                 };
                 conversation.record(*item, &recorder);
             }
             None => self.notices.push(*item),
         }
     }
+}
+
+/// The message that an agent is done.
+fn notice(agent: &ThreadId, status: &AgentStatus) -> ResponseItem {
+    let told = json!({ "agent_path": agent, "status": status });
+    user_message([format!(
+        "<subagent_notification>\n{told}\n</subagent_notification>"
+    )])
 }

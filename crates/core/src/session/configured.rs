@@ -2,7 +2,7 @@
 
 use codex_protocol::{EventMsg, SessionConfiguredEvent, ThreadId};
 
-use super::Session;
+use super::actor::Session;
 
 impl Session {
     /// The first event of a session.
@@ -17,17 +17,17 @@ impl Session {
         };
         configured.forked_from_id = forked_from;
         configured.thread_name = name;
-        self.services
+        self.context
             .emitter
             .emit("", EventMsg::SessionConfigured(configured));
     }
 
     pub(super) fn configured(&self, initial_messages: Option<Vec<EventMsg>>) -> EventMsg {
-        let (config, settings) = (&self.services.config, self.settings());
-        let path = self.services.emitter.log_path();
+        let (config, settings) = (&self.context.config, self.settings());
+        let path = self.context.emitter.log_path();
         let history = codex_rollout::message_history(&config.home);
         EventMsg::SessionConfigured(Box::new(SessionConfiguredEvent {
-            session_id: self.services.emitter.thread().clone(),
+            session_id: self.context.emitter.thread().clone(),
             forked_from_id: None,
             thread_name: None,
             model: settings.model.clone(),

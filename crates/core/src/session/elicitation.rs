@@ -1,5 +1,5 @@
-//! Questions about MCP servers: those that a server has for the user, and whether a tool may be called.
-//! Clients are asked both in one way and answer them in one way.
+//! Questions about MCP servers: elicitations of a server, and approvals of calls of its tools. Both are
+//! elicitations for the client.
 
 use codex_mcp_client::ElicitationReply;
 use codex_protocol::{
@@ -7,22 +7,24 @@ use codex_protocol::{
     RequestId, ResolveElicitation,
 };
 use serde_json::{Map, Value, json};
-use tokio::sync::oneshot;
 
-use super::{Answer, QuestionKey, Session};
+use super::actor::Session;
+use crate::config::ToolApproval;
 use crate::gate::{ApprovalKey, Denied, McpEffect};
+use crate::mcp::Elicitation;
+use crate::questions::{Answer, QuestionKey};
 
 impl Session {
-    /// Asks the user what a server wants to know, unless the policy is not to ask.
-    pub(super) fn elicit(
-        &mut self,
-        server: String,
-        id: RequestId,
-        request: ElicitationRequest,
-        reply: oneshot::Sender<Answer>,
-    ) {
+    /// Asks the user for a server, unless the policy forbids it.
+    pub(super) fn elicit(&mut self, question: Elicitation) {
+        let Elicitation {
+            server,
+            id,
+            request,
+            reply,
+        } = question;
         let policy = match self.running() {
-            Some(running) => running.settings.approval_policy,
+            Some(running) => running.scope.settings.approval_policy,
             None => self.settings().approval_policy,
         };
         let may_ask = match policy {
@@ -40,7 +42,7 @@ impl Session {
         }
         let turn_id = self
             .running()
-            .map(|running| running.settings.id.to_string());
+            .map(|running| running.scope.settings.id.to_string());
         let key = QuestionKey::Elicitation(server.clone(), id.clone());
         self.questions.wait_for_answer(key, reply);
         let turn = turn_id.clone().unwrap_or_default();
@@ -48,12 +50,12 @@ impl Session {
             turn_id,
             server_name: server,
             id,
-            request,
+            request: *request,
         });
-        self.services.emitter.emit(&turn, event);
+        self.context.emitter.emit(&turn, event);
     }
 
-    /// The user did something with a question.
+    /// The answer of the client to an elicitation.
     pub(super) async fn resolved(&mut self, resolved: ResolveElicitation) {
         let ResolveElicitation {
             server_name,
@@ -75,21 +77,21 @@ impl Session {
         let remembers = matches!(persist, Some("session" | "always"));
         if decision == ElicitationAction::Accept && remembers {
             if persist == Some("always") {
-                self.keep_approvals(&pending.ask.keys).await;
+                self.keep_approvals(&pending.request.keys).await;
             }
-            self.approvals.approve(pending.ask.keys);
+            self.approvals.approve(pending.request.keys);
         }
         let verdict = match decision {
-            ElicitationAction::Accept => Ok(pending.ask.then),
+            ElicitationAction::Accept => Ok(pending.request.then),
             ElicitationAction::Decline => Err(Denied::Declined),
             ElicitationAction::Cancel => Err(Denied::Cancelled),
         };
         let _ = pending.reply.send(verdict);
     }
 
-    /// Keeps people's leave for the threads to come. Where that cannot be, it holds for this one.
+    /// Stores approvals for later threads. If that fails, they hold for this one.
     async fn keep_approvals(&self, keys: &[ApprovalKey]) {
-        let Some(approvals) = self.services.config.mcp_approvals.clone() else {
+        let Some(approvals) = self.context.config.mcp_approvals.clone() else {
             return;
         };
         for key in keys {
@@ -135,7 +137,7 @@ fn approval_id(call_id: &str) -> RequestId {
 fn about(call: &McpEffect) -> Value {
     let mut about = Map::new();
     about.insert("codex_approval_kind".to_owned(), "mcp_tool_call".into());
-    if call.approval == crate::mcp::ToolApproval::Auto {
+    if call.approval == ToolApproval::Auto {
         about.insert("persist".to_owned(), json!(["session", "always"]));
     }
     let texts = [

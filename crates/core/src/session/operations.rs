@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use codex_protocol::{
-    CodexErrorInfo, ConfigureSession, EventMsg, Op, ResponseItem, ReviewDecision, ServiceTier,
-    Submission, ThreadNameUpdatedEvent, ThreadRolledBackEvent, ThreadSettingsPatch,
-    TurnAbortReason, UserInputOp, UserTurn,
+    CodexErrorInfo, ConfigureSession, EventMsg, Op, ReviewDecision, Submission,
+    ThreadNameUpdatedEvent, ThreadRolledBackEvent, ThreadSettingsPatch, TurnAbortReason,
+    UserInputOp, UserTurn,
 };
 use codex_rollout::LineKind;
-use serde_json::Value;
-use tokio::sync::oneshot;
 
-use super::ask::{Answer, QuestionKey};
-use super::task::TaskKind;
-use super::{MAILBOX, Session, SettingsError, TurnOverrides};
+use super::actor::{MAX_QUEUED_REQUESTS, Session};
+use super::state::{QueuedTurn, TurnOverrides};
+use crate::input::{Input, TurnInput};
+use crate::questions::{Answer, QuestionKey};
+use crate::thread::{
+    NewTurn, SettingsError, StartTurnError, SteerError, SteerRequest, TaskKind, TurnReply,
+};
 use crate::tools::TypedCommand;
-use crate::turn::{Input, TurnInput};
+use crate::turn::run_compaction;
 
 /// Whether an operation goes on with the thread, which one process does at a time.
 fn writes(op: &Op) -> bool {
@@ -31,90 +33,11 @@ fn writes(op: &Op) -> bool {
     )
 }
 
-/// Why input did not get into a turn.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SteerError {
-    /// There was none.
-    #[error("input must not be empty")]
-    Empty,
-    /// No turn runs.
-    #[error("no active turn to steer")]
-    NoTurn,
-    /// Another turn runs.
-    #[error("expected active turn id `{expected}` but found `{active}`")]
-    OtherTurn {
-        /// The turn that was meant.
-        expected: String,
-        /// The turn that runs.
-        active: String,
-    },
-    /// The task that runs has no use for input.
-    #[error("cannot steer {0}")]
-    NotSteerable(TaskKind),
-    /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
-}
-
-/// A turn that waits for the end of a task that takes no input.
-#[derive(Debug)]
-pub(super) struct QueuedTurn {
-    id: String,
-    input: TurnInput,
-    own: TurnOverrides,
-}
-
-/// A turn that is to start, and the settings that it changes for itself and those after it.
-#[derive(Clone, Debug, Default)]
-pub struct NewTurn {
-    /// Its id.
-    pub id: String,
-    /// The settings that change.
-    pub settings: ThreadSettingsPatch,
-    /// What the model is shown before the input, and people are not.
-    pub context: Vec<ResponseItem>,
-    /// What a person says.
-    pub input: TurnInput,
-    /// The JSON Schema that the answer should follow, in this turn alone.
-    pub output_schema: Option<Value>,
-    /// The class of service of this turn alone.
-    pub service_tier: Option<ServiceTier>,
-}
-
-/// Why no turn starts.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StartTurnError {
-    /// Nothing was said.
-    #[error("input must not be empty")]
-    Empty,
-    /// Another process goes on with the thread; the sentence says so.
-    #[error("{0}")]
-    Claimed(String),
-    /// Another turn runs, and settings are not allowed.
-    #[error(transparent)]
-    Settings(SettingsError),
-    /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
-}
-
-/// The id of the turn that the input went into, which is the new one's unless another one runs.
-pub(crate) type TurnReply = oneshot::Sender<Result<String, StartTurnError>>;
-
-/// Input for the turn that runs.
-#[derive(Debug)]
-pub(crate) struct SteerRequest {
-    pub(crate) expected: Option<String>,
-    pub(crate) input: TurnInput,
-    /// The id of the turn that took it.
-    pub(crate) reply: oneshot::Sender<Result<String, SteerError>>,
-}
-
 impl Session {
     pub(super) async fn carry_out(&mut self, submission: Submission) {
         let Submission { id, op, .. } = submission;
         if writes(&op)
-            && let Err(error) = self.services.emitter.claim()
+            && let Err(error) = self.context.emitter.claim()
         {
             return self.error(&id, error.to_string(), CodexErrorInfo::BadRequest);
         }
@@ -126,7 +49,7 @@ impl Session {
             Op::Interrupt => {
                 self.queued_turns.clear();
                 if self.running().is_none() {
-                    self.services.mcp.cancel_starts();
+                    self.base.tool_services.mcp.cancel_starts();
                 }
                 self.abort(TurnAbortReason::Interrupted).await;
             }
@@ -157,14 +80,17 @@ impl Session {
                 let typed = TypedCommand::new(command, timeout_ms);
                 self.user_shell(id, typed).await;
             }
-            Op::Compact => self.compact(id).await,
+            Op::Compact => {
+                let scope = self.new_turn(&id, TurnOverrides::default());
+                self.start(TaskKind::Compact, scope, run_compaction).await;
+            }
             Op::AddToHistory { text } => self.remember(text),
             Op::GetHistoryEntryRequest { offset, log_id } => self.recall(id, log_id, offset),
             Op::ListSkills { cwds, force_reload } => self.list_skills(id, cwds, force_reload),
             Op::Undo => self.undo(&id).await,
             Op::Review { review_request } => self.review(id, review_request).await,
             Op::CleanBackgroundTerminals => {
-                let services = Arc::clone(&self.services);
+                let services = Arc::clone(&self.base.tool_services);
                 tokio::spawn(async move { services.terminals.stop_all().await });
             }
             Op::ThreadRollback { num_turns } => self.roll_back(&id, num_turns),
@@ -174,7 +100,7 @@ impl Session {
     }
 
     async fn user_input(&mut self, id: String, op: UserInputOp) {
-        let own = TurnOverrides {
+        let overrides = TurnOverrides {
             schema: op.final_output_json_schema,
             service_tier: op.service_tier,
             refused: None,
@@ -184,7 +110,7 @@ impl Session {
             client_id: op.client_id,
             tool_output: None,
         };
-        self.begin_or_steer(id, input, own, op.last_response_id)
+        self.begin_or_steer(id, input, overrides, op.last_response_id)
             .await;
     }
 
@@ -192,11 +118,11 @@ impl Session {
         if self.override_settings(&id, &turn).is_err() {
             return;
         }
-        let own = TurnOverrides {
+        let overrides = TurnOverrides {
             schema: turn.final_output_json_schema,
             ..TurnOverrides::default()
         };
-        self.begin_or_steer(id, turn.items.into(), own, turn.last_response_id)
+        self.begin_or_steer(id, turn.items.into(), overrides, turn.last_response_id)
             .await;
     }
 
@@ -207,7 +133,7 @@ impl Session {
 
     /// Settings that are not allowed fail the turn, which runs with those from before.
     async fn try_start_turn(&mut self, turn: NewTurn) -> Result<String, StartTurnError> {
-        let claimed = self.services.emitter.claim();
+        let claimed = self.context.emitter.claim();
         claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
         if turn.input.is_empty() {
             return Err(StartTurnError::Empty);
@@ -220,12 +146,12 @@ impl Session {
         for item in turn.context {
             self.tell_model(item);
         }
-        let own = TurnOverrides {
+        let overrides = TurnOverrides {
             schema: turn.output_schema,
             service_tier: turn.service_tier,
             refused,
         };
-        let active = self.begin_or_steer(turn.id.clone(), turn.input, own, None);
+        let active = self.begin_or_steer(turn.id.clone(), turn.input, overrides, None);
         Ok(active.await.unwrap_or(turn.id))
     }
 
@@ -234,7 +160,7 @@ impl Session {
         &mut self,
         id: String,
         mut input: TurnInput,
-        own: TurnOverrides,
+        overrides: TurnOverrides,
         last_response_id: Option<String>,
     ) -> Option<String> {
         if input.is_empty() {
@@ -244,13 +170,17 @@ impl Session {
         let busy = self
             .running()
             .is_some_and(|running| running.kind != TaskKind::Regular);
-        if busy && self.queued_turns.len() < MAILBOX {
-            self.queued_turns.push_back(QueuedTurn { id, input, own });
+        if busy && self.queued_turns.len() < MAX_QUEUED_REQUESTS {
+            self.queued_turns.push_back(QueuedTurn {
+                id,
+                input,
+                overrides,
+            });
             return None;
         }
         if last_response_id.is_none() {
             match self.put_into_turn(Input::User(Box::new(input))) {
-                Ok(running) => return Some(running.settings.id.to_string()),
+                Ok(running) => return Some(running.scope.settings.id.to_string()),
                 Err(Input::User(back)) => input = *back,
                 Err(Input::Hidden(_)) => return None,
             }
@@ -265,15 +195,20 @@ impl Session {
             self.error(&id, message, CodexErrorInfo::BadRequest);
             return None;
         }
-        let settings = self.turn_settings(&id, own);
-        self.start_regular(settings, input).await;
+        let scope = self.new_turn(&id, overrides);
+        self.start_regular(scope, input).await;
         None
     }
 
     /// A task ended by itself: what waited for that begins.
     pub(super) async fn start_queued(&mut self) {
-        while let Some(QueuedTurn { id, input, own }) = self.queued_turns.pop_front() {
-            self.begin_or_steer(id, input, own, None).await;
+        while let Some(QueuedTurn {
+            id,
+            input,
+            overrides,
+        }) = self.queued_turns.pop_front()
+        {
+            self.begin_or_steer(id, input, overrides, None).await;
         }
     }
 
@@ -291,7 +226,7 @@ impl Session {
             return Err(SteerError::Empty);
         }
         let running = self.running().ok_or(SteerError::NoTurn)?;
-        let active = running.settings.id.to_string();
+        let active = running.scope.settings.id.to_string();
         if let Some(expected) = expected.filter(|expected| *expected != active) {
             return Err(SteerError::OtherTurn { expected, active });
         }
@@ -317,7 +252,7 @@ impl Session {
         self.abort(TurnAbortReason::Replaced).await;
         if self.override_settings(&id, configure).is_ok() {
             let configured = self.configured(None);
-            self.services.emitter.emit(&id, configured);
+            self.context.emitter.emit(&id, configured);
         }
     }
 
@@ -340,13 +275,13 @@ impl Session {
         if num_turns == 0 {
             return refuse(self, "num_turns must be >= 1");
         }
-        if self.services.emitter.log_path().is_none() {
+        if self.context.emitter.log_path().is_none() {
             return refuse(self, "thread rollback requires a persisted rollout path");
         }
-        if !self.services.emitter.has_file() {
+        if !self.context.emitter.has_file() {
             return refuse(self, "nothing was said in this thread yet");
         }
-        let instructions = Arc::clone(&self.services.instructions);
+        let instructions = Arc::clone(&self.base.instructions.base);
         let Some(conversation) = self.idle() else {
             return refuse(self, "Cannot rollback while a turn is in progress.");
         };
@@ -360,7 +295,7 @@ impl Session {
             .and_then(|info| info.model_context_window);
         conversation.estimate(&instructions, window);
         let usage = conversation.usage.event();
-        let emitter = &self.services.emitter;
+        let emitter = &self.context.emitter;
         emitter.emit(id, usage);
         emitter.emit(
             id,
@@ -369,7 +304,7 @@ impl Session {
     }
 
     fn set_name(&self, id: &str, name: &str) {
-        let emitter = &self.services.emitter;
+        let emitter = &self.context.emitter;
         if name.is_empty() {
             return self.error(
                 id,
@@ -381,8 +316,8 @@ impl Session {
             let message = "Session persistence is disabled; cannot rename thread.";
             return self.error(id, message, CodexErrorInfo::Other);
         }
-        let (home, thread_id) = (&self.services.config.home, emitter.thread().clone());
-        let now = self.services.clock.now();
+        let (home, thread_id) = (&self.context.config.home, emitter.thread().clone());
+        let now = self.context.clock.now();
         if let Err(error) = codex_rollout::set_name(home, &thread_id, name, now) {
             let message = format!("Failed to rename the thread: {error}");
             return self.error(id, message, CodexErrorInfo::Other);

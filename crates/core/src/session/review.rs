@@ -1,18 +1,21 @@
 //! Starting a review: what the reviewer gets of the thread's own.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use codex_protocol::{
     AskForApproval, CodexErrorInfo, ModeKind, ReviewRequest, ReviewTarget, SessionSource,
     SubAgentSource,
 };
 
-use super::settings::{ToolCache, for_turn};
-use super::task::TaskKind;
-use super::{Services, Session, TurnOverrides};
+use super::actor::Session;
+use super::state::TurnOverrides;
+use super::turn_base::{ToolCache, TurnBase};
 use crate::config::WebSearch;
-use crate::review::{RUBRIC, Reviewer, run};
-use crate::tools::TerminalRegistry;
+use crate::review::{RUBRIC, run};
+use crate::session_context::SessionContext;
+use crate::thread::TaskKind;
+use crate::turn::TurnScope;
+use crate::turn_settings::Instructions;
 
 impl Session {
     /// Reviews code as a task of its own. One that runs is replaced.
@@ -23,32 +26,15 @@ impl Session {
             let message = "Review prompt cannot be empty";
             return self.error(&id, message, CodexErrorInfo::Other);
         }
-        let settings = self.turn_settings(&id, TurnOverrides::default());
+        let scope = self.new_turn(&id, TurnOverrides::default());
         let reviewer = self.reviewer(&id);
         let body = |scope, conversation| run(scope, conversation, reviewer, request);
-        self.start(TaskKind::Review, settings, body).await;
+        self.start(TaskKind::Review, scope, body).await;
     }
 
-    /// The thread's own settings, but nobody is asked and nothing is for others.
-    fn reviewer(&self, id: &str) -> Reviewer {
-        let services = self.services.for_reviewer();
-        let mut settings = (*self.settings()).clone();
-        let model = services.config.review_model.clone();
-        settings.model = model.unwrap_or(settings.model);
-        (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
-        settings.approval_policy = AskForApproval::Never;
-        let (own, mut tools) = (TurnOverrides::default(), ToolCache::default());
-        let settings = for_turn(&settings, id, own, &services, &mut tools);
-        Reviewer {
-            services: Arc::new(services),
-            settings: Arc::new(settings),
-        }
-    }
-}
-
-impl Services {
-    fn for_reviewer(&self) -> Self {
-        let mut config = self.config.clone();
+    /// The scope of the reviewer: the settings of the thread, without anything that asks people or works for others.
+    fn reviewer(&self, id: &str) -> TurnScope {
+        let mut config = self.context.config.clone();
         config.source = SessionSource::SubAgent(SubAgentSource::Review);
         config.web_search = WebSearch::default();
         config.agents = None;
@@ -56,25 +42,31 @@ impl Services {
         config.features.request_permissions = false;
         config.features.exec_permissions = false;
         config.features.default_mode_questions = false;
-        Self {
-            model: Arc::clone(&self.model),
-            clock: Arc::clone(&self.clock),
-            ids: Arc::clone(&self.ids),
-            processes: Arc::clone(&self.processes),
-            terminals: TerminalRegistry::default(),
-            mcp: self.mcp.clone(),
-            mcp_connector: None,
-            timeout_pauses: self.timeout_pauses.clone(),
-            emitter: self.emitter.for_reviewer(),
-            mailbox: self.mailbox.clone(),
-            threads: self.threads.clone(),
-            spawn_tool: OnceLock::new(),
-            agent_tree: self.agent_tree.clone(),
-            instructions: Arc::from(RUBRIC),
-            user_instructions: self.user_instructions.clone(),
-            developer_instructions: self.developer_instructions.clone(),
-            dynamic_tools: Vec::new(),
-            config,
-        }
+        let mut settings = (*self.settings()).clone();
+        settings.model = config.review_model.clone().unwrap_or(settings.model);
+        (settings.mode, settings.mode_instructions) = (ModeKind::Default, None);
+        settings.approval_policy = AskForApproval::Never;
+        let (context, tools) = (&self.context, &self.base.tool_services);
+        let base = TurnBase {
+            session: Arc::new(SessionContext {
+                config,
+                clock: Arc::clone(&context.clock),
+                ids: Arc::clone(&context.ids),
+                processes: Arc::clone(&context.processes),
+                emitter: context.emitter.for_reviewer(),
+            }),
+            model: Arc::clone(&self.base.model),
+            tool_services: Arc::new(tools.for_reviewer()),
+            instructions: Instructions {
+                base: Arc::from(RUBRIC),
+                ..self.base.instructions.clone()
+            },
+        };
+        base.scope(
+            &settings,
+            id,
+            TurnOverrides::default(),
+            &mut ToolCache::default(),
+        )
     }
 }

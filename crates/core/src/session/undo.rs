@@ -2,18 +2,19 @@
 
 use codex_protocol::{EventMsg, GhostCommit, UndoCompletedEvent, UndoStartedEvent};
 
-use super::task::TaskKind;
-use super::{Session, TurnOverrides};
-use crate::conversation::Conversation;
+use super::actor::Session;
+use super::state::TurnOverrides;
 use crate::git::Git;
-use crate::snapshot;
+use crate::git::snapshot;
+use crate::history::Conversation;
+use crate::thread::TaskKind;
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
 impl Session {
     /// Undoes as a task of its own. One that runs is replaced.
     pub(super) async fn undo(&mut self, id: &str) {
-        let settings = self.turn_settings(id, TurnOverrides::default());
-        self.start(TaskKind::Undo, settings, run).await;
+        let scope = self.new_turn(id, TurnOverrides::default());
+        self.start(TaskKind::Undo, scope, run).await;
     }
 }
 
@@ -51,7 +52,7 @@ async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
 
 async fn go_back(scope: &TurnScope, to: Option<GhostCommit>) -> Result<String, String> {
     let to = to.ok_or("No ghost snapshot available to undo.")?;
-    let git = Git::new(&scope.services, &scope.settings.cwd);
+    let git = Git::new(&scope.session, &scope.settings.cwd);
     let restored = snapshot::restore(&git, &to).await;
     let short: String = to.id.chars().take(7).collect();
     restored

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::task::TaskKind;
-use super::{Session, TurnOverrides};
-use crate::conversation::Conversation;
-use crate::tools::{ToolContext, TypedCommand, run_user_shell};
-use crate::turn::{self, CompletedTurn, Input, ToolCall, ToolPayload, TurnError, TurnScope};
+use super::actor::Session;
+use super::state::TurnOverrides;
+use crate::git;
+use crate::history::Conversation;
+use crate::input::Input;
+use crate::thread::TaskKind;
+use crate::tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
+use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
 impl Session {
     pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
-        if let Some(scope) = self.running().map(|running| running.scope(&self.services)) {
+        if let Some(scope) = self.running().map(|running| running.scope.clone()) {
             // The turn goes on meanwhile; it tells the model at its next request.
             let input_queue = Arc::clone(&scope.input_queue);
             tokio::spawn(async move {
@@ -22,8 +25,8 @@ impl Session {
             });
             return;
         }
-        let settings = self.turn_settings(&id, TurnOverrides::default());
-        self.start(TaskKind::UserShell, settings, |scope, conversation| {
+        let scope = self.new_turn(&id, TurnOverrides::default());
+        self.start(TaskKind::UserShell, scope, |scope, conversation| {
             run(scope, conversation, command)
         })
         .await;
@@ -35,23 +38,23 @@ async fn run(
     mut conversation: Conversation,
     command: TypedCommand,
 ) -> Conversation {
-    let guard = turn::TurnGuard::start(&scope);
+    let guard = TurnGuard::start(&scope);
     let record = run_user_shell(&context(&scope), &command, &scope.stop).await;
-    conversation.record(record, &turn::recorder(&scope));
-    crate::repository::materialise(&scope.services);
+    conversation.record(record, &scope.recorder());
+    git::materialise(&scope.session);
     let ended = match scope.stop.is_stopped() {
         true => Err(TurnError::Stopped),
         false => Ok(CompletedTurn::default()),
     };
-    turn::finish(&scope, &mut conversation, guard, ended).await;
+    finish(&scope, &mut conversation, guard, ended).await;
     conversation
 }
 
 fn context(scope: &TurnScope) -> ToolContext {
     let call = ToolCall {
-        id: scope.services.ids.item(),
+        id: scope.session.ids.item(),
         name: "user_shell".to_owned(),
         payload: ToolPayload::Custom(String::new()),
     };
-    ToolContext::new(scope, &call, CancellationToken::new())
+    scope.tool_context(call, CancellationToken::new())
 }

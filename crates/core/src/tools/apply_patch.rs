@@ -17,10 +17,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
+use super::call::ToolPayload;
 use super::command::{OutputLayout, structured};
-use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::events::TurnEmitter;
 use crate::gate::{Denied, Effect, PatchEffect};
-use crate::turn::{Input, ToolPayload, TurnEmitter};
+use crate::input::Input;
 
 const DESCRIPTION: &str = include_str!("../../prompts/apply_patch.md");
 const GRAMMAR: &str = include_str!("../../prompts/apply_patch.lark");
@@ -71,7 +73,7 @@ impl Tool for ApplyPatchTool {
                 _ => arguments::<ApplyPatchArguments>(&context)?.input,
             };
             let cwd = context.settings.cwd.clone();
-            let layout = context.settings.tools.layout();
+            let layout = context.tools.layout();
             apply(&context, InterceptedPatch { patch, cwd }, layout).await
         })
     }
@@ -126,8 +128,8 @@ pub(crate) async fn run_intercepted(
     let warning = format!(
         "Warning: apply_patch was requested via {name}. Use the apply_patch tool instead of exec_command."
     );
-    let item = crate::context::user_message([warning]);
-    if context.settings.tools.offers("apply_patch") {
+    let item = crate::history::user_message([warning]);
+    if context.tools.offers("apply_patch") {
         let _ = context.input_queue.put(Input::Hidden(Box::new(item)));
     }
     apply(context, patch, layout).await
@@ -171,10 +173,10 @@ async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLay
         changes,
         !permit.approved,
     );
-    let started = context.services.clock.elapsed();
+    let started = context.session.clock.elapsed();
     let diff = context.diff.clone();
     let applied = blocking(move || diff.apply(&plan).map(|()| plan.success_text())).await;
-    let elapsed = context.services.clock.elapsed().saturating_sub(started);
+    let elapsed = context.session.clock.elapsed().saturating_sub(started);
     let (output, exit_code) = match applied {
         Ok(output) => {
             item.end(PatchApplyStatus::Completed, output.clone(), String::new());

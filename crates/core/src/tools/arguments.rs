@@ -4,8 +4,8 @@ use codex_model_client::ToolSpec;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{ToolContext, ToolFailure};
-use crate::turn::ToolPayload;
+use super::call::ToolPayload;
+use super::tool::{ToolContext, ToolFailure};
 
 /// The arguments of a function call.
 pub(crate) fn arguments<T: DeserializeOwned>(context: &ToolContext) -> Result<T, ToolFailure> {

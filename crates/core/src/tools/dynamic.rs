@@ -11,9 +11,9 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::arguments::arguments;
-use super::{Tool, ToolContext, ToolFailure, ToolResult};
-use crate::session::{Answer, Question, QuestionKey};
-use crate::turn::TurnEmitter;
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
+use crate::events::TurnEmitter;
+use crate::questions::{Answer, Question, QuestionKey};
 
 const CANCELLED: &str = "dynamic tool call was cancelled before receiving a response";
 
@@ -50,7 +50,7 @@ async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: Stri
         tool: tool.clone(),
         arguments: arguments.clone(),
     });
-    let started = context.services.clock.elapsed();
+    let started = context.session.clock.elapsed();
     let mut end = DynamicCallEnd {
         emitter: context.emitter.clone(),
         event: Some(DynamicToolCallResponseEvent {
@@ -67,7 +67,7 @@ async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: Stri
     };
     let key = QuestionKey::DynamicTool(call_id);
     let Some(Answer::DynamicTool(response)) =
-        context.gate().ask(Question { key, turn, event }).await
+        context.ask_client(Question { key, turn, event }).await
     else {
         return Err(ToolFailure::Model(CANCELLED.to_owned()));
     };
@@ -75,7 +75,7 @@ async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: Stri
         event.content_items = response.content_items.clone();
         event.success = response.success;
         event.error = None;
-        event.duration = context.services.clock.elapsed().saturating_sub(started);
+        event.duration = context.session.clock.elapsed().saturating_sub(started);
     }
     Ok(output(response.content_items))
 }

@@ -11,10 +11,11 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::arguments::incompatible;
-use super::{Tool, ToolContext, ToolFailure, ToolResult};
-use crate::gate::{Denied, Effect, McpEffect};
+use super::call::ToolPayload;
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
+use crate::events::TurnEmitter;
+use crate::gate::{Denied, Effect, McpEffect, TurnPolicy};
 use crate::mcp::{OfferedTool, error_output, for_text_models, output_of};
-use crate::turn::{ToolPayload, TurnEmitter};
 
 /// A tool of a server.
 #[derive(Clone, Debug)]
@@ -70,13 +71,13 @@ async fn call(context: &ToolContext, offered: &OfferedTool) -> ToolResult {
         item.end(Duration::ZERO, Err(message.clone()));
         return Ok(error_output(&message));
     }
-    let began = context.services.clock.elapsed();
+    let began = context.session.clock.elapsed();
     let result = ask_server(context, offered, arguments).await;
     let result = match context.settings.model.images {
         true => result,
         false => result.map(for_text_models),
     };
-    let took = context.services.clock.elapsed().saturating_sub(began);
+    let took = context.session.clock.elapsed().saturating_sub(began);
     let output = match &result {
         Ok(result) => output_of(result),
         Err(message) => error_output(message),
@@ -138,19 +139,19 @@ async fn ask_server(
 
 /// What a server is told of the turn that calls it.
 fn meta_of(context: &ToolContext) -> Value {
-    let (services, settings) = (&context.services, &context.settings);
-    let sandbox = match services.turn_policy(settings).is_open() {
+    let (session, settings) = (&context.session, &context.settings);
+    let sandbox = match TurnPolicy::of(settings, &session.config).is_open() {
         true => "none",
         false => "seccomp",
     };
     let mut meta = json!({
         "x-codex-turn-metadata": {
-            "session_id": services.emitter.thread(),
+            "session_id": session.emitter.thread(),
             "turn_id": &*settings.id,
             "sandbox": sandbox,
         },
     });
-    let observer = services.emitter.observer();
+    let observer = session.emitter.observer();
     if let Some(id) = observer.and_then(|own| own.mcp_called(&settings.id, &context.call.id)) {
         meta["codex_bridge_mcp_call_id"] = id.into();
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{arguments, function};
 use super::mcp::McpCallItem;
-use super::{Tool, ToolContext, ToolFailure, ToolResult};
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
 /// A list with more pages has no end.
 const MAX_PAGES: usize = 1000;
@@ -138,14 +138,14 @@ impl McpResources {
                 arguments: given.transpose()?,
             },
         );
-        let began = context.services.clock.elapsed();
+        let began = context.session.clock.elapsed();
         let answer = match (self, server) {
             (Self::Read, server) => read(context, server, uri).await,
             (_, Some(server)) => self.list_one(context, &server, cursor.as_deref()).await,
             (_, None) if cursor.is_some() => Err(ONE_SERVER.to_owned()),
             (_, None) => Ok(self.list_all(context).await),
         };
-        let took = context.services.clock.elapsed().saturating_sub(began);
+        let took = context.session.clock.elapsed().saturating_sub(began);
         match answer {
             Ok(answer) => {
                 let text = answer.to_string();
@@ -247,7 +247,7 @@ async fn read(
 }
 
 fn is_blank(context: &ToolContext) -> bool {
-    matches!(&context.call.payload, crate::turn::ToolPayload::Function(text) if text.trim().is_empty())
+    matches!(&context.call.payload, crate::tools::ToolPayload::Function(text) if text.trim().is_empty())
 }
 
 /// The items, each with the server that it is of.

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use codex_model_client::{Encoded, ToolSpec};
 use codex_protocol::{DynamicToolSpec, SandboxPolicy};
 
-use super::Tool;
 use super::agents::{CloseAgentTool, ResumeAgentTool, SendInputTool, WaitAgentTool};
 use super::apply_patch::ApplyPatchTool;
+use super::call::{ToolCall, ToolPayload};
 use super::command::OutputLayout;
 use super::dynamic::DynamicTool;
 use super::mcp::McpTool;
 use super::mcp_resources::McpResources;
 use super::request_permissions::RequestPermissionsTool;
 use super::request_user_input::RequestUserInputTool;
+use super::services::ToolServices;
 use super::shell::ShellTool;
 use super::shell_command::ShellCommandTool;
+use super::tool::Tool;
 use super::unified_exec::{ExecCommandTool, WriteStdinTool};
 use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
@@ -25,8 +27,6 @@ use crate::agents::is_agent;
 use crate::config::SessionConfig;
 use crate::mcp::OfferedTool;
 use crate::ports::{ModelInfo, PatchTool, ShellKind};
-use crate::session::Services;
-use crate::turn::{ToolCall, ToolPayload};
 
 /// The tools of a turn. Made once for as long as nothing that matters changes.
 #[derive(Debug)]
@@ -52,12 +52,12 @@ struct RegisteredTool {
 impl ToolSet {
     /// The tools for a model.
     pub(crate) fn new(
-        services: &Services,
+        config: &SessionConfig,
+        services: &ToolServices,
         mcp: &McpTools,
         model: &ModelInfo,
         policy: &SandboxPolicy,
     ) -> Self {
-        let config = &services.config;
         let mut builder = ToolSetBuilder::default();
         builder.shell(config, model);
         if mcp.has_servers {
@@ -89,7 +89,7 @@ impl ToolSet {
         let search = web_search(&config.web_search, model, policy);
         builder.specs.extend(search);
         builder.offer(ViewImageTool);
-        if let Some(spawn) = services.spawn_tool() {
+        if let Some(spawn) = services.spawn_tool(config) {
             builder.offer(spawn);
             builder.offer(SendInputTool);
             builder.offer(ResumeAgentTool);
@@ -257,11 +257,6 @@ fn mcp_name(name: &str) -> Option<String> {
         true => name.to_owned(),
         false => format!("{namespace}{name}"),
     })
-}
-
-/// The list of a request without tools.
-pub(crate) fn no_tools() -> Encoded<Vec<ToolSpec>> {
-    Encoded::default()
 }
 
 fn name_of(spec: &ToolSpec) -> &str {

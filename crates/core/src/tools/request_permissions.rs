@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::gate::{Effect, PermissionsEffect};
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::gate::PermissionsRequest;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestPermissionsTool;
@@ -88,11 +88,11 @@ async fn ask(context: &ToolContext) -> ToolResult {
         let problem = "request_permissions requires at least one permission";
         return Err(ToolFailure::Model(problem.to_owned()));
     }
-    let effect = Effect::Permissions(PermissionsEffect {
+    let request = PermissionsRequest {
         permissions,
         reason,
-    });
-    match context.gate().permissions(effect).await {
+    };
+    match context.gate().permissions(request).await {
         Ok(granted) => {
             let permissions = granted.permissions;
             let files = permissions

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::session::{Answer, Question, QuestionKey};
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::questions::{Answer, Question, QuestionKey};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestUserInputTool {
@@ -84,7 +84,7 @@ impl Tool for RequestUserInputTool {
 async fn ask(context: &ToolContext) -> ToolResult {
     let allowed = match context.settings.mode.mode {
         ModeKind::Plan => true,
-        ModeKind::Default => context.services.config.features.default_mode_questions,
+        ModeKind::Default => context.session.config.features.default_mode_questions,
     };
     if !allowed {
         return Err(ToolFailure::Model(
@@ -115,7 +115,7 @@ async fn ask(context: &ToolContext) -> ToolResult {
         questions: questions.into_iter().map(question).collect(),
     });
     let key = QuestionKey::UserInput(turn.clone());
-    match context.gate().ask(Question { key, turn, event }).await {
+    match context.ask_client(Question { key, turn, event }).await {
         Some(Answer::UserInput(response)) => {
             text(serde_json::to_string(&response).unwrap_or_default())
         }

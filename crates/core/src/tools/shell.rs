@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
+use super::call::ToolPayload;
 use super::command::{ApprovalArguments, CommandRequest, approval_properties, run_command};
-use super::{Tool, ToolContext, ToolFailure, ToolResult};
-use crate::turn::ToolPayload;
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShellTool {
@@ -65,7 +65,7 @@ impl Tool for ShellTool {
                 argv: arguments.command,
                 timeout: arguments.timeout_ms.map(Duration::from_millis),
                 approval: arguments.approval,
-                layout: context.settings.tools.layout(),
+                layout: context.tools.layout(),
             };
             run_command(&context, request).await
         })

@@ -11,7 +11,7 @@ use super::arguments::{arguments, function};
 use super::command::{
     ApprovalArguments, CommandRequest, OutputLayout, approval_properties, run_command, shell_argv,
 };
-use super::{Tool, ToolContext, ToolFailure, ToolResult};
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShellCommandTool {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 #[derive(Debug)]
 pub(crate) struct UpdatePlanTool;

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use codex_protocol::{ExecCommandSource, ResponseItem};
 
-use super::ToolContext;
 use super::command::{
     ApprovalArguments, CommandItem, CommandRequest, OutputLayout, attempt, shell_argv,
 };
-use crate::context::user_message;
+use super::tool::ToolContext;
 use crate::gate::{Confinement, Permit};
 use crate::history::truncate::formatted_cut;
-use crate::turn::StopSignal;
+use crate::history::user_message;
+use crate::input::StopSignal;
 
 /// Unless it is said otherwise.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -47,7 +47,7 @@ pub(crate) async fn run_user_shell(
     };
     let mut item = CommandItem::new(
         context.emitter.clone(),
-        context.services.clock.clone(),
+        context.session.clock.clone(),
         &context.call.id,
         &request.argv,
         request.cwd.display().to_string(),

@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::{Tool, ToolContext, ToolFailure, ToolResult};
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::context::{ImageProblem, data_url};
+use crate::gate::TurnPolicy;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ViewImageTool;
@@ -62,7 +63,7 @@ async fn view(context: &ToolContext) -> ToolResult {
     if !real.is_file() {
         return Err(failed(format!("image path `{shown}` is not a file")));
     }
-    let turn_policy = context.services.turn_policy(&context.settings);
+    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     if !turn_policy.may_read(&real, codex_sandbox::Grants::default()) {
         return Err(failed(format!(
             "unable to read image at `{shown}`: not readable in the sandbox"

@@ -4,9 +4,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
-use codex_protocol::{FunctionCallOutputBody, LocalShellAction, ResponseItem, TurnAbortReason};
+use codex_protocol::{FunctionCallOutputBody, ResponseItem, TurnAbortReason};
 use futures::future::BoxFuture;
 use futures::stream::FuturesOrdered;
 use futures::{FutureExt, StreamExt};
@@ -14,112 +13,8 @@ use tokio::sync::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::TurnScope;
-use crate::tools::{ToolContext, ToolFailure};
-
-/// A call of the model.
-#[derive(Clone, Debug)]
-pub(crate) struct ToolCall {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    pub(crate) payload: ToolPayload,
-}
-
-/// What a tool is called with.
-#[derive(Clone, Debug)]
-pub(crate) enum ToolPayload {
-    /// JSON, or meant to be.
-    Function(String),
-    /// Free text.
-    Custom(String),
-    /// A command of the provider's own shell tool.
-    LocalShell(LocalShellAction),
-    /// A search for tools.
-    ToolSearch,
-}
-
-impl ToolCall {
-    /// The call that an item makes, if it makes one.
-    pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
-        Some(match item {
-            ResponseItem::FunctionCall {
-                name,
-                namespace,
-                arguments,
-                call_id,
-                ..
-            } => Self {
-                id: call_id.clone(),
-                name: match namespace {
-                    Some(namespace) => format!("{namespace}:{name}"),
-                    None => name.clone(),
-                },
-                payload: ToolPayload::Function(arguments.clone()),
-            },
-            ResponseItem::CustomToolCall {
-                call_id,
-                name,
-                input,
-                ..
-            } => Self {
-                id: call_id.clone(),
-                name: name.clone(),
-                payload: ToolPayload::Custom(input.clone()),
-            },
-            ResponseItem::LocalShellCall {
-                call_id,
-                action,
-                id,
-                ..
-            } => Self {
-                id: call_id.clone().or_else(|| id.clone()).unwrap_or_default(),
-                name: "local_shell".to_owned(),
-                payload: ToolPayload::LocalShell(action.clone()),
-            },
-            ResponseItem::ToolSearchCall {
-                call_id: Some(id),
-                execution,
-                ..
-            } if execution == "client" => Self {
-                id: id.clone(),
-                name: "tool_search".to_owned(),
-                payload: ToolPayload::ToolSearch,
-            },
-            _ => return None,
-        })
-    }
-
-    /// The item that answers the call.
-    fn answer(&self, output: FunctionCallOutputBody) -> ResponseItem {
-        let call_id = self.id.clone();
-        match self.payload {
-            ToolPayload::Function(_) | ToolPayload::LocalShell(_) => {
-                ResponseItem::FunctionCallOutput { call_id, output }
-            }
-            ToolPayload::Custom(_) => ResponseItem::CustomToolCallOutput {
-                call_id,
-                name: None,
-                output,
-            },
-            ToolPayload::ToolSearch => ResponseItem::ToolSearchOutput {
-                call_id: Some(call_id),
-                status: "completed".to_owned(),
-                execution: "client".to_owned(),
-                tools: Vec::new(),
-            },
-        }
-    }
-
-    fn aborted(&self, after: Duration) -> String {
-        let seconds = after.as_secs_f64().max(0.1);
-        match self.name.as_str() {
-            "shell" | "container.exec" | "local_shell" | "shell_command" | "unified_exec" => {
-                format!("Wall time: {seconds:.1} seconds\naborted by user")
-            }
-            _ => format!("aborted by user after {seconds:.1}s"),
-        }
-    }
-}
+use super::scope::TurnScope;
+use crate::tools::{ToolCall, ToolFailure, ToolPayload};
 
 /// The running calls of one response.
 #[derive(Default)]
@@ -177,7 +72,7 @@ async fn run(
     exclusive: &RwLock<()>,
     response_ended: CancellationToken,
 ) -> ResponseItem {
-    let started = scope.services.clock.elapsed();
+    let started = scope.session.clock.elapsed();
     let ran = tokio::select! {
         biased;
         () = scope.stop.stopped() => Err(ToolFailure::Aborted),
@@ -193,13 +88,13 @@ async fn run(
         ),
         Err(ToolFailure::Aborted) => {
             scope.stop.stop(TurnAbortReason::Interrupted);
-            let after = scope.services.clock.elapsed().saturating_sub(started);
+            let after = scope.session.clock.elapsed().saturating_sub(started);
             return call.answer(FunctionCallOutputBody::Text(call.aborted(after).into()));
         }
     };
     tracing::debug!(failed = error.is_some(), "the tool has answered");
     let output = call.answer(output);
-    if let Some(observer) = scope.services.emitter.observer() {
+    if let Some(observer) = scope.session.emitter.observer() {
         observer.tool_ended(&scope.settings.id, &output, error.as_deref());
     }
     output
@@ -213,11 +108,11 @@ async fn dispatch(
     response_ended: CancellationToken,
 ) -> Result<FunctionCallOutputBody, ToolFailure> {
     let notify_observer = || {
-        if let Some(observer) = scope.services.emitter.observer() {
+        if let Some(observer) = scope.session.emitter.observer() {
             observer.tool_dispatched(&scope.settings.id, &item);
         }
     };
-    let Some(tool) = scope.settings.tools.find(call) else {
+    let Some(tool) = scope.tools.find(call) else {
         notify_observer();
         let kind = match call.payload {
             ToolPayload::Custom(_) => "unsupported custom tool call",
@@ -225,8 +120,8 @@ async fn dispatch(
         };
         return Err(ToolFailure::Model(format!("{kind}: {}", call.name)));
     };
-    let context = ToolContext::new(scope, call, response_ended);
-    if scope.settings.tools.is_parallel(&call.name) {
+    let context = scope.tool_context(call.clone(), response_ended);
+    if scope.tools.is_parallel(&call.name) {
         let _shared = exclusive.read().await;
         notify_observer();
         tool.call(context).await

@@ -8,7 +8,9 @@ use codex_protocol::{
     TurnStartedEvent,
 };
 
-use super::{CompletedTurn, TurnEmitter, TurnScope};
+use super::outcome::CompletedTurn;
+use super::scope::TurnScope;
+use crate::events::TurnEmitter;
 use crate::ports::Clock;
 
 /// A turn that was said to have started.
@@ -35,7 +37,7 @@ impl TurnGuard {
     /// For a task whose start is told in another way.
     pub(crate) fn unannounced(scope: &TurnScope) -> Self {
         let emitter = scope.emitter();
-        let clock = Arc::clone(&scope.services.clock);
+        let clock = Arc::clone(&scope.session.clock);
         let begun = clock.elapsed();
         Self {
             emitter,

@@ -7,8 +7,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use codex_protocol::{ImageGenerationItem, ResponseItem, TurnItem};
 
-use super::Turn;
-use crate::context;
+use super::recording::Turn;
+use crate::history::developer_message;
 
 impl Turn<'_> {
     /// An image is complete. That it cannot be kept costs the file, not the turn.
@@ -22,7 +22,7 @@ impl Turn<'_> {
         else {
             return;
         };
-        let services = &self.scope.services;
+        let services = &self.scope.session;
         let folder = services.config.home.join("generated_images");
         let folder = folder.join(services.emitter.thread().as_str());
         let saved = keep(folder, id, result.clone())
@@ -41,7 +41,7 @@ impl Turn<'_> {
         self.emitter.item_completed(shown, false);
         self.record(item);
         if let Some(path) = saved_path {
-            self.record(context::developer_message([format!(
+            self.record(developer_message([format!(
                 "The generated image is stored as `{path}`. Copy it if it belongs into the project, and leave \
                  the original where it is."
             )]));

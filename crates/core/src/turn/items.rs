@@ -7,7 +7,7 @@ use codex_protocol::{
 use serde_json::json;
 
 use super::message::MessageWriter;
-use super::turn_emitter::TurnEmitter;
+use crate::events::TurnEmitter;
 
 /// An item that was said to have started. Dropping it completes it as far as it got.
 #[derive(Debug)]

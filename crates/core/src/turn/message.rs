@@ -7,7 +7,7 @@ use codex_protocol::{
 
 use super::plan_text::{PlanSplitter, TextPiece, split};
 use super::text_filter::{TextFilter, visible};
-use super::turn_emitter::TurnEmitter;
+use crate::events::TurnEmitter;
 
 /// A message that is being written. Dropping it completes its items as far as they got.
 #[derive(Debug)]

@@ -8,11 +8,13 @@ use codex_protocol::{
 
 use super::calls::RunningCalls;
 use super::items::{ActiveItem, ItemOptions, assistant_text};
+use super::outcome::CompletedTurn;
 use super::plan_text::split;
+use super::recording::Turn;
 use super::text_filter::visible;
-use super::{CompletedTurn, Turn};
-use crate::context;
+use crate::history::user_message;
 use crate::ports::ModelEvent;
+use crate::tools::ToolCall;
 
 /// One response while it is read.
 #[derive(Debug, Default)]
@@ -31,7 +33,7 @@ impl ActiveResponse {
 
     fn delta(&self, turn: &Turn<'_>, delta: String) -> Option<ItemDeltaEvent> {
         let item_id = self.active.as_ref()?.id().to_owned();
-        let thread_id = turn.scope.services.emitter.thread().clone();
+        let thread_id = turn.scope.session.emitter.thread().clone();
         let turn_id = turn.emitter.turn_id().to_owned();
         (!delta.is_empty()).then_some(ItemDeltaEvent {
             thread_id,
@@ -91,7 +93,7 @@ impl Turn<'_> {
     }
 
     fn start_item(&self, item: &ResponseItem) -> Option<ActiveItem> {
-        let services = &self.scope.services;
+        let services = &self.scope.session;
         let options = ItemOptions {
             raw_reasoning: services.config.show_raw_reasoning,
             plan_mode: self.in_plan_mode(),
@@ -170,7 +172,7 @@ impl Turn<'_> {
         calls: &mut RunningCalls,
         item: ResponseItem,
     ) {
-        if let Some(call) = super::calls::ToolCall::of(&item) {
+        if let Some(call) = ToolCall::of(&item) {
             response.end();
             self.record(item.clone());
             calls.start(self.scope, call, item);
@@ -205,7 +207,7 @@ impl Turn<'_> {
             reason: ModelRerouteReason::HighRiskCyberActivity,
         }));
         let message = format!("The server answers with {name} in place of {asked}.");
-        let warning = context::user_message([format!("Warning: {message}")]);
+        let warning = user_message([format!("Warning: {message}")]);
         self.emitter
             .emit(EventMsg::Warning(WarningEvent { message }));
         self.record(warning);

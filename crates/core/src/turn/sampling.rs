@@ -11,8 +11,10 @@ use futures::StreamExt;
 use tracing::Instrument;
 
 use super::calls::RunningCalls;
+use super::outcome::{CompletedTurn, TurnError};
+use super::recording::Turn;
 use super::response::ActiveResponse;
-use super::{CompletedTurn, Turn, TurnError, retry};
+use super::retry;
 use crate::ports::{
     ModelCall, ModelError, ModelEvent, ModelRequest, ModelStream, ReasoningRequest, Retry,
 };
@@ -31,7 +33,7 @@ impl Turn<'_> {
     /// A repeat sends what is in the history by then: what a broken response had completed stays,
     /// so what people saw, what is stored and what the model is sent are the same.
     pub(crate) async fn sample(&mut self) -> Result<SampledResponse, TurnError> {
-        let most = self.scope.services.config.stream_max_retries;
+        let most = self.scope.session.config.stream_max_retries;
         let mut repeats = 0;
         loop {
             let span = tracing::debug_span!("model_request", attempt = repeats + 1);
@@ -47,7 +49,7 @@ impl Turn<'_> {
             if error.info == CodexErrorInfo::ContextWindowExceeded {
                 self.window_exceeded();
             }
-            let clock = self.scope.services.clock.as_ref();
+            let clock = self.scope.session.clock.as_ref();
             let delay = retry::delay(&error, repeats + 1, clock).filter(|_| repeats < most);
             let Some(delay) = delay else {
                 return Err(TurnError::Failed(error));
@@ -69,7 +71,7 @@ impl Turn<'_> {
         tokio::select! {
             biased;
             () = self.scope.stop.stopped() => Err(TurnError::Stopped),
-            () = self.scope.services.clock.sleep(delay) => Ok(()),
+            () = self.scope.session.clock.sleep(delay) => Ok(()),
         }
     }
 
@@ -111,13 +113,13 @@ impl Turn<'_> {
         let mut stream: ModelStream = tokio::select! {
             biased;
             () = &mut stopped => return Err(TurnError::Stopped),
-            opened = scope.services.model.stream(request) => opened.map_err(TurnError::Failed)?,
+            opened = scope.model.stream(request) => opened.map_err(TurnError::Failed)?,
         };
         loop {
             tokio::select! {
                 biased;
                 () = &mut stopped => return Err(TurnError::Stopped),
-                () = scope.services.emitter.ready() => {}
+                () = scope.session.emitter.ready() => {}
             }
             let event = tokio::select! {
                 biased;
@@ -151,12 +153,12 @@ impl Turn<'_> {
             .clone()
             .or_else(|| model.default_effort.clone());
         ModelRequest {
-            thread_id: self.scope.services.emitter.thread().clone(),
+            thread_id: self.scope.session.emitter.thread().clone(),
             turn_id: Arc::clone(&settings.id),
             model: Arc::clone(model),
-            instructions: Arc::clone(&settings.instructions),
+            instructions: Arc::clone(&settings.instructions.base),
             input: self.conversation.history.prompt(model.images),
-            tools: settings.tools.specs(),
+            tools: self.scope.tools.specs(),
             parallel_tool_calls: model.parallel_tool_calls,
             reasoning: model.reasoning.then_some(ReasoningRequest {
                 effort,
@@ -166,14 +168,14 @@ impl Turn<'_> {
             verbosity: settings.verbosity,
             output_schema: settings.output_schema.clone(),
             turn_state: settings.turn_state.clone(),
-            observer: self.scope.services.emitter.observer().and_then(|observer| {
+            observer: self.scope.session.emitter.observer().and_then(|observer| {
                 observer.model_asked(&ModelCall {
                     turn: &settings.id,
                     model: &model.slug,
                     compaction,
                 })
             }),
-            subagent: subagent(&self.scope.services.config.source),
+            subagent: subagent(&self.scope.session.config.source),
         }
     }
 

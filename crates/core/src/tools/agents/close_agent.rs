@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{EndEvent, find, names_of, not_found, request, status_of, thread_id};
-use crate::session::AgentRequest;
+use crate::agents::AgentRequest;
 use crate::tools::arguments::{arguments, function};
-use crate::tools::{Tool, ToolContext, ToolResult, text};
+use crate::tools::tool::{Tool, ToolContext, ToolResult, text};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloseAgentTool;
@@ -42,7 +42,7 @@ async fn close(context: &ToolContext) -> ToolResult {
     let (receiver_agent_nickname, receiver_agent_role) = names_of(agent.as_ref());
     let mut end = CollabCloseEndEvent {
         call_id: context.call.id.clone(),
-        sender_thread_id: context.services.emitter.thread().clone(),
+        sender_thread_id: context.session.emitter.thread().clone(),
         receiver_thread_id: id.clone(),
         receiver_agent_nickname,
         receiver_agent_role,

@@ -13,11 +13,11 @@ use codex_protocol::{AgentStatus, EventMsg, RolloutItem, RolloutLine, ThreadId, 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::{ToolContext, ToolFailure};
 use crate::agents::AgentHandle;
-use crate::session::{AgentRequest, AgentSource, Mail};
-use crate::stored::StoredThread;
-use crate::turn::TurnEmitter;
+use crate::agents::{AgentRequest, AgentSource};
+use crate::events::TurnEmitter;
+use crate::stored_thread::StoredThread;
+use crate::tools::tool::{ToolContext, ToolFailure};
 
 pub(crate) use close_agent::CloseAgentTool;
 pub(crate) use resume_agent::ResumeAgentTool;
@@ -55,18 +55,13 @@ impl Drop for EndEvent {
     }
 }
 
-/// Hands something to the session of the thread, which owns its agents.
+/// Asks the session of the thread, which owns its agents.
 async fn request<T>(
     context: &ToolContext,
-    mail: impl FnOnce(oneshot::Sender<T>) -> AgentRequest,
+    request: impl FnOnce(oneshot::Sender<T>) -> AgentRequest,
 ) -> Result<T, ToolFailure> {
-    let gone = || ToolFailure::Model("collab manager unavailable".to_owned());
-    let mailbox = context.services.mailbox.upgrade().ok_or_else(gone)?;
-    let (reply, answer) = oneshot::channel();
-    let sent = mailbox.send(Mail::Agents(mail(reply))).await;
-    sent.map_err(|_| gone())?;
-    drop(mailbox);
-    answer.await.map_err(|_| gone())
+    let reply = context.services.requests.agents.ask(request).await;
+    reply.ok_or_else(|| ToolFailure::Model("collab manager unavailable".to_owned()))
 }
 
 /// An agent of the thread that is open.

@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::{EndEvent, find, names_of, not_found, read_stored, request, status_of, thread_id};
 use crate::agents::{AgentHandle, config_of_agent};
-use crate::session::{AgentRequest, AgentSource, ResumedAgent};
+use crate::agents::{AgentRequest, AgentSource, ResumedAgent};
 use crate::tools::arguments::{arguments, function};
-use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResumeAgentTool;
@@ -45,7 +45,7 @@ async fn resume(context: &ToolContext) -> ToolResult {
     let (receiver_agent_nickname, receiver_agent_role) = names_of(open.as_ref());
     let begin = CollabResumeBeginEvent {
         call_id: context.call.id.clone(),
-        sender_thread_id: context.services.emitter.thread().clone(),
+        sender_thread_id: context.session.emitter.thread().clone(),
         receiver_thread_id: id.clone(),
         receiver_agent_nickname,
         receiver_agent_role,
@@ -76,7 +76,7 @@ async fn resume(context: &ToolContext) -> ToolResult {
 }
 
 async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolFailure> {
-    let (home, wanted) = (context.services.config.home.clone(), id.clone());
+    let (home, wanted) = (context.session.config.home.clone(), id.clone());
     let searching = tokio::task::spawn_blocking(move || {
         codex_rollout::find(&home, &wanted).or_else(|| codex_rollout::find_archived(&home, &wanted))
     });
@@ -90,13 +90,20 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
     if !is_own(context, &stored) {
         return Err(not_found(id));
     }
-    let mut config = config_of_agent(&context.services, &context.settings);
+    let mut config = config_of_agent(
+        &context.session.config,
+        &context.settings,
+        context.services.agent_depth,
+    );
     let preparing = tokio::task::spawn_blocking(move || {
         config.read_instructions();
         config
     });
     let config = preparing.await.map_err(|error| failed(error.to_string()))?;
-    let agent = ResumedAgent { config, stored };
+    let agent = ResumedAgent {
+        config,
+        source: stored,
+    };
     let loaded = request(context, |reply| {
         AgentRequest::Resume(Box::new(agent), reply)
     })
@@ -106,7 +113,7 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
 
 /// Whether this thread has started it. The others are nothing to it.
 fn is_own(context: &ToolContext, stored: &AgentSource) -> bool {
-    let own = context.services.emitter.thread();
+    let own = context.session.emitter.thread();
     matches!(
         &stored.thread.meta.source,
         SessionSource::SubAgent(SubAgentSource::ThreadSpawn { parent_thread_id, .. })

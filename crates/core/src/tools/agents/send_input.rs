@@ -13,7 +13,7 @@ use super::{
     EndEvent, find, input_properties, names_of, not_found, read_input, shown, status_of, thread_id,
 };
 use crate::tools::arguments::{arguments, function};
-use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendInputTool;
@@ -60,7 +60,7 @@ async fn send(context: &ToolContext) -> ToolResult {
     let (receiver_agent_nickname, receiver_agent_role) = names_of(agent.as_ref());
     let mut end = CollabAgentInteractionEndEvent {
         call_id: context.call.id.clone(),
-        sender_thread_id: context.services.emitter.thread().clone(),
+        sender_thread_id: context.session.emitter.thread().clone(),
         receiver_thread_id: id.clone(),
         receiver_agent_nickname,
         receiver_agent_role,

@@ -13,14 +13,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{EndEvent, input_properties, read_input, read_stored, request, shown};
-use crate::agents::{
-    AgentHandle, AgentSettings, DEFAULT_ROLE, all_roles, config_of_agent, find_role, take_policies,
-};
+use crate::agents::{AgentFork, AgentRequest, NewAgent};
+use crate::agents::{AgentHandle, config_of_agent, take_policies};
 use crate::config::SessionConfig;
+use crate::config::{AgentSettings, DEFAULT_ROLE, all_roles, find_role};
 use crate::ports::ModelChoice;
-use crate::session::{AgentFork, AgentRequest, NewAgent};
 use crate::tools::arguments::{arguments, function};
-use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// What an agent is told that goes on from what its parent knows.
 const FORKED: &str = "From here on you are an agent that the one you were until now has started. What \
@@ -101,7 +100,7 @@ async fn call(context: &ToolContext) -> ToolResult {
     let input = read_input(asked.message.take(), asked.items.take())?;
     let mut end = CollabAgentSpawnEndEvent {
         call_id: context.call.id.clone(),
-        sender_thread_id: context.services.emitter.thread().clone(),
+        sender_thread_id: context.session.emitter.thread().clone(),
         new_thread_id: None,
         new_agent_nickname: None,
         new_agent_role: None,
@@ -141,9 +140,9 @@ async fn spawn(
     asked: SpawnAgentArguments,
     input: Vec<UserInput>,
 ) -> Result<(AgentHandle, AgentModel), ToolFailure> {
-    let services = &context.services;
-    let settings = services.config.agents.clone().unwrap_or_default();
-    let mut config = config_of_agent(services, &context.settings);
+    let (own, services) = (&context.session.config, &context.services);
+    let settings = own.agents.clone().unwrap_or_default();
+    let mut config = config_of_agent(own, &context.settings, services.agent_depth);
     choose_model(&mut config, &asked, &services.model.choices()).map_err(ToolFailure::Model)?;
     let name = asked.agent_type.as_deref().map(str::trim);
     let name = name.filter(|name| !name.is_empty());
@@ -229,12 +228,12 @@ fn choose_model(
 
 /// All that the thread has in its file, for an agent that goes on from it.
 async fn fork(context: &ToolContext) -> Result<AgentFork, String> {
-    let emitter = &context.services.emitter;
+    let emitter = &context.session.emitter;
     let missing = || "the thread has no file to go on from".to_owned();
     let path = emitter.log_path().ok_or_else(missing)?;
     emitter.flush().await.map_err(|error| error.to_string())?;
     Ok(AgentFork {
-        stored: read_stored(path).await?,
+        source: read_stored(path).await?,
         note: ResponseItem::FunctionCallOutput {
             call_id: context.call.id.clone(),
             output: FunctionCallOutputBody::Text(FORKED.to_owned().into()),

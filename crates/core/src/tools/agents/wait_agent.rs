@@ -16,9 +16,9 @@ use serde_json::json;
 
 use super::{EndEvent, request, status_of, thread_id};
 use crate::agents::AgentHandle;
-use crate::session::AgentRequest;
+use crate::agents::AgentRequest;
 use crate::tools::arguments::{arguments, function};
-use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// How long to wait unless told, and at least and at most: shorter waits would be asking all the time.
 const USUAL: i64 = 30_000;
@@ -77,7 +77,7 @@ async fn wait(context: &ToolContext) -> ToolResult {
         return refuse("timeout_ms must be greater than zero");
     }
     let agents = find_all(context, &ids).await?;
-    let sender_thread_id = context.services.emitter.thread().clone();
+    let sender_thread_id = context.session.emitter.thread().clone();
     let begin = EventMsg::CollabWaitingBegin(CollabWaitingBeginEvent {
         sender_thread_id: sender_thread_id.clone(),
         receiver_thread_ids: ids.clone(),
@@ -133,7 +133,7 @@ async fn until_one_done(
         .collect();
     let first = tokio::select! {
         first = waiting.next() => first,
-        () = context.services.clock.sleep(timeout) => None,
+        () = context.session.clock.sleep(timeout) => None,
     };
     drop(waiting);
     if let Some((id, status)) = first {

@@ -10,8 +10,8 @@ use codex_protocol::{
 };
 
 use super::parsed_command;
+use crate::events::TurnEmitter;
 use crate::ports::Clock;
-use crate::turn::TurnEmitter;
 
 /// How many pieces of each stream people are shown while a command runs.
 const MAX_DELTAS: u32 = 10_000;

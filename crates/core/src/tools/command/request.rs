@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::gate::SandboxPermissions;
-use crate::tools::ToolContext;
+use crate::tools::tool::ToolContext;
 
 /// How a call asks for more than the sandbox allows.
 #[derive(Clone, Debug, Default, Deserialize)]

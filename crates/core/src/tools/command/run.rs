@@ -19,7 +19,8 @@ use crate::gate::{
     check_arguments,
 };
 use crate::ports::RunningProcess;
-use crate::tools::{ToolContext, ToolFailure, ToolResult, apply_patch, text};
+use crate::tools::apply_patch;
+use crate::tools::tool::{ToolContext, ToolFailure, ToolResult, text};
 
 /// How long a command may run unless told.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,11 +57,11 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         &request.approval,
         None,
     );
-    let turn_policy = context.services.turn_policy(&context.settings);
+    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     let mut item = CommandItem::new(
         context.emitter.clone(),
-        context.services.clock.clone(),
+        context.session.clock.clone(),
         &context.call.id,
         &request.argv,
         request.cwd.display().to_string(),
@@ -99,7 +100,7 @@ pub(crate) fn effect(
     tty: Option<bool>,
 ) -> CommandEffect {
     let additional = approval.additional_permissions.clone();
-    let inline = context.services.config.features.exec_permissions;
+    let inline = context.session.config.features.exec_permissions;
     let permissions = match (approval.sandbox_permissions, &additional) {
         (SandboxPermissions::UseDefault, Some(_)) if inline => {
             SandboxPermissions::WithAdditionalPermissions
@@ -177,9 +178,9 @@ pub(crate) async fn attempt(
         Streams::Output,
         &[],
     )?;
-    let clock = context.services.clock.as_ref();
+    let clock = context.session.clock.as_ref();
     let started = clock.elapsed();
-    let process = context.services.processes.start(launch).await;
+    let process = context.session.processes.start(launch).await;
     let RunningProcess {
         mut owner,
         mut output,
@@ -242,16 +243,16 @@ pub(crate) fn launch(
     streams: Streams,
     variables: &[(&str, &str)],
 ) -> Result<Launch, String> {
-    let turn_policy = context.services.turn_policy(&context.settings);
+    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     let plan = turn_policy
-        .plan(&permit.confinement, context.services.processes.levels())
+        .plan(&permit.confinement, context.session.processes.levels())
         .map_err(|refusal| {
             format!("the command was not run, because its sandbox cannot be enforced: {refusal}")
         })?;
     Ok(Launch {
         command: argv.iter().map(OsString::from).collect(),
         cwd,
-        inherited: Arc::clone(&context.services.config.environment),
+        inherited: Arc::clone(&context.session.config.environment),
         environment: own_variables(context, &turn_policy, variables),
         streams,
         plan,
@@ -264,7 +265,7 @@ fn own_variables(
     turn_policy: &TurnPolicy,
     more: &[(&str, &str)],
 ) -> Vec<(OsString, OsString)> {
-    let thread = context.services.emitter.thread().as_str();
+    let thread = context.session.emitter.thread().as_str();
     let network = ("CODEX_SANDBOX_NETWORK_DISABLED", "1");
     let network = turn_policy.network_is_restricted().then_some(network);
     let own = [("CODEX_THREAD_ID", thread)].into_iter().chain(network);

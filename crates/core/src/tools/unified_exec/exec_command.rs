@@ -15,15 +15,18 @@ use tokio::sync::oneshot;
 use super::output::{read, wait};
 use super::terminal::{DeniedCommand, StartedCommand, Terminal};
 use super::terminals::WARN_AT;
-use crate::gate::{CommandEffect, Confinement, Denied, Effect, Permit, check_arguments};
+use crate::gate::{
+    CommandEffect, Confinement, Denied, Effect, Permit, TurnPolicy, check_arguments,
+};
+use crate::input::Input;
+use crate::tools::apply_patch;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
     ApprovalArguments, CommandItem, DECLINED, OutputLayout, approval_properties, effect, launch,
     shell_argv, spawn_problem,
 };
 use crate::tools::shell_command::login;
-use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, apply_patch, text};
-use crate::turn::Input;
+use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// The shortest and the longest wait.
 const MIN_WAIT_MS: u64 = 250;
@@ -145,7 +148,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         &arguments.approval,
         Some(arguments.tty),
     );
-    let turn_policy = context.services.turn_policy(&context.settings);
+    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     // Until people have agreed there is nothing to tell but that they did not.
     let waiting = never_begun(context, &argv, &cwd);
@@ -275,7 +278,7 @@ impl ExecCommandCall<'_> {
             &VARIABLES,
         );
         let launch = launch.map_err(ExecFailure::Reason)?;
-        let process = context.services.processes.start(launch).await;
+        let process = context.session.processes.start(launch).await;
         let process = process.map_err(|error| ExecFailure::Reason(spawn_problem(&error)))?;
         let mut item = begin();
         item.set_running();
@@ -284,7 +287,7 @@ impl ExecCommandCall<'_> {
             item,
             denied,
         };
-        let (argv, clock) = (self.argv.clone(), context.services.clock.clone());
+        let (argv, clock) = (self.argv.clone(), context.session.clock.clone());
         let terminal = Terminal::watch(id, argv, cwd, self.tty, &context.call.id, started, clock);
         let open = context.services.terminals.add(Arc::clone(&terminal));
         warn_of_many(context, open);
@@ -301,14 +304,14 @@ fn warn_of_many(context: &ToolContext, open: usize) {
          and you currently have {open} processes open. Reuse older processes or close them to \
          prevent automatic pruning of old processes"
     );
-    let item = crate::context::user_message([warning]);
+    let item = crate::history::user_message([warning]);
     let _ = context.input_queue.put(Input::Hidden(Box::new(item)));
 }
 
 fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandItem {
     CommandItem::new(
         context.emitter.clone(),
-        context.services.clock.clone(),
+        context.session.clock.clone(),
         &context.call.id,
         argv,
         cwd.to_owned(),
@@ -322,7 +325,7 @@ fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandIt
 fn never_begun(context: &ToolContext, argv: &[String], cwd: &Path) -> CommandItem {
     CommandItem::new(
         context.emitter.clone(),
-        context.services.clock.clone(),
+        context.session.clock.clone(),
         &context.call.id,
         argv,
         cwd.display().to_string(),

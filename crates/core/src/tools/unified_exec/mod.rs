@@ -8,6 +8,5 @@ mod terminals;
 mod write_stdin;
 
 pub(crate) use exec_command::ExecCommandTool;
-pub use terminal::BackgroundTerminal;
 pub(crate) use terminals::TerminalRegistry;
 pub(crate) use write_stdin::WriteStdinTool;

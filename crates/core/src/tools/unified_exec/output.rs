@@ -7,7 +7,7 @@ use codex_shell_command::quote_command;
 
 use super::terminal::Terminal;
 use crate::history::truncate::{formatted_cut, tokens_of};
-use crate::tools::ToolContext;
+use crate::tools::tool::ToolContext;
 
 /// Tokens that are answered unless told.
 const DEFAULT_TOKENS: u64 = 10_000;
@@ -19,7 +19,7 @@ pub(super) async fn wait(
     end: impl Future<Output = ()>,
     wait_limit: Duration,
 ) -> Duration {
-    let clock = &context.services.clock;
+    let clock = &context.session.clock;
     let started = clock.elapsed();
     tokio::select! {
         biased;

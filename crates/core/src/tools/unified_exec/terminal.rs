@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ports::{Clock, RunningProcess};
+use crate::thread::BackgroundTerminal;
 use crate::tools::command::{CommandEnd, CommandItem};
 
 /// What is kept of the output between two calls, and of all of it for people.
@@ -26,19 +27,6 @@ const MAX_HELD_CHUNKS: usize = 32;
 const STOPPED: i32 = -1;
 /// Inputs that may wait to be typed.
 const MAX_QUEUED_INPUTS: usize = 64;
-
-/// A command that still runs in the background, as people are shown it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BackgroundTerminal {
-    /// What the model knows it by.
-    pub id: i32,
-    /// The item of the command.
-    pub item_id: String,
-    /// The script that its shell was given.
-    pub script: String,
-    /// The folder that it was started in.
-    pub cwd: PathBuf,
-}
 
 /// A command that goes on by itself. Dropping the last handle does not end it; [`Terminal::stop`] does.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::terminal::{BackgroundTerminal, Terminal};
+use super::terminal::Terminal;
+use crate::thread::BackgroundTerminal;
 
 /// How many there may be.
 const MAX_TERMINALS: usize = 64;

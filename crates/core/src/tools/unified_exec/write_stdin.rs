@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::output::{read, wait};
 use crate::tools::arguments::{arguments, function};
-use crate::tools::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// How long a command gets to take input in before it is looked at.
 const INPUT_PAUSE: Duration = Duration::from_millis(100);
@@ -72,9 +72,9 @@ async fn write(context: &ToolContext) -> ToolResult {
             return Err(failed(advice.to_owned()));
         }
         terminal.write(arguments.chars.clone().into_bytes()).await;
-        context.services.clock.sleep(INPUT_PAUSE).await;
+        context.session.clock.sleep(INPUT_PAUSE).await;
     }
-    let longest = context.services.config.longest_poll.as_millis();
+    let longest = context.session.config.longest_poll.as_millis();
     let longest = u64::try_from(longest).unwrap_or(u64::MAX).max(POLL_WAIT_MS);
     let (shortest, longest) = if input {
         INPUT_WAIT_MS

@@ -1,0 +1,57 @@
+//! The requests of tools about the agents of their thread.
+
+use codex_protocol::{ResponseItem, ThreadId, UserInput, UserMessageEvent};
+use tokio::sync::oneshot;
+
+use super::children::{AgentHandle, ChildAgent};
+use crate::config::SessionConfig;
+use crate::stored_thread::StoredThread;
+
+/// What tools ask about the agents of their thread.
+#[derive(Debug)]
+pub(crate) enum AgentRequest {
+    /// Starts one.
+    Spawn(Box<NewAgent>, oneshot::Sender<Result<AgentHandle, String>>),
+    /// Finds those that are open among these.
+    Find(Vec<ThreadId>, oneshot::Sender<Vec<Option<AgentHandle>>>),
+    /// Takes one out, to close it.
+    Take(ThreadId, oneshot::Sender<Option<ChildAgent>>),
+    /// Loads one that was closed.
+    Resume(
+        Box<ResumedAgent>,
+        oneshot::Sender<Result<AgentHandle, String>>,
+    ),
+}
+
+/// An agent that is to be started.
+#[derive(Debug)]
+pub(crate) struct NewAgent {
+    pub(crate) config: SessionConfig,
+    pub(crate) role: Option<String>,
+    /// The names to choose from; our own if there are none.
+    pub(crate) nicknames: Vec<String>,
+    pub(crate) fork: Option<AgentFork>,
+    pub(crate) input: Vec<UserInput>,
+}
+
+/// The thread that an agent continues.
+#[derive(Debug)]
+pub(crate) struct AgentFork {
+    pub(crate) source: AgentSource,
+    /// Tells the model so.
+    pub(crate) note: ResponseItem,
+}
+
+/// A stored thread, and the first message of a person in it.
+#[derive(Debug)]
+pub(crate) struct AgentSource {
+    pub(crate) thread: StoredThread,
+    pub(crate) first: Option<UserMessageEvent>,
+}
+
+/// An agent that is to be loaded again.
+#[derive(Debug)]
+pub(crate) struct ResumedAgent {
+    pub(crate) config: SessionConfig,
+    pub(crate) source: AgentSource,
+}

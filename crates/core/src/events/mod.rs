@@ -1,0 +1,11 @@
+//! The events of a thread: the queue, the emitters in front of it, and what follows from events.
+
+mod agent_status;
+mod emitter;
+mod older_deltas;
+mod turn_emitter;
+
+pub use emitter::Events;
+pub(crate) use emitter::{Emitter, HeldEvents};
+pub use older_deltas::older_delta;
+pub(crate) use turn_emitter::TurnEmitter;

@@ -1,0 +1,162 @@
+//! How a turn speaks: every event under its id, items with their older twins behind them.
+
+use std::sync::Arc;
+
+use codex_protocol::{
+    AgentMessageContent, AgentMessageEvent, AgentReasoningEvent, EventMsg,
+    ImageGenerationBeginEvent, ImageGenerationEndEvent, ItemEvent, TurnItem, UserInput,
+    UserMessageEvent, UserMessageItem, WebSearchBeginEvent, WebSearchEndEvent,
+};
+
+use super::Emitter;
+use crate::input::TurnInput;
+
+/// The voice of a turn. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnEmitter {
+    emitter: Emitter,
+    turn_id: Arc<str>,
+}
+
+impl TurnEmitter {
+    pub(crate) fn new(emitter: Emitter, turn_id: Arc<str>) -> Self {
+        Self { emitter, turn_id }
+    }
+
+    pub(crate) fn turn_id(&self) -> &str {
+        &self.turn_id
+    }
+
+    pub(crate) fn thread_emitter(&self) -> &Emitter {
+        &self.emitter
+    }
+
+    pub(crate) fn emit(&self, msg: EventMsg) {
+        self.emitter.emit(&self.turn_id, msg);
+    }
+
+    pub(crate) fn item_started(&self, item: TurnItem) {
+        let older_event = match &item {
+            TurnItem::WebSearch(item) => Some(EventMsg::WebSearchBegin(WebSearchBeginEvent {
+                call_id: item.id.clone(),
+            })),
+            TurnItem::ImageGeneration(item) => {
+                let call_id = item.id.clone();
+                Some(EventMsg::ImageGenerationBegin(ImageGenerationBeginEvent {
+                    call_id,
+                }))
+            }
+            _ => None,
+        };
+        self.emit(EventMsg::ItemStarted(self.item_event(item)));
+        older_event
+            .into_iter()
+            .for_each(|older_event| self.emit(older_event));
+    }
+
+    /// `raw_reasoning` tells whether people want to read the reasoning itself.
+    pub(crate) fn item_completed(&self, item: TurnItem, raw_reasoning: bool) {
+        let older_events = older_events(&item, raw_reasoning);
+        self.emit(EventMsg::ItemCompleted(self.item_event(item)));
+        older_events
+            .into_iter()
+            .for_each(|older_event| self.emit(older_event));
+    }
+
+    /// A person said something.
+    pub(crate) fn user_message(&self, id: String, input: TurnInput) {
+        let item = TurnItem::UserMessage(UserMessageItem {
+            id,
+            client_id: input.client_id,
+            content: input.items,
+        });
+        self.item_started(item.clone());
+        self.item_completed(item, false);
+    }
+
+    fn item_event(&self, item: TurnItem) -> ItemEvent {
+        let thread_id = self.emitter.thread().clone();
+        ItemEvent {
+            thread_id,
+            turn_id: self.turn_id.to_string(),
+            item,
+        }
+    }
+}
+
+/// The older events that say the same as a completed item.
+fn older_events(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
+    match item {
+        TurnItem::UserMessage(item) => vec![EventMsg::UserMessage(user_message(item))],
+        TurnItem::AgentMessage(item) => {
+            let say = |AgentMessageContent::Text { text }: &AgentMessageContent| {
+                EventMsg::AgentMessage(AgentMessageEvent {
+                    message: text.clone().into(),
+                    phase: item.phase,
+                    memory_citation: item.memory_citation.clone(),
+                })
+            };
+            item.content.iter().map(say).collect()
+        }
+        TurnItem::Reasoning(item) => {
+            let event = |text: &String| AgentReasoningEvent { text: text.clone() };
+            let summary = item
+                .summary_text
+                .iter()
+                .map(event)
+                .map(EventMsg::AgentReasoning);
+            let raw = item.raw_content.iter().filter(|_| raw_reasoning).map(event);
+            summary
+                .chain(raw.map(EventMsg::AgentReasoningRawContent))
+                .collect()
+        }
+        TurnItem::WebSearch(item) => vec![EventMsg::WebSearchEnd(WebSearchEndEvent {
+            call_id: item.id.clone(),
+            query: item.query.clone(),
+            action: item.action.clone(),
+        })],
+        TurnItem::ImageGeneration(item) => {
+            vec![EventMsg::ImageGenerationEnd(ImageGenerationEndEvent {
+                call_id: item.id.clone(),
+                status: item.status.clone(),
+                revised_prompt: item.revised_prompt.clone(),
+                result: item.result.clone(),
+                saved_path: item.saved_path.clone(),
+            })]
+        }
+        TurnItem::ContextCompaction(_) => vec![EventMsg::ContextCompacted],
+        _ => Vec::new(),
+    }
+}
+
+fn user_message(item: &UserMessageItem) -> UserMessageEvent {
+    let mut event = UserMessageEvent {
+        client_id: item.client_id.clone(),
+        images: Some(Vec::new()),
+        ..UserMessageEvent::default()
+    };
+    for item in &item.content {
+        match item {
+            UserInput::Text {
+                text,
+                text_elements,
+            } => {
+                let start = event.message.len();
+                event.message.push_str(text);
+                event
+                    .text_elements
+                    .extend(text_elements.iter().cloned().map(|mut element| {
+                        element.byte_range.start += start;
+                        element.byte_range.end += start;
+                        element
+                    }));
+            }
+            UserInput::Image { image_url } => {
+                event.images.get_or_insert_default().push(image_url.clone());
+            }
+            UserInput::LocalImage { path } => event.local_images.push(path.clone()),
+            _ => {}
+        }
+    }
+    event
+}

@@ -1,0 +1,185 @@
+//! What a thread remembers between turns. It is owned: by the session while idle, by the turn while
+//! one runs.
+
+use std::collections::VecDeque;
+
+use codex_protocol::{
+    EventMsg, GhostCommit, RateLimitSnapshot, RawResponseItemEvent, ResponseItem, RolloutItem,
+    TokenCountEvent, TokenUsage, TokenUsageInfo, TruncationPolicy, TurnContext,
+};
+use codex_rollout::LineKind;
+
+use super::truncate::tokens_of;
+use super::{History, rebuild};
+use crate::events::Emitter;
+
+/// How many responses a client can go back to.
+const MAX_RESPONSE_MARKS: usize = 1024;
+
+/// What a thread remembers.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    pub(crate) history: History,
+    /// The settings that the model was last told; none if it has to be told all.
+    pub(crate) reference: Option<TurnContext>,
+    /// The model of the last turn.
+    pub(crate) previous_model: Option<String>,
+    pub(crate) usage: ThreadUsage,
+    /// How long the history was after each of the latest responses.
+    response_marks: VecDeque<(String, usize)>,
+}
+
+impl Conversation {
+    /// The conversation that the lines of a rollout tell.
+    pub(crate) fn rebuilt(
+        lines: impl IntoIterator<Item = RolloutItem>,
+        policy: TruncationPolicy,
+    ) -> Self {
+        let rebuilt = rebuild(lines, policy);
+        Self {
+            history: rebuilt.history,
+            reference: rebuilt.reference,
+            previous_model: rebuilt.previous_model,
+            usage: ThreadUsage {
+                info: rebuilt.tokens,
+                ..ThreadUsage::default()
+            },
+            response_marks: VecDeque::new(),
+        }
+    }
+
+    /// Records an item: in the history, in the rollout, and for those who want every item.
+    pub(crate) fn record(&mut self, item: ResponseItem, to: &Recorder<'_>) {
+        let raw = to.raw_items.then(|| item.clone());
+        let Some(json) = self.history.record(item, to.policy) else {
+            return;
+        };
+        to.emitter.log_json(LineKind::ResponseItem, &json);
+        if let Some(item) = raw {
+            to.emitter.emit(
+                to.turn,
+                EventMsg::RawResponseItem(RawResponseItemEvent { item }),
+            );
+        }
+    }
+
+    /// The context is what the history and these instructions come to: an estimate takes the place
+    /// of what the last response used.
+    pub(crate) fn estimate(&mut self, instructions: &str, window: Option<i64>) {
+        let tokens = tokens_of(instructions.len()) + self.history.tokens();
+        self.usage.estimate(tokens, window);
+    }
+
+    /// The latest state of the files that can be gone back to.
+    pub(crate) fn latest_snapshot(&self) -> Option<GhostCommit> {
+        self.history.latest_snapshot()
+    }
+
+    /// It was gone back to.
+    pub(crate) fn forget_snapshot(&mut self) {
+        let Some(index) = self.history.forget_snapshot() else {
+            return;
+        };
+        for (_, length) in &mut self.response_marks {
+            *length -= usize::from(*length > index);
+        }
+    }
+
+    /// Remembers where a response ended.
+    pub(crate) fn mark_response(&mut self, response_id: &str) {
+        if self.response_marks.len() == MAX_RESPONSE_MARKS {
+            self.response_marks.pop_front();
+        }
+        self.response_marks
+            .push_back((response_id.to_owned(), self.history.len()));
+    }
+
+    /// Goes back to where a response ended. False if it is not known.
+    pub(crate) fn return_to(&mut self, response_id: &str) -> bool {
+        let Some(index) = self
+            .response_marks
+            .iter()
+            .position(|(id, _)| id == response_id)
+        else {
+            return false;
+        };
+        self.history.truncate(self.response_marks[index].1);
+        self.response_marks.truncate(index + 1);
+        true
+    }
+}
+
+/// Where recorded items go besides the history.
+#[derive(Debug)]
+pub(crate) struct Recorder<'a> {
+    pub(crate) emitter: &'a Emitter,
+    pub(crate) turn: &'a str,
+    pub(crate) policy: TruncationPolicy,
+    pub(crate) raw_items: bool,
+}
+
+/// What a thread has used, and where its account stands.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadUsage {
+    pub(crate) info: Option<TokenUsageInfo>,
+    pub(crate) limits: Option<RateLimitSnapshot>,
+    /// The server counts past reasoning itself.
+    pub(crate) reasoning_included: bool,
+}
+
+impl ThreadUsage {
+    /// Adds what a response used.
+    pub(crate) fn add(&mut self, used: TokenUsage, window: Option<i64>) {
+        let info = self.info.get_or_insert_with(TokenUsageInfo::default);
+        info.total_token_usage.add(&used);
+        info.last_token_usage = used;
+        info.model_context_window = window;
+    }
+
+    /// The context is as large as an estimate says.
+    fn estimate(&mut self, tokens: usize, window: Option<i64>) {
+        let info = self.info.get_or_insert_with(TokenUsageInfo::default);
+        let total_tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+        info.last_token_usage = TokenUsage {
+            total_tokens,
+            ..TokenUsage::default()
+        };
+        info.model_context_window = window;
+    }
+
+    /// The context filled the window.
+    pub(crate) fn fill(&mut self, window: i64) {
+        let info = self.info.get_or_insert_with(TokenUsageInfo::default);
+        let before = info.total_token_usage.total_tokens;
+        let total = |total_tokens| TokenUsage {
+            total_tokens,
+            ..TokenUsage::default()
+        };
+        info.last_token_usage = total(window.saturating_sub(before).max(0));
+        info.total_token_usage = total(window);
+        info.model_context_window = Some(window);
+    }
+
+    /// Takes a newer report on the account's limits; what it leaves out stays.
+    pub(crate) fn limit(&mut self, mut newer: RateLimitSnapshot) {
+        let older = self.limits.take().unwrap_or_default();
+        newer.limit_id = newer.limit_id.or_else(|| Some("codex".to_owned()));
+        newer.credits = newer.credits.or(older.credits);
+        newer.plan_type = newer.plan_type.or(older.plan_type);
+        self.limits = Some(newer);
+    }
+
+    pub(crate) fn event(&self) -> EventMsg {
+        let rate_limits = self.limits.clone();
+        EventMsg::TokenCount(TokenCountEvent {
+            info: self.info,
+            rate_limits,
+        })
+    }
+
+    /// Tokens of the last request and its response.
+    pub(crate) fn last_total(&self) -> i64 {
+        self.info
+            .map_or(0, |info| info.last_token_usage.total_tokens)
+    }
+}

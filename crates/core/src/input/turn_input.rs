@@ -1,0 +1,40 @@
+//! The input of a turn.
+
+use codex_protocol::{FunctionCallOutputBody, UserInput};
+
+/// What a turn starts with, or is given while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct TurnInput {
+    /// The parts of the user's message.
+    pub items: Vec<UserInput>,
+    /// The client's id of the message.
+    pub client_id: Option<String>,
+    /// The output of a tool of the client, which stands in place of a message.
+    pub tool_output: Option<ToolOutput>,
+}
+
+/// The output of a tool of the client that the model did not call.
+#[derive(Clone, Debug)]
+pub struct ToolOutput {
+    /// The name of the tool.
+    pub name: String,
+    /// The namespace of the tool.
+    pub namespace: Option<String>,
+    /// The output.
+    pub output: FunctionCallOutputBody,
+}
+
+impl TurnInput {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.tool_output.is_none()
+    }
+}
+
+impl From<Vec<UserInput>> for TurnInput {
+    fn from(items: Vec<UserInput>) -> Self {
+        Self {
+            items,
+            ..Self::default()
+        }
+    }
+}

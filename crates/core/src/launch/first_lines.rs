@@ -1,0 +1,103 @@
+//! The beginning of a thread: what it takes over from a stored one, and the first lines of its file.
+
+use codex_protocol::{
+    BaseInstructions, DynamicToolSpec, EventMsg, RolloutItem, SessionMeta, SessionSource,
+    SubAgentSource, ThreadId,
+};
+use codex_rollout::{LineKind, is_persisted};
+
+use crate::config::SessionConfig;
+use crate::events::Emitter;
+use crate::git;
+use crate::session_context::SessionContext;
+use crate::stored_thread::StoredThread;
+use crate::thread_origin::RolloutFile;
+
+/// Takes over from a stored thread what the configuration does not set.
+pub(crate) fn inherit(config: &mut SessionConfig, stored: &StoredThread) {
+    if config.base_instructions.is_none() {
+        config.base_instructions.clone_from(&stored.instructions);
+    }
+    if config.dynamic_tools.is_empty() {
+        config.dynamic_tools = stored.meta.dynamic_tools.clone().unwrap_or_default();
+    }
+}
+
+/// Writes the first line of a new file, and the lines that it copies.
+pub(crate) fn write_start(
+    session: &SessionContext,
+    instructions: &str,
+    tools: &[DynamicToolSpec],
+    file: &RolloutFile,
+    forked_from: Option<&ThreadId>,
+    lines: &[RolloutItem],
+) {
+    let (config, emitter) = (&session.config, &session.emitter);
+    let (agent_nickname, agent_role) = match &config.source {
+        SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
+            agent_nickname,
+            agent_role,
+            ..
+        }) => (agent_nickname.clone(), agent_role.clone()),
+        _ => (None, None),
+    };
+    let meta = SessionMeta {
+        id: emitter.thread().clone(),
+        forked_from_id: forked_from.cloned(),
+        timestamp: format!("{:.3}", session.clock.now()),
+        cwd: config.settings.cwd.display().to_string(),
+        originator: config.originator.clone(),
+        cli_version: config.version.clone(),
+        source: config.source.clone(),
+        agent_nickname,
+        agent_role,
+        agent_path: None,
+        model_provider: Some(config.settings.provider.clone()),
+        base_instructions: Some(BaseInstructions {
+            text: instructions.to_owned(),
+        }),
+        dynamic_tools: (!tools.is_empty()).then(|| tools.to_vec()),
+        memory_mode: None,
+        git: None,
+    };
+    emitter.log(LineKind::SessionMeta, &meta);
+    match file {
+        RolloutFile::Copy { source, length } => {
+            emitter.with_log(|log| log.append_copy(source.clone(), *length));
+        }
+        RolloutFile::New | RolloutFile::Existing { .. } => write_lines(emitter, lines),
+    }
+    if forked_from.is_some() {
+        git::materialise(session);
+    }
+}
+
+fn write_lines(emitter: &Emitter, lines: &[RolloutItem]) {
+    for line in lines {
+        match line {
+            RolloutItem::SessionMeta(meta) => emitter.log(LineKind::SessionMeta, meta),
+            RolloutItem::ResponseItem(item) => emitter.log(LineKind::ResponseItem, item),
+            RolloutItem::EventMsg(event) => emitter.log(LineKind::EventMsg, event),
+            RolloutItem::TurnContext(context) => emitter.log(LineKind::TurnContext, context),
+            RolloutItem::Compacted(compacted) => emitter.log(LineKind::Compacted, compacted),
+            _ => {}
+        }
+    }
+}
+
+pub(crate) fn initial_messages(
+    config: &SessionConfig,
+    file: &RolloutFile,
+    forked_from: Option<&ThreadId>,
+    lines: &[RolloutItem],
+) -> Option<Vec<EventMsg>> {
+    let is_new = matches!(file, RolloutFile::New) && forked_from.is_none();
+    if is_new || !config.replay_events {
+        return None;
+    }
+    let events = lines.iter().filter_map(|line| match line {
+        RolloutItem::EventMsg(event) if is_persisted(event, config.detail) => Some(event.clone()),
+        _ => None,
+    });
+    Some(events.collect())
+}

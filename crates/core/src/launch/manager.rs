@@ -1,0 +1,151 @@
+//! All threads of the process: starting, resuming, forking, finding and closing them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
+
+use super::first_lines::inherit;
+use super::fork::{ForkAt, cut};
+use super::threads::{Ports, Threads};
+use crate::config::SessionConfig;
+use crate::ports::Observers;
+use crate::stored_thread::{StoredLines, StoredThread};
+use crate::thread::{StartError, StartedThread, Thread};
+use crate::thread_origin::{ThreadLauncher, ThreadOrigin};
+
+/// All threads of the process.
+#[derive(Debug)]
+pub struct ThreadManager(Arc<Threads>);
+
+impl ThreadManager {
+    /// No threads yet.
+    #[must_use]
+    pub fn new(ports: Ports) -> Self {
+        Self(Arc::new(Threads::new(ports, None)))
+    }
+
+    /// The same, with every thread shown to those who may want to watch it.
+    #[must_use]
+    pub fn observed_by(self, observers: Option<Arc<dyn Observers>>) -> Self {
+        Self(Arc::new(Threads::new(self.0.ports.clone(), observers)))
+    }
+
+    /// Starts a new thread.
+    ///
+    /// # Errors
+    /// The configuration is not usable.
+    pub fn start(&self, config: SessionConfig) -> Result<StartedThread, StartError> {
+        self.start_with(config, Vec::new())
+    }
+
+    /// Starts a new thread whose history begins with these items.
+    ///
+    /// # Errors
+    /// The configuration is not usable.
+    pub fn start_with(
+        &self,
+        config: SessionConfig,
+        items: Vec<ResponseItem>,
+    ) -> Result<StartedThread, StartError> {
+        let items = items.into_iter().map(RolloutItem::ResponseItem);
+        self.launch(ThreadOrigin {
+            lines: StoredLines::Read(items.collect()),
+            ..ThreadOrigin::new(self.0.ports.ids.thread(), config)
+        })
+    }
+
+    /// Resumes a thread in its own file. Reads the whole file before it returns.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the thread is loaded already.
+    pub fn resume(&self, path: &Path, config: SessionConfig) -> Result<StartedThread, StartError> {
+        // Replaying the events needs all lines.
+        let stored = if config.replay_events {
+            StoredThread::read_all(path)?
+        } else {
+            StoredThread::read(path, None, |_| {})?
+        };
+        self.resume_stored(stored, config)
+    }
+
+    /// Resumes a thread that was read just now.
+    ///
+    /// # Errors
+    /// The thread is loaded already.
+    pub fn resume_stored(
+        &self,
+        stored: StoredThread,
+        mut config: SessionConfig,
+    ) -> Result<StartedThread, StartError> {
+        inherit(&mut config, &stored);
+        let id = &stored.meta.id;
+        if self.get(id).is_some() {
+            return Err(StartError::AlreadyLoaded(id.clone()));
+        }
+        self.launch(ThreadOrigin::resumed(stored, config))
+    }
+
+    /// Starts a new thread with a copy of another one. Reads the whole file before it returns.
+    ///
+    /// # Errors
+    /// The file of the other one cannot be read.
+    pub fn fork(
+        &self,
+        source: &Path,
+        at: ForkAt,
+        mut config: SessionConfig,
+    ) -> Result<StartedThread, StartError> {
+        if at == ForkAt::End && !config.replay_events {
+            return self.fork_stored(StoredThread::read(source, None, |_| {})?, config);
+        }
+        let stored = StoredThread::read_all(source)?;
+        inherit(&mut config, &stored);
+        let lines = cut(stored.lines.into_iter().collect(), at);
+        self.launch(ThreadOrigin {
+            lines: StoredLines::Read(lines),
+            forked_from: Some(stored.meta.id),
+            ..ThreadOrigin::new(self.0.ports.ids.thread(), config)
+        })
+    }
+
+    /// Starts a new thread with a copy of one that was read just now.
+    ///
+    /// # Errors
+    /// The configuration is not usable.
+    pub fn fork_stored(
+        &self,
+        stored: StoredThread,
+        mut config: SessionConfig,
+    ) -> Result<StartedThread, StartError> {
+        inherit(&mut config, &stored);
+        let id = self.0.ports.ids.thread();
+        self.launch(ThreadOrigin::forked(id, stored, config))
+    }
+
+    fn launch(&self, origin: ThreadOrigin) -> Result<StartedThread, StartError> {
+        Arc::clone(&self.0).launch(origin)
+    }
+
+    /// A thread that runs.
+    #[must_use]
+    pub fn get(&self, id: &ThreadId) -> Option<Thread> {
+        self.0.get(id)
+    }
+
+    /// The ids of all threads that run.
+    #[must_use]
+    pub fn ids(&self) -> Vec<ThreadId> {
+        self.0.ids()
+    }
+
+    /// Closes a thread and waits until it is. False if it did not run.
+    pub async fn close(&self, id: &ThreadId) -> bool {
+        let Some(thread) = self.0.remove(id) else {
+            return false;
+        };
+        let was_open = thread.submit(Op::Shutdown).await.is_ok();
+        thread.requests.closed().await;
+        was_open
+    }
+}

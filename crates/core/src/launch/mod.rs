@@ -1,0 +1,13 @@
+//! Starting, resuming, forking, finding and closing threads.
+//!
+//! [`ThreadManager`] is the interface. `threads` makes sessions and knows all that run; `first_lines` writes
+//! the beginning of a new rollout; `fork` cuts the lines of a thread.
+
+mod first_lines;
+mod fork;
+mod manager;
+mod threads;
+
+pub use fork::ForkAt;
+pub use manager::ThreadManager;
+pub use threads::Ports;

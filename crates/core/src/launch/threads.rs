@@ -1,0 +1,302 @@
+//! Makes sessions, and knows all threads that run.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, Weak};
+
+use codex_mcp_client::Connector;
+use codex_protocol::{DynamicToolSpec, RolloutItem, ThreadId};
+use codex_rollout::{
+    LineKind, LockError, RolloutLog, RolloutPath, RolloutWriter, ThreadLocks, WriteClaim,
+};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+use tracing::Instrument;
+
+use super::first_lines::{initial_messages, write_start};
+use crate::agents::{ChildAgents, MAX_WAITING_AGENTS};
+use crate::config::SessionConfig;
+use crate::context;
+use crate::events::{Emitter, Events};
+use crate::gate;
+use crate::history::Conversation;
+use crate::mcp::McpServers;
+use crate::ports::{Clock, Ids, Model, Observers, Processes, StartingThread};
+use crate::requests::Requests;
+use crate::session::{MAX_QUEUED_REQUESTS, Session, SessionParts, ToolRequest, TurnBase};
+use crate::session_context::SessionContext;
+use crate::thread::{StartError, StartedThread, Thread};
+use crate::thread_origin::{RolloutFile, ThreadLauncher, ThreadOrigin};
+use crate::timeout_pauses::TimeoutPauses;
+use crate::tools::{TerminalRegistry, ToolRequests, ToolServices};
+use crate::turn_settings::Instructions;
+
+/// How many requests of tools may wait. A tool waits for its reply, so there are as many as calls run.
+const MAX_QUEUED_TOOL_REQUESTS: usize = 32;
+
+/// What the engine works with in this process.
+#[derive(Clone, Debug)]
+pub struct Ports {
+    /// The models.
+    pub model: Arc<dyn Model>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<dyn Ids>,
+    /// Processes.
+    pub processes: Arc<dyn Processes>,
+    /// Connects to MCP servers; without it there are none.
+    pub mcp: Option<Connector>,
+    /// Writes the rollouts.
+    pub writer: RolloutWriter,
+}
+
+/// All threads of the process, and what new ones are made with.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    pub(crate) ports: Ports,
+    pub(crate) observers: Option<Arc<dyn Observers>>,
+    running: Mutex<HashMap<ThreadId, Thread>>,
+}
+
+impl Threads {
+    pub(crate) fn new(ports: Ports, observers: Option<Arc<dyn Observers>>) -> Self {
+        Self {
+            ports,
+            observers,
+            running: Mutex::default(),
+        }
+    }
+
+    /// A thread that runs.
+    pub(crate) fn get(&self, id: &ThreadId) -> Option<Thread> {
+        self.running
+            .lock()
+            .get(id)
+            .filter(|thread| !thread.requests.is_closed())
+            .cloned()
+    }
+
+    /// The ids of all threads that run.
+    pub(crate) fn ids(&self) -> Vec<ThreadId> {
+        let mut threads = self.running.lock();
+        threads.retain(|_, thread| !thread.requests.is_closed());
+        let mut ids: Vec<ThreadId> = threads.keys().cloned().collect();
+        ids.sort();
+        ids
+    }
+
+    /// Lets go of a thread.
+    pub(crate) fn remove(&self, id: &ThreadId) -> Option<Thread> {
+        self.running.lock().remove(id)
+    }
+
+    /// Lets go of a thread that has ended.
+    fn forget_closed(&self, id: &ThreadId) {
+        let mut threads = self.running.lock();
+        if threads
+            .get(id)
+            .is_some_and(|thread| thread.requests.is_closed())
+        {
+            threads.remove(id);
+        }
+    }
+
+    /// The log of a thread. One that another process goes on with just now is not loaded: what comes of it
+    /// is not known yet.
+    fn log(
+        &self,
+        id: &ThreadId,
+        config: &SessionConfig,
+        file: &RolloutFile,
+    ) -> Result<Option<RolloutLog>, LockError> {
+        let (writer, home) = (self.ports.writer.clone(), &config.home);
+        Ok(match file {
+            _ if config.ephemeral => None,
+            RolloutFile::Existing { path, length } => {
+                if let Some(holder) = ThreadLocks::of_home(home).other_holder(id) {
+                    return Err(LockError::new(id, holder));
+                }
+                let claim = WriteClaim::to_loaded(home, id, *length);
+                Some(RolloutLog::existing(writer, RolloutPath::of_file(path)).claimed(claim))
+            }
+            RolloutFile::New | RolloutFile::Copy { .. } => {
+                let clock = &self.ports.clock;
+                let place = RolloutPath::new(home, id, clock.now(), &clock.zone());
+                Some(RolloutLog::deferred(writer, place).claimed(WriteClaim::to_new(home, id)))
+            }
+        })
+    }
+
+    fn context(
+        &self,
+        config: SessionConfig,
+        id: &ThreadId,
+        log: Option<RolloutLog>,
+        is_resumed: bool,
+    ) -> (SessionContext, Events) {
+        let path = log.as_ref().map(|log| log.path().to_owned());
+        let observer = self.observers.as_ref().and_then(|observers| {
+            observers.observe(&StartingThread {
+                thread: id,
+                config: &config,
+                rollout_path: path.as_deref(),
+                is_resumed,
+            })
+        });
+        let clock = Arc::clone(&self.ports.clock);
+        let (emitter, events) =
+            Emitter::new(id.clone(), log, config.detail, Arc::clone(&clock), observer);
+        let context = SessionContext {
+            config,
+            clock,
+            ids: Arc::clone(&self.ports.ids),
+            processes: Arc::clone(&self.ports.processes),
+            emitter,
+        };
+        (context, events)
+    }
+
+    fn instructions(&self, config: &mut SessionConfig) -> Instructions {
+        let model = self.ports.model.info(&config.settings.model);
+        let given = config.base_instructions.take().map(Arc::from);
+        let own = || model.instructions(config.settings.personality);
+        Instructions {
+            base: given
+                .or_else(own)
+                .unwrap_or_else(context::base_instructions),
+            user: config.user_instructions.take(),
+            developer: config.developer_instructions.take().map(Arc::from),
+        }
+    }
+
+    fn tool_services(
+        &self,
+        emitter: &Emitter,
+        dynamic_tools: Vec<DynamicToolSpec>,
+        agent_depth: i32,
+        requests: mpsc::Sender<ToolRequest>,
+    ) -> ToolServices {
+        let elicitations = Requests::new(requests.clone());
+        ToolServices {
+            model: Arc::clone(&self.ports.model),
+            terminals: TerminalRegistry::default(),
+            timeout_pauses: TimeoutPauses::default(),
+            mcp: McpServers::new(self.ports.mcp.clone(), emitter.clone(), elicitations),
+            requests: ToolRequests {
+                gate: Requests::new(requests.clone()),
+                questions: Requests::new(requests.clone()),
+                agents: Requests::new(requests),
+            },
+            dynamic_tools,
+            agent_depth,
+            spawn_tool: OnceLock::new(),
+        }
+    }
+
+    /// Runs a session on a task of its own.
+    fn spawn(self: &Arc<Self>, session: Session, id: ThreadId) {
+        let span = tracing::debug_span!(parent: None, "thread", id = %id);
+        let threads = Arc::downgrade(self);
+        let running = async move {
+            session.run().await;
+            if let Some(threads) = threads.upgrade() {
+                threads.forget_closed(&id);
+            }
+        };
+        tokio::spawn(running.instrument(span));
+    }
+}
+
+impl ThreadLauncher for Threads {
+    fn launch(self: Arc<Self>, origin: ThreadOrigin) -> Result<StartedThread, StartError> {
+        let ThreadOrigin {
+            id,
+            mut config,
+            lines,
+            file,
+            forked_from,
+            note,
+            agent_tree,
+        } = origin;
+        if !config.settings.cwd.is_absolute() {
+            return Err(StartError::RelativeCwd(config.settings.cwd));
+        }
+        let agent_tree = agent_tree.rooted(config.agents.as_ref());
+        let log = self.log(&id, &config, &file)?;
+        let path = log.as_ref().map(|log| Arc::from(log.path()));
+        gate::prepare_folders(&config);
+        let is_resumed = matches!(file, RolloutFile::Existing { .. });
+        let instructions = self.instructions(&mut config);
+        let dynamic_tools = std::mem::take(&mut config.dynamic_tools);
+        let (context, events) = self.context(config, &id, log, is_resumed);
+        if !is_resumed {
+            let (base, forked_from) = (&instructions.base, forked_from.as_ref());
+            write_start(
+                &context,
+                base,
+                &dynamic_tools,
+                &file,
+                forked_from,
+                lines.read(),
+            );
+        }
+        let initial = initial_messages(&context.config, &file, forked_from.as_ref(), lines.read());
+        if let Some(note) = &note {
+            context.emitter.log(LineKind::ResponseItem, note);
+        }
+        let note = note.map(RolloutItem::ResponseItem);
+        let model = self.ports.model.info(&context.config.settings.model);
+        let conversation = Conversation::rebuilt(lines.into_iter().chain(note), model.truncation);
+        let (requests, received) = mpsc::channel(MAX_QUEUED_REQUESTS);
+        let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
+        let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);
+        let (settings, watched) = watch::channel(Arc::new(context.config.settings.clone()));
+        let depth = agent_tree.depth;
+        let tools = self.tool_services(&context.emitter, dynamic_tools, depth, tool_requests);
+        let thread = Thread {
+            id: id.clone(),
+            path,
+            requests,
+            settings: watched,
+            ids: Arc::clone(&self.ports.ids),
+            emitter: context.emitter.clone(),
+            timeout_pauses: tools.timeout_pauses.clone(),
+            mcp: tools.mcp.clone(),
+        };
+        let name = if is_resumed {
+            codex_rollout::name_of(&context.config.home, &id)
+        } else {
+            None
+        };
+        let servers = context.config.mcp_servers.clone();
+        let launcher: Weak<Self> = Arc::downgrade(&self);
+        let session = Session::new(SessionParts {
+            base: TurnBase {
+                session: Arc::new(context),
+                model: Arc::clone(&self.ports.model),
+                tool_services: Arc::new(tools),
+                instructions,
+            },
+            launcher,
+            agent_tree,
+            settings,
+            requests: received,
+            tool_requests: tools_received,
+            conversation,
+            children: ChildAgents::new(publish),
+        });
+        session.emit_configured(forked_from, initial, name);
+        session.start_mcp_servers(servers);
+        self.spawn(session, id.clone());
+        self.running.lock().insert(id, thread.clone());
+        Ok(StartedThread {
+            thread,
+            events,
+            agents,
+        })
+    }
+
+    fn is_loaded(&self, id: &ThreadId) -> bool {
+        self.get(id).is_some()
+    }
+}

@@ -1,0 +1,127 @@
+//! Servers that were started together.
+
+use std::collections::BTreeMap;
+
+use codex_mcp_client::{McpError, Running, Server};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::names::{self, OfferedTool};
+use super::sandbox_state::{SandboxState, SentSandboxState};
+use crate::config::McpServer;
+
+/// How far the start of a server has come.
+#[derive(Clone, Debug)]
+pub(crate) enum ServerProgress {
+    Starting,
+    Ready(Running),
+    Failed(McpError),
+    Cancelled,
+}
+
+/// A server and its start.
+#[derive(Debug)]
+pub(super) struct ServerSlot {
+    pub(super) configured: McpServer,
+    pub(super) progress: watch::Receiver<ServerProgress>,
+    pub(super) sent_state: SentSandboxState,
+}
+
+impl ServerSlot {
+    async fn settled(&self) -> ServerProgress {
+        let mut progress = self.progress.clone();
+        let settled = progress.wait_for(|progress| !matches!(progress, ServerProgress::Starting));
+        match settled.await {
+            Ok(progress) => progress.clone(),
+            // Whoever started it is gone, and with it the server.
+            Err(_) => ServerProgress::Cancelled,
+        }
+    }
+}
+
+/// Servers that were started together.
+#[derive(Debug, Default)]
+pub(crate) struct McpServerSet {
+    pub(super) slots: BTreeMap<String, ServerSlot>,
+    /// Ends every start that is under way.
+    pub(super) cancelled: CancellationToken,
+}
+
+impl Drop for McpServerSet {
+    fn drop(&mut self) {
+        self.cancelled.cancel();
+    }
+}
+
+impl McpServerSet {
+    /// Waits until each has started or failed to; answers the tools that are there then.
+    pub(crate) async fn offered(&self) -> Vec<OfferedTool> {
+        let mut found = Vec::new();
+        for slot in self.slots.values() {
+            if let ServerProgress::Ready(running) = slot.settled().await {
+                found.push((&slot.configured, running));
+            }
+        }
+        names::offered(&found)
+    }
+
+    /// Tells those that want to know how commands are confined.
+    pub(crate) async fn send_sandbox_state(&self, state: &SandboxState) {
+        for (name, slot) in &self.slots {
+            if let ServerProgress::Ready(running) = slot.settled().await {
+                slot.sent_state.send(name, &running.connection, state).await;
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// A server, once it has started.
+    pub(crate) async fn running(&self, name: &str) -> Result<(&Server, Running), String> {
+        let slot = self.slots.get(name);
+        let slot = slot.ok_or_else(|| format!("unknown MCP server '{name}'"))?;
+        let server = &slot.configured.server;
+        match slot.settled().await {
+            ServerProgress::Ready(running) => Ok((server, running)),
+            ServerProgress::Failed(error) => Err(error.to_string()),
+            ServerProgress::Starting | ServerProgress::Cancelled => {
+                Err(format!("MCP server '{name}' was not started"))
+            }
+        }
+    }
+
+    /// All servers that have started.
+    pub(crate) async fn all_running(&self) -> Vec<(&Server, Running)> {
+        let mut all = Vec::new();
+        for slot in self.slots.values() {
+            if let ServerProgress::Ready(running) = slot.settled().await {
+                all.push((&slot.configured.server, running));
+            }
+        }
+        all
+    }
+
+    /// Waits for those without which there is no thread.
+    pub(super) async fn required(&self) -> Result<(), String> {
+        let mut failed = Vec::new();
+        for (name, slot) in &self.slots {
+            if !slot.configured.required {
+                continue;
+            }
+            match slot.settled().await {
+                ServerProgress::Failed(error) => failed.push(format!("{name}: {error}")),
+                ServerProgress::Cancelled => failed.push(format!("{name}: cancelled")),
+                ServerProgress::Starting | ServerProgress::Ready(_) => {}
+            }
+        }
+        match failed.is_empty() {
+            true => Ok(()),
+            false => Err(format!(
+                "required MCP servers failed to initialize: {}",
+                failed.join("; ")
+            )),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The loop of a session.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Weak};
+
+use codex_protocol::{
+    CodexErrorInfo, ErrorEvent, EventMsg, Op, ResponseItem, ThreadSettings, TurnAbortReason,
+    WarningEvent,
+};
+use tokio::sync::{mpsc, watch};
+
+use super::open_questions::OpenQuestions;
+use super::state::{QueuedTurn, SessionState};
+use super::tool_requests::ToolRequest;
+use super::turn_base::{ToolCache, TurnBase};
+use crate::agents::{AgentTree, ChildAgents};
+use crate::config::McpServer;
+use crate::events::Emitter;
+use crate::gate::ApprovalStore;
+use crate::history::Conversation;
+use crate::mcp::SandboxState;
+use crate::session_context::SessionContext;
+use crate::thread::ThreadRequest;
+use crate::thread_origin::ThreadLauncher;
+
+/// How many requests and turns may wait.
+pub(crate) const MAX_QUEUED_REQUESTS: usize = 512;
+
+/// What a session is made of.
+#[derive(Debug)]
+pub(crate) struct SessionParts {
+    pub(crate) base: TurnBase,
+    pub(crate) launcher: Weak<dyn ThreadLauncher>,
+    pub(crate) agent_tree: AgentTree,
+    pub(crate) settings: watch::Sender<Arc<ThreadSettings>>,
+    pub(crate) requests: mpsc::Receiver<ThreadRequest>,
+    pub(crate) tool_requests: mpsc::Receiver<ToolRequest>,
+    pub(crate) conversation: Conversation,
+    pub(crate) children: ChildAgents,
+}
+
+/// The actor.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(super) context: Arc<SessionContext>,
+    pub(super) base: TurnBase,
+    pub(super) launcher: Weak<dyn ThreadLauncher>,
+    pub(super) agent_tree: AgentTree,
+    pub(super) settings: watch::Sender<Arc<ThreadSettings>>,
+    requests: mpsc::Receiver<ThreadRequest>,
+    tool_requests: mpsc::Receiver<ToolRequest>,
+    pub(super) tool_cache: ToolCache,
+    pub(super) questions: OpenQuestions,
+    pub(super) approvals: ApprovalStore,
+    pub(super) state: SessionState,
+    /// MCP servers that replace the current ones when the next turn starts.
+    pub(super) other_servers: Option<Vec<McpServer>>,
+    /// Turns that wait for the end of a task that takes no input.
+    pub(super) queued_turns: VecDeque<QueuedTurn>,
+    pub(super) children: ChildAgents,
+    /// Items for the model that wait for the end of the task that has the conversation.
+    pub(super) notices: Vec<ResponseItem>,
+}
+
+impl Session {
+    pub(crate) fn new(parts: SessionParts) -> Self {
+        let context = Arc::clone(&parts.base.session);
+        Self {
+            approvals: ApprovalStore::with_rules(context.config.rules.clone()),
+            context,
+            base: parts.base,
+            launcher: parts.launcher,
+            agent_tree: parts.agent_tree,
+            settings: parts.settings,
+            requests: parts.requests,
+            tool_requests: parts.tool_requests,
+            tool_cache: ToolCache::default(),
+            questions: OpenQuestions::default(),
+            state: SessionState::Idle(Box::new(parts.conversation)),
+            other_servers: None,
+            queued_turns: VecDeque::new(),
+            children: parts.children,
+            notices: Vec::new(),
+        }
+    }
+
+    /// Runs until it is shut down, its last handle is dropped, or its parent drops it.
+    pub(crate) async fn run(mut self) {
+        let _close = CloseOnDrop(self.context.emitter.clone());
+        let dropped_by_parent = self.agent_tree.cancel.clone();
+        loop {
+            let flow = tokio::select! {
+                biased;
+                conversation = self.state.task_ended() => {
+                    self.turn_ended(conversation);
+                    self.start_queued().await;
+                    ControlFlow::Continue(())
+                }
+                () = self.children.one_done() => {
+                    self.report_agents();
+                    ControlFlow::Continue(())
+                }
+                () = dropped_by_parent.cancelled() => ControlFlow::Break(()),
+                Some(request) = self.tool_requests.recv() => {
+                    self.tool_request(request);
+                    ControlFlow::Continue(())
+                }
+                request = self.requests.recv() => match request {
+                    Some(request) => self.thread_request(request).await,
+                    None => ControlFlow::Break(()),
+                },
+            };
+            if flow.is_break() {
+                break;
+            }
+            if self.running().is_none() && self.queued_turns.is_empty() {
+                self.context.emitter.give_back();
+            }
+        }
+        self.shut_down().await;
+    }
+
+    async fn thread_request(&mut self, request: ThreadRequest) -> ControlFlow<()> {
+        match request {
+            ThreadRequest::Submission(submission) => {
+                if let Op::Shutdown = submission.op {
+                    return ControlFlow::Break(());
+                }
+                self.carry_out(*submission).await;
+            }
+            ThreadRequest::Steer(steer) => self.steer(steer),
+            ThreadRequest::StartTurn(turn, reply) => self.start_turn(*turn, reply).await,
+            ThreadRequest::UpdateSettings(patch, reply) => {
+                let _ = reply.send(self.change_settings(*patch));
+            }
+            ThreadRequest::McpServers(servers) => self.other_servers = Some(servers),
+            ThreadRequest::Inject(items) => {
+                items.into_iter().for_each(|item| self.tell_model(item))
+            }
+            ThreadRequest::Terminals(reply) => {
+                let _ = reply.send(self.base.tool_services.terminals.running());
+            }
+            ThreadRequest::StopTerminal(id, reply) => {
+                let services = Arc::clone(&self.base.tool_services);
+                tokio::spawn(async move { reply.send(services.terminals.stop(id).await) });
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn tool_request(&mut self, request: ToolRequest) {
+        match request {
+            ToolRequest::Gate(request) => self.gate_request(request),
+            ToolRequest::Question(request) => self.ask(request),
+            ToolRequest::Elicitation(request) => self.elicit(request),
+            ToolRequest::Agents(request) => self.agent_request(request),
+        }
+    }
+
+    async fn shut_down(&mut self) {
+        self.abort(TurnAbortReason::Interrupted).await;
+        self.children.close_all().await;
+        self.base.tool_services.mcp.stop();
+        self.base.tool_services.terminals.stop_all().await;
+        if let Err(error) = self.context.emitter.flush().await {
+            self.warn("", format!("The conversation could not be saved: {error}"));
+        }
+        self.context.emitter.emit("", EventMsg::ShutdownComplete);
+    }
+
+    /// Starts these MCP servers in place of the current ones.
+    pub(crate) fn start_mcp_servers(&self, servers: Vec<McpServer>) {
+        let settings = &self.context.config.settings;
+        let sandbox = SandboxState::of(&settings.sandbox_policy, &settings.cwd);
+        self.base.tool_services.mcp.start(servers, &sandbox);
+    }
+
+    pub(super) fn warn(&self, id: &str, message: String) {
+        let warning = EventMsg::Warning(WarningEvent { message });
+        self.context.emitter.emit(id, warning);
+    }
+
+    pub(super) fn error(&self, id: &str, message: impl Into<String>, info: CodexErrorInfo) {
+        let error = EventMsg::Error(ErrorEvent {
+            message: message.into(),
+            codex_error_info: Some(info),
+        });
+        self.context.emitter.emit(id, error);
+    }
+}
+
+/// Closes the events however the session ends.
+struct CloseOnDrop(Emitter);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

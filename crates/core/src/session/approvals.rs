@@ -1,0 +1,254 @@
+//! The session's part of the gate: it asks for approvals and stores them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use codex_exec_policy::{Decision as RuleDecision, KEEPS_SANDBOX, append_prefix_rule};
+use codex_protocol::{
+    AbsolutePathBuf, ApplyPatchApprovalRequestEvent, EventMsg, ExecApprovalRequestEvent,
+    ExecPolicyAmendment, FileChange, FileSystemPermissions, PermissionGrantScope,
+    PermissionProfile, RequestPermissionProfile, RequestPermissionsEvent,
+    RequestPermissionsResponse, ReviewDecision,
+};
+use tokio::sync::oneshot;
+
+use super::actor::Session;
+use super::elicitation;
+use super::open_questions::{PendingApproval, PendingGrant};
+use crate::gate::{
+    self, ApprovalRequest, CommandEffect, Decision, Effect, EffectCall, GateRequest,
+    PermissionsRequest, Permit, TurnPolicy,
+};
+use crate::history::developer_message;
+use crate::input::Input;
+use crate::questions::QuestionKey;
+use crate::tools::parsed_command;
+use crate::turn_settings::TurnSettings;
+
+impl Session {
+    pub(super) fn gate_request(&mut self, request: GateRequest) {
+        match request {
+            GateRequest::Decide {
+                call,
+                retry_of,
+                reply,
+            } if self.is_running(&call.settings.id) => {
+                let decision = self.decide_effect(&call, retry_of.as_ref());
+                let _ = reply.send((call, decision));
+            }
+            GateRequest::Ask {
+                call,
+                request,
+                reply,
+            } if self.is_running(&call.settings.id) => {
+                self.ask_for_approval(
+                    *call,
+                    PendingApproval {
+                        request: *request,
+                        reply,
+                    },
+                );
+            }
+            GateRequest::Permissions {
+                request,
+                settings,
+                call_id,
+                reply,
+            } if self.is_running(&settings.id) => {
+                self.ask_for_permissions(*request, settings, call_id, reply);
+            }
+            // The turn has ended; dropping the sender tells the tool.
+            _ => {}
+        }
+    }
+
+    fn decide_effect(&self, call: &EffectCall, retry_of: Option<&Permit>) -> Decision {
+        let policy = TurnPolicy::of(&call.settings, &self.context.config);
+        match (&call.effect, retry_of) {
+            (Effect::Command(command), Some(first)) => {
+                let retry = gate::decide_retry(command, &policy, first);
+                retry.unwrap_or_else(|| Decision::Refuse(String::new()))
+            }
+            (effect, _) => gate::decide(effect, &policy, &self.approvals),
+        }
+    }
+
+    fn ask_for_approval(&mut self, call: EffectCall, pending: PendingApproval) {
+        let event = approval_request(&call, &pending.request);
+        let key = match &call.effect {
+            Effect::Mcp(effect) => elicitation::approval_key(effect, &call.call_id),
+            _ => QuestionKey::Approval(call.call_id),
+        };
+        self.questions.wait_for_approval(key, pending);
+        self.context.emitter.emit(&call.settings.id, event);
+    }
+
+    /// The decision of a person about an effect.
+    pub(super) fn decided(&mut self, call_id: String, decision: &ReviewDecision) {
+        let Some(pending) = self
+            .questions
+            .take_approval(&QuestionKey::Approval(call_id))
+        else {
+            return;
+        };
+        match decision {
+            ReviewDecision::ApprovedForSession => self.approvals.approve(pending.request.keys),
+            ReviewDecision::ApprovedExecpolicyAmendment {
+                proposed_execpolicy_amendment,
+            } => {
+                self.amend(&pending.request, &proposed_execpolicy_amendment.0);
+            }
+            _ => {}
+        }
+        let verdict = gate::verdict(decision, pending.request.then);
+        let _ = pending.reply.send(verdict);
+    }
+
+    /// Takes a rule over, if it is the proposed one or a narrower one. What was approved for a confined run stays
+    /// confined.
+    fn amend(&mut self, request: &ApprovalRequest, amendment: &[String]) {
+        let proposed = request.amendment.as_ref();
+        let narrow_enough = proposed.is_some_and(|proposed| amendment.starts_with(proposed));
+        if !narrow_enough {
+            return;
+        }
+        let justification = (!request.lifts_sandbox).then_some(KEEPS_SANDBOX);
+        self.approvals.allow_prefix(amendment, justification);
+        let file = self.context.config.home.join("rules/default.rules");
+        if let Err(error) = append_prefix_rule(&file, amendment, RuleDecision::Allow, justification)
+        {
+            self.warn("", format!("Failed to apply execpolicy amendment: {error}"));
+        }
+        let words = serde_json::to_string(amendment)
+            .unwrap_or_default()
+            .replace("\",\"", "\", \"");
+        let saved = developer_message([format!("Approved command prefix saved:\n- {words}")]);
+        let _ = self.put_into_turn(Input::Hidden(Box::new(saved)));
+    }
+
+    fn ask_for_permissions(
+        &mut self,
+        request: PermissionsRequest,
+        settings: Arc<TurnSettings>,
+        call_id: String,
+        reply: oneshot::Sender<RequestPermissionsResponse>,
+    ) {
+        if !TurnPolicy::of(&settings, &self.context.config).may_ask_for_permissions() {
+            let _ = reply.send(RequestPermissionsResponse::default());
+            return;
+        }
+        let event = EventMsg::RequestPermissions(RequestPermissionsEvent {
+            call_id: call_id.clone(),
+            turn_id: settings.id.to_string(),
+            reason: request.reason,
+            permissions: request.permissions.clone(),
+        });
+        self.context.emitter.emit(&settings.id, event);
+        let pending = PendingGrant {
+            asked: request.permissions,
+            settings,
+            reply,
+        };
+        self.questions
+            .wait_for_grant(QuestionKey::Permissions(call_id), pending);
+    }
+
+    /// The answer to a request for permissions. No more is granted than was asked for.
+    pub(super) fn granted(&mut self, call_id: String, response: RequestPermissionsResponse) {
+        let Some(pending) = self
+            .questions
+            .take_grant(&QuestionKey::Permissions(call_id))
+        else {
+            return;
+        };
+        let permissions = intersection(&pending.asked, &response.permissions);
+        let profile = PermissionProfile {
+            network: permissions.network,
+            file_system: permissions.file_system.clone(),
+            macos: None,
+        };
+        let grants = gate::grants_of(&profile, &pending.settings.cwd);
+        match response.scope {
+            PermissionGrantScope::Turn => self.approvals.grant_for_turn(&grants),
+            PermissionGrantScope::Session => self.approvals.grant_for_session(&grants),
+        }
+        let _ = pending.reply.send(RequestPermissionsResponse {
+            permissions,
+            ..response
+        });
+    }
+}
+
+fn intersection(
+    asked: &RequestPermissionProfile,
+    given: &RequestPermissionProfile,
+) -> RequestPermissionProfile {
+    let network = |profile: &RequestPermissionProfile| {
+        profile
+            .network
+            .is_some_and(|network| network.enabled == Some(true))
+    };
+    let both = |left: Option<&Vec<AbsolutePathBuf>>, right: Option<&Vec<AbsolutePathBuf>>| {
+        let common: Vec<AbsolutePathBuf> = left?
+            .iter()
+            .filter(|path| right.is_some_and(|right| right.contains(path)))
+            .cloned()
+            .collect();
+        (!common.is_empty()).then_some(common)
+    };
+    let file_system = asked.file_system.as_ref().zip(given.file_system.as_ref());
+    let file_system = file_system.map(|(asked, given)| FileSystemPermissions {
+        read: both(asked.read.as_ref(), given.read.as_ref()),
+        write: both(asked.write.as_ref(), given.write.as_ref()),
+    });
+    RequestPermissionProfile {
+        network: given.network.filter(|_| network(asked) && network(given)),
+        file_system: file_system.filter(|files| files.read.is_some() || files.write.is_some()),
+    }
+}
+
+fn approval_request(call: &EffectCall, request: &ApprovalRequest) -> EventMsg {
+    let (settings, call_id) = (&call.settings, &call.call_id);
+    match &call.effect {
+        Effect::Command(command) => exec_request(command, request, settings, call_id),
+        Effect::Patch(patch) => patch_request(patch.changes.clone(), settings, call_id),
+        Effect::Mcp(effect) => elicitation::approval_request(effect, &settings.id, call_id),
+    }
+}
+
+fn exec_request(
+    command: &CommandEffect,
+    request: &ApprovalRequest,
+    settings: &TurnSettings,
+    call_id: &str,
+) -> EventMsg {
+    EventMsg::ExecApprovalRequest(Box::new(ExecApprovalRequestEvent {
+        call_id: call_id.to_owned(),
+        approval_id: None,
+        turn_id: settings.id.to_string(),
+        command: command.argv.clone(),
+        cwd: command.cwd.display().to_string(),
+        reason: request.reason.clone(),
+        network_approval_context: None,
+        proposed_execpolicy_amendment: request.amendment.clone().map(ExecPolicyAmendment),
+        proposed_network_policy_amendments: None,
+        additional_permissions: command.additional.clone(),
+        skill_metadata: None,
+        available_decisions: Some(request.offered.clone()),
+        parsed_cmd: parsed_command(&command.argv),
+    }))
+}
+
+fn patch_request(
+    changes: BTreeMap<String, FileChange>,
+    settings: &TurnSettings,
+    call_id: &str,
+) -> EventMsg {
+    EventMsg::ApplyPatchApprovalRequest(ApplyPatchApprovalRequestEvent {
+        call_id: call_id.to_owned(),
+        turn_id: settings.id.to_string(),
+        changes,
+        reason: None,
+        grant_root: None,
+    })
+}

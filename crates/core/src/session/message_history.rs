@@ -1,0 +1,38 @@
+//! What people typed, kept over all threads for recalling it. Files are read and written on the side.
+
+use codex_protocol::{EventMsg, GetHistoryEntryResponseEvent};
+use codex_rollout::{add_message, message_at};
+
+use super::actor::Session;
+
+impl Session {
+    /// Keeps what was typed. A failure is only logged: nothing else depends on it.
+    pub(super) fn remember(&self, text: String) {
+        let config = &self.context.config;
+        let kept = config.message_history;
+        if !kept.keep {
+            return;
+        }
+        let (home, thread) = (config.home.clone(), self.context.emitter.thread().clone());
+        let now = self.context.clock.now();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = add_message(&home, &thread, &text, now, kept.max_bytes) {
+                tracing::warn!("a message is not kept: {error}");
+            }
+        });
+    }
+
+    pub(super) fn recall(&self, id: String, log_id: u64, offset: usize) {
+        let home = self.context.config.home.clone();
+        let emitter = self.context.emitter.clone();
+        tokio::task::spawn_blocking(move || {
+            let entry = message_at(&home, log_id, offset);
+            let recalled = GetHistoryEntryResponseEvent {
+                offset,
+                log_id,
+                entry,
+            };
+            emitter.emit(&id, EventMsg::GetHistoryEntryResponse(recalled));
+        });
+    }
+}

@@ -1,0 +1,65 @@
+//! The questions that wait for an answer of the client. Dropping an entry tells its tool that no answer will come.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use codex_protocol::{RequestPermissionProfile, RequestPermissionsResponse};
+use tokio::sync::oneshot;
+
+use crate::gate::{ApprovalRequest, Denied, Permit};
+use crate::questions::{Answer, QuestionKey};
+use crate::turn_settings::TurnSettings;
+
+/// The questions that wait for an answer.
+#[derive(Debug, Default)]
+pub(super) struct OpenQuestions {
+    asked: HashMap<QuestionKey, oneshot::Sender<Answer>>,
+    approvals: HashMap<QuestionKey, PendingApproval>,
+    grants: HashMap<QuestionKey, PendingGrant>,
+}
+
+impl OpenQuestions {
+    pub(super) fn take_answer(&mut self, key: &QuestionKey) -> Option<oneshot::Sender<Answer>> {
+        self.asked.remove(key)
+    }
+
+    pub(super) fn wait_for_answer(&mut self, key: QuestionKey, answer: oneshot::Sender<Answer>) {
+        self.asked.insert(key, answer);
+    }
+
+    pub(super) fn wait_for_approval(&mut self, key: QuestionKey, pending: PendingApproval) {
+        self.approvals.insert(key, pending);
+    }
+
+    pub(super) fn take_approval(&mut self, key: &QuestionKey) -> Option<PendingApproval> {
+        self.approvals.remove(key)
+    }
+
+    pub(super) fn wait_for_grant(&mut self, key: QuestionKey, pending: PendingGrant) {
+        self.grants.insert(key, pending);
+    }
+
+    pub(super) fn take_grant(&mut self, key: &QuestionKey) -> Option<PendingGrant> {
+        self.grants.remove(key)
+    }
+
+    /// No answer will come any more.
+    pub(super) fn drop_turn(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// An effect that waits for approval.
+#[derive(Debug)]
+pub(super) struct PendingApproval {
+    pub(super) request: ApprovalRequest,
+    pub(super) reply: oneshot::Sender<Result<Permit, Denied>>,
+}
+
+/// A request for permissions that waits for an answer.
+#[derive(Debug)]
+pub(super) struct PendingGrant {
+    pub(super) asked: RequestPermissionProfile,
+    pub(super) settings: Arc<TurnSettings>,
+    pub(super) reply: oneshot::Sender<RequestPermissionsResponse>,
+}

@@ -1,0 +1,46 @@
+//! Listing skills.
+
+use std::path::Path;
+
+use codex_protocol::{EventMsg, ListSkillsResponseEvent, SkillsListEntry};
+use codex_skills::Skills;
+
+use super::actor::Session;
+use crate::turn::read_skills;
+
+impl Session {
+    /// Lists the skills of folders; of the thread's own if none are named.
+    pub(super) fn list_skills(&self, id: String, cwds: Vec<String>, reload: bool) {
+        let emitter = self.context.emitter.clone();
+        let own = self.settings().cwd.display().to_string();
+        let library = self.context.config.skills.clone();
+        let folders = match cwds.is_empty() {
+            true => vec![own],
+            false => cwds,
+        };
+        tokio::spawn(async move {
+            if let Some(library) = library.as_ref().filter(|_| reload) {
+                library.forget();
+            }
+            let mut skills = Vec::with_capacity(folders.len());
+            for cwd in folders {
+                let found = match &library {
+                    Some(library) => read_skills(library, Path::new(&cwd)).await,
+                    None => None,
+                };
+                skills.push(entry(cwd, &found.unwrap_or_default()));
+            }
+            let listed = ListSkillsResponseEvent { skills };
+            emitter.emit(&id, EventMsg::ListSkillsResponse(listed));
+        });
+    }
+}
+
+fn entry(cwd: String, skills: &Skills) -> SkillsListEntry {
+    let all = skills.all.iter().map(|skill| skill.metadata.clone());
+    SkillsListEntry {
+        cwd,
+        skills: all.collect(),
+        errors: skills.errors.clone(),
+    }
+}

@@ -1,0 +1,266 @@
+//! What the engine needs of a stored thread, and no more: the lines that its history is rebuilt from.
+//!
+//! Most lines of a long thread tell people what happened, and most settings of turns were replaced
+//! by later ones; those are passed over without being read.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use codex_protocol::{RolloutItem, RolloutLine, SessionMeta};
+use codex_rollout::{LoadError, LoadedRollout, ScannedLine, scan};
+
+/// A stored thread, read as far as the engine needs it.
+#[derive(Debug)]
+pub struct StoredThread {
+    pub(crate) path: PathBuf,
+    /// The first line that says what thread it is.
+    pub(crate) meta: SessionMeta,
+    /// What the model was told to be, if any line says so.
+    pub(crate) instructions: Option<String>,
+    pub(crate) lines: StoredLines,
+    /// How many bytes of the file are whole lines.
+    pub(crate) length: u64,
+    /// How long the file was at least when it was read. What is added later is another process's.
+    pub(crate) size: u64,
+}
+
+impl StoredThread {
+    /// Reads the file of a thread, or what of it stands before `end`. `also` sees every line of that too,
+    /// so that who needs more of a thread does not go through its file once more.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it does not say what thread it is.
+    pub fn read(
+        path: &Path,
+        end: Option<u64>,
+        mut also: impl FnMut(ScannedLine<'_>),
+    ) -> Result<Self, LoadError> {
+        let end = end.unwrap_or(u64::MAX);
+        let size = path.metadata().map_or(0, |metadata| metadata.len());
+        let mut reader = StoredThreadReader::default();
+        let length = scan(path, |line| {
+            if line.offset() >= end {
+                return ControlFlow::Break(());
+            }
+            reader.take(line);
+            also(line);
+            ControlFlow::Continue(())
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            meta: reader.meta.ok_or(LoadError::NoMeta)?,
+            instructions: reader.instructions,
+            lines: StoredLines::Raw(reader.lines),
+            length: length.min(end),
+            size,
+        })
+    }
+
+    /// Reads the file of a thread with every line that it has.
+    pub(crate) fn read_all(path: &Path) -> Result<Self, LoadError> {
+        let size = path.metadata().map_or(0, |metadata| metadata.len());
+        let LoadedRollout { meta, items, .. } = codex_rollout::load(path)?;
+        let mut metas = items.iter().filter_map(|item| match item {
+            RolloutItem::SessionMeta(meta) => Some(&**meta),
+            _ => None,
+        });
+        Ok(Self {
+            path: path.to_owned(),
+            meta,
+            instructions: metas.find_map(instructions),
+            lines: StoredLines::Read(items),
+            length: size,
+            size,
+        })
+    }
+}
+
+fn instructions(meta: &SessionMeta) -> Option<String> {
+    let base = meta.base_instructions.as_ref();
+    base.map(|base| base.text.clone())
+}
+
+/// The lines that a history is rebuilt from.
+#[derive(Debug)]
+pub(crate) enum StoredLines {
+    Read(Vec<RolloutItem>),
+    Raw(RawLines),
+}
+
+impl StoredLines {
+    /// Those that were read already: all, or none of a thread that was not [read whole](Stored::read_all).
+    pub(crate) fn read(&self) -> &[RolloutItem] {
+        match self {
+            Self::Read(items) => items,
+            Self::Raw(_) => &[],
+        }
+    }
+}
+
+impl IntoIterator for StoredLines {
+    type Item = RolloutItem;
+    type IntoIter = Box<dyn Iterator<Item = RolloutItem>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        match self {
+            Self::Read(items) => Box::new(items.into_iter()),
+            Self::Raw(unread) => Box::new(unread.read()),
+        }
+    }
+}
+
+/// A piece takes no more lines when it has so many bytes.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// Lines as they stand in a file, in pieces: what was read of them does not stay beside what it comes to.
+#[derive(Debug, Default)]
+pub(crate) struct RawLines {
+    chunks: Vec<Vec<u8>>,
+    count: usize,
+    settings: LatestLine,
+    tokens: LatestLine,
+}
+
+/// The newest line of a kind of which only that one counts.
+#[derive(Debug, Default)]
+struct LatestLine {
+    line: Vec<u8>,
+    /// Before which other line it stood.
+    at: usize,
+}
+
+impl LatestLine {
+    fn set(&mut self, line: &[u8], at: usize) {
+        self.line.clear();
+        self.line.extend_from_slice(line);
+        self.at = at;
+    }
+}
+
+impl RawLines {
+    fn push(&mut self, line: &[u8]) {
+        let is_full = |chunk: &Vec<u8>| chunk.len() + line.len() >= CHUNK_BYTES;
+        if self.chunks.last().is_none_or(is_full) {
+            self.chunks
+                .push(Vec::with_capacity(CHUNK_BYTES.max(line.len() + 1)));
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.extend_from_slice(line);
+            chunk.push(b'\n');
+            self.count += 1;
+        }
+    }
+
+    fn read(self) -> impl Iterator<Item = RolloutItem> {
+        let (settings, tokens) = (read_line(&self.settings.line), read_line(&self.tokens.line));
+        let at = self.settings.at;
+        let (mut early, late) = match at < self.count {
+            true => (settings, None),
+            false => (None, settings),
+        };
+        let lines = self.chunks.into_iter().flat_map(|chunk| {
+            let lines = chunk.split_inclusive(|byte| *byte == b'\n');
+            lines.map(read_line).collect::<Vec<_>>()
+        });
+        let lines = lines.enumerate().flat_map(move |(index, line)| {
+            let before = if index == at { early.take() } else { None };
+            before.into_iter().chain(line)
+        });
+        lines.chain(late).chain(tokens)
+    }
+}
+
+fn read_line(line: &[u8]) -> Option<RolloutItem> {
+    let line = RolloutLine::read(std::str::from_utf8(line).ok()?.trim()).ok()?;
+    Some(line.item)
+}
+
+#[derive(Debug, Default)]
+struct StoredThreadReader {
+    meta: Option<SessionMeta>,
+    instructions: Option<String>,
+    lines: RawLines,
+}
+
+impl StoredThreadReader {
+    fn take(&mut self, line: ScannedLine<'_>) {
+        let Some((kind, payload)) = line.kind() else {
+            return;
+        };
+        let (lines, bytes) = (&mut self.lines, line.bytes());
+        let at = lines.count;
+        match (kind.as_ref(), payload.as_deref()) {
+            ("turn_context", _) => lines.settings.set(bytes, at),
+            ("session_meta", _) => {
+                if let Some(RolloutItem::SessionMeta(meta)) = line.read().map(|line| line.item) {
+                    let earlier = self.instructions.take();
+                    self.instructions = earlier.or_else(|| instructions(&meta));
+                    self.meta.get_or_insert(*meta);
+                }
+            }
+            ("event_msg", Some("token_count")) => {
+                if !has_no_usage(bytes) {
+                    lines.tokens.set(bytes, at);
+                }
+            }
+            ("event_msg", Some(kind))
+                if kind != "thread_rolled_back" && kind != "undo_completed" => {}
+            _ => lines.push(bytes),
+        }
+    }
+}
+
+/// Whether a count of tokens has none, as before the first response.
+fn has_no_usage(line: &[u8]) -> bool {
+    let window = &line[..line.len().min(200)];
+    memchr::memmem::find(window, b"\"info\":null").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use codex_protocol::{TruncationMode, TruncationPolicy};
+
+    use super::*;
+    use crate::history::Conversation;
+
+    const LINES: &str = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"a","timestamp":"t","cwd":"/","originator":"o","cli_version":"1","model_provider":null,"base_instructions":null}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"task_started","turn_id":"1","model_context_window":null}}
+{"timestamp":"t","type":"turn_context","payload":{"cwd":"/","approval_policy":"never","sandbox_policy":{"type":"danger-full-access"},"model":"old","summary":"auto"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":null,"rate_limits":null}}
+{"timestamp":"t","type":"turn_context","payload":{"cwd":"/","approval_policy":"never","sandbox_policy":{"type":"danger-full-access"},"model":"new","summary":"auto"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"two"}]}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1,"reasoning_output_tokens":0,"total_tokens":2},"last_token_usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1,"reasoning_output_tokens":0,"total_tokens":2},"model_context_window":null},"rate_limits":null}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}
+{"timestamp":"t","type":"response_item","payload":{"type":"ghost_snapshot","ghost_commit":{"id":"g","parent":null,"preexisting_untracked_files":[],"preexisting_untracked_dirs":[]}}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"undo_completed","success":true}}
+{"torn"#;
+
+    #[test]
+    fn less_is_read_and_it_comes_to_the_same() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), LINES).unwrap();
+        let stored = StoredThread::read(file.path(), None, |_| {}).unwrap();
+        assert_eq!(stored.length, (LINES.len() - "{\"torn".len()) as u64);
+        let StoredLines::Raw(unread) = &stored.lines else {
+            panic!("all lines were read");
+        };
+        assert_eq!(unread.count, 5);
+        let policy = TruncationPolicy {
+            mode: TruncationMode::Bytes,
+            limit: 100,
+        };
+        let whole = codex_rollout::load(file.path()).unwrap();
+        let (all, few) = (
+            Conversation::rebuilt(whole.items, policy),
+            Conversation::rebuilt(stored.lines, policy),
+        );
+        assert_eq!(all.history.len(), few.history.len());
+        assert_eq!(all.latest_snapshot(), few.latest_snapshot());
+        assert_eq!(all.reference, few.reference);
+        assert_eq!(all.previous_model, few.previous_model);
+        assert_eq!(all.previous_model.as_deref(), Some("new"));
+        assert_eq!(all.usage.info, few.usage.info);
+        assert!(few.usage.info.is_some());
+    }
+}

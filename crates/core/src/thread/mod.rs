@@ -1,0 +1,12 @@
+//! The handle of a thread, and the requests that go through it to the session.
+
+mod handle;
+mod requests;
+mod started;
+
+pub use handle::{Thread, unreadable_submission};
+pub use requests::{
+    BackgroundTerminal, NewTurn, SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed,
+};
+pub(crate) use requests::{SteerRequest, ThreadRequest, TurnReply};
+pub use started::{SpawnedAgent, StartError, StartedThread};

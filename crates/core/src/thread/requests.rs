@@ -1,0 +1,154 @@
+//! The requests that a session takes from the handle of its thread, and their errors.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_protocol::{ResponseItem, ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::config::McpServer;
+use crate::input::TurnInput;
+
+/// A request to the session of a thread.
+#[derive(Debug)]
+pub(crate) enum ThreadRequest {
+    Submission(Box<Submission>),
+    /// Gives more input to the running turn.
+    Steer(SteerRequest),
+    /// Starts a turn, or gives its input to the running one.
+    StartTurn(Box<NewTurn>, TurnReply),
+    /// Changes settings from the next turn on.
+    UpdateSettings(
+        Box<ThreadSettingsPatch>,
+        oneshot::Sender<Result<Arc<ThreadSettings>, SettingsError>>,
+    ),
+    /// Replaces the MCP servers when the next turn starts.
+    McpServers(Vec<McpServer>),
+    /// Adds items to what the model sees, without a turn.
+    Inject(Vec<ResponseItem>),
+    /// Lists the commands that run in the background.
+    Terminals(oneshot::Sender<Vec<BackgroundTerminal>>),
+    /// Stops one of them. Replies whether it existed.
+    StopTerminal(i32, oneshot::Sender<bool>),
+}
+
+/// A turn that is to start, and the settings that it changes for itself and those after it.
+#[derive(Clone, Debug, Default)]
+pub struct NewTurn {
+    /// Its id.
+    pub id: String,
+    /// The settings that change.
+    pub settings: ThreadSettingsPatch,
+    /// What the model is shown before the input, and people are not.
+    pub context: Vec<ResponseItem>,
+    /// What a person says.
+    pub input: TurnInput,
+    /// The JSON Schema that the answer should follow, in this turn alone.
+    pub output_schema: Option<Value>,
+    /// The class of service of this turn alone.
+    pub service_tier: Option<ServiceTier>,
+}
+
+/// Why no turn starts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartTurnError {
+    /// Nothing was said.
+    #[error("input must not be empty")]
+    Empty,
+    /// Another process goes on with the thread; the sentence says so.
+    #[error("{0}")]
+    Claimed(String),
+    /// Another turn runs, and settings are not allowed.
+    #[error(transparent)]
+    Settings(SettingsError),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
+}
+
+/// The id of the turn that the input went into, which is the new one's unless another one runs.
+pub(crate) type TurnReply = oneshot::Sender<Result<String, StartTurnError>>;
+
+/// Input for the turn that runs.
+#[derive(Debug)]
+pub(crate) struct SteerRequest {
+    pub(crate) expected: Option<String>,
+    pub(crate) input: TurnInput,
+    /// The id of the turn that took it.
+    pub(crate) reply: oneshot::Sender<Result<String, SteerError>>,
+}
+
+/// What kind of task it is. Only a regular one has a use for more input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TaskKind {
+    /// A turn with the model.
+    #[error("a turn")]
+    Regular,
+    /// A compaction.
+    #[error("a compact turn")]
+    Compact,
+    /// A review.
+    #[error("a review turn")]
+    Review,
+    /// A command that a person typed.
+    #[error("a command")]
+    UserShell,
+    /// Files going back to a snapshot.
+    #[error("an undo")]
+    Undo,
+}
+
+/// Why settings stay as they are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// An administrator does not allow others; the sentence says which.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
+}
+
+/// Why input did not get into a turn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SteerError {
+    /// There was none.
+    #[error("input must not be empty")]
+    Empty,
+    /// No turn runs.
+    #[error("no active turn to steer")]
+    NoTurn,
+    /// Another turn runs.
+    #[error("expected active turn id `{expected}` but found `{active}`")]
+    OtherTurn {
+        /// The turn that was meant.
+        expected: String,
+        /// The turn that runs.
+        active: String,
+    },
+    /// The task that runs has no use for input.
+    #[error("cannot steer {0}")]
+    NotSteerable(TaskKind),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
+}
+
+/// The thread is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("internal error; agent loop died unexpectedly")]
+pub struct ThreadClosed;
+
+/// A command that still runs in the background, as people are shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackgroundTerminal {
+    /// What the model knows it by.
+    pub id: i32,
+    /// The item of the command.
+    pub item_id: String,
+    /// The script that its shell was given.
+    pub script: String,
+    /// The folder that it was started in.
+    pub cwd: PathBuf,
+}

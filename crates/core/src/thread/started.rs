@@ -1,0 +1,50 @@
+//! Threads that were just started.
+
+use std::path::PathBuf;
+
+use codex_protocol::{ThreadId, UserMessageEvent};
+use codex_rollout::{LoadError, LockError};
+use tokio::sync::mpsc;
+
+use super::handle::Thread;
+use crate::config::SessionConfig;
+use crate::events::Events;
+
+/// A thread that was just started.
+#[derive(Debug)]
+pub struct StartedThread {
+    /// The thread.
+    pub thread: Thread,
+    /// Its events. The first is `session_configured`.
+    pub events: Events,
+    /// The agents that it starts. If this is dropped, it can start none.
+    pub agents: mpsc::Receiver<SpawnedAgent>,
+}
+
+/// Why a thread was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The working folder is relative.
+    #[error("cwd is not absolute: {0}")]
+    RelativeCwd(PathBuf),
+    /// The file cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// It is loaded already; go on with that one.
+    #[error("thread {0} is already loaded")]
+    AlreadyLoaded(ThreadId),
+    /// Another process goes on with it.
+    #[error(transparent)]
+    InUse(#[from] LockError),
+}
+
+/// An agent that a thread started.
+#[derive(Debug)]
+pub struct SpawnedAgent {
+    /// The agent and its events.
+    pub started: StartedThread,
+    /// The configuration that it was started with.
+    pub config: Box<SessionConfig>,
+    /// The first message of a person in the history that it continues; none if it is new.
+    pub first: Option<UserMessageEvent>,
+}

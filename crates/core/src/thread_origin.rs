@@ -1,0 +1,89 @@
+//! What a session is made from, and who makes it.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use codex_protocol::{ResponseItem, ThreadId};
+
+use crate::agents::AgentTree;
+use crate::config::SessionConfig;
+use crate::stored_thread::{StoredLines, StoredThread};
+use crate::thread::{StartError, StartedThread};
+
+/// What a session is made from.
+#[derive(Debug)]
+pub(crate) struct ThreadOrigin {
+    pub(crate) id: ThreadId,
+    pub(crate) config: SessionConfig,
+    /// The lines that the history is rebuilt from.
+    pub(crate) lines: StoredLines,
+    pub(crate) file: RolloutFile,
+    pub(crate) forked_from: Option<ThreadId>,
+    /// Recorded after the lines.
+    pub(crate) note: Option<ResponseItem>,
+    pub(crate) agent_tree: AgentTree,
+}
+
+/// The rollout of a session.
+#[derive(Debug)]
+pub(crate) enum RolloutFile {
+    New,
+    /// A new file that begins with the first bytes of another one.
+    Copy {
+        source: PathBuf,
+        length: u64,
+    },
+    /// An existing file of this length.
+    Existing {
+        path: PathBuf,
+        length: u64,
+    },
+}
+
+impl ThreadOrigin {
+    /// A new thread.
+    pub(crate) fn new(id: ThreadId, config: SessionConfig) -> Self {
+        Self {
+            id,
+            config,
+            lines: StoredLines::Read(Vec::new()),
+            file: RolloutFile::New,
+            forked_from: None,
+            note: None,
+            agent_tree: AgentTree::default(),
+        }
+    }
+
+    /// A stored thread, continued in its own file.
+    pub(crate) fn resumed(stored: StoredThread, config: SessionConfig) -> Self {
+        Self {
+            lines: stored.lines,
+            file: RolloutFile::Existing {
+                path: stored.path,
+                length: stored.size,
+            },
+            ..Self::new(stored.meta.id, config)
+        }
+    }
+
+    /// A new thread with all that a stored one holds.
+    pub(crate) fn forked(id: ThreadId, stored: StoredThread, config: SessionConfig) -> Self {
+        Self {
+            lines: stored.lines,
+            file: RolloutFile::Copy {
+                source: stored.path,
+                length: stored.length,
+            },
+            forked_from: Some(stored.meta.id),
+            ..Self::new(id, config)
+        }
+    }
+}
+
+/// Launches threads. A session uses it to launch its agents.
+pub(crate) trait ThreadLauncher: Debug + Send + Sync {
+    fn launch(self: Arc<Self>, origin: ThreadOrigin) -> Result<StartedThread, StartError>;
+
+    fn is_loaded(&self, id: &ThreadId) -> bool;
+}

@@ -1,0 +1,109 @@
+//! A call of a tool by the model.
+
+use std::time::Duration;
+
+use codex_protocol::{FunctionCallOutputBody, LocalShellAction, ResponseItem};
+
+/// A call of the model.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolCall {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) payload: ToolPayload,
+}
+
+/// What a tool is called with.
+#[derive(Clone, Debug)]
+pub(crate) enum ToolPayload {
+    /// JSON, or meant to be.
+    Function(String),
+    /// Free text.
+    Custom(String),
+    /// A command of the provider's own shell tool.
+    LocalShell(LocalShellAction),
+    /// A search for tools.
+    ToolSearch,
+}
+
+impl ToolCall {
+    /// The call that an item makes, if it makes one.
+    pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
+        Some(match item {
+            ResponseItem::FunctionCall {
+                name,
+                namespace,
+                arguments,
+                call_id,
+                ..
+            } => Self {
+                id: call_id.clone(),
+                name: match namespace {
+                    Some(namespace) => format!("{namespace}:{name}"),
+                    None => name.clone(),
+                },
+                payload: ToolPayload::Function(arguments.clone()),
+            },
+            ResponseItem::CustomToolCall {
+                call_id,
+                name,
+                input,
+                ..
+            } => Self {
+                id: call_id.clone(),
+                name: name.clone(),
+                payload: ToolPayload::Custom(input.clone()),
+            },
+            ResponseItem::LocalShellCall {
+                call_id,
+                action,
+                id,
+                ..
+            } => Self {
+                id: call_id.clone().or_else(|| id.clone()).unwrap_or_default(),
+                name: "local_shell".to_owned(),
+                payload: ToolPayload::LocalShell(action.clone()),
+            },
+            ResponseItem::ToolSearchCall {
+                call_id: Some(id),
+                execution,
+                ..
+            } if execution == "client" => Self {
+                id: id.clone(),
+                name: "tool_search".to_owned(),
+                payload: ToolPayload::ToolSearch,
+            },
+            _ => return None,
+        })
+    }
+
+    /// The item that answers the call.
+    pub(crate) fn answer(&self, output: FunctionCallOutputBody) -> ResponseItem {
+        let call_id = self.id.clone();
+        match self.payload {
+            ToolPayload::Function(_) | ToolPayload::LocalShell(_) => {
+                ResponseItem::FunctionCallOutput { call_id, output }
+            }
+            ToolPayload::Custom(_) => ResponseItem::CustomToolCallOutput {
+                call_id,
+                name: None,
+                output,
+            },
+            ToolPayload::ToolSearch => ResponseItem::ToolSearchOutput {
+                call_id: Some(call_id),
+                status: "completed".to_owned(),
+                execution: "client".to_owned(),
+                tools: Vec::new(),
+            },
+        }
+    }
+
+    pub(crate) fn aborted(&self, after: Duration) -> String {
+        let seconds = after.as_secs_f64().max(0.1);
+        match self.name.as_str() {
+            "shell" | "container.exec" | "local_shell" | "shell_command" | "unified_exec" => {
+                format!("Wall time: {seconds:.1} seconds\naborted by user")
+            }
+            _ => format!("aborted by user after {seconds:.1}s"),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What tools use besides the context of the session.
+
+use std::sync::{Arc, OnceLock};
+
+use codex_protocol::DynamicToolSpec;
+
+use super::agents::SpawnAgentTool;
+use super::unified_exec::TerminalRegistry;
+use crate::agents::AgentRequest;
+use crate::config::SessionConfig;
+use crate::gate::GateRequest;
+use crate::mcp::McpServers;
+use crate::ports::Model;
+use crate::questions::QuestionRequest;
+use crate::requests::Requests;
+use crate::timeout_pauses::TimeoutPauses;
+
+/// What the tools of a session share.
+#[derive(Debug)]
+pub(crate) struct ToolServices {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) terminals: TerminalRegistry,
+    pub(crate) timeout_pauses: TimeoutPauses,
+    pub(crate) mcp: McpServers,
+    pub(crate) requests: ToolRequests,
+    pub(crate) dynamic_tools: Vec<DynamicToolSpec>,
+    /// The depth of the thread in its tree of agents.
+    pub(crate) agent_depth: i32,
+    /// Made when it is first offered.
+    pub(crate) spawn_tool: OnceLock<SpawnAgentTool>,
+}
+
+/// The handles to the session.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolRequests {
+    pub(crate) gate: Requests<GateRequest>,
+    pub(crate) questions: Requests<QuestionRequest>,
+    pub(crate) agents: Requests<AgentRequest>,
+}
+
+impl ToolServices {
+    /// Those of a reviewer of the thread: its own terminals, and no tools of the client.
+    pub(crate) fn for_reviewer(&self) -> Self {
+        Self {
+            model: Arc::clone(&self.model),
+            terminals: TerminalRegistry::default(),
+            timeout_pauses: self.timeout_pauses.clone(),
+            mcp: self.mcp.clone(),
+            requests: self.requests.clone(),
+            dynamic_tools: Vec::new(),
+            agent_depth: self.agent_depth,
+            spawn_tool: OnceLock::new(),
+        }
+    }
+
+    /// The tool that starts agents, if the configuration allows agents.
+    pub(super) fn spawn_tool(&self, config: &SessionConfig) -> Option<SpawnAgentTool> {
+        let settings = config.agents.as_ref()?;
+        let make = || SpawnAgentTool::new(settings, &self.model.choices());
+        Some(self.spawn_tool.get_or_init(make).clone())
+    }
+}

@@ -1,0 +1,88 @@
+//! The interface of a tool.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use codex_model_client::ToolSpec;
+use codex_protocol::{FunctionCallOutputBody, RawText};
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::call::ToolCall;
+use super::services::ToolServices;
+use super::turn_diff::TurnDiffTracker;
+use super::turn_tools::TurnTools;
+use crate::events::TurnEmitter;
+use crate::gate::Gate;
+use crate::input::InputQueue;
+use crate::questions::{Answer, Question, QuestionRequest};
+use crate::session_context::SessionContext;
+use crate::turn_settings::TurnSettings;
+
+/// Why a call has no output of its own.
+#[derive(Debug)]
+pub(crate) enum ToolFailure {
+    /// The text is the output, and the turn goes on.
+    Model(String),
+    /// The turn stops.
+    Aborted,
+}
+
+/// The outcome of a call.
+pub(crate) type ToolResult = Result<FunctionCallOutputBody, ToolFailure>;
+
+/// A tool.
+pub(crate) trait Tool: Debug + Send + Sync {
+    /// The entry in the `tools` of a request.
+    fn spec(&self) -> ToolSpec;
+
+    /// Whether calls may run beside others that may.
+    fn is_parallel(&self) -> bool {
+        false
+    }
+
+    /// Carries a call out. Dropping the future stops it and ends what it started.
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult>;
+}
+
+/// What a call is carried out with.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolContext {
+    pub(crate) call: ToolCall,
+    pub(crate) settings: Arc<TurnSettings>,
+    pub(crate) session: Arc<SessionContext>,
+    pub(crate) services: Arc<ToolServices>,
+    pub(crate) tools: Arc<TurnTools>,
+    pub(crate) emitter: TurnEmitter,
+    pub(crate) input_queue: Arc<InputQueue>,
+    pub(crate) diff: TurnDiffTracker,
+    /// Cancelled when the response that the call is part of has ended.
+    pub(crate) response_ended: CancellationToken,
+}
+
+impl ToolContext {
+    /// The gate for this call.
+    pub(crate) fn gate(&self) -> Gate {
+        Gate {
+            requests: self.services.requests.gate.clone(),
+            settings: Arc::clone(&self.settings),
+            call_id: self.call.id.clone(),
+            response_ended: self.response_ended.clone(),
+            clock: Arc::clone(&self.session.clock),
+        }
+    }
+
+    /// Asks the client. None if the turn ends without an answer.
+    pub(crate) async fn ask_client(&self, question: Question) -> Option<Answer> {
+        let question = Box::new(question);
+        let questions = &self.services.requests.questions;
+        questions
+            .ask(|reply| QuestionRequest { question, reply })
+            .await
+    }
+}
+
+/// A single text as output.
+pub(crate) fn text(text: impl Into<RawText>) -> ToolResult {
+    Ok(FunctionCallOutputBody::Text(text.into()))
+}

@@ -1,0 +1,33 @@
+//! The tools of one turn.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use super::registry::ToolSet;
+
+/// The tools of a turn: those of MCP servers come on top once the servers have started.
+#[derive(Debug)]
+pub(crate) struct TurnTools {
+    own: Arc<ToolSet>,
+    all: OnceLock<Arc<ToolSet>>,
+}
+
+impl TurnTools {
+    pub(crate) fn new(own: Arc<ToolSet>) -> Self {
+        let all = OnceLock::new();
+        Self { own, all }
+    }
+
+    /// From now on the turn has these.
+    pub(crate) fn complete(&self, all: Arc<ToolSet>) {
+        let _ = self.all.set(all);
+    }
+}
+
+impl Deref for TurnTools {
+    type Target = ToolSet;
+
+    fn deref(&self) -> &ToolSet {
+        self.all.get().unwrap_or(&self.own)
+    }
+}

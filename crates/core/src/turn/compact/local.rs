@@ -1,0 +1,143 @@
+//! Compaction on this side: the model writes a summary.
+
+use codex_model_client::{Prompt, PromptItem};
+use codex_protocol::{CodexErrorInfo, ResponseItem};
+use futures::StreamExt;
+
+use super::Compaction;
+use super::CompactionPhase;
+use crate::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
+use crate::history::user_message;
+use crate::ports::{ModelError, ModelEvent, ModelRequest};
+use crate::turn::items::assistant_text;
+use crate::turn::outcome::TurnError;
+use crate::turn::recording::Turn;
+use crate::turn::retry;
+
+impl Turn<'_> {
+    pub(super) async fn compact_locally(
+        &mut self,
+        phase: CompactionPhase,
+        id: &str,
+    ) -> Result<Compaction, TurnError> {
+        let message = self.summary(phase, id).await?;
+        let texts = user_texts(&self.conversation.history);
+        let items = compacted_history(&texts, &message);
+        Ok(Compaction { items, message })
+    }
+
+    /// Lets the model write a summary. When even that is too much the oldest items go.
+    async fn summary(&mut self, phase: CompactionPhase, id: &str) -> Result<String, TurnError> {
+        let images = self.scope.settings.model.images;
+        let prompt = self.conversation.history.prompt(images);
+        let mut input: Vec<_> = prompt.items().map(PromptItem::read).collect();
+        let prompt = self.scope.session.config.compact_prompt.as_deref();
+        let instruction = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
+        input.push(instruction);
+        let most = self.scope.session.config.stream_max_retries;
+        let mut repeats = 0;
+        loop {
+            let error = match self
+                .summary_attempt(phase, id, input.iter().collect())
+                .await
+            {
+                Ok(text) => return Ok(text),
+                Err(TurnError::Stopped) => return Err(TurnError::Stopped),
+                Err(TurnError::Failed(error)) => error,
+            };
+            let overflow = error.info == CodexErrorInfo::ContextWindowExceeded;
+            if overflow && drop_oldest(&mut input) {
+                repeats = 0;
+                continue;
+            }
+            let clock = self.scope.session.clock.as_ref();
+            let delay = retry::delay(&error, repeats + 1, clock);
+            let Some(delay) = delay.filter(|_| !overflow && repeats < most) else {
+                return Err(TurnError::Failed(error));
+            };
+            repeats += 1;
+            self.wait_to_retry(repeats, most, error, delay).await?;
+        }
+    }
+
+    async fn summary_attempt(
+        &mut self,
+        phase: CompactionPhase,
+        id: &str,
+        input: Prompt,
+    ) -> Result<String, TurnError> {
+        let request = ModelRequest {
+            input,
+            tools: Default::default(),
+            parallel_tool_calls: false,
+            ..self.request_to_compact(phase, id)
+        };
+        let stop = &self.scope.stop;
+        let mut stream = tokio::select! {
+            biased;
+            () = stop.stopped() => return Err(TurnError::Stopped),
+            opened = self.scope.model.stream(request) => opened.map_err(TurnError::Failed)?,
+        };
+        let mut text = String::new();
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = stop.stopped() => return Err(TurnError::Stopped),
+                event = stream.next() => event,
+            };
+            match event
+                .unwrap_or_else(|| Err(ModelError::cut_off()))
+                .map_err(TurnError::Failed)?
+            {
+                ModelEvent::ItemDone(ResponseItem::Message { role, content, .. })
+                    if role == "assistant" =>
+                {
+                    text = assistant_text(&content);
+                }
+                ModelEvent::Completed { usage, .. } => {
+                    if let Some(usage) = usage {
+                        let window = self.scope.settings.model.effective_window();
+                        self.conversation.usage.add(usage, window);
+                    }
+                    self.emitter.emit(self.conversation.usage.event());
+                    return Ok(text);
+                }
+                ModelEvent::RateLimits(limits) => {
+                    self.conversation.usage.limit(limits);
+                    self.emitter.emit(self.conversation.usage.event());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Drops the oldest item and, if it is half of a call, the other half. False if too little is left.
+fn drop_oldest(input: &mut Vec<ResponseItem>) -> bool {
+    if input.len() <= 2 {
+        return false;
+    }
+    let oldest = input.remove(0);
+    let link = |item: &ResponseItem| call_id(item).map(str::to_owned);
+    if let Some(id) = link(&oldest)
+        && let Some(other) = input
+            .iter()
+            .position(|item| link(item).as_ref() == Some(&id))
+    {
+        input.remove(other);
+    }
+    true
+}
+
+fn call_id(item: &ResponseItem) -> Option<&str> {
+    match item {
+        ResponseItem::FunctionCall { call_id, .. }
+        | ResponseItem::FunctionCallOutput { call_id, .. }
+        | ResponseItem::CustomToolCall { call_id, .. }
+        | ResponseItem::CustomToolCallOutput { call_id, .. } => Some(call_id),
+        ResponseItem::LocalShellCall { call_id, .. }
+        | ResponseItem::ToolSearchCall { call_id, .. }
+        | ResponseItem::ToolSearchOutput { call_id, .. } => call_id.as_deref(),
+        _ => None,
+    }
+}

@@ -1,0 +1,197 @@
+//! Compaction: something shorter takes the place of the history.
+//!
+//! Where the provider can do it, it is asked to; elsewhere the model writes a summary. The history is
+//! replaced in one step when that is there, so that a compaction that fails or is stopped changes
+//! nothing.
+
+mod local;
+mod remote;
+
+use codex_protocol::{
+    Compacted, ContextCompactionItem, EventMsg, ResponseItem, TurnItem, WarningEvent,
+};
+use codex_rollout::LineKind;
+
+use crate::context;
+use crate::events::TurnEmitter;
+use crate::history::Conversation;
+use crate::history::summary;
+use crate::ports::ModelRequest;
+use crate::turn::finish::finish;
+use crate::turn::guard::TurnGuard;
+use crate::turn::outcome::{CompletedTurn, TurnError};
+use crate::turn::recording::Turn;
+use crate::turn::scope::TurnScope;
+
+/// When a turn compacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompactionPhase {
+    /// The context is told anew after the summary.
+    BeforeTurn,
+    /// The context is put in front of the last thing a person said.
+    MidTurn,
+}
+
+/// Compacts as a task of its own.
+pub(crate) async fn run_compaction(
+    scope: TurnScope,
+    mut conversation: Conversation,
+) -> Conversation {
+    let emitter = scope.emitter();
+    let guard = TurnGuard::start(&scope);
+    let mut turn = Turn {
+        scope: &scope,
+        emitter: &emitter,
+        conversation: &mut conversation,
+    };
+    let ended = turn
+        .compact(CompactionPhase::BeforeTurn)
+        .await
+        .map(|()| CompletedTurn::default());
+    finish(&scope, &mut conversation, guard, ended).await;
+    conversation
+}
+
+/// Says that a compaction started, and that it is done. One that fails has no end of its own.
+struct CompactionItem<'a> {
+    emitter: &'a TurnEmitter,
+    item: TurnItem,
+}
+
+impl<'a> CompactionItem<'a> {
+    fn start(emitter: &'a TurnEmitter, id: String) -> Self {
+        let item = TurnItem::ContextCompaction(ContextCompactionItem { id });
+        emitter.item_started(item.clone());
+        Self { emitter, item }
+    }
+
+    fn id(&self) -> &str {
+        self.item.id().unwrap_or_default()
+    }
+
+    fn done(self) {
+        self.emitter.item_completed(self.item, false);
+    }
+}
+
+impl Turn<'_> {
+    /// Compacts if the context has grown to the limit.
+    pub(crate) async fn compact_if_full(
+        &mut self,
+        phase: CompactionPhase,
+    ) -> Result<(), TurnError> {
+        let Some(limit) = self.scope.settings.model.compact_at() else {
+            return Ok(());
+        };
+        if self.context_tokens() < limit {
+            return Ok(());
+        }
+        self.compact(phase).await
+    }
+
+    /// How many tokens the next request has, as far as is known.
+    fn context_tokens(&self) -> i64 {
+        let (history, usage) = (&self.conversation.history, &self.conversation.usage);
+        let past = if usage.reasoning_included {
+            0
+        } else {
+            history.past_reasoning_tokens()
+        };
+        let estimated = history.tokens_since_model() + past;
+        usage
+            .last_total()
+            .saturating_add(i64::try_from(estimated).unwrap_or(i64::MAX))
+    }
+
+    pub(crate) async fn compact(&mut self, phase: CompactionPhase) -> Result<(), TurnError> {
+        let item = CompactionItem::start(self.emitter, self.scope.session.ids.item());
+        let Compaction { mut items, message } = match self.scope.model.compacts() {
+            true => self.compact_remotely(phase, item.id()).await?,
+            false => self.compact_locally(phase, item.id()).await?,
+        };
+        // From here on nothing fails and nothing waits.
+        self.conversation.reference = None;
+        if phase == CompactionPhase::MidTurn {
+            let at = context_index(&items);
+            items.splice(at..at, context::initial(&self.scope.settings, None));
+            self.conversation.reference = Some(context::turn_context(&self.scope.settings));
+        }
+        self.replace_history(items, message, item.id());
+        item.done();
+        let message = "Long threads and repeated compaction make the model less accurate. Start a \
+                       new thread when you can."
+            .to_owned();
+        self.emitter
+            .emit(EventMsg::Warning(WarningEvent { message }));
+        Ok(())
+    }
+
+    /// The request that carries the conversation as it is. Before a turn with a model that takes in
+    /// less, the model of the turn before is asked, which can read all of it.
+    fn request_to_compact(&mut self, phase: CompactionPhase, id: &str) -> ModelRequest {
+        let request = ModelRequest {
+            output_schema: None,
+            ..self.request(Some(id))
+        };
+        let previous = self.conversation.previous_model.as_deref();
+        let own = &self.scope.settings.model;
+        let previous = previous
+            .filter(|previous| phase == CompactionPhase::BeforeTurn && *previous != own.slug);
+        let larger = previous
+            .map(|previous| self.scope.model.info(previous))
+            .filter(|previous| previous.effective_window() > own.effective_window());
+        match larger {
+            Some(model) => ModelRequest { model, ..request },
+            None => request,
+        }
+    }
+
+    fn replace_history(&mut self, mut items: Vec<ResponseItem>, message: String, id: &str) {
+        if let Some(observer) = self.scope.session.emitter.observer() {
+            let images = self.scope.settings.model.images;
+            let before = self.conversation.history.prompt(images);
+            observer.compacted(self.emitter.turn_id(), id, before, &items);
+        }
+        let old = self.conversation.history.entries();
+        let snapshots = old.iter().filter_map(|entry| entry.snapshot.as_deref());
+        items.extend(snapshots.map(|snapshot| ResponseItem::GhostSnapshot {
+            ghost_commit: snapshot.clone(),
+        }));
+        let replacement = items.iter().cloned();
+        self.conversation.history.replace(replacement);
+        let emitter = &self.scope.session.emitter;
+        let replacement_history = Some(items);
+        emitter.log(
+            LineKind::Compacted,
+            &Compacted {
+                message,
+                replacement_history,
+            },
+        );
+        if let Some(reference) = &self.conversation.reference {
+            emitter.log(LineKind::TurnContext, reference);
+        }
+        let window = self.scope.settings.model.effective_window();
+        let instructions = &self.scope.settings.instructions.base;
+        self.conversation.estimate(instructions, window);
+        self.emitter.emit(self.conversation.usage.event());
+    }
+}
+
+/// What takes the place of the history.
+#[derive(Debug)]
+struct Compaction {
+    items: Vec<ResponseItem>,
+    /// What the log says besides: the summary, if it is readable.
+    message: String,
+}
+
+/// Where the context belongs when it is told in the middle of a turn: before the last thing a person
+/// said, or else before what stands for all of it.
+fn context_index(items: &[ResponseItem]) -> usize {
+    let last = |wanted: &dyn Fn(&ResponseItem) -> bool| items.iter().rposition(wanted);
+    last(&summary::is_said)
+        .or_else(|| last(&summary::is_summary_item))
+        .or_else(|| last(&|item| matches!(item, ResponseItem::Compaction { .. })))
+        .unwrap_or(items.len())
+}

@@ -1,0 +1,104 @@
+//! The end of a turn: recorded, saved, emitted.
+
+use std::time::Duration;
+
+use codex_protocol::{ErrorEvent, EventMsg, TurnAbortReason, WarningEvent};
+
+use super::guard::TurnGuard;
+use super::outcome::{CompletedTurn, TurnError};
+use super::recording::Turn;
+use super::scope::TurnScope;
+use crate::context;
+use crate::events::{HeldEvents, TurnEmitter};
+use crate::history::{Conversation, Recorder};
+use crate::input::Input;
+use crate::ports::ModelError;
+
+/// How long an abort waits for the disk.
+const ABORT_FLUSH: Duration = Duration::from_millis(100);
+
+/// Ends a turn. Its end is emitted once it is on disk, so a turn that a client saw complete is complete after a
+/// crash.
+pub(crate) async fn finish(
+    scope: &TurnScope,
+    conversation: &mut Conversation,
+    guard: TurnGuard,
+    ended: Result<CompletedTurn, TurnError>,
+) {
+    let emitter = scope.emitter();
+    match ended {
+        Ok(completed) => {
+            let held = scope.session.emitter.hold_events();
+            guard.complete(completed);
+            saved(scope, held).await;
+        }
+        Err(TurnError::Failed(error)) => {
+            emit_failure(&emitter, error);
+            finish_failed(scope, conversation, guard).await;
+        }
+        Err(TurnError::Stopped) => {
+            let left = scope.input_queue.close();
+            let reason = scope.stop.reason();
+            if reason == TurnAbortReason::Interrupted {
+                let recorder = Recorder {
+                    raw_items: false,
+                    ..scope.recorder()
+                };
+                conversation.record(context::turn_aborted_marker(), &recorder);
+            }
+            for input in left {
+                // Input of the user is dropped with the turn; items of the engine are kept.
+                if let Input::Hidden(item) = input {
+                    conversation.record(*item, &scope.recorder());
+                }
+            }
+            let held = scope.session.emitter.hold_events();
+            guard.abort(reason);
+            tokio::select! {
+                () = saved(scope, held) => {}
+                () = scope.session.clock.sleep(ABORT_FLUSH) => {}
+            }
+        }
+    }
+}
+
+pub(crate) fn emit_failure(emitter: &TurnEmitter, error: ModelError) {
+    emitter.emit(EventMsg::Error(ErrorEvent {
+        message: error.message,
+        codex_error_info: Some(error.info),
+    }));
+}
+
+/// Ends a turn whose failure was emitted.
+pub(crate) async fn finish_failed(
+    scope: &TurnScope,
+    conversation: &mut Conversation,
+    guard: TurnGuard,
+) {
+    record_leftovers(scope, conversation).await;
+    let held = scope.session.emitter.hold_events();
+    guard.complete(CompletedTurn::default());
+    saved(scope, held).await;
+}
+
+/// Records input that came too late for the model.
+async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
+    let emitter = scope.emitter();
+    for input in scope.input_queue.close() {
+        let mut turn = Turn {
+            scope,
+            emitter: &emitter,
+            conversation,
+        };
+        turn.record_input(input).await;
+    }
+}
+
+/// Releases the held events once they are on disk, or with a warning that they are not.
+async fn saved(scope: &TurnScope, held: HeldEvents) {
+    if let Err(error) = scope.session.emitter.flush().await {
+        let message = format!("The conversation could not be saved: {error}");
+        let warning = EventMsg::Warning(WarningEvent { message });
+        held.emit_first(scope.emitter().turn_id(), warning);
+    }
+}

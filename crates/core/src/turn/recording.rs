@@ -1,0 +1,90 @@
+//! A running turn, and what it records in the conversation.
+
+use codex_protocol::{FunctionCallOutputItem, ResponseItem, TurnItem};
+use codex_rollout::LineKind;
+
+use super::scope::TurnScope;
+use crate::context;
+use crate::events::TurnEmitter;
+use crate::history::{CLIENT_CALL, Conversation};
+use crate::input::{Input, ToolOutput};
+
+/// A running turn.
+pub(crate) struct Turn<'a> {
+    pub(crate) scope: &'a TurnScope,
+    pub(crate) emitter: &'a TurnEmitter,
+    pub(crate) conversation: &'a mut Conversation,
+}
+
+impl Turn<'_> {
+    /// Records the context that the model does not have yet.
+    pub(crate) fn record_context(&mut self) {
+        let settings = &self.scope.settings;
+        let previous = self.conversation.previous_model.take();
+        let items = match &self.conversation.reference {
+            None => context::initial(settings, previous.as_deref()),
+            Some(reference) => context::updates(settings, reference, previous.as_deref()),
+        };
+        for item in items {
+            self.record(item);
+        }
+        let reference = context::turn_context(settings);
+        self.scope
+            .session
+            .emitter
+            .log(LineKind::TurnContext, &reference);
+        self.conversation.reference = Some(reference);
+        self.conversation.previous_model = Some(settings.model.slug.clone());
+    }
+
+    pub(crate) async fn record_input(&mut self, input: Input) {
+        match input {
+            Input::User(mut input) => {
+                if let Some(output) = input.tool_output.take() {
+                    self.record_tool_output(output);
+                }
+                if input.items.is_empty() {
+                    return;
+                }
+                let message = context::message_of(&input.items).await;
+                self.record(message);
+                let skills = self.texts_of_skills(&input.items).await;
+                self.emitter
+                    .user_message(self.scope.session.ids.item(), *input);
+                for text in skills {
+                    self.record(text);
+                }
+            }
+            Input::Hidden(item) => self.record(*item),
+        }
+    }
+
+    /// Records the output with a call in front: providers accept no output without a call.
+    fn record_tool_output(&mut self, answered: ToolOutput) {
+        let id = self.scope.session.ids.item();
+        let call_id = format!("{CLIENT_CALL}{id}");
+        self.record(ResponseItem::FunctionCall {
+            id: None,
+            name: answered.name.clone(),
+            namespace: answered.namespace.clone(),
+            arguments: "{}".to_owned(),
+            call_id: call_id.clone(),
+        });
+        self.record(ResponseItem::FunctionCallOutput {
+            call_id,
+            output: answered.output.clone(),
+        });
+        let item = TurnItem::FunctionCallOutput(FunctionCallOutputItem {
+            id,
+            name: answered.name,
+            namespace: answered.namespace,
+            output: answered.output,
+        });
+        self.emitter.item_started(item.clone());
+        self.emitter.item_completed(item, false);
+    }
+
+    pub(crate) fn record(&mut self, item: ResponseItem) {
+        self.conversation.record(item, &self.scope.recorder());
+    }
+}

@@ -1,0 +1,185 @@
+//! Running a regular turn.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, ResponseItem, WarningEvent};
+use futures::FutureExt;
+
+use super::compact::CompactionPhase;
+use super::finish::finish;
+use super::guard::TurnGuard;
+use super::outcome::{CompletedTurn, TurnError, panicked};
+use super::recording::Turn;
+use super::scope::TurnScope;
+use crate::config::EndedTurn;
+use crate::git::{self, Git, snapshot};
+use crate::history::{Conversation, summary};
+use crate::input::{Input, TurnInput};
+use crate::mcp::SandboxState;
+use crate::tools::{McpTools, ToolSet};
+
+/// Runs a regular turn and returns the conversation.
+pub(crate) async fn run_regular(
+    scope: TurnScope,
+    mut conversation: Conversation,
+    input: TurnInput,
+) -> Conversation {
+    let emitter = scope.emitter();
+    if scope.settings.model.is_guess {
+        let message = format!(
+            "The model `{}` is not in the catalogue: its context window and abilities are \
+             assumed.",
+            scope.settings.model.slug
+        );
+        emitter.emit(EventMsg::Warning(WarningEvent { message }));
+    }
+    let guard = TurnGuard::start(&scope);
+    if let Some(message) = scope.settings.refused.clone() {
+        emitter.emit(EventMsg::Error(ErrorEvent {
+            message,
+            codex_error_info: Some(CodexErrorInfo::BadRequest),
+        }));
+    }
+    let body = Turn {
+        scope: &scope,
+        emitter: &emitter,
+        conversation: &mut conversation,
+    };
+    let ended = AssertUnwindSafe(body.run(input)).catch_unwind().await;
+    let ended = ended.unwrap_or_else(|_| Err(panicked()));
+    let notice = match (&scope.session.config.turn_ended, &ended) {
+        (Some(listener), Ok(completed)) => Some((
+            Arc::clone(listener),
+            ended_turn(&scope, &conversation, completed),
+        )),
+        _ => None,
+    };
+    finish(&scope, &mut conversation, guard, ended).await;
+    if let Some((listener, turn)) = notice {
+        listener.ended(turn);
+    }
+    conversation
+}
+
+fn ended_turn(
+    scope: &TurnScope,
+    conversation: &Conversation,
+    completed: &CompletedTurn,
+) -> EndedTurn {
+    EndedTurn {
+        thread: scope.session.emitter.thread().to_string(),
+        turn: scope.settings.id.to_string(),
+        cwd: scope.settings.cwd.display().to_string(),
+        client: Some(scope.session.config.originator.clone()),
+        input_messages: summary::user_texts(&conversation.history),
+        last_agent_message: completed.last_agent_message.clone(),
+    }
+}
+
+impl Turn<'_> {
+    /// Runs until the model makes no more calls and no input waits.
+    pub(crate) async fn run(mut self, input: TurnInput) -> Result<CompletedTurn, TurnError> {
+        self.conversation.usage.reasoning_included = false;
+        self.find_skills().await;
+        let compacted = self.compact_if_full(CompactionPhase::BeforeTurn).await;
+        self.record_context();
+        self.record_input(Input::User(Box::new(input))).await;
+        git::materialise(&self.scope.session);
+        compacted?;
+        self.take_snapshot().await?;
+        self.wait_for_servers().await?;
+        loop {
+            for input in self.scope.input_queue.take() {
+                self.record_input(input).await;
+            }
+            let sampled = self.sample().await?;
+            if sampled.follow_up {
+                self.compact_if_full(CompactionPhase::MidTurn).await?;
+                continue;
+            }
+            if self.scope.input_queue.close_if_empty() {
+                return Ok(sampled.completed);
+            }
+        }
+    }
+
+    /// Waits until every MCP server has started or failed, and adds their tools.
+    async fn wait_for_servers(&self) -> Result<(), TurnError> {
+        let TurnScope {
+            session,
+            tool_services,
+            settings,
+            ..
+        } = self.scope;
+        let servers = tool_services.mcp.current();
+        if servers.is_empty() {
+            return Ok(());
+        }
+        let sandbox = SandboxState::of(&settings.sandbox_policy, &settings.cwd);
+        let settled = async {
+            let tools = servers.offered().await;
+            servers.send_sandbox_state(&sandbox).await;
+            tools
+        };
+        let tools = tokio::select! {
+            biased;
+            () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
+            tools = settled => tools,
+        };
+        let mcp = McpTools {
+            has_servers: true,
+            tools,
+        };
+        let all = ToolSet::new(
+            &session.config,
+            tool_services,
+            &mcp,
+            &settings.model,
+            &settings.sandbox_policy,
+        );
+        self.scope.tools.complete(Arc::new(all));
+        Ok(())
+    }
+
+    /// Takes a snapshot of the working tree for undo, if git can.
+    async fn take_snapshot(&mut self) -> Result<(), TurnError> {
+        let session = &self.scope.session;
+        let Some(limits) = session.config.snapshots else {
+            return Ok(());
+        };
+        let git = Git::new(session, &self.scope.settings.cwd);
+        if !git.is_repository() {
+            return Ok(());
+        }
+        let capturing = snapshot::capture(&git, limits);
+        let capturing = snapshot::warn_if_slow(capturing, session.clock.as_ref(), |message| {
+            if !limits.quiet {
+                self.emitter
+                    .emit(EventMsg::Warning(WarningEvent { message }));
+            }
+        });
+        let taken = tokio::select! {
+            biased;
+            () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
+            taken = capturing => taken,
+        };
+        let Some(snapshot::TreeSnapshot { commit, left_out }) = taken else {
+            tracing::warn!("no snapshot of the working tree was taken");
+            return Ok(());
+        };
+        if !left_out.is_empty() && !limits.quiet {
+            let first = left_out.iter().take(3).cloned().collect::<Vec<_>>();
+            let message = format!(
+                "{} untracked files or folders are too large to be undone: {}",
+                left_out.len(),
+                first.join(", ")
+            );
+            self.emitter
+                .emit(EventMsg::Warning(WarningEvent { message }));
+        }
+        let ghost_commit = commit;
+        self.record(ResponseItem::GhostSnapshot { ghost_commit });
+        Ok(())
+    }
+}

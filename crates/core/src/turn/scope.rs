@@ -1,0 +1,60 @@
+//! What a turn works with.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::events::TurnEmitter;
+use crate::history::Recorder;
+use crate::input::{InputQueue, StopSignal};
+use crate::ports::Model;
+use crate::session_context::SessionContext;
+use crate::tools::{ToolCall, ToolContext, ToolServices, TurnDiffTracker, TurnTools};
+use crate::turn_settings::TurnSettings;
+
+/// Everything that a turn works with, except the conversation. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnScope {
+    pub(crate) settings: Arc<TurnSettings>,
+    pub(crate) session: Arc<SessionContext>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) tool_services: Arc<ToolServices>,
+    pub(crate) tools: Arc<TurnTools>,
+    pub(crate) input_queue: Arc<InputQueue>,
+    pub(crate) stop: StopSignal,
+    pub(crate) diff: TurnDiffTracker,
+}
+
+impl TurnScope {
+    pub(crate) fn emitter(&self) -> TurnEmitter {
+        TurnEmitter::new(self.session.emitter.clone(), Arc::clone(&self.settings.id))
+    }
+
+    pub(crate) fn recorder(&self) -> Recorder<'_> {
+        Recorder {
+            emitter: &self.session.emitter,
+            turn: &self.settings.id,
+            policy: self.settings.model.truncation,
+            raw_items: self.session.config.raw_items,
+        }
+    }
+
+    /// `response_ended` is cancelled when the response that the call is part of has ended.
+    pub(crate) fn tool_context(
+        &self,
+        call: ToolCall,
+        response_ended: CancellationToken,
+    ) -> ToolContext {
+        ToolContext {
+            call,
+            settings: Arc::clone(&self.settings),
+            session: Arc::clone(&self.session),
+            services: Arc::clone(&self.tool_services),
+            tools: Arc::clone(&self.tools),
+            emitter: self.emitter(),
+            input_queue: Arc::clone(&self.input_queue),
+            diff: self.diff.clone(),
+            response_ended,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Skills in a turn: which there are, and the texts of those that a person mentions.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use codex_protocol::{EventMsg, ResponseItem, UserInput, WarningEvent};
+use codex_skills::{Library, Mention, Skills, mentioned};
+
+use super::recording::Turn;
+use crate::history::user_message;
+
+/// The longest text of a skill that is handed on.
+const TEXT_LIMIT: usize = 256 * 1024;
+
+impl Turn<'_> {
+    /// Looks which skills there are at the beginning of a turn.
+    pub(crate) async fn find_skills(&self) {
+        let settings = &self.scope.settings;
+        let Some(library) = &self.scope.session.config.skills else {
+            return;
+        };
+        let skills = match library.known(&settings.cwd) {
+            Some(skills) => Some(skills),
+            None => tokio::select! {
+                biased;
+                () = self.scope.stop.stopped() => None,
+                skills = read_skills(library, &settings.cwd) => skills,
+            },
+        };
+        if let Some(skills) = skills {
+            let _ = settings.skills.set(skills);
+        }
+    }
+
+    /// The texts of the skills that an input mentions, for the model.
+    pub(crate) async fn texts_of_skills(&self, input: &[UserInput]) -> Vec<ResponseItem> {
+        let Some(skills) = self.scope.settings.skills.get() else {
+            return Vec::new();
+        };
+        let input: Vec<Mention<'_>> = input.iter().filter_map(mention).collect();
+        let mut texts = Vec::new();
+        for skill in mentioned(skills, &input) {
+            let (name, path) = (&skill.metadata.name, &skill.metadata.path);
+            match tokio::fs::read_to_string(path).await {
+                Ok(text) => {
+                    let text = &text[..text.floor_char_boundary(TEXT_LIMIT)];
+                    texts.push(user_message([format!(
+                        "<skill>\n<name>{name}</name>\n<path>{path}</path>\n{text}\n</skill>"
+                    )]));
+                }
+                Err(error) => {
+                    let message = format!("Failed to load skill {name} at {path}: {error}");
+                    self.emitter
+                        .emit(EventMsg::Warning(WarningEvent { message }));
+                }
+            }
+        }
+        texts
+    }
+}
+
+fn mention(item: &UserInput) -> Option<Mention<'_>> {
+    match item {
+        UserInput::Skill { name, path } => Some(Mention::Item { name, path }),
+        UserInput::Text { text, .. } => Some(Mention::Text(text)),
+        _ => None,
+    }
+}
+
+pub(crate) async fn read_skills(library: &Arc<Library>, folder: &Path) -> Option<Arc<Skills>> {
+    let (library, folder) = (Arc::clone(library), folder.to_path_buf());
+    let reading = tokio::task::spawn_blocking(move || library.skills(&folder, &[]));
+    reading.await.ok()
+}

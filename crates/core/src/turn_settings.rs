@@ -1,0 +1,62 @@
+//! The settings of one turn. They are fixed when it starts; changes hold for the next one.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use codex_model_client::TurnState;
+use codex_protocol::{
+    AskForApproval, CollaborationMode, Personality, ReasoningSummary, SandboxPolicy, ServiceTier,
+    Verbosity,
+};
+use codex_skills::Skills;
+use serde_json::Value;
+
+use crate::ports::ModelInfo;
+
+/// Instructions for the model. They stay the same for a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Instructions {
+    /// The `instructions` of every request.
+    pub(crate) base: Arc<str>,
+    /// From the instruction files of the working folder.
+    pub(crate) user: Option<Arc<str>>,
+    pub(crate) developer: Option<Arc<str>>,
+}
+
+/// The settings of one turn.
+#[derive(Debug)]
+pub(crate) struct TurnSettings {
+    pub(crate) id: Arc<str>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) approval_policy: AskForApproval,
+    pub(crate) sandbox_policy: SandboxPolicy,
+    pub(crate) model: Arc<ModelInfo>,
+    pub(crate) mode: CollaborationMode,
+    pub(crate) summary: ReasoningSummary,
+    pub(crate) service_tier: Option<ServiceTier>,
+    pub(crate) verbosity: Option<Verbosity>,
+    pub(crate) personality: Option<Personality>,
+    pub(crate) output_schema: Option<Arc<Value>>,
+    /// Why it runs with other settings than it was to; it fails with that.
+    pub(crate) refused: Option<String>,
+    /// The local date.
+    pub(crate) date: String,
+    /// The name of the time zone.
+    pub(crate) timezone: String,
+    pub(crate) shell: PathBuf,
+    pub(crate) instructions: Instructions,
+    /// Where the provider wants the requests of this turn.
+    pub(crate) turn_state: TurnState,
+    /// The skills as they were when the turn began, once that is known.
+    pub(crate) skills: OnceLock<Arc<Skills>>,
+}
+
+impl TurnSettings {
+    /// A path as the model means it.
+    pub(crate) fn resolve(&self, path: &str) -> PathBuf {
+        match path {
+            "" => self.cwd.clone(),
+            path => self.cwd.join(path),
+        }
+    }
+}
