@@ -12,7 +12,7 @@ use codex_login::Accounts;
 use codex_mcp_client::{Connector, Server};
 use codex_model_client::ModelStore;
 use codex_protocol::SandboxPolicy;
-use codex_skills::{Library, Rule};
+use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
 use serde_json::{Map, Value};
 
@@ -161,11 +161,11 @@ pub trait Host: Debug + Send + Sync + 'static {
     fn working_folder(&self) -> &Path;
 
     /// The skills of this machine.
-    fn skills(&self) -> &Arc<Library>;
+    fn skills(&self) -> &Arc<SkillLibrary>;
 
     /// Turns skills on or off for the user. Writes a file.
     ///
     /// # Errors
     /// It was not written; a sentence that says why.
-    fn switch_skill(&self, rule: &Rule) -> Result<(), String>;
+    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), String>;
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{CommandExecOutputDeltaNotification, CommandExecOutputStream};
-use codex_exec::{Chunk, Listener, Stream};
+use codex_exec::{OutputChunk, OutputObserver, OutputStream};
 
 use crate::connection::{Connection, encode};
 use crate::gap::{Gap, Template};
@@ -36,11 +36,11 @@ impl RunOutput {
     }
 }
 
-impl Listener for RunOutput {
-    async fn hear(&mut self, chunk: &Chunk) {
+impl OutputObserver for RunOutput {
+    async fn observe(&mut self, chunk: &OutputChunk) {
         let stream = match chunk.stream {
-            Stream::Stdout => &mut self.stdout,
-            Stream::Stderr => &mut self.stderr,
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
         };
         if let Some(line) = stream.line(&chunk.bytes)
             && self.is_wanted

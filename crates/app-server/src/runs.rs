@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_exec::{Input, Terminal};
+use codex_exec::{StandardInput, Terminal};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
@@ -20,7 +20,7 @@ pub(crate) struct Run {
     /// Whether the client may type.
     pub(crate) takes_input: bool,
     /// Held while something is typed, so that nothing is mixed up.
-    input: tokio::sync::Mutex<Option<Input>>,
+    input: tokio::sync::Mutex<Option<StandardInput>>,
     stage: watch::Sender<Stage>,
     stop: Notify,
 }
@@ -74,7 +74,11 @@ impl Reservation {
     }
 
     /// The process runs.
-    pub(crate) async fn started(&self, input: Option<Input>, terminal: Option<Arc<Terminal>>) {
+    pub(crate) async fn started(
+        &self,
+        input: Option<StandardInput>,
+        terminal: Option<Arc<Terminal>>,
+    ) {
         *self.run.input.lock().await = input;
         self.run.stage.send_replace(Stage::Running(terminal));
     }
@@ -139,7 +143,7 @@ impl Run {
 #[derive(Debug)]
 pub(crate) struct Keyboard<'a> {
     run: &'a Run,
-    input: tokio::sync::MutexGuard<'a, Option<Input>>,
+    input: tokio::sync::MutexGuard<'a, Option<StandardInput>>,
 }
 
 impl Keyboard<'_> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use codex_file_search::Session;
+use codex_file_search::SearchSession;
 use parking_lot::Mutex;
 
 use crate::background_notifier::BackgroundNotifier;
@@ -23,7 +23,7 @@ struct Table {
 /// A session, and what sends its matches. Dropping it ends both.
 #[derive(Debug)]
 pub(crate) struct NamedSession {
-    pub(crate) session: Session,
+    pub(crate) session: SearchSession,
     pub(crate) notifier: Arc<BackgroundNotifier>,
 }
 

@@ -18,7 +18,7 @@ use codex_mcp_client::LoginSettings;
 use codex_model_client::{ModelCatalog, ModelStore};
 use codex_protocol::{Provider, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
-use codex_skills::{Library, Rule};
+use codex_skills::{SkillLibrary, SkillToggle};
 use codex_thread_store::ThreadStore;
 use parking_lot::Mutex;
 use serde_json::Map;
@@ -63,7 +63,7 @@ pub(crate) struct EngineHost {
     commands: Arc<StandaloneCommands>,
     store: ThreadStore,
     writer: OnceLock<RolloutWriter>,
-    skills: Arc<Library>,
+    skills: Arc<SkillLibrary>,
     source: SessionSource,
 }
 
@@ -317,11 +317,11 @@ impl Host for EngineHost {
         self.configuration.cwd()
     }
 
-    fn skills(&self) -> &Arc<Library> {
+    fn skills(&self) -> &Arc<SkillLibrary> {
         &self.skills
     }
 
-    fn switch_skill(&self, rule: &Rule) -> Result<(), String> {
+    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), String> {
         skills::switch(rule, self.configuration.flags()).map_err(|error| format!("{error:#}"))
     }
 }

@@ -18,7 +18,7 @@ use codex_protocol::{
     CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, Provider, SessionProvider,
     Submission, WireApi,
 };
-use codex_skills::Library;
+use codex_skills::SkillLibrary;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
 use crate::machine::Machine;
@@ -78,7 +78,7 @@ impl Proto {
         config: Config,
         cwd: &Path,
         tracing: Tracing,
-        skills: Arc<Library>,
+        skills: Arc<SkillLibrary>,
     ) -> anyhow::Result<Self> {
         let machine = Machine::new(&config);
         let catalog = Arc::new(machine.catalog(&config)?);

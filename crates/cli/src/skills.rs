@@ -11,16 +11,20 @@ use codex_config::{
     Overrides, RequestParams, TrustLevel, edit_user_config,
 };
 use codex_protocol::SkillScope;
-use codex_skills::{Library, Root, Rule, Selector, Sources, install_bundled};
+use codex_skills::{
+    SkillLibrary, SkillRoot, SkillSelector, SkillSources, SkillToggle, SourceError, install_bundled,
+};
 
 use crate::wiring;
 
 /// The skills as the configuration with these flags has them.
-pub(crate) fn library(flags: Overrides) -> Arc<Library> {
-    Library::new(move |cwd| sources(cwd, &flags).map_err(|error| format!("{error:#}")))
+pub(crate) fn library(flags: Overrides) -> Arc<SkillLibrary> {
+    SkillLibrary::new(move |cwd| {
+        sources(cwd, &flags).map_err(|error| SourceError(format!("{error:#}")))
+    })
 }
 
-fn sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<Sources> {
+fn sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<SkillSources> {
     let env = wiring::surroundings()?;
     let stack = LayerStack::load(&env, Some(cwd), flags)?;
     let params = RequestParams::default();
@@ -36,7 +40,7 @@ fn sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<Sources> {
     if let Err(error) = install_bundled(&system_root(&env), bundled) {
         tracing::warn!("the bundled skills are not there: {error}");
     }
-    Ok(Sources {
+    Ok(SkillSources {
         roots: roots(&stack, &env, bundled),
         rules: config.tools.skill_rules.iter().filter_map(rule).collect(),
     })
@@ -47,9 +51,9 @@ fn system_root(env: &Environment) -> PathBuf {
 }
 
 /// The roots, the nearest first.
-fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<Root> {
+fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<SkillRoot> {
     let trusted = stack.trust() == Some(TrustLevel::Trusted);
-    let root = |path: PathBuf, scope| Root {
+    let root = |path: PathBuf, scope| SkillRoot {
         path,
         scope,
         trusted: trusted || scope != SkillScope::Repo,
@@ -84,24 +88,24 @@ fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<Root> {
 }
 
 /// A rule that names no skill, or two, says nothing.
-fn rule(rule: &SkillRule) -> Option<Rule> {
+fn rule(rule: &SkillRule) -> Option<SkillToggle> {
     let name = rule.name.as_ref().map(|name| name.trim());
     let selector = match (&rule.path, name) {
-        (Some(path), None) => Selector::Path(path.clone()),
-        (None, Some(name)) if !name.is_empty() => Selector::Name(name.to_owned()),
+        (Some(path), None) => SkillSelector::Path(path.clone()),
+        (None, Some(name)) if !name.is_empty() => SkillSelector::Name(name.to_owned()),
         _ => {
             tracing::warn!("a rule of `skills.config` needs either a path or a name");
             return None;
         }
     };
-    Some(Rule {
+    Some(SkillToggle {
         selector,
         enabled: rule.enabled,
     })
 }
 
 /// Writes into the user's file that a skill is off; one that is on needs no word there.
-pub(crate) fn switch(rule: &Rule, flags: &Overrides) -> anyhow::Result<()> {
+pub(crate) fn switch(rule: &SkillToggle, flags: &Overrides) -> anyhow::Result<()> {
     let env = wiring::surroundings()?;
     let stack = LayerStack::load(&env, None, flags)?;
     let user = stack.user().map(|layer| &layer.table);
@@ -116,11 +120,11 @@ pub(crate) fn switch(rule: &Rule, flags: &Overrides) -> anyhow::Result<()> {
     if !rule.enabled {
         let mut entry = toml::Table::new();
         match &rule.selector {
-            Selector::Path(path) => {
+            SkillSelector::Path(path) => {
                 let path = path.to_str().context("the path is no text")?;
                 entry.insert("path".to_owned(), path.into());
             }
-            Selector::Name(name) => {
+            SkillSelector::Name(name) => {
                 entry.insert("name".to_owned(), name.as_str().into());
             }
         }
@@ -140,16 +144,18 @@ pub(crate) fn switch(rule: &Rule, flags: &Overrides) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn is_about(entry: &toml::Value, selector: &Selector) -> bool {
+fn is_about(entry: &toml::Value, selector: &SkillSelector) -> bool {
     match selector {
-        Selector::Name(name) => entry.get("name").and_then(|own| own.as_str()) == Some(name),
-        Selector::Path(path) => entry
-            .get("path")
-            .and_then(|own| own.as_str())
-            .is_some_and(|own| {
-                let real = |path: &Path| path.canonicalize().ok();
-                let own = Path::new(own);
-                own == path || real(own).is_some_and(|own| real(path) == Some(own))
-            }),
+        SkillSelector::Name(name) => entry.get("name").and_then(|own| own.as_str()) == Some(name),
+        SkillSelector::Path(path) => {
+            entry
+                .get("path")
+                .and_then(|own| own.as_str())
+                .is_some_and(|own| {
+                    let real = |path: &Path| path.canonicalize().ok();
+                    let own = Path::new(own);
+                    own == path || real(own).is_some_and(|own| real(path) == Some(own))
+                })
+        }
     }
 }

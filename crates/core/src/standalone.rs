@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_exec::{Launch, Launcher, SpawnError, Spawned, Streams};
+use codex_exec::{Launch, Launcher, SpawnError, SpawnedProcess, StreamSetup};
 use codex_protocol::SandboxPolicy;
 use codex_sandbox::{EngineFiles, Network, Refusal, Surroundings};
 
@@ -40,7 +40,7 @@ pub struct StandaloneCommand {
     /// What it may touch.
     pub sandbox_policy: Option<SandboxPolicy>,
     /// Its standard streams.
-    pub streams: Streams,
+    pub streams: StreamSetup,
 }
 
 /// Why a command does not run.
@@ -59,7 +59,10 @@ impl StandaloneCommands {
     ///
     /// # Errors
     /// It does not run; never is it run with less of a sandbox than asked for.
-    pub async fn start(&self, command: StandaloneCommand) -> Result<Spawned, StandaloneError> {
+    pub async fn start(
+        &self,
+        command: StandaloneCommand,
+    ) -> Result<SpawnedProcess, StandaloneError> {
         let launch = self.launch(command)?;
         Ok(self.launcher.spawn(launch).await?)
     }
@@ -125,7 +128,7 @@ mod tests {
             cwd: None,
             environment: BTreeMap::new(),
             sandbox_policy: None,
-            streams: Streams::Output,
+            streams: StreamSetup::OutputOnly,
         }
     }
 

@@ -8,7 +8,7 @@ use codex_protocol::{
     AskForApproval, CollaborationMode, Personality, ReasoningSummary, SandboxPolicy, ServiceTier,
     Verbosity,
 };
-use codex_skills::Skills;
+use codex_skills::SkillSet;
 use serde_json::Value;
 
 use crate::ports::ModelInfo;
@@ -48,7 +48,7 @@ pub(crate) struct TurnSettings {
     /// Where the provider wants the requests of this turn.
     pub(crate) turn_state: TurnState,
     /// The skills as they were when the turn began, once that is known.
-    pub(crate) skills: OnceLock<Arc<Skills>>,
+    pub(crate) skills: OnceLock<Arc<SkillSet>>,
 }
 
 impl TurnSettings {

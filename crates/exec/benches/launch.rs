@@ -6,7 +6,9 @@
 
 use std::time::{Duration, Instant};
 
-use codex_exec::{Finished, Keep, Launch, Launcher, Limits, Streams, run, run_helper_if_asked};
+use codex_exec::{
+    CaptureLimits, Launch, Launcher, RunLimits, RunOutcome, StreamSetup, run, run_helper_if_asked,
+};
 use codex_sandbox::{LaunchPlan, Policy, Surroundings, WorkspaceWrite, plan, probe};
 
 const RUNS: u32 = 1000;
@@ -73,18 +75,18 @@ async fn directly() {
     assert!(status.unwrap().success());
 }
 
-async fn launch(launcher: &Launcher, command: &[&str], plan: &LaunchPlan) -> Finished {
+async fn launch(launcher: &Launcher, command: &[&str], plan: &LaunchPlan) -> RunOutcome {
     let launch = Launch {
         command: command.iter().map(Into::into).collect(),
         cwd: "/".into(),
         inherited: std::sync::Arc::default(),
         environment: std::env::vars_os().collect(),
-        streams: Streams::Output,
+        streams: StreamSetup::OutputOnly,
         plan: plan.clone(),
     };
-    let limits = Limits {
+    let limits = RunLimits {
         timeout: None,
-        keep: Keep::both_ends(1024 * 1024),
+        keep: CaptureLimits::both_ends(1024 * 1024),
         linger: Duration::from_secs(2),
     };
     let spawned = launcher.spawn(launch).await.unwrap();
@@ -104,9 +106,9 @@ async fn throughput(launcher: &Launcher) {
 /// Our own, and that of everything started for us that has ended.
 fn processor_time() -> [Duration; 2] {
     let [own, ended] = times_of("self");
-    let stewards = children_of_this().into_iter();
-    let stewards: Duration = stewards.flat_map(|steward| times_of(&steward)).sum();
-    [own, ended + stewards]
+    let spawners = children_of_this().into_iter();
+    let spawners: Duration = spawners.flat_map(|spawner| times_of(&spawner)).sum();
+    [own, ended + spawners]
 }
 
 /// Of a process itself, and of its children that have ended.

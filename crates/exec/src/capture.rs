@@ -1,18 +1,18 @@
-//! Output in bounded memory: the beginning and the end are kept, the middle is counted.
+//! Captures output in bounded memory: keeps the beginning and the end, and counts the bytes between.
 
 use std::collections::VecDeque;
 
-/// Which part of too much output is kept, in bytes.
+/// How many bytes of the output are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
-    /// Kept from the beginning.
+pub struct CaptureLimits {
+    /// Bytes kept from the beginning.
     pub head: usize,
-    /// Kept from the end.
+    /// Bytes kept from the end.
     pub tail: usize,
 }
 
-impl Keep {
-    /// Only the first bytes.
+impl CaptureLimits {
+    /// Keeps only the first bytes.
     #[must_use]
     pub fn first(bytes: usize) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl Keep {
         }
     }
 
-    /// Half from the beginning, half from the end.
+    /// Keeps half from the beginning and half from the end.
     #[must_use]
     pub fn both_ends(bytes: usize) -> Self {
         let head = bytes / 2;
@@ -32,19 +32,19 @@ impl Keep {
     }
 }
 
-/// Collects output, never more than it was told to keep.
+/// Captures output up to a limit.
 #[derive(Debug)]
-pub struct Capture {
-    keep: Keep,
+pub struct OutputCapture {
+    keep: CaptureLimits,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
 }
 
-impl Capture {
-    /// Nothing yet.
+impl OutputCapture {
+    /// An empty capture.
     #[must_use]
-    pub fn new(keep: Keep) -> Self {
+    pub fn new(keep: CaptureLimits) -> Self {
         Self {
             keep,
             head: Vec::new(),
@@ -53,7 +53,7 @@ impl Capture {
         }
     }
 
-    /// Adds what came next.
+    /// Appends output.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = self.keep.head - self.head.len();
@@ -70,16 +70,16 @@ impl Capture {
         self.tail.extend(last);
     }
 
-    /// How much there was in all.
+    /// The total number of bytes so far.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Hands out what was kept and starts anew.
-    pub fn take(&mut self) -> Captured {
+    /// Returns the captured output and starts again.
+    pub fn take(&mut self) -> CapturedOutput {
         let kept = (self.head.len() + self.tail.len()) as u64;
-        Captured {
+        CapturedOutput {
             omitted: self.total - kept,
             total: std::mem::take(&mut self.total),
             head: std::mem::take(&mut self.head),
@@ -88,21 +88,21 @@ impl Capture {
     }
 }
 
-/// What a [`Capture`] kept.
+/// The result of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// The beginning.
     pub head: Vec<u8>,
     /// The end; empty if everything fits into `head`.
     pub tail: Vec<u8>,
-    /// How many bytes are missing between the two.
+    /// The number of bytes left out between the two.
     pub omitted: u64,
-    /// How many bytes there were in all.
+    /// The total number of bytes.
     pub total: u64,
 }
 
-impl Captured {
-    /// Beginning and end without a word about what is missing between.
+impl CapturedOutput {
+    /// Beginning and end, without a note about the bytes between.
     #[must_use]
     pub fn into_bytes(mut self) -> Vec<u8> {
         self.head.append(&mut self.tail);
@@ -114,8 +114,8 @@ impl Captured {
 mod tests {
     use super::*;
 
-    fn captured(keep: Keep, pieces: &[&str]) -> (String, String, u64) {
-        let mut capture = Capture::new(keep);
+    fn captured(keep: CaptureLimits, pieces: &[&str]) -> (String, String, u64) {
+        let mut capture = OutputCapture::new(keep);
         for piece in pieces {
             capture.push(piece.as_bytes());
         }
@@ -126,13 +126,13 @@ mod tests {
 
     #[test]
     fn what_fits_is_kept() {
-        let keep = Keep::both_ends(4);
+        let keep = CaptureLimits::both_ends(4);
         assert_eq!(captured(keep, &["a", "bcd"]), ("ab".into(), "cd".into(), 0));
     }
 
     #[test]
     fn the_middle_goes() {
-        let keep = Keep::both_ends(5);
+        let keep = CaptureLimits::both_ends(5);
         let out = ("ab".into(), "xyz".into(), 3);
         assert_eq!(captured(keep, &["abcdexyz"]), out);
         assert_eq!(captured(keep, &["a", "bc", "dex", "y", "z"]), out);
@@ -141,27 +141,27 @@ mod tests {
 
     #[test]
     fn nothing_may_be_kept() {
-        let nothing = Keep::first(0);
+        let nothing = CaptureLimits::first(0);
         assert_eq!(
             captured(nothing, &["abc"]),
             (String::new(), String::new(), 3)
         );
-        assert_eq!(captured(Keep::first(2), &["a", "bc"]).0, "ab");
+        assert_eq!(captured(CaptureLimits::first(2), &["a", "bc"]).0, "ab");
     }
 
     #[test]
     fn taking_starts_anew() {
-        let mut capture = Capture::new(Keep::both_ends(2));
+        let mut capture = OutputCapture::new(CaptureLimits::both_ends(2));
         capture.push(b"abc");
         assert_eq!(capture.take().omitted, 1);
-        assert_eq!(capture.take(), Captured::default());
+        assert_eq!(capture.take(), CapturedOutput::default());
         capture.push(b"x");
         assert_eq!(capture.take().into_bytes(), b"x");
     }
 
     #[test]
     fn memory_stays_bounded() {
-        let mut capture = Capture::new(Keep::both_ends(1024));
+        let mut capture = OutputCapture::new(CaptureLimits::both_ends(1024));
         let piece = vec![b'x'; 64 * 1024];
         for _ in 0..1000 {
             capture.push(&piece);

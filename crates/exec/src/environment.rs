@@ -1,19 +1,19 @@
-//! Which variables commands get.
+//! Computes the environment variables of commands.
 //!
-//! Pure: variables come in and go out as values; this process's own are never looked at.
+//! Pure functions on values; the environment of this process is not read.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// What is taken over from the given variables.
+/// Which of the given variables are inherited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Inherit {
-    /// Everything.
+pub enum InheritMode {
+    /// All variables.
     #[default]
     All,
-    /// What programs need to find their way around.
+    /// Only variables that most programs need.
     Core,
-    /// Nothing.
+    /// No variables.
     None,
 }
 
@@ -23,15 +23,14 @@ const CORE: [&str; 9] = [
 
 const DEFAULT_EXCLUDES: [&str; 3] = ["*KEY*", "*SECRET*", "*TOKEN*"];
 
-/// A pattern for a whole name, in which `*` stands for any text and `?` for one character. Case
-/// does not matter.
+/// A pattern for a whole name: `*` matches any text and `?` one character. Case is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamePattern {
     text: Vec<u8>,
 }
 
 impl NamePattern {
-    /// Every text is a pattern.
+    /// Any text is a valid pattern.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self {
@@ -39,7 +38,7 @@ impl NamePattern {
         }
     }
 
-    /// Whether the pattern fits the whole of `name`.
+    /// Whether the pattern matches the whole name.
     #[must_use]
     pub fn matches(&self, name: &OsStr) -> bool {
         let name = name.to_ascii_uppercase();
@@ -47,7 +46,7 @@ impl NamePattern {
     }
 }
 
-/// Linear in practice: on a mismatch only the last `*` takes one character more.
+/// Linear in practice: on a mismatch only the last `*` is extended by one character.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -74,23 +73,23 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|rest| *rest == b'*')
 }
 
-/// Which variables commands get.
+/// Selects the environment variables of commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentPolicy {
-    /// What to start from.
-    pub inherit: Inherit,
-    /// Whether to drop what looks like a secret by its name.
+    /// Which variables to start with.
+    pub inherit: InheritMode,
+    /// Whether to drop variables whose names suggest secrets.
     pub default_excludes: bool,
-    /// What to drop.
+    /// Variables to drop.
     pub exclude: Vec<NamePattern>,
-    /// What to set.
+    /// Variables to set.
     pub set: BTreeMap<OsString, OsString>,
-    /// If there are any, nothing else is kept, not even from `set`.
+    /// If not empty, all other variables are dropped, also those from `set`.
     pub include_only: Vec<NamePattern>,
 }
 
 impl EnvironmentPolicy {
-    /// The variables of a command, from those of its owner.
+    /// Computes the variables of a command from the given ones.
     #[must_use]
     pub fn apply(
         &self,
@@ -114,9 +113,9 @@ impl EnvironmentPolicy {
 
     fn inherits(&self, name: &OsStr) -> bool {
         match self.inherit {
-            Inherit::All => true,
-            Inherit::Core => CORE.iter().any(|core| name.eq_ignore_ascii_case(core)),
-            Inherit::None => false,
+            InheritMode::All => true,
+            InheritMode::Core => CORE.iter().any(|core| name.eq_ignore_ascii_case(core)),
+            InheritMode::None => false,
         }
     }
 }
@@ -158,10 +157,10 @@ mod tests {
             ..EnvironmentPolicy::default()
         };
         assert_eq!(names(&policy), ["HOME", "NEW_KEY", "PATH"]);
-        policy.inherit = Inherit::Core;
+        policy.inherit = InheritMode::Core;
         policy.include_only = patterns(&["p*", "e*"]);
         assert_eq!(names(&policy), ["PATH"]);
-        policy.inherit = Inherit::None;
+        policy.inherit = InheritMode::None;
         assert_eq!(names(&policy), Vec::<String>::new());
     }
 

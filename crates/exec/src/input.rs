@@ -1,44 +1,43 @@
-//! What a process is given to read.
+//! The standard input of a process.
 
 use std::io;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
 
-/// What a terminal takes for the end of input at the beginning of a line.
+/// Ends the current line and then the input of a terminal.
 const END_OF_LINE_AND_INPUT: &[u8] = b"\n\x04";
 
 /// The input of one process.
 #[derive(Debug)]
-pub struct Input {
+pub struct StandardInput {
     sink: pipe::Sender,
     typed: bool,
 }
 
-impl Input {
-    /// Through a pipe.
+impl StandardInput {
+    /// Input through a pipe.
     pub(crate) fn piped(sink: pipe::Sender) -> Self {
         Self { sink, typed: false }
     }
 
-    /// Through a terminal.
+    /// Input through a terminal.
     pub(crate) fn typed(sink: pipe::Sender) -> Self {
         Self { sink, typed: true }
     }
 
-    /// Writes all of `bytes`; waits for as long as the process does not read.
+    /// Writes all of `bytes`. Waits while the process does not read.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The process no longer reads.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sink.write_all(bytes).await
     }
 
-    /// Tells the process that nothing more comes. A terminal cannot be closed on one side: there
-    /// the end is typed.
+    /// Ends the input. A terminal cannot be closed in one direction, so the end-of-input character is written instead.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The process no longer reads.
     pub async fn close(mut self) -> io::Result<()> {
         if self.typed {
             self.sink.write_all(END_OF_LINE_AND_INPUT).await?;

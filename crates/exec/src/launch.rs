@@ -1,4 +1,4 @@
-//! Starting a command: what is wanted, and the way to a running [`Process`].
+//! Starts a command.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,101 +12,101 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
-use crate::input::Input;
-use crate::message::{REQUEST_LIMIT, Report, Request};
-use crate::order::Order;
-use crate::output::{Output, Stream};
-use crate::process::{Process, Reports, Spawned};
-use crate::steward::Steward;
+use crate::input::StandardInput;
+use crate::message::{CommandRequest, REQUEST_LIMIT, SupervisorReport};
+use crate::output::{OutputStream, ProcessOutput};
+use crate::process::{Process, ReportReader, SpawnedProcess};
+use crate::spawner::SpawnerHandle;
+use crate::start_request::StartRequest;
 use crate::terminal::{Terminal, TerminalSize};
 
-/// The running program, also if its file was replaced meanwhile.
+/// The running program, even if its file was replaced.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// What the standard streams of a command are.
+/// The standard streams of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Streams {
-    /// Pipes for what it prints, nothing to read.
+pub enum StreamSetup {
+    /// Pipes for output; no input.
     #[default]
-    Output,
-    /// Pipes for what it prints and reads.
+    OutputOnly,
+    /// Pipes for output and input.
     InputAndOutput,
-    /// A terminal of its own.
+    /// A new terminal.
     Terminal(TerminalSize),
 }
 
-/// What to run.
+/// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The program and its arguments. A program without a `/` is looked up in the command's `PATH`.
+    /// The program and its arguments. A program without `/` is searched in the command's `PATH`.
     pub command: Vec<OsString>,
     /// The working folder.
     pub cwd: PathBuf,
-    /// Variables that many commands get.
+    /// Variables shared by many commands.
     pub inherited: Arc<BTreeMap<OsString, OsString>>,
-    /// Variables of its own, which win. It gets no others.
+    /// Additional variables, which take precedence. The command gets no others.
     pub environment: Vec<(OsString, OsString)>,
-    /// Its standard streams.
-    pub streams: Streams,
-    /// How it is confined.
+    /// The standard streams.
+    pub streams: StreamSetup,
+    /// How the command is sandboxed.
     pub plan: LaunchPlan,
 }
 
 /// Why a command was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// There is no program in the command.
+    /// The command is empty.
     #[error("command args are empty")]
     EmptyCommand,
-    /// More than the system could run.
+    /// The command exceeds the limits of the system.
     #[error("command line and environment are too long")]
     TooLong,
-    /// The operating system cannot start it: no such program or folder, no right to.
+    /// The system cannot start it, for example because there is no such program or folder.
     #[error(transparent)]
     Command(io::Error),
-    /// The plan could not be carried out, so it was not started.
+    /// The sandbox could not be applied.
     #[error("sandbox: {0}")]
     Confinement(String),
-    /// The plan is for another system.
+    /// The launch plan is for another operating system.
     #[error("sandbox: the launch plan is not for this system")]
     ForeignPlan,
-    /// The supervisor could not be started, or ended before the command was.
+    /// The supervisor could not be started, or ended before the command was started.
     #[error("cannot start the process supervisor: {0}")]
     Supervisor(io::Error),
 }
 
 /// Starts commands.
 ///
-/// One for the whole program is enough, and best: it keeps one helper process. While a command runs,
-/// protected paths that do not exist are kept absent by empty folders in their place, which the helper
-/// removes when the last command has ended that needs them.
+/// A program should have only one, because it keeps a helper process. While a command runs, empty folders are placed at
+/// protected paths that do not exist, so that it cannot create them. The helper removes them after the last command that
+/// needs them.
 #[derive(Debug, Clone)]
 pub struct Launcher {
-    steward: Arc<Steward>,
+    spawner: Arc<SpawnerHandle>,
 }
 
 impl Launcher {
-    /// With this program as its own helper: its `main` begins with
+    /// Uses this program as the helper. Its `main` must begin with
     /// [`run_helper_if_asked`](crate::run_helper_if_asked).
     #[must_use]
     pub fn of_this_program() -> Self {
         Self::with_helper(THIS_PROGRAM)
     }
 
-    /// With another program whose `main` begins with
+    /// Uses another program as the helper. Its `main` must begin with
     /// [`run_helper_if_asked`](crate::run_helper_if_asked).
     #[must_use]
     pub fn with_helper(program: impl Into<PathBuf>) -> Self {
         Self {
-            steward: Arc::new(Steward::new(program.into())),
+            spawner: Arc::new(SpawnerHandle::new(program.into())),
         }
     }
 
-    /// Starts a command. Dropping the future, or what it answers, kills whatever was started.
+    /// Starts a command. Dropping the future or its result kills the command.
     ///
     /// # Errors
-    /// The command does not run.
-    pub async fn spawn(&self, launch: Launch) -> Result<Spawned, SpawnError> {
+    /// The command could not be started.
+    pub async fn spawn(&self, launch: Launch) -> Result<SpawnedProcess, SpawnError> {
         if launch.command.is_empty() {
             return Err(SpawnError::EmptyCommand);
         }
@@ -117,41 +117,43 @@ impl Launcher {
         };
         let namespaces = confinement.as_ref().and_then(|plan| plan.clone_flags());
         let clone_flags = namespaces.unwrap_or_default();
-        let request = Request {
+        let request = CommandRequest {
             command: launch.command,
             cwd: launch.cwd,
             inherited: launch.inherited,
             environment: launch.environment,
-            terminal: matches!(launch.streams, Streams::Terminal(_)),
+            terminal: matches!(launch.streams, StreamSetup::Terminal(_)),
             confinement,
         };
         let request = request.encode();
         if request.len() > REQUEST_LIMIT {
             return Err(SpawnError::TooLong);
         }
-        let ends = Ends::open(launch.streams).map_err(SpawnError::Supervisor)?;
+        let ends = StreamEnds::open(launch.streams).map_err(SpawnError::Supervisor)?;
         let mut reports = self
             .start_supervisor(clone_flags, &request, ends.theirs)
             .await
             .map_err(SpawnError::Supervisor)?;
         match reports.next().await.map_err(SpawnError::Supervisor)? {
-            Report::Started { supervisor } => Ok(Spawned {
+            SupervisorReport::Started { supervisor } => Ok(SpawnedProcess {
                 process: Process::own(supervisor, reports, ends.terminal),
                 output: ends.output,
                 input: ends.input,
             }),
-            Report::NotStarted { errno } => {
+            SupervisorReport::NotStarted { errno } => {
                 Err(SpawnError::Command(io::Error::from_raw_os_error(errno)))
             }
-            Report::NotConfined { reason } => Err(SpawnError::Confinement(reason)),
-            Report::Ended(_) => Err(SpawnError::Supervisor(io::ErrorKind::InvalidData.into())),
+            SupervisorReport::NotConfined { reason } => Err(SpawnError::Confinement(reason)),
+            SupervisorReport::Ended(_) => {
+                Err(SpawnError::Supervisor(io::ErrorKind::InvalidData.into()))
+            }
         }
     }
 
-    /// Waits until every command has ended that was started by this launcher or a clone of it, and
-    /// nothing is left of what was done for them. The launcher can be used again.
+    /// Waits until all commands of this launcher and its clones have ended and everything created for them is removed. The
+    /// launcher can be used again.
     pub async fn close(&self) {
-        self.steward.close().await;
+        self.spawner.close().await;
     }
 
     async fn start_supervisor(
@@ -159,46 +161,46 @@ impl Launcher {
         clone_flags: i32,
         request: &[u8],
         streams: [OwnedFd; 3],
-    ) -> io::Result<Reports> {
+    ) -> io::Result<ReportReader> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        let order = Order {
+        let start = StartRequest {
             clone_flags,
             control: theirs.into(),
             streams,
         };
-        self.steward.order(order).await?;
+        self.spawner.start_supervisor(start).await?;
         ours.set_nonblocking(true)?;
         let mut ours = UnixStream::from_std(ours)?;
         ours.write_all(request).await?;
-        Ok(Reports::new(ours))
+        Ok(ReportReader::new(ours))
     }
 }
 
 /// Both ends of a command's standard streams.
-struct Ends {
-    output: Output,
-    input: Option<Input>,
+struct StreamEnds {
+    output: ProcessOutput,
+    input: Option<StandardInput>,
     terminal: Option<Terminal>,
     theirs: [OwnedFd; 3],
 }
 
-impl Ends {
-    fn open(streams: Streams) -> io::Result<Self> {
+impl StreamEnds {
+    fn open(streams: StreamSetup) -> io::Result<Self> {
         match streams {
-            Streams::Output => {
+            StreamSetup::OutputOnly => {
                 let nothing = std::fs::File::open("/dev/null")?;
                 Self::pipes(None, nothing.into())
             }
-            Streams::InputAndOutput => {
+            StreamSetup::InputAndOutput => {
                 let (theirs, ours) = std::io::pipe()?;
                 let ours = pipe::Sender::from_owned_fd(ours.into())?;
-                Self::pipes(Some(Input::piped(ours)), theirs.into())
+                Self::pipes(Some(StandardInput::piped(ours)), theirs.into())
             }
-            Streams::Terminal(size) => {
+            StreamSetup::Terminal(size) => {
                 let (ours, theirs) = Terminal::open(size)?;
                 Ok(Self {
-                    output: Output::new(vec![(Stream::Stdout, ours.output()?)]),
-                    input: Some(Input::typed(ours.input()?)),
+                    output: ProcessOutput::new(vec![(OutputStream::Stdout, ours.output()?)]),
+                    input: Some(StandardInput::typed(ours.input()?)),
                     terminal: Some(ours),
                     theirs: [theirs.try_clone()?, theirs.try_clone()?, theirs],
                 })
@@ -206,13 +208,16 @@ impl Ends {
         }
     }
 
-    fn pipes(input: Option<Input>, their_input: OwnedFd) -> io::Result<Self> {
+    fn pipes(input: Option<StandardInput>, their_input: OwnedFd) -> io::Result<Self> {
         let (our_output, their_output) = std::io::pipe()?;
         let (our_error, their_error) = std::io::pipe()?;
         let output = pipe::Receiver::from_owned_fd(our_output.into())?;
         let error = pipe::Receiver::from_owned_fd(our_error.into())?;
         Ok(Self {
-            output: Output::new(vec![(Stream::Stdout, output), (Stream::Stderr, error)]),
+            output: ProcessOutput::new(vec![
+                (OutputStream::Stdout, output),
+                (OutputStream::Stderr, error),
+            ]),
             input,
             terminal: None,
             theirs: [their_input, their_output.into(), their_error.into()],

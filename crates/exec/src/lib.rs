@@ -1,19 +1,18 @@
-//! Layer: capability. Child processes: spawning, terminals, output caps, killing a whole tree.
+//! Layer: capability. Child processes: spawning, terminals, output limits, killing whole process trees.
 //!
-//! It owns every process that runs on behalf of somebody: dropping the [`Process`] kills the tree,
-//! and so does the death of this process, however it dies.
+//! All child processes are owned here: dropping a [`Process`] kills its tree, and so does the end of this process for any
+//! reason.
 //!
-//! How: between us and every command stands a small supervisor, forked from a steward, which is our
-//! own binary started again under another name ([`run_helper_if_asked`]). A supervisor holds the
-//! other end of a socket; when the socket closes it kills everything that descends from it. If the
-//! launch plan says so, it also confines the command (crate `codex-sandbox`).
+//! A supervisor process runs between this process and each command. It is forked by the spawner, a helper process that is
+//! this program started under another name ([`run_helper_if_asked`]). The supervisor holds the other end of a socket; when
+//! the socket closes, it kills all its descendants. If the launch plan says so, it also applies the sandbox (crate
+//! `codex-sandbox`).
 //!
-//! Launching works on Linux only so far.
+//! Launching commands is implemented for Linux only.
 //!
-//! Code map: `launch` (what to run), `process` (the owner), `output` and `input` (the streams),
-//! `run` (one command from start to end), `capture` (bounded memory for output), `environment`
-//! (which variables commands get); `steward`, `order`, `message` and `helper` (the processes
-//! between).
+//! Code map: `launch` (starts a command), `process` (its owner), `output` and `input` (its streams), `run` (runs a command
+//! to its end), `capture` (bounded memory for output), `environment` (variables of commands); `spawner`, `start_request`,
+//! `message` and `helper` (the helper processes).
 
 mod capture;
 mod environment;
@@ -26,29 +25,29 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod message;
 #[cfg(target_os = "linux")]
-mod order;
-#[cfg(target_os = "linux")]
 mod output;
 #[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]
 mod run;
-mod status;
 #[cfg(target_os = "linux")]
-mod steward;
+mod spawner;
+#[cfg(target_os = "linux")]
+mod start_request;
+mod status;
 #[cfg(target_os = "linux")]
 mod terminal;
 
-pub use capture::{Capture, Captured, Keep};
-pub use environment::{EnvironmentPolicy, Inherit, NamePattern};
+pub use capture::{CaptureLimits, CapturedOutput, OutputCapture};
+pub use environment::{EnvironmentPolicy, InheritMode, NamePattern};
 pub use status::ExitStatus;
 #[cfg(target_os = "linux")]
 pub use {
     helper::run_helper_if_asked,
-    input::Input,
-    launch::{Launch, Launcher, SpawnError, Streams},
-    output::{Chunk, Output, Stream},
-    process::{Process, Spawned},
-    run::{Ending, Finished, Limits, Listener, run},
+    input::StandardInput,
+    launch::{Launch, Launcher, SpawnError, StreamSetup},
+    output::{OutputChunk, OutputStream, ProcessOutput},
+    process::{Process, SpawnedProcess},
+    run::{OutputObserver, RunEnd, RunLimits, RunOutcome, run},
     terminal::{Terminal, TerminalSize},
 };

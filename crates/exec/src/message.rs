@@ -1,11 +1,10 @@
-//! What we, the steward and the supervisors tell each other.
+//! The messages between this process, the spawner and the supervisors.
 //!
-//! The steward gets an [`Order`](crate::order::Order) per command, and with it four descriptors: a socket
-//! for the supervisor and the three standard streams of the command. Through that socket the supervisor
-//! gets one [`Request`], and then nothing more: the end of our side means that the tree must die.
-//! It answers one [`Report`] when the command runs or could not be started, and one when it ended;
-//! the end of its side means that nothing of the tree is left. Requests and reports have their
-//! length in front.
+//! The spawner receives one [`StartRequest`](crate::start_request::StartRequest) per command, with four descriptors: a
+//! socket for the supervisor and the three standard streams. Through that socket the supervisor receives one
+//! [`CommandRequest`] and nothing else; when this side closes it, the supervisor kills the tree. The supervisor sends one
+//! [`SupervisorReport`] when the command runs or could not be started, and one when it has ended. It closes its side when
+//! no process of the tree is left. Requests and reports are prefixed with their length.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,31 +15,31 @@ use codex_sandbox::{Confinement, Decoder, Encoder, Malformed};
 
 use crate::status::ExitStatus;
 
-/// Bytes of a message's length.
+/// The size of the length prefix.
 pub(crate) const LENGTH: usize = 4;
 
-/// A command line and environment are limited by the kernel to a few megabytes.
+/// The kernel limits a command line with its environment to a few megabytes.
 pub(crate) const REQUEST_LIMIT: usize = 16 * 1024 * 1024;
 
 /// A report is a number or a sentence.
 pub(crate) const REPORT_LIMIT: usize = 64 * 1024;
 
-/// What to run.
+/// The command to run.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct CommandRequest {
     pub(crate) command: Vec<OsString>,
     pub(crate) cwd: PathBuf,
-    /// Only where the request is written: who reads it finds all variables in `environment`.
+    /// Used only for encoding; decoding puts all variables into `environment`.
     pub(crate) inherited: Arc<BTreeMap<OsString, OsString>>,
-    /// Of variables that are there twice, the last one counts.
+    /// Of duplicate names the last one is used.
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// Whether the standard streams are a terminal that is to be the command's own.
+    /// Whether the standard streams are a terminal that becomes the controlling terminal.
     pub(crate) terminal: bool,
     pub(crate) confinement: Option<Box<Confinement>>,
 }
 
-impl Request {
-    /// With the length in front.
+impl CommandRequest {
+    /// Encodes the request with its length prefix.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut encoder = Encoder::default();
         encoder.list(&self.command, |encoder, word| {
@@ -79,21 +78,21 @@ impl Request {
     }
 }
 
-/// What became of it.
+/// A report of the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum SupervisorReport {
     /// The command runs under the supervisor with this process id.
     Started { supervisor: u32 },
-    /// It could not be started, for a reason of the operating system's.
+    /// The system could not start the command.
     NotStarted { errno: i32 },
-    /// It was not started because it could not be confined.
+    /// The sandbox could not be applied, so the command was not started.
     NotConfined { reason: String },
-    /// It ended.
+    /// The command ended.
     Ended(ExitStatus),
 }
 
-impl Report {
-    /// With the length in front.
+impl SupervisorReport {
+    /// Encodes the report with its length prefix.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut encoder = Encoder::default();
         match self {
@@ -129,7 +128,7 @@ impl Report {
     }
 }
 
-/// The length in front. Messages are far below 4 GiB; both ends check their limit.
+/// Adds the length prefix. Messages are far below 4 GiB; both ends check their limit.
 fn framed(message: &[u8]) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
     let mut out = Vec::with_capacity(LENGTH + message.len());
@@ -144,7 +143,7 @@ mod tests {
 
     #[test]
     fn requests_come_back() {
-        let request = Request {
+        let request = CommandRequest {
             command: vec!["a".into(), "".into()],
             cwd: "/x".into(),
             inherited: Arc::default(),
@@ -153,23 +152,23 @@ mod tests {
             confinement: None,
         };
         let bytes = request.encode();
-        assert_eq!(Request::decode(&bytes[LENGTH..]), Ok(request));
-        assert_eq!(Request::decode(&bytes[LENGTH + 1..]), Err(Malformed));
+        assert_eq!(CommandRequest::decode(&bytes[LENGTH..]), Ok(request));
+        assert_eq!(CommandRequest::decode(&bytes[LENGTH + 1..]), Err(Malformed));
     }
 
     #[test]
     fn reports_come_back() {
         for report in [
-            Report::Started { supervisor: 5 },
-            Report::NotStarted { errno: 2 },
-            Report::NotConfined {
+            SupervisorReport::Started { supervisor: 5 },
+            SupervisorReport::NotStarted { errno: 2 },
+            SupervisorReport::NotConfined {
                 reason: "why".into(),
             },
-            Report::Ended(ExitStatus::Code(-1)),
-            Report::Ended(ExitStatus::Signal(9)),
+            SupervisorReport::Ended(ExitStatus::Code(-1)),
+            SupervisorReport::Ended(ExitStatus::Signal(9)),
         ] {
             let bytes = report.encode();
-            assert_eq!(Report::decode(&bytes[LENGTH..]), Ok(report));
+            assert_eq!(SupervisorReport::decode(&bytes[LENGTH..]), Ok(report));
         }
     }
 }

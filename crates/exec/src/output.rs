@@ -1,7 +1,6 @@
-//! What a process prints, as it comes.
+//! The output of a process as a stream.
 //!
-//! Nothing is read ahead: who does not read makes the process wait, so memory is bounded by what
-//! the reader keeps.
+//! Nothing is read ahead: a process blocks while nobody reads, so memory is bounded by the reader.
 
 use std::future::poll_fn;
 use std::io;
@@ -12,47 +11,47 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 
-/// As much as a pipe holds at first.
+/// The initial capacity of a pipe.
 const READ_SIZE: usize = 64 * 1024;
 
-/// As much as a pipe may hold.
+/// The increased capacity of a pipe.
 const WIDE: usize = 1024 * 1024;
 
-/// Where output came from.
+/// The stream that output came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stream {
-    /// Standard output, and everything printed to a terminal.
+pub enum OutputStream {
+    /// Standard output, or a terminal.
     Stdout,
     /// Standard error.
     Stderr,
 }
 
-/// A piece of output, cut anywhere.
+/// A piece of output with arbitrary boundaries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    /// Where it came from.
-    pub stream: Stream,
-    /// What was printed, at most 64 KiB.
+pub struct OutputChunk {
+    /// The stream.
+    pub stream: OutputStream,
+    /// At most 64 KiB.
     pub bytes: Bytes,
 }
 
 /// The output of one process.
 #[derive(Debug)]
-pub struct Output {
-    sources: Vec<Source>,
+pub struct ProcessOutput {
+    sources: Vec<OutputSource>,
     buffer: BytesMut,
 }
 
 #[derive(Debug)]
-struct Source {
-    stream: Stream,
+struct OutputSource {
+    stream: OutputStream,
     pipe: pipe::Receiver,
     is_wide: bool,
 }
 
-impl Output {
-    pub(crate) fn new(sources: Vec<(Stream, pipe::Receiver)>) -> Self {
-        let source = |(stream, pipe)| Source {
+impl ProcessOutput {
+    pub(crate) fn new(sources: Vec<(OutputStream, pipe::Receiver)>) -> Self {
+        let source = |(stream, pipe)| OutputSource {
             stream,
             pipe,
             is_wide: false,
@@ -63,18 +62,17 @@ impl Output {
         }
     }
 
-    /// What was printed next, or `None` when every process that could still print is gone. Nothing
-    /// is lost if the future is dropped.
-    pub async fn next(&mut self) -> Option<Chunk> {
+    /// The next chunk, or `None` when every process that could write has ended. Cancel safe.
+    pub async fn next(&mut self) -> Option<OutputChunk> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Chunk>> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<OutputChunk>> {
         let mut index = 0;
         while let Some(source) = self.sources.get_mut(index) {
             match read(&mut source.pipe, context, &mut self.buffer) {
                 Poll::Pending => index += 1,
-                // Terminals end with an error. Another one would be no less of an end.
+                // A terminal ends with an error. Any other error is an end too.
                 Poll::Ready(Err(_) | Ok(0)) => {
                     self.sources.remove(index);
                 }
@@ -83,10 +81,10 @@ impl Output {
                     if length == READ_SIZE {
                         source.widen();
                     }
-                    // The other stream has its turn next time.
+                    // The other stream is read first the next time.
                     self.sources.rotate_left(index + 1);
                     let bytes = self.buffer.split().freeze();
-                    return Poll::Ready(Some(Chunk { stream, bytes }));
+                    return Poll::Ready(Some(OutputChunk { stream, bytes }));
                 }
             }
         }
@@ -98,12 +96,12 @@ impl Output {
     }
 }
 
-impl Source {
-    /// Lets a process that prints faster than it is heard go on for longer before it has to wait:
-    /// waking it costs more than what it would print meanwhile.
+impl OutputSource {
+    /// Increases the capacity of the pipe when a process writes faster than it is read, because waking the process costs
+    /// more than the output written meanwhile.
     fn widen(&mut self) {
         if !std::mem::replace(&mut self.is_wide, true) {
-            // A terminal cannot, and a user may have too many; then it stays as it is.
+            // Fails for a terminal, or if the user has too many large pipes; then the capacity stays.
             let _ = rustix::pipe::fcntl_setpipe_size(&self.pipe, WIDE);
         }
     }
@@ -117,6 +115,6 @@ fn read(
 ) -> Poll<io::Result<usize>> {
     buffer.reserve(READ_SIZE);
     let mut limited = buffer.limit(READ_SIZE);
-    // Giving up this future loses nothing: it reads only when it is ready.
+    // Cancel safe: data is read only when it is ready.
     pin!(source.read_buf(&mut limited)).poll(context)
 }

@@ -1,4 +1,4 @@
-//! The owner of a process and everything it started.
+//! The owner of a process and its descendants.
 
 use std::io;
 use std::sync::Arc;
@@ -7,50 +7,50 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::sync::{oneshot, watch};
 
-use crate::input::Input;
-use crate::message::{LENGTH, REPORT_LIMIT, Report};
-use crate::output::Output;
+use crate::input::StandardInput;
+use crate::message::{LENGTH, REPORT_LIMIT, SupervisorReport};
+use crate::output::ProcessOutput;
 use crate::status::ExitStatus;
 use crate::terminal::{Terminal, TerminalSize};
 
-/// A running command: its owner, and the streams, which may be used elsewhere.
+/// A running command: its owner and its streams, which may be used separately.
 #[derive(Debug)]
-pub struct Spawned {
+pub struct SpawnedProcess {
     /// The owner. Dropping it kills the tree.
     pub process: Process,
-    /// What it prints.
-    pub output: Output,
-    /// What it reads, if it was to have anything.
-    pub input: Option<Input>,
+    /// The output of the command.
+    pub output: ProcessOutput,
+    /// The input of the command, if it has any.
+    pub input: Option<StandardInput>,
 }
 
-/// The owner of a process and everything it started, also of what left its group or session.
+/// The owner of a process and its descendants, including those that left its group or session.
 ///
-/// Dropping it kills them all. The process may have ended with others of the tree still running;
-/// those live on for as long as the owner does.
+/// Dropping it kills all of them. The process may end before its descendants; they continue to run as long as the owner
+/// exists.
 #[derive(Debug)]
 pub struct Process {
     kill: Option<oneshot::Sender<()>>,
-    state: watch::Receiver<State>,
+    state: watch::Receiver<ProcessState>,
     terminal: Option<Arc<Terminal>>,
     supervisor: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ProcessState {
     Running,
     Ended(ExitStatus),
-    /// Nothing of the tree is left.
+    /// No process of the tree is left.
     Gone(ExitStatus),
 }
 
-/// What is told if the supervisor died without a word: it was killed, and the tree with it.
+/// The status if the supervisor ended without a report: it was killed, and its tree with it.
 const LOST: ExitStatus = ExitStatus::Signal(9);
 
 impl Process {
-    pub(crate) fn own(supervisor: u32, reports: Reports, terminal: Option<Terminal>) -> Self {
+    pub(crate) fn own(supervisor: u32, reports: ReportReader, terminal: Option<Terminal>) -> Self {
         let (kill, killed) = oneshot::channel();
-        let (sender, state) = watch::channel(State::Running);
+        let (sender, state) = watch::channel(ProcessState::Running);
         tokio::spawn(follow(reports, killed, sender));
         Self {
             kill: Some(kill),
@@ -60,46 +60,46 @@ impl Process {
         }
     }
 
-    /// A number of the operating system's that tells this tree from others: the process id of its
-    /// supervisor.
+    /// Identifies the tree: the process id of its supervisor.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.supervisor
     }
 
-    /// How the process ended, if it has.
+    /// The exit status, if the process has ended.
     #[must_use]
     pub fn status(&self) -> Option<ExitStatus> {
         match *self.state.borrow() {
-            State::Running => None,
-            State::Ended(status) | State::Gone(status) => Some(status),
+            ProcessState::Running => None,
+            ProcessState::Ended(status) | ProcessState::Gone(status) => Some(status),
         }
     }
 
-    /// Waits until the process has ended. Others that it started may still run.
+    /// Waits until the process has ended. Its descendants may still run.
     pub async fn wait(&self) -> ExitStatus {
-        self.until(|state| *state != State::Running).await
+        self.until(|state| *state != ProcessState::Running).await
     }
 
-    /// Kills the whole tree and waits until nothing of it is left.
+    /// Kills the whole tree and waits until no process of it is left.
     pub async fn kill(&mut self) -> ExitStatus {
         drop(self.kill.take());
-        self.until(|state| matches!(state, State::Gone(_))).await
+        self.until(|state| matches!(state, ProcessState::Gone(_)))
+            .await
     }
 
-    async fn until(&self, reached: impl FnMut(&State) -> bool) -> ExitStatus {
+    async fn until(&self, reached: impl FnMut(&ProcessState) -> bool) -> ExitStatus {
         let mut state = self.state.clone();
         match state.wait_for(reached).await.as_deref() {
-            Ok(State::Ended(status) | State::Gone(status)) => *status,
-            // The runtime ends, and with it the task that follows the supervisor.
-            Ok(State::Running) | Err(_) => LOST,
+            Ok(ProcessState::Ended(status) | ProcessState::Gone(status)) => *status,
+            // The sender is gone because the runtime is shutting down.
+            Ok(ProcessState::Running) | Err(_) => LOST,
         }
     }
 
-    /// Changes the size of the command's terminal.
+    /// Changes the size of the terminal.
     ///
     /// # Errors
-    /// It has none (`Unsupported`), or the system refuses.
+    /// There is no terminal (`Unsupported`), or a system error.
     pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         match &self.terminal {
             Some(terminal) => terminal.resize(size),
@@ -107,18 +107,18 @@ impl Process {
         }
     }
 
-    /// The command's terminal, if it has one, for who is not the owner.
+    /// The terminal, if there is one, for use without the owner.
     #[must_use]
     pub fn terminal(&self) -> Option<Arc<Terminal>> {
         self.terminal.clone()
     }
 }
 
-/// Follows the supervisor to its end. If this is dropped, the socket closes and the tree dies.
+/// Follows the supervisor to its end. Dropping the future closes the socket, which kills the tree.
 async fn follow(
-    mut reports: Reports,
+    mut reports: ReportReader,
     mut killed: oneshot::Receiver<()>,
-    state: watch::Sender<State>,
+    state: watch::Sender<ProcessState>,
 ) {
     let mut status = None;
     let mut told = false;
@@ -127,32 +127,31 @@ async fn follow(
             report = reports.next() => report,
             _ = &mut killed, if !told => {
                 told = true;
-                reports.say_goodbye().await;
+                reports.close_write().await;
                 continue;
             }
         };
         match report {
-            Ok(Report::Ended(end)) => {
+            Ok(SupervisorReport::Ended(end)) => {
                 let first = *status.get_or_insert(end);
-                state.send_replace(State::Ended(first));
+                state.send_replace(ProcessState::Ended(first));
             }
             Ok(_) => {}
             Err(_) => break,
         }
     }
-    state.send_replace(State::Gone(status.unwrap_or(LOST)));
+    state.send_replace(ProcessState::Gone(status.unwrap_or(LOST)));
 }
 
-/// Our end of the socket to a supervisor.
+/// Reads reports from the socket to a supervisor.
 #[derive(Debug)]
-pub(crate) struct Reports {
+pub(crate) struct ReportReader {
     socket: UnixStream,
-    /// What was read of the next report. Kept here, so that nothing is lost when reading is
-    /// given up in the middle.
+    /// The part of the next report that was read. Kept here, so that reading is cancel safe.
     partial: Vec<u8>,
 }
 
-impl Reports {
+impl ReportReader {
     pub(crate) fn new(socket: UnixStream) -> Self {
         Self {
             socket,
@@ -160,8 +159,8 @@ impl Reports {
         }
     }
 
-    /// The next report. An error if there will be none.
-    pub(crate) async fn next(&mut self) -> io::Result<Report> {
+    /// The next report. An error if the socket is closed.
+    pub(crate) async fn next(&mut self) -> io::Result<SupervisorReport> {
         loop {
             if let Some(report) = self.take_whole()? {
                 return Ok(report);
@@ -172,7 +171,7 @@ impl Reports {
         }
     }
 
-    fn take_whole(&mut self) -> io::Result<Option<Report>> {
+    fn take_whole(&mut self) -> io::Result<Option<SupervisorReport>> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
         let Some((header, rest)) = self.partial.split_first_chunk::<LENGTH>() else {
             return Ok(None);
@@ -184,13 +183,13 @@ impl Reports {
         let Some(message) = rest.get(..length) else {
             return Ok(None);
         };
-        let report = Report::decode(message).map_err(|_| invalid())?;
+        let report = SupervisorReport::decode(message).map_err(|_| invalid())?;
         self.partial.drain(..LENGTH + length);
         Ok(Some(report))
     }
 
-    /// The supervisor takes it as the order to kill the tree, and still tells when it is done.
-    async fn say_goodbye(&mut self) {
+    /// Closes the write side. The supervisor then kills the tree, and still reports when it is done.
+    async fn close_write(&mut self) {
         self.socket.shutdown().await.ok();
     }
 }

@@ -1,92 +1,91 @@
-//! One command from its start to its end: output collected, time limited.
+//! Runs one command to its end, with captured output and a time limit.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::capture::{Capture, Captured, Keep};
-use crate::output::{Chunk, Output, Stream};
-use crate::process::{Process, Spawned};
+use crate::capture::{CaptureLimits, CapturedOutput, OutputCapture};
+use crate::output::{OutputChunk, OutputStream, ProcessOutput};
+use crate::process::{Process, SpawnedProcess};
 use crate::status::ExitStatus;
 
-/// What is left in the pipes of a tree that is dead needs no waiting for.
+/// How long to read from the pipes of a killed tree.
 const AFTER_KILL: Duration = Duration::from_millis(100);
 
 /// The limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// When to kill the tree.
+pub struct RunLimits {
+    /// After this time the tree is killed.
     pub timeout: Option<Duration>,
-    /// What to keep of each stream. The rest is read and counted.
-    pub keep: Keep,
-    /// How long to wait for output of others in the tree after the command itself has ended.
+    /// How much of each stream is kept. The rest is read and counted.
+    pub keep: CaptureLimits,
+    /// How long to wait for output of descendants after the command has ended.
     pub linger: Duration,
 }
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// The command ended.
+pub enum RunEnd {
+    /// The command ended by itself.
     Exited(ExitStatus),
-    /// Its time was up; the tree was killed.
+    /// The time limit was exceeded and the tree was killed.
     TimedOut,
-    /// It was told to stop; the tree was killed.
+    /// The run was stopped and the tree was killed.
     Stopped,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finished {
+pub struct RunOutcome {
     /// Why it ended.
-    pub ending: Ending,
-    /// What was kept of standard output (or the terminal).
-    pub stdout: Captured,
-    /// What was kept of standard error.
-    pub stderr: Captured,
-    /// How long it took.
+    pub ending: RunEnd,
+    /// The captured standard output (or terminal output).
+    pub stdout: CapturedOutput,
+    /// The captured standard error.
+    pub stderr: CapturedOutput,
+    /// The duration.
     pub elapsed: Duration,
 }
 
-/// Hears what a command prints.
-pub trait Listener: Send {
-    /// A piece of output. Until this is done, nothing more is read.
-    fn hear(&mut self, chunk: &Chunk) -> impl Future<Output = ()> + Send;
+/// Receives the output of a command.
+pub trait OutputObserver: Send {
+    /// Receives a chunk. Nothing more is read before this is done.
+    fn observe(&mut self, chunk: &OutputChunk) -> impl Future<Output = ()> + Send;
 }
 
-/// Nobody listens.
-impl Listener for () {
-    async fn hear(&mut self, _: &Chunk) {}
+/// Ignores all output.
+impl OutputObserver for () {
+    async fn observe(&mut self, _: &OutputChunk) {}
 }
 
-/// Waits for the end of a command while collecting its output.
+/// Runs a command to its end and captures its output.
 ///
-/// `listener` hears every piece as it comes; while it waits, nothing more is read, so the command
-/// waits too. The time limit and `stop` hold meanwhile. Whatever of the tree is left in the end is
-/// killed; so is all of it if the future is dropped.
+/// `observer` receives every chunk; nothing is read while it is busy, so the command may block. The time limit and `stop`
+/// apply meanwhile. Remaining processes of the tree are killed at the end, and all of them if the future is dropped.
 pub async fn run(
-    spawned: Spawned,
-    limits: Limits,
+    spawned: SpawnedProcess,
+    limits: RunLimits,
     stop: impl Future<Output = ()>,
-    listener: impl Listener,
-) -> Finished {
+    observer: impl OutputObserver,
+) -> RunOutcome {
     let started = Instant::now();
-    let Spawned {
+    let SpawnedProcess {
         mut process,
         output,
         input,
     } = spawned;
-    let mut kept = Kept::new(limits.keep);
+    let mut kept = CapturedStreams::new(limits.keep);
     let ending = {
-        let mut pump = std::pin::pin!(pump(output, &mut kept, listener));
+        let mut pump = std::pin::pin!(pump(output, &mut kept, observer));
         let mut pumped = false;
         let ending = tokio::select! {
             biased;
-            () = stop => Ending::Stopped,
-            () = time_is_up(started, limits.timeout) => Ending::TimedOut,
-            status = end(&process, pump.as_mut(), &mut pumped) => Ending::Exited(status),
+            () = stop => RunEnd::Stopped,
+            () = time_is_up(started, limits.timeout) => RunEnd::TimedOut,
+            status = end(&process, pump.as_mut(), &mut pumped) => RunEnd::Exited(status),
         };
-        let patience = if let Ending::Exited(_) = ending {
+        let patience = if let RunEnd::Exited(_) = ending {
             limits.linger
         } else {
             process.kill().await;
@@ -102,7 +101,7 @@ pub async fn run(
     };
     drop(input);
     process.kill().await;
-    Finished {
+    RunOutcome {
         ending,
         stdout: kept.stdout.take(),
         stderr: kept.stderr.take(),
@@ -117,7 +116,7 @@ async fn time_is_up(started: Instant, timeout: Option<Duration>) {
     }
 }
 
-/// Waits for the end of the process, pumping meanwhile.
+/// Waits for the end of the process while reading its output.
 async fn end(
     process: &Process,
     mut pump: impl Future<Output = ()> + Unpin,
@@ -131,30 +130,34 @@ async fn end(
     status.await
 }
 
-async fn pump(mut output: Output, kept: &mut Kept, mut listener: impl Listener) {
+async fn pump(
+    mut output: ProcessOutput,
+    kept: &mut CapturedStreams,
+    mut observer: impl OutputObserver,
+) {
     while let Some(chunk) = output.next().await {
         kept.push(&chunk);
-        listener.hear(&chunk).await;
+        observer.observe(&chunk).await;
     }
 }
 
-struct Kept {
-    stdout: Capture,
-    stderr: Capture,
+struct CapturedStreams {
+    stdout: OutputCapture,
+    stderr: OutputCapture,
 }
 
-impl Kept {
-    fn new(keep: Keep) -> Self {
+impl CapturedStreams {
+    fn new(keep: CaptureLimits) -> Self {
         Self {
-            stdout: Capture::new(keep),
-            stderr: Capture::new(keep),
+            stdout: OutputCapture::new(keep),
+            stderr: OutputCapture::new(keep),
         }
     }
 
-    fn push(&mut self, chunk: &Chunk) {
+    fn push(&mut self, chunk: &OutputChunk) {
         match chunk.stream {
-            Stream::Stdout => self.stdout.push(&chunk.bytes),
-            Stream::Stderr => self.stderr.push(&chunk.bytes),
+            OutputStream::Stdout => self.stdout.push(&chunk.bytes),
+            OutputStream::Stderr => self.stderr.push(&chunk.bytes),
         }
     }
 }

@@ -1,16 +1,16 @@
-//! How a process ended.
+//! The exit status of a process.
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExitStatus {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// Killed by this signal.
+    /// It was killed by this signal.
     Signal(i32),
 }
 
 impl ExitStatus {
-    /// The code as a shell would tell it: 128 and the signal's number for a killed process.
+    /// The exit code as a shell reports it: 128 plus the signal number for a killed process.
     #[must_use]
     pub fn code(self) -> i32 {
         match self {
@@ -19,7 +19,7 @@ impl ExitStatus {
         }
     }
 
-    /// Whether the process ended by itself and without complaint.
+    /// Whether the process exited with code 0.
     #[must_use]
     pub fn is_success(self) -> bool {
         self == Self::Code(0)

@@ -1,4 +1,4 @@
-//! Pseudo terminals: our end of one.
+//! Pseudo terminals.
 
 use std::io;
 use std::num::NonZeroU16;
@@ -15,7 +15,7 @@ pub struct TerminalSize {
 }
 
 impl TerminalSize {
-    /// `None` if there are no rows or no columns.
+    /// `None` if a dimension is zero.
     #[must_use]
     pub fn new(rows: u16, columns: u16) -> Option<Self> {
         Some(Self {
@@ -33,14 +33,14 @@ impl Default for TerminalSize {
     }
 }
 
-/// Our end of a terminal.
+/// The controlling side of a pseudo terminal.
 #[derive(Debug)]
 pub struct Terminal {
     descriptor: OwnedFd,
 }
 
 impl Terminal {
-    /// A new terminal and the end of it that the command gets.
+    /// Opens a terminal. Returns the other side for the command.
     pub(crate) fn open(size: TerminalSize) -> io::Result<(Self, OwnedFd)> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = rustix::pty::openpt(flags)?;
@@ -54,20 +54,20 @@ impl Terminal {
         Ok((terminal, theirs))
     }
 
-    /// What the command prints. When nobody has the other end open any more, reading fails.
+    /// A reader of the terminal's output. Reading fails when the other side is closed.
     pub(crate) fn output(&self) -> io::Result<pipe::Receiver> {
         pipe::Receiver::from_owned_fd_unchecked(self.descriptor.try_clone()?)
     }
 
-    /// What the command reads.
+    /// A writer to the terminal's input.
     pub(crate) fn input(&self) -> io::Result<pipe::Sender> {
         pipe::Sender::from_owned_fd_unchecked(self.descriptor.try_clone()?)
     }
 
-    /// Changes its size.
+    /// Changes the size.
     ///
     /// # Errors
-    /// The system refuses.
+    /// A system error.
     pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         let size = rustix::termios::Winsize {
             ws_row: size.rows.get(),

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use codex_exec::{Streams, TerminalSize};
+use codex_exec::{StreamSetup, TerminalSize};
 use codex_sandbox::{
     Enforcement, EngineFiles, Grants, Network, Policy, ReadAccess, Refusal, Surroundings,
     WorkspaceWrite, has_marker, plan, probe,
@@ -340,7 +340,7 @@ async fn a_terminal_changes_nothing() {
         let Some(mut launch) = confine(shell(script), &workspace(), &surroundings, level) else {
             continue;
         };
-        launch.streams = Streams::Terminal(TerminalSize::default());
+        launch.streams = StreamSetup::Terminal(TerminalSize::default());
         let (code, out, _) = texts(finish(launch).await);
         assert_eq!(code, 0, "{out}");
         assert!(out.contains("here\r\nthere\r\n"), "{level:?}: {out}");
@@ -585,7 +585,7 @@ async fn what_people_make_in_the_place_of_a_placeholder_stays() {
     fs::remove_dir_all(&git).unwrap();
     let surroundings = Surroundings::of(&project.root);
     let mut wanted = shell("echo ready; read line; mkdir .git/x");
-    wanted.streams = Streams::InputAndOutput;
+    wanted.streams = StreamSetup::InputAndOutput;
     let Some(launch) = confine(wanted, &workspace(), &surroundings, probe()) else {
         return;
     };
@@ -610,7 +610,7 @@ async fn placeholders_go_with_the_last_command() {
     let mut running = Vec::new();
     for _ in 0..2 {
         let mut wanted = shell("echo ready; read line");
-        wanted.streams = Streams::InputAndOutput;
+        wanted.streams = StreamSetup::InputAndOutput;
         let Some(launch) = confine(wanted, &workspace(), &surroundings, probe()) else {
             return;
         };

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{Launch, Spawned};
+use codex_exec::{Launch, SpawnedProcess};
 use codex_sandbox::{
     EngineFiles, Levels, Namespaces, Network, Policy, ReadAccess, Surroundings, probe,
 };
@@ -367,7 +367,7 @@ fn attacker() {
 /// Everything that there is to attack, and the processes that hold it.
 struct Scene {
     target: Target,
-    victim: Spawned,
+    victim: SpawnedProcess,
     _keep: (
         tempfile::TempDir,
         TcpListener,
@@ -663,8 +663,8 @@ fn owner_to_be_killed() {
         let launch = confine(wanted, &workspace(), &surroundings, probe()).unwrap();
         let mut spawned = spawn(launch).await;
         spawned.output.next().await.unwrap();
-        let steward = parent_of(spawned.process.id());
-        let ids = format!("{} {steward}", spawned.process.id());
+        let spawner = parent_of(spawned.process.id());
+        let ids = format!("{} {spawner}", spawned.process.id());
         std::fs::write(variable("IDS_OF_OWNER"), ids).unwrap();
         println!("ready");
         std::future::pending::<()>().await;
@@ -716,7 +716,7 @@ async fn nothing_survives_the_violent_death_of_the_owner() {
         for process in text_of(&ids).split(' ') {
             gone(process.parse().unwrap()).await;
         }
-        // The steward has also taken the placeholders along.
+        // The spawner has also taken the placeholders along.
         assert!(!project.root.join(".git").exists());
     }
 }

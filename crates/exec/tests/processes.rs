@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codex_exec::{
-    Ending, ExitStatus, Input, Keep, Limits, Listener, SpawnError, Streams, TerminalSize, run,
+    CaptureLimits, ExitStatus, OutputObserver, RunEnd, RunLimits, SpawnError, StandardInput,
+    StreamSetup, TerminalSize, run,
 };
 use common::{
     PATIENCE, finish, folder, gone, launch, launcher, limits, lives, marked, parent_of, shell,
@@ -25,7 +26,7 @@ async fn both_streams_and_the_code_come_back() {
 #[tokio::test]
 async fn a_signal_is_told() {
     let finished = finish(shell("kill -TERM $$")).await;
-    assert_eq!(finished.ending, Ending::Exited(ExitStatus::Signal(15)));
+    assert_eq!(finished.ending, RunEnd::Exited(ExitStatus::Signal(15)));
     assert_eq!(ExitStatus::Signal(15).code(), 143);
 }
 
@@ -119,7 +120,7 @@ async fn a_missing_supervisor_is_told() {
 #[tokio::test]
 async fn input_is_written_and_closed() {
     let mut wanted = launch(&["/bin/cat"]);
-    wanted.streams = Streams::InputAndOutput;
+    wanted.streams = StreamSetup::InputAndOutput;
     let mut spawned = spawn(wanted).await;
     let mut input = spawned.input.take().unwrap();
     input.write(b"hello").await.unwrap();
@@ -137,7 +138,7 @@ async fn without_input_reading_ends_at_once() {
 async fn a_terminal_has_a_size_and_can_be_resized() {
     let script = "test -t 0 && test -t 2 && stty size; read line; stty size; cat";
     let mut wanted = shell(script);
-    wanted.streams = Streams::Terminal(TerminalSize::default());
+    wanted.streams = StreamSetup::Terminal(TerminalSize::default());
     let mut spawned = spawn(wanted).await;
     let first = spawned.output.next().await.unwrap();
     assert_eq!(&*first.bytes, b"24 80\r\n");
@@ -155,7 +156,7 @@ async fn a_terminal_has_a_size_and_can_be_resized() {
 #[tokio::test]
 async fn a_terminal_belongs_to_the_command() {
     let mut wanted = shell("ps -o tty= -p $$ | grep -q pts && echo yes > /dev/tty");
-    wanted.streams = Streams::Terminal(TerminalSize::default());
+    wanted.streams = StreamSetup::Terminal(TerminalSize::default());
     assert_eq!(texts(finish(wanted).await).1, "yes\r\n");
     let spawned = spawn(shell("true")).await;
     let error = spawned.process.resize(TerminalSize::default()).unwrap_err();
@@ -164,8 +165,8 @@ async fn a_terminal_belongs_to_the_command() {
 
 #[tokio::test]
 async fn too_much_output_costs_bounded_memory() {
-    let limits = Limits {
-        keep: Keep::both_ends(1000),
+    let limits = RunLimits {
+        keep: CaptureLimits::both_ends(1000),
         ..limits()
     };
     let script = "echo first; head -c 300000000 /dev/zero; echo last";
@@ -204,11 +205,11 @@ async fn who_does_not_read_makes_the_command_wait() {
 #[tokio::test]
 async fn every_piece_is_shown_as_it_comes() {
     let mut wanted = shell("echo one; read x; echo two");
-    wanted.streams = Streams::InputAndOutput;
+    wanted.streams = StreamSetup::InputAndOutput;
     let mut spawned = spawn(wanted).await;
-    struct Show<'a>(Option<Input>, &'a mut Vec<bytes::Bytes>);
-    impl Listener for Show<'_> {
-        async fn hear(&mut self, chunk: &codex_exec::Chunk) {
+    struct Show<'a>(Option<StandardInput>, &'a mut Vec<bytes::Bytes>);
+    impl OutputObserver for Show<'_> {
+        async fn observe(&mut self, chunk: &codex_exec::OutputChunk) {
             self.1.push(chunk.bytes.clone());
             if let Some(mut input) = self.0.take() {
                 input.write(b"\n").await.unwrap();
@@ -218,19 +219,19 @@ async fn every_piece_is_shown_as_it_comes() {
     let mut pieces = Vec::new();
     let show = Show(spawned.input.take(), &mut pieces);
     let finished = run(spawned, limits(), std::future::pending(), show).await;
-    assert_eq!(finished.ending, Ending::Exited(ExitStatus::Code(0)));
+    assert_eq!(finished.ending, RunEnd::Exited(ExitStatus::Code(0)));
     assert_eq!(pieces, ["one\n", "two\n"]);
 }
 
 #[tokio::test]
 async fn a_timeout_kills_the_tree_and_keeps_the_output() {
-    let limits = Limits {
+    let limits = RunLimits {
         timeout: Some(Duration::from_millis(300)),
         ..limits()
     };
     let spawned = spawn(shell("echo $$; sleep 1000 & sleep 1000")).await;
     let finished = run(spawned, limits, std::future::pending(), ()).await;
-    assert_eq!(finished.ending, Ending::TimedOut);
+    assert_eq!(finished.ending, RunEnd::TimedOut);
     let shell: i32 = String::from_utf8(finished.stdout.into_bytes())
         .unwrap()
         .trim()
@@ -242,21 +243,21 @@ async fn a_timeout_kills_the_tree_and_keeps_the_output() {
 
 #[tokio::test]
 async fn no_time_at_all_times_out_at_once() {
-    let limits = Limits {
+    let limits = RunLimits {
         timeout: Some(Duration::ZERO),
         ..limits()
     };
     let spawned = spawn(shell("sleep 1000")).await;
     let finished = run(spawned, limits, std::future::pending(), ()).await;
-    assert_eq!(finished.ending, Ending::TimedOut);
+    assert_eq!(finished.ending, RunEnd::TimedOut);
 }
 
 #[tokio::test]
 async fn a_stop_is_quick() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     struct StopAtOnce<'a>(Option<tokio::sync::oneshot::Sender<()>>, &'a mut Instant);
-    impl Listener for StopAtOnce<'_> {
-        async fn hear(&mut self, _: &codex_exec::Chunk) {
+    impl OutputObserver for StopAtOnce<'_> {
+        async fn observe(&mut self, _: &codex_exec::OutputChunk) {
             *self.1 = Instant::now();
             drop(self.0.take());
         }
@@ -271,7 +272,7 @@ async fn a_stop_is_quick() {
         stopped.await.ok();
     };
     let finished = run(spawned, limits(), stopped, show).await;
-    assert_eq!(finished.ending, Ending::Stopped);
+    assert_eq!(finished.ending, RunEnd::Stopped);
     assert_eq!(finished.stdout.into_bytes(), b"up\n");
     assert!(
         since.elapsed() < Duration::from_millis(200),
@@ -282,7 +283,7 @@ async fn a_stop_is_quick() {
 
 #[tokio::test]
 async fn output_is_kept_when_a_background_process_holds_the_pipe() {
-    let limits = Limits {
+    let limits = RunLimits {
         linger: Duration::from_millis(100),
         ..limits()
     };
@@ -315,7 +316,7 @@ const RUNAWAYS: [&str; 4] = [
     "setsid -f nohup sh -c 'trap \"\" HUP TERM INT; echo $$; while :; do sleep 1; done'; sleep 1000",
 ];
 
-async fn runaway(spawned: &mut codex_exec::Spawned) -> i32 {
+async fn runaway(spawned: &mut codex_exec::SpawnedProcess) -> i32 {
     let mut text = Vec::new();
     while !text.ends_with(b"\n") {
         text.extend_from_slice(&spawned.output.next().await.unwrap().bytes);
@@ -373,8 +374,8 @@ fn owner_to_be_killed() {
     runtime.block_on(async {
         let mut spawned = spawn(shell(script.to_str().unwrap())).await;
         let process = runaway(&mut spawned).await;
-        let steward = parent_of(spawned.process.id());
-        let ids = format!("{process} {} {steward}", spawned.process.id());
+        let spawner = parent_of(spawned.process.id());
+        let ids = format!("{process} {} {spawner}", spawned.process.id());
         std::fs::write(std::env::var_os("IDS_OF_OWNER").unwrap(), ids).unwrap();
         println!("ready");
         spawned.process.wait().await;
@@ -418,17 +419,17 @@ async fn a_killed_supervisor_takes_its_command_along() {
 }
 
 #[tokio::test]
-async fn a_killed_steward_is_replaced_and_takes_nobody_along() {
+async fn a_killed_spawner_is_replaced_and_takes_nobody_along() {
     let launcher = launcher();
     let mut first = launcher
         .spawn(shell("echo $$; exec sleep 1000"))
         .await
         .unwrap();
     let command = runaway(&mut first).await;
-    let steward = parent_of(first.process.id());
-    let steward = rustix::process::Pid::from_raw(steward).unwrap();
-    rustix::process::kill_process(steward, rustix::process::Signal::KILL).unwrap();
-    gone(steward.as_raw_pid()).await;
+    let spawner = parent_of(first.process.id());
+    let spawner = rustix::process::Pid::from_raw(spawner).unwrap();
+    rustix::process::kill_process(spawner, rustix::process::Signal::KILL).unwrap();
+    gone(spawner.as_raw_pid()).await;
     assert!(lives(command));
     // What another test forks just now may hold the dead one's socket until it has become its program;
     // an order to it is lost, and told as such.
@@ -441,10 +442,10 @@ async fn a_killed_steward_is_replaced_and_takes_nobody_along() {
     assert_eq!(second.process.wait().await, ExitStatus::Code(7));
     first.process.kill().await;
     assert!(!lives(command));
-    let steward = parent_of(second.process.id());
+    let spawner = parent_of(second.process.id());
     drop(second);
     launcher.close().await;
-    assert!(!lives(steward));
+    assert!(!lives(spawner));
 }
 
 #[tokio::test]

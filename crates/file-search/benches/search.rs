@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
-use codex_file_search::{Event, Roots, Session, search};
+use codex_file_search::{SearchEvent, SearchRoots, SearchSession, search};
 
 const FILES: usize = 50_000;
 const FILES_PER_FOLDER: usize = 50;
@@ -25,7 +25,7 @@ fn main() {
             made.path()
         }
     };
-    let roots = Roots {
+    let roots = SearchRoots {
         folders: vec![folder.to_str().unwrap().to_owned()],
         ignore_files: Vec::new(),
     };
@@ -42,13 +42,13 @@ fn main() {
     }
     let (sender, told) = channel();
     let start = Instant::now();
-    let session = Session::start(roots, 50, move |event| {
+    let session = SearchSession::start(roots, 50, move |event| {
         sender.send(event).ok();
     });
     let session = session.unwrap();
     session.query("needle_unique".to_owned());
     let mut first = None;
-    while let Event::Found { .. } = told.recv().unwrap() {
+    while let SearchEvent::Found { .. } = told.recv().unwrap() {
         first.get_or_insert_with(|| start.elapsed());
     }
     println!(
@@ -61,9 +61,9 @@ fn main() {
         for _ in 0..7 {
             let start = Instant::now();
             session.query(query.to_owned());
-            assert!(matches!(told.recv().unwrap(), Event::Found { .. }));
+            assert!(matches!(told.recv().unwrap(), SearchEvent::Found { .. }));
             times.push(start.elapsed());
-            assert_eq!(told.recv().unwrap(), Event::Complete);
+            assert_eq!(told.recv().unwrap(), SearchEvent::Complete);
         }
         times.sort();
         println!("next query  {query:14} {:8.1?}", times[3]);

@@ -14,10 +14,10 @@ mod search;
 mod session;
 mod walk;
 
-pub use ranking::Match;
+pub use ranking::SearchMatch;
 pub use search::search;
-pub use session::{Event, Session};
-pub use walk::Roots;
+pub use session::{SearchEvent, SearchSession};
+pub use walk::SearchRoots;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -5,15 +5,15 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 /// A parsed query.
 #[derive(Clone, Debug)]
-pub(crate) struct Query {
+pub(crate) struct SearchQuery {
     pattern: Pattern,
-    letters: Letters,
+    letters: LetterSet,
 }
 
-impl Query {
+impl SearchQuery {
     pub(crate) fn new(text: &str) -> Self {
         let pattern = Pattern::parse(text, CaseMatching::Smart, Normalization::Smart);
-        let mut letters = Letters::default();
+        let mut letters = LetterSet::default();
         for atom in pattern.atoms.iter().filter(|atom| !atom.negative) {
             for character in atom.needle_text().chars() {
                 letters.add(character);
@@ -28,16 +28,16 @@ impl Query {
     }
 
     /// Whether a path with these letters can match.
-    pub(crate) fn may_match(&self, letters: Letters) -> bool {
+    pub(crate) fn may_match(&self, letters: LetterSet) -> bool {
         self.letters.0 & !letters.0 == 0
     }
 }
 
 /// The set of letters in a text. It may contain too many letters, but never too few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Letters(u64);
+pub(crate) struct LetterSet(u64);
 
-impl Letters {
+impl LetterSet {
     /// The letters of a path. Letters beyond ASCII are represented by the full set.
     pub(crate) fn of_path(path: &str) -> Self {
         let mut letters = Self::default();
@@ -65,12 +65,12 @@ impl Letters {
 
 /// Matches paths. Expensive to create, so there is one per thread.
 #[derive(Debug)]
-pub(crate) struct Scorer {
+pub(crate) struct PathScorer {
     matcher: Matcher,
     characters: Vec<char>,
 }
 
-impl Scorer {
+impl PathScorer {
     pub(crate) fn new() -> Self {
         Self {
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
@@ -79,13 +79,13 @@ impl Scorer {
     }
 
     /// The score of a path; higher is better.
-    pub(crate) fn score(&mut self, query: &Query, path: &str) -> Option<u32> {
+    pub(crate) fn score(&mut self, query: &SearchQuery, path: &str) -> Option<u32> {
         let path = Utf32Str::new(path, &mut self.characters);
         query.pattern.score(path, &mut self.matcher)
     }
 
     /// The indexes of the matching characters, in order.
-    pub(crate) fn indices(&mut self, query: &Query, path: &str) -> Vec<u32> {
+    pub(crate) fn indices(&mut self, query: &SearchQuery, path: &str) -> Vec<u32> {
         let mut indices = Vec::new();
         let path = Utf32Str::new(path, &mut self.characters);
         query.pattern.indices(path, &mut self.matcher, &mut indices);
@@ -100,10 +100,10 @@ mod tests {
     use super::*;
 
     fn score(query: &str, path: &str) -> Option<u32> {
-        let query = Query::new(query);
-        let score = Scorer::new().score(&query, path);
+        let query = SearchQuery::new(query);
+        let score = PathScorer::new().score(&query, path);
         if score.is_some() {
-            let letters = Letters::of_path(path);
+            let letters = LetterSet::of_path(path);
             assert!(query.may_match(letters), "{path} is not sorted out");
         }
         score
@@ -129,7 +129,7 @@ mod tests {
         ] {
             assert_eq!(score(query, path).is_some(), expected, "{query} {path}");
         }
-        assert!(Query::new("  ").is_empty());
+        assert!(SearchQuery::new("  ").is_empty());
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::query::{Query, Scorer};
+use crate::query::{PathScorer, SearchQuery};
 
 /// A matching path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Match {
+pub struct SearchMatch {
     /// The searched folder, as given by the caller.
     pub root: String,
     /// The path relative to that folder.
@@ -21,26 +21,26 @@ pub struct Match {
 
 /// An entry of the ranking. Better entries are less, by score, then by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedPath {
     pub(crate) score: u32,
     pub(crate) path: String,
     pub(crate) root: usize,
     pub(crate) is_folder: bool,
 }
 
-impl Ranked {
+impl RankedPath {
     fn order(&self) -> (std::cmp::Reverse<u32>, &str, usize) {
         (std::cmp::Reverse(self.score), &self.path, self.root)
     }
 }
 
-impl PartialOrd for Ranked {
+impl PartialOrd for RankedPath {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Ranked {
+impl Ord for RankedPath {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order().cmp(&other.order())
     }
@@ -51,7 +51,7 @@ impl Ord for Ranked {
 pub(crate) struct Ranking {
     limit: usize,
     /// A heap with the worst entry on top.
-    best: BinaryHeap<Ranked>,
+    best: BinaryHeap<RankedPath>,
 }
 
 impl Ranking {
@@ -72,7 +72,7 @@ impl Ranking {
                 _ => return false,
             }
         }
-        self.best.push(Ranked {
+        self.best.push(RankedPath {
             score,
             path: path.to_owned(),
             root,
@@ -96,18 +96,18 @@ impl Ranking {
     }
 
     /// The entries, best first.
-    fn into_sorted(self) -> Vec<Ranked> {
+    fn into_sorted(self) -> Vec<RankedPath> {
         self.best.into_sorted_vec()
     }
 
     /// The matches, best first, with the indexes of matching characters.
     pub(crate) fn into_matches(
         self,
-        query: &Query,
-        scorer: &mut Scorer,
+        query: &SearchQuery,
+        scorer: &mut PathScorer,
         roots: &[String],
-    ) -> Vec<Match> {
-        let complete = |ranked: Ranked| Match {
+    ) -> Vec<SearchMatch> {
+        let complete = |ranked: RankedPath| SearchMatch {
             indices: scorer.indices(query, &ranked.path),
             root: roots.get(ranked.root).cloned().unwrap_or_default(),
             path: ranked.path,

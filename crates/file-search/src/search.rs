@@ -2,20 +2,25 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::query::{Query, Scorer};
-use crate::ranking::{Match, Ranking};
-use crate::walk::{Roots, walk};
+use crate::query::{PathScorer, SearchQuery};
+use crate::ranking::{Ranking, SearchMatch};
+use crate::walk::{SearchRoots, walk};
 
 /// Returns the best matches, at most `limit`. If `cancelled` becomes true, returns the matches found so far.
 #[must_use]
-pub fn search(roots: &Roots, query: &str, limit: usize, cancelled: &AtomicBool) -> Vec<Match> {
-    let query = Query::new(query);
+pub fn search(
+    roots: &SearchRoots,
+    query: &str,
+    limit: usize,
+    cancelled: &AtomicBool,
+) -> Vec<SearchMatch> {
+    let query = SearchQuery::new(query);
     if query.is_empty() {
         return Vec::new();
     }
     let rankings = walk(
         roots,
-        || (Scorer::new(), Ranking::new(limit)),
+        || (PathScorer::new(), Ranking::new(limit)),
         |(scorer, ranking), found| {
             if let Some(score) = scorer.score(&query, found.path) {
                 ranking.offer(score, found.path, found.root, found.is_folder);
@@ -28,5 +33,5 @@ pub fn search(roots: &Roots, query: &str, limit: usize, cancelled: &AtomicBool) 
     for ranking in rankings {
         best.merge(ranking);
     }
-    best.into_matches(&query, &mut Scorer::new(), &roots.folders)
+    best.into_matches(&query, &mut PathScorer::new(), &roots.folders)
 }

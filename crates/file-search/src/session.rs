@@ -9,31 +9,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::corpus::{Paths, Scorers};
-use crate::query::Query;
-use crate::ranking::{Match, Ranking};
-use crate::walk::{Roots, walk};
+use crate::corpus::{PathCorpus, ScorerPool};
+use crate::query::SearchQuery;
+use crate::ranking::{Ranking, SearchMatch};
+use crate::walk::{SearchRoots, walk};
 
 /// Minimum time between two reports.
-const BETWEEN_UPDATES: Duration = Duration::from_millis(10);
+const REPORT_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How many paths a walking thread collects before it sends them.
-const PORTION: usize = 2048;
+const BATCH: usize = 2048;
 
 /// How many paths are matched before messages are checked.
-const AT_ONE_GO: usize = 32 * 1024;
+const PATHS_PER_STEP: usize = 32 * 1024;
 
 /// Limit on the number of paths, which take some hundred megabytes.
 const PATHS_LIMIT: usize = 2_000_000;
 
 /// A report of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SearchEvent {
     /// All matches known for the current query. Replaces earlier reports.
     Found {
         query: String,
         /// The matches, best first.
-        matches: Vec<Match>,
+        matches: Vec<SearchMatch>,
     },
     /// No more matches will be found for the current query.
     Complete,
@@ -41,28 +41,28 @@ pub enum Event {
 
 /// A search session. It starts with the empty query, which matches nothing, and ends when it is dropped.
 #[derive(Debug)]
-pub struct Session {
-    messages: Sender<Message>,
+pub struct SearchSession {
+    messages: Sender<SessionMessage>,
     is_over: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
-enum Message {
+enum SessionMessage {
     Query(String),
-    Paths(Paths),
+    Paths(PathCorpus),
     WalkEnded,
     Stop,
 }
 
-impl Session {
+impl SearchSession {
     /// Starts the walk. `report` is called on the session's worker thread.
     ///
     /// # Errors
     /// A thread cannot be started.
     pub fn start(
-        roots: Roots,
+        roots: SearchRoots,
         limit: usize,
-        tell: impl FnMut(Event) + Send + 'static,
+        report: impl FnMut(SearchEvent) + Send + 'static,
     ) -> io::Result<Self> {
         let (messages, inbox) = channel();
         let is_over = Arc::new(AtomicBool::new(false));
@@ -78,7 +78,7 @@ impl Session {
             move || walk_into(&roots, &is_over, &walked)
         })?;
         thread("file-search").spawn({
-            let worker = Worker::new(roots, limit, tell);
+            let worker = SessionWorker::new(roots, limit, report);
             move || worker.work(&inbox, &is_over)
         })?;
         Ok(session)
@@ -87,113 +87,115 @@ impl Session {
     /// Replaces the query.
     pub fn query(&self, query: String) {
         // Sending fails only after the worker has ended.
-        self.messages.send(Message::Query(query)).ok();
+        self.messages.send(SessionMessage::Query(query)).ok();
     }
 }
 
-impl Drop for Session {
+impl Drop for SearchSession {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        self.messages.send(Message::Stop).ok();
+        self.messages.send(SessionMessage::Stop).ok();
     }
 }
 
-fn walk_into(roots: &Roots, is_over: &AtomicBool, messages: &Sender<Message>) {
-    let hand_over = |paths: &mut Paths| {
-        messages.send(Message::Paths(std::mem::take(paths))).ok();
+fn walk_into(roots: &SearchRoots, is_over: &AtomicBool, messages: &Sender<SessionMessage>) {
+    let hand_over = |paths: &mut PathCorpus| {
+        messages
+            .send(SessionMessage::Paths(std::mem::take(paths)))
+            .ok();
     };
     walk(
         roots,
-        Paths::default,
+        PathCorpus::default,
         |paths, found| {
             paths.push(found);
-            if paths.len() >= PORTION {
+            if paths.len() >= BATCH {
                 hand_over(paths);
             }
             !is_over.load(Ordering::Relaxed)
         },
         |mut paths| hand_over(&mut paths),
     );
-    messages.send(Message::WalkEnded).ok();
+    messages.send(SessionMessage::WalkEnded).ok();
 }
 
-struct Worker<F> {
-    roots: Arc<Roots>,
+struct SessionWorker<F> {
+    roots: Arc<SearchRoots>,
     limit: usize,
-    tell: F,
-    paths: Paths,
+    report: F,
+    paths: PathCorpus,
     walk_ended: bool,
-    scorers: Scorers,
-    asked: Asked,
+    scorers: ScorerPool,
+    current: CurrentQuery,
 }
 
 /// The current query and its state.
-struct Asked {
+struct CurrentQuery {
     text: String,
-    query: Query,
+    query: SearchQuery,
     /// How many paths were matched.
     done: usize,
     ranking: Ranking,
     /// Whether the matches have changed since the last report.
-    is_news: bool,
-    was_told: bool,
+    has_changed: bool,
+    was_reported: bool,
     is_complete: bool,
     /// The time before which nothing is reported.
     not_before: Instant,
 }
 
-impl Asked {
+impl CurrentQuery {
     fn new(text: String, limit: usize, not_before: Instant) -> Self {
         Self {
-            query: Query::new(&text),
+            query: SearchQuery::new(&text),
             text,
             done: 0,
             ranking: Ranking::new(limit),
-            is_news: false,
-            was_told: false,
+            has_changed: false,
+            was_reported: false,
             is_complete: false,
             not_before,
         }
     }
 }
 
-impl<F: FnMut(Event)> Worker<F> {
-    fn new(roots: Arc<Roots>, limit: usize, tell: F) -> Self {
+impl<F: FnMut(SearchEvent)> SessionWorker<F> {
+    fn new(roots: Arc<SearchRoots>, limit: usize, report: F) -> Self {
         // Most clients send the first query right after starting a session, so the first report waits for it.
-        let not_before = Instant::now() + BETWEEN_UPDATES;
+        let not_before = Instant::now() + REPORT_INTERVAL;
         Self {
             roots,
             limit,
-            tell,
-            paths: Paths::default(),
+            report,
+            paths: PathCorpus::default(),
             walk_ended: false,
-            scorers: Scorers::new(),
-            asked: Asked::new(String::new(), limit, not_before),
+            scorers: ScorerPool::new(),
+            current: CurrentQuery::new(String::new(), limit, not_before),
         }
     }
 
-    fn work(mut self, inbox: &Receiver<Message>, is_over: &AtomicBool) {
+    fn work(mut self, inbox: &Receiver<SessionMessage>, is_over: &AtomicBool) {
         while self.take_messages(inbox) && !is_over.load(Ordering::Relaxed) {
             self.match_some();
-            self.tell_news();
+            self.report_changes();
         }
     }
 
     /// Handles pending messages; waits for one if there is no work. Returns false at the end of the session.
-    fn take_messages(&mut self, inbox: &Receiver<Message>) -> bool {
+    fn take_messages(&mut self, inbox: &Receiver<SessionMessage>) -> bool {
         if self.is_idle() {
-            let first = if self.has_news() {
-                let due = self.asked.not_before;
+            let first = if self.has_report() {
+                let due = self.current.not_before;
                 inbox.recv_timeout(due.saturating_duration_since(Instant::now()))
             } else {
                 inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
             };
-            let goes_on = match first {
+            let continues = match first {
                 Ok(message) => self.take(message),
                 Err(RecvTimeoutError::Timeout) => true,
                 Err(RecvTimeoutError::Disconnected) => false,
             };
-            if !goes_on {
+            if !continues {
                 return false;
             }
         }
@@ -202,7 +204,7 @@ impl<F: FnMut(Event)> Worker<F> {
 
     /// Whether all known paths were matched.
     fn is_idle(&self) -> bool {
-        self.asked.done == self.paths.len()
+        self.current.done == self.paths.len()
     }
 
     /// Whether no more matches can be found.
@@ -211,58 +213,60 @@ impl<F: FnMut(Event)> Worker<F> {
     }
 
     /// Whether there is something to report: new matches, or once that there are none.
-    fn has_news(&self) -> bool {
-        let asked = &self.asked;
-        let finds_nothing = self.is_settled() || asked.query.is_empty();
-        asked.is_news || !asked.was_told && finds_nothing
+    fn has_report(&self) -> bool {
+        let current = &self.current;
+        let finds_nothing = self.is_settled() || current.query.is_empty();
+        current.has_changed || !current.was_reported && finds_nothing
     }
 
-    fn take(&mut self, message: Message) -> bool {
+    fn take(&mut self, message: SessionMessage) -> bool {
         match message {
-            Message::Query(text) => self.asked = Asked::new(text, self.limit, Instant::now()),
-            Message::Paths(paths) => {
+            SessionMessage::Query(text) => {
+                self.current = CurrentQuery::new(text, self.limit, Instant::now())
+            }
+            SessionMessage::Paths(paths) => {
                 if self.paths.len() < PATHS_LIMIT {
                     self.paths.append(&paths);
                 }
             }
-            Message::WalkEnded => self.walk_ended = true,
-            Message::Stop => return false,
+            SessionMessage::WalkEnded => self.walk_ended = true,
+            SessionMessage::Stop => return false,
         }
         true
     }
 
     fn match_some(&mut self) {
-        let asked = &mut self.asked;
-        if asked.query.is_empty() {
-            asked.done = self.paths.len();
+        let current = &mut self.current;
+        if current.query.is_empty() {
+            current.done = self.paths.len();
             return;
         }
-        let end = self.paths.len().min(asked.done + AT_ONE_GO);
-        let candidates = self.paths.candidates(&asked.query, asked.done..end);
-        asked.done = end;
-        let ranking = &mut asked.ranking;
-        asked.is_news |= self
-            .paths
-            .rank(&asked.query, &candidates, &mut self.scorers, ranking);
+        let end = self.paths.len().min(current.done + PATHS_PER_STEP);
+        let candidates = self.paths.candidates(&current.query, current.done..end);
+        current.done = end;
+        let ranking = &mut current.ranking;
+        current.has_changed |=
+            self.paths
+                .rank(&current.query, &candidates, &mut self.scorers, ranking);
     }
 
-    fn tell_news(&mut self) {
-        if self.has_news() && Instant::now() >= self.asked.not_before {
-            let asked = &mut self.asked;
-            asked.is_news = false;
-            asked.was_told = true;
-            asked.not_before = Instant::now() + BETWEEN_UPDATES;
-            let ranking = asked.ranking.clone();
+    fn report_changes(&mut self) {
+        if self.has_report() && Instant::now() >= self.current.not_before {
+            let current = &mut self.current;
+            current.has_changed = false;
+            current.was_reported = true;
+            current.not_before = Instant::now() + REPORT_INTERVAL;
+            let ranking = current.ranking.clone();
             let scorer = self.scorers.first();
-            let matches = ranking.into_matches(&asked.query, scorer, &self.roots.folders);
-            let query = asked.text.clone();
-            (self.tell)(Event::Found { query, matches });
+            let matches = ranking.into_matches(&current.query, scorer, &self.roots.folders);
+            let query = current.text.clone();
+            (self.report)(SearchEvent::Found { query, matches });
         }
-        if self.is_settled() && self.asked.was_told && !self.asked.is_news {
-            if !self.asked.is_complete {
-                (self.tell)(Event::Complete);
+        if self.is_settled() && self.current.was_reported && !self.current.has_changed {
+            if !self.current.is_complete {
+                (self.report)(SearchEvent::Complete);
             }
-            self.asked.is_complete = true;
+            self.current.is_complete = true;
         }
     }
 }

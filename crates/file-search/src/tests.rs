@@ -26,15 +26,15 @@ fn tree(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn roots(folders: &[&Path]) -> Roots {
+fn roots(folders: &[&Path]) -> SearchRoots {
     let name = |folder: &&Path| folder.to_str().unwrap().to_owned();
-    Roots {
+    SearchRoots {
         folders: folders.iter().map(name).collect(),
         ignore_files: Vec::new(),
     }
 }
 
-fn paths(matches: &[Match]) -> Vec<&str> {
+fn paths(matches: &[SearchMatch]) -> Vec<&str> {
     matches.iter().map(|found| found.path.as_str()).collect()
 }
 
@@ -184,10 +184,10 @@ fn a_search_that_nobody_wants_any_more_ends() {
     assert!(found.len() <= 1);
 }
 
-struct Told(Receiver<Event>);
+struct Told(Receiver<SearchEvent>);
 
 impl Told {
-    fn next(&self) -> Event {
+    fn next(&self) -> SearchEvent {
         self.0.recv_timeout(Duration::from_secs(30)).unwrap()
     }
 
@@ -195,7 +195,7 @@ impl Told {
     fn found(&self, expected: &str) -> Vec<String> {
         loop {
             match self.next() {
-                Event::Found { query, matches } if query == expected => {
+                SearchEvent::Found { query, matches } if query == expected => {
                     return matches.into_iter().map(|found| found.path).collect();
                 }
                 _ => {}
@@ -204,13 +204,13 @@ impl Told {
     }
 
     fn complete(&self) {
-        while self.next() != Event::Complete {}
+        while self.next() != SearchEvent::Complete {}
     }
 }
 
-fn session(folder: &Path) -> (Session, Told) {
+fn session(folder: &Path) -> (SearchSession, Told) {
     let (sender, told) = channel();
-    let session = Session::start(roots(&[folder]), 50, move |event| {
+    let session = SearchSession::start(roots(&[folder]), 50, move |event| {
         sender.send(event).ok();
     });
     (session.unwrap(), Told(told))
@@ -221,18 +221,18 @@ fn a_session_answers_each_query_and_says_when_it_is_complete() {
     let folder = tree(&[("src/alpha.rs", ""), ("src/beta.rs", "")]);
     let (session, told) = session(folder.path());
     assert_eq!(told.found(""), [""; 0]);
-    assert_eq!(told.next(), Event::Complete);
+    assert_eq!(told.next(), SearchEvent::Complete);
     for _ in 0..2 {
         session.query("alp".to_owned());
         assert_eq!(told.found("alp"), ["src/alpha.rs"]);
-        assert_eq!(told.next(), Event::Complete);
+        assert_eq!(told.next(), SearchEvent::Complete);
     }
     session.query("nothing".to_owned());
     assert_eq!(told.found("nothing"), [""; 0]);
-    assert_eq!(told.next(), Event::Complete);
+    assert_eq!(told.next(), SearchEvent::Complete);
     session.query(String::new());
     assert_eq!(told.found(""), [""; 0]);
-    assert_eq!(told.next(), Event::Complete);
+    assert_eq!(told.next(), SearchEvent::Complete);
     drop(session);
     // It ends, and with it whoever tells.
     assert!(told.0.recv_timeout(Duration::from_secs(30)).is_err());

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::ignore::{Found, Ignore, length};
+use crate::ignore::{IgnoreFiles, IgnoreRules, length};
 
 /// Limit on threads. More of them would only wait for each other.
 const THREADS_LIMIT: usize = 12;
 
 /// The folders to search.
 #[derive(Clone, Debug, Default)]
-pub struct Roots {
+pub struct SearchRoots {
     /// The folders as named by the caller. Missing ones are skipped.
     pub folders: Vec<String>,
     /// Ignore files that apply in every repository.
@@ -26,7 +26,7 @@ pub struct Roots {
 
 /// A visited path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Visit<'a> {
+pub(crate) struct FoundPath<'a> {
     /// The index of the root that contains it.
     pub(crate) root: usize,
     /// Relative to that root.
@@ -37,12 +37,12 @@ pub(crate) struct Visit<'a> {
 /// Walks all folders. Each thread creates its visitor with `visitor`; a visitor that returns false ends the walk. Returns
 /// the results of `finish` for all visitors.
 pub(crate) fn walk<V: Send, T: Send>(
-    roots: &Roots,
+    roots: &SearchRoots,
     visitor: impl Fn() -> V + Sync,
-    visit: impl Fn(&mut V, Visit<'_>) -> bool + Sync,
+    visit: impl Fn(&mut V, FoundPath<'_>) -> bool + Sync,
     finish: impl Fn(V) -> T + Sync,
 ) -> Vec<T> {
-    let walk = Walk::begin(roots);
+    let walk = FolderWalk::begin(roots);
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = threads.min(THREADS_LIMIT);
     std::thread::scope(|scope| {
@@ -60,18 +60,18 @@ pub(crate) fn walk<V: Send, T: Send>(
 }
 
 #[derive(Debug)]
-struct Walk<'a> {
-    roots: &'a Roots,
+struct FolderWalk<'a> {
+    roots: &'a SearchRoots,
     /// The resolved path of each root, if it exists.
-    places: Vec<Option<PathBuf>>,
-    queue: Mutex<Queue>,
+    resolved: Vec<Option<PathBuf>>,
+    queue: Mutex<WalkQueue>,
     changed: Condvar,
     followed: Mutex<HashSet<PathBuf>>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    folders: Vec<Folder>,
+struct WalkQueue {
+    folders: Vec<QueuedFolder>,
     /// Threads that may still find more folders.
     busy: usize,
     is_over: bool,
@@ -79,51 +79,51 @@ struct Queue {
 
 /// A folder to be listed.
 #[derive(Debug)]
-struct Folder {
+struct QueuedFolder {
     root: usize,
     /// Relative to the root, with a trailing slash unless it is the root.
     path: String,
-    ignore: Ignore,
+    ignore: IgnoreRules,
 }
 
-impl<'a> Walk<'a> {
-    fn begin(roots: &'a Roots) -> Self {
-        let mut places: Vec<Option<PathBuf>> = Vec::new();
+impl<'a> FolderWalk<'a> {
+    fn begin(roots: &'a SearchRoots) -> Self {
+        let mut resolved: Vec<Option<PathBuf>> = Vec::new();
         for folder in &roots.folders {
             let place = fs::canonicalize(folder).ok();
             // A root that occurs twice is searched once.
-            places.push(place.filter(|place| !places.contains(&Some(place.clone()))));
+            resolved.push(place.filter(|place| !resolved.contains(&Some(place.clone()))));
         }
-        let folders = places.iter().enumerate().rev();
+        let folders = resolved.iter().enumerate().rev();
         let folders = folders.filter_map(|(root, place)| {
-            Some(Folder {
+            Some(QueuedFolder {
                 root,
                 path: String::new(),
-                ignore: Ignore::above(place.as_ref()?, &roots.ignore_files),
+                ignore: IgnoreRules::above(place.as_ref()?, &roots.ignore_files),
             })
         });
         let folders = folders.collect();
         Self {
             roots,
-            places,
-            queue: Mutex::new(Queue {
+            resolved,
+            queue: Mutex::new(WalkQueue {
                 folders,
-                ..Queue::default()
+                ..WalkQueue::default()
             }),
             changed: Condvar::new(),
             followed: Mutex::default(),
         }
     }
 
-    fn work(&self, visit: &mut impl FnMut(Visit<'_>) -> bool) {
+    fn work(&self, visit: &mut impl FnMut(FoundPath<'_>) -> bool) {
         while let Some(folder) = self.next() {
-            let mut turn = Turn::begin(self);
-            turn.goes_on = self.list(&folder, visit, &mut turn.found);
+            let mut turn = FolderTask::begin(self);
+            turn.continues = self.list(&folder, visit, &mut turn.found);
         }
     }
 
     /// Waits for a folder. None when the walk is over.
-    fn next(&self) -> Option<Folder> {
+    fn next(&self) -> Option<QueuedFolder> {
         let mut queue = self.queue.lock();
         loop {
             if queue.is_over {
@@ -143,18 +143,18 @@ impl<'a> Walk<'a> {
     /// Lists a folder. Returns false if a visitor ends the walk.
     fn list(
         &self,
-        folder: &Folder,
-        visit: &mut impl FnMut(Visit<'_>) -> bool,
-        found: &mut Vec<Folder>,
+        folder: &QueuedFolder,
+        visit: &mut impl FnMut(FoundPath<'_>) -> bool,
+        found: &mut Vec<QueuedFolder>,
     ) -> bool {
-        let Some(place) = self.places.get(folder.root).and_then(Option::as_deref) else {
+        let Some(place) = self.resolved.get(folder.root).and_then(Option::as_deref) else {
             return true;
         };
         let here = place.join(&folder.path);
         let Ok(listing) = fs::read_dir(&here) else {
             return true;
         };
-        let mut rules = Found::default();
+        let mut rules = IgnoreFiles::default();
         let mut entries = Vec::new();
         for entry in listing.flatten() {
             let Ok(name) = entry.file_name().into_string() else {
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
                 continue;
             };
             let root = folder.root;
-            let found_here = Visit {
+            let found_here = FoundPath {
                 root,
                 path: relative,
                 is_folder,
@@ -199,7 +199,7 @@ impl<'a> Walk<'a> {
                 return false;
             }
             if is_folder && self.is_entered(&here.join(&name), kind.is_symlink()) {
-                found.push(Folder {
+                found.push(QueuedFolder {
                     root,
                     path: format!("{relative}/"),
                     ignore: ignore.clone(),
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
     fn is_entered(&self, folder: &Path, is_link: bool) -> bool {
         if !is_link {
             let is_root = |place: &Option<PathBuf>| place.as_deref() == Some(folder);
-            return self.places.len() == 1 || !self.places.iter().any(is_root);
+            return self.resolved.len() == 1 || !self.resolved.iter().any(is_root);
         }
         let real = |path: &Path| fs::canonicalize(path).ok();
         let (Some(target), Some(from)) = (real(folder), folder.parent().and_then(real)) else {
@@ -229,27 +229,27 @@ impl<'a> Walk<'a> {
 }
 
 /// The processing of one folder by a thread. Its drop lets the other threads continue, also after a panic.
-struct Turn<'a> {
-    walk: &'a Walk<'a>,
-    found: Vec<Folder>,
-    goes_on: bool,
+struct FolderTask<'a> {
+    walk: &'a FolderWalk<'a>,
+    found: Vec<QueuedFolder>,
+    continues: bool,
 }
 
-impl<'a> Turn<'a> {
-    fn begin(walk: &'a Walk<'a>) -> Self {
+impl<'a> FolderTask<'a> {
+    fn begin(walk: &'a FolderWalk<'a>) -> Self {
         Self {
             walk,
             found: Vec::new(),
-            goes_on: false,
+            continues: false,
         }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FolderTask<'_> {
     fn drop(&mut self) {
         let mut queue = self.walk.queue.lock();
         queue.busy -= 1;
-        queue.is_over |= !self.goes_on;
+        queue.is_over |= !self.continues;
         queue.folders.append(&mut self.found);
         drop(queue);
         self.walk.changed.notify_all();

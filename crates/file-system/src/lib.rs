@@ -16,9 +16,9 @@ mod write;
 
 pub use copy::copy;
 pub use error::FileError;
-pub use list::{Entry, Metadata, list, metadata};
+pub use list::{FolderEntry, PathMetadata, list, metadata};
 pub use path::absolute;
-pub use read::{Reading, open};
+pub use read::{FileReader, open};
 pub use remove::remove;
 pub use write::{create_folder, write};
 

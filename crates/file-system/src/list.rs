@@ -8,7 +8,7 @@ use crate::error::FileError;
 
 /// The metadata of a path, with links followed. Devices, pipes and sockets are neither folder nor file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metadata {
+pub struct PathMetadata {
     pub is_folder: bool,
     pub is_file: bool,
     pub is_link: bool,
@@ -22,9 +22,9 @@ pub struct Metadata {
 ///
 /// # Errors
 /// The path does not exist or may not be accessed.
-pub fn metadata(path: &Path) -> Result<Metadata, FileError> {
+pub fn metadata(path: &Path) -> Result<PathMetadata, FileError> {
     let found = fs::metadata(path)?;
-    Ok(Metadata {
+    Ok(PathMetadata {
         is_folder: found.is_dir(),
         is_file: found.is_file(),
         is_link: fs::symlink_metadata(path)?.is_symlink(),
@@ -46,7 +46,7 @@ fn milliseconds(time: std::io::Result<SystemTime>) -> i64 {
 
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct FolderEntry {
     /// Bytes that are not UTF-8 are replaced.
     pub name: String,
     /// Whether it is a folder or a link to one.
@@ -59,7 +59,7 @@ pub struct Entry {
 ///
 /// # Errors
 /// The folder does not exist or may not be read.
-pub fn list(path: &Path) -> Result<Vec<Entry>, FileError> {
+pub fn list(path: &Path) -> Result<Vec<FolderEntry>, FileError> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)? {
         entries.push(describe(&entry?));
@@ -68,13 +68,13 @@ pub fn list(path: &Path) -> Result<Vec<Entry>, FileError> {
     Ok(entries)
 }
 
-fn describe(entry: &fs::DirEntry) -> Entry {
+fn describe(entry: &fs::DirEntry) -> FolderEntry {
     let own = entry.file_type().ok();
     let kind = match own {
         Some(kind) if kind.is_symlink() => fs::metadata(entry.path()).ok().map(|at| at.file_type()),
         other => other,
     };
-    Entry {
+    FolderEntry {
         name: entry.file_name().to_string_lossy().into_owned(),
         is_folder: kind.is_some_and(|kind| kind.is_dir()),
         is_file: kind.is_some_and(|kind| kind.is_file()),

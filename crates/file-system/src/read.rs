@@ -8,7 +8,7 @@ use crate::error::FileError;
 
 /// An open file, read up to a limit.
 #[derive(Debug)]
-pub struct Reading {
+pub struct FileReader {
     file: File,
     length: u64,
     left: u64,
@@ -19,13 +19,13 @@ pub struct Reading {
 ///
 /// # Errors
 /// The file does not exist, is not regular, or is too long.
-pub fn open(path: &Path, limit: u64) -> Result<Reading, FileError> {
+pub fn open(path: &Path, limit: u64) -> Result<FileReader, FileError> {
     let file = open_regular(OpenOptions::new().read(true), path)?;
     let length = file.metadata()?.len();
     if length > limit {
         return Err(FileError::TooLarge { limit });
     }
-    Ok(Reading {
+    Ok(FileReader {
         file,
         length,
         left: limit,
@@ -33,7 +33,7 @@ pub fn open(path: &Path, limit: u64) -> Result<Reading, FileError> {
     })
 }
 
-impl Reading {
+impl FileReader {
     /// The length of the file when it was opened. Some virtual files report 0.
     #[must_use]
     pub fn length(&self) -> u64 {

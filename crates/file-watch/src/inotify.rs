@@ -13,14 +13,14 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 /// Which events of a path are wanted. Every event that is delivered wakes the worker, and the home
 /// folder, which is above most watched paths, has files that are written all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Interest {
+pub(crate) enum WatchInterest {
     /// Entries that come and go.
     Entries,
     /// The same, and changed contents.
     Contents,
 }
 
-impl Interest {
+impl WatchInterest {
     fn flags(self) -> WatchFlags {
         let entries = WatchFlags::CREATE
             | WatchFlags::DELETE
@@ -38,7 +38,7 @@ impl Interest {
 
 /// What happened at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EventKind {
+pub(crate) enum ChangeKind {
     /// It appeared, disappeared or was replaced.
     Replaced,
     /// Its contents or attributes changed.
@@ -47,8 +47,8 @@ pub(crate) enum EventKind {
 
 /// What the kernel reports.
 #[derive(Debug)]
-pub(crate) enum Event {
-    At(EventKind, PathBuf),
+pub(crate) enum InotifyEvent {
+    At(ChangeKind, PathBuf),
     /// Too much happened: events were dropped.
     Lost,
 }
@@ -77,7 +77,7 @@ impl Inotify {
     }
 
     /// Observes a path, in addition to what is observed of it already.
-    pub(crate) fn watch(&mut self, path: &Path, interest: Interest) -> io::Result<()> {
+    pub(crate) fn watch(&mut self, path: &Path, interest: WatchInterest) -> io::Result<()> {
         let flags = interest.flags() | WatchFlags::MASK_ADD;
         let number = inotify::add_watch(&self.descriptor, path, flags)?;
         if self.numbers.insert(path.to_path_buf(), number) != Some(number) {
@@ -104,14 +104,14 @@ impl Inotify {
     }
 
     /// Reads what has happened.
-    pub(crate) fn read(&mut self) -> Vec<Event> {
+    pub(crate) fn read(&mut self) -> Vec<InotifyEvent> {
         let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = Reader::new(&self.descriptor, &mut buffer);
         let mut events = Vec::new();
         while let Ok(event) = reader.next() {
             let flags = event.events();
             if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-                events.push(Event::Lost);
+                events.push(InotifyEvent::Lost);
                 continue;
             }
             let name = event
@@ -120,18 +120,18 @@ impl Inotify {
             let folders = self.paths.get(&event.wd()).into_iter().flatten();
             events.extend(folders.map(|folder| {
                 let path = name.map_or_else(|| folder.clone(), |name| folder.join(name));
-                Event::At(kind(flags), path)
+                InotifyEvent::At(kind(flags), path)
             }));
         }
         events
     }
 }
 
-fn kind(flags: ReadFlags) -> EventKind {
+fn kind(flags: ReadFlags) -> ChangeKind {
     let contents = ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE | ReadFlags::MODIFY;
     if flags.intersects(contents) {
-        EventKind::Changed
+        ChangeKind::Changed
     } else {
-        EventKind::Replaced
+        ChangeKind::Replaced
     }
 }

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::inotify::{EventKind, Interest};
+use crate::inotify::{ChangeKind, WatchInterest};
 
 /// A watched path.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct WatchTarget {
     path: PathBuf,
 }
 
 /// What an event means for a watched path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Effect {
+pub(crate) struct EventEffect {
     /// The path to report.
     pub(crate) changed: Option<PathBuf>,
     /// The watched path may have appeared, disappeared or been replaced, so that other folders have
@@ -20,7 +20,7 @@ pub(crate) struct Effect {
     pub(crate) refresh: bool,
 }
 
-impl Target {
+impl WatchTarget {
     pub(crate) fn new(path: &Path) -> Self {
         let path = path.to_path_buf();
         Self { path }
@@ -36,35 +36,35 @@ impl Target {
 
     /// What has to be observed at present: the nearest folder above that exists, and the path itself
     /// if it does.
-    pub(crate) fn observed_paths(&self) -> Vec<(PathBuf, Interest)> {
+    pub(crate) fn observed_paths(&self) -> Vec<(PathBuf, WatchInterest)> {
         let above = self.path.ancestors().skip(1);
         let nearest = above.filter(|folder| folder.is_dir()).take(1);
-        let nearest = nearest.map(|folder| (folder, Interest::Entries));
+        let nearest = nearest.map(|folder| (folder, WatchInterest::Entries));
         let itself = self.path.exists();
-        let itself = itself.then_some((self.path.as_path(), Interest::Contents));
+        let itself = itself.then_some((self.path.as_path(), WatchInterest::Contents));
         let all = nearest.chain(itself);
         all.map(|(path, interest)| (path.to_path_buf(), interest))
             .collect()
     }
 
     /// What an event at `path` means.
-    pub(crate) fn effect(&self, kind: EventKind, path: &Path) -> Effect {
-        let is_replaced = kind == EventKind::Replaced;
+    pub(crate) fn effect(&self, kind: ChangeKind, path: &Path) -> EventEffect {
+        let is_replaced = kind == ChangeKind::Replaced;
         if path == self.path {
             // A folder reports its children, and itself only when it comes or goes.
             let reports_itself = is_replaced || !self.path.is_dir();
-            return Effect {
+            return EventEffect {
                 changed: reports_itself.then(|| path.to_path_buf()),
                 refresh: is_replaced,
             };
         }
         if path.parent() == Some(&self.path) {
-            return Effect {
+            return EventEffect {
                 changed: Some(path.to_path_buf()),
                 refresh: false,
             };
         }
-        Effect {
+        EventEffect {
             changed: None,
             refresh: is_replaced && self.path.starts_with(path),
         }
@@ -82,7 +82,7 @@ mod tests {
         let (root, parent) = (folder.path().to_path_buf(), folder.path().join("a"));
         let path = parent.join("b");
         let observed = || {
-            let observed = Target::new(&path).observed_paths();
+            let observed = WatchTarget::new(&path).observed_paths();
             observed
                 .into_iter()
                 .map(|(path, _)| path)
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn only_folders_above_the_path_refresh_it() {
-        let target = Target::new(Path::new("/missing/a/b"));
-        let refresh = |path: &str| target.effect(EventKind::Replaced, Path::new(path)).refresh;
+        let target = WatchTarget::new(Path::new("/missing/a/b"));
+        let refresh = |path: &str| target.effect(ChangeKind::Replaced, Path::new(path)).refresh;
         assert!(refresh("/missing"));
         assert!(refresh("/missing/a/b"));
         assert!(!refresh("/a"));

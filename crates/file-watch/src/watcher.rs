@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::batch::Batch;
-use crate::inotify::{Event, EventKind, Inotify};
-use crate::target::Target;
+use crate::inotify::{ChangeKind, Inotify, InotifyEvent};
+use crate::target::WatchTarget;
 
 /// How often the folders of a path are looked at again because they changed meanwhile.
 const OBSERVE_ATTEMPTS: usize = 100;
@@ -20,29 +20,29 @@ const OBSERVE_ATTEMPTS: usize = 100;
 /// Watches paths. One is enough for a program: it keeps a thread.
 #[derive(Debug)]
 pub struct Watcher {
-    shared: Arc<Shared>,
+    shared: Arc<WatcherShared>,
 }
 
 /// A path that is watched until this is dropped.
 #[derive(Debug)]
 pub struct Watch {
     id: u64,
-    shared: Arc<Shared>,
+    shared: Arc<WatcherShared>,
 }
 
-type Report = Box<dyn FnMut(Vec<PathBuf>) + Send>;
+type ReportFn = Box<dyn FnMut(Vec<PathBuf>) + Send>;
 
 #[derive(Debug)]
-struct Shared {
+struct WatcherShared {
     /// Readable when the kernel has events.
     events: OwnedFd,
     /// Written to when the watcher is dropped.
     wake: OwnedFd,
-    state: Mutex<State>,
+    state: Mutex<WatcherState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct WatcherState {
     inotify: Inotify,
     watches: HashMap<u64, WatchedPath>,
     /// The watches that need a path to be observed.
@@ -52,10 +52,10 @@ struct State {
 }
 
 struct WatchedPath {
-    target: Target,
+    target: WatchTarget,
     existed: bool,
     batch: Batch,
-    report: Arc<Mutex<Report>>,
+    report: Arc<Mutex<ReportFn>>,
 }
 
 impl std::fmt::Debug for WatchedPath {
@@ -74,10 +74,10 @@ impl Watcher {
     /// The system has no more watchers, or no more threads.
     pub fn new() -> io::Result<Self> {
         let inotify = Inotify::new()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WatcherShared {
             events: inotify.descriptor()?,
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
-            state: Mutex::new(State {
+            state: Mutex::new(WatcherState {
                 inotify,
                 watches: HashMap::new(),
                 observers: HashMap::new(),
@@ -106,7 +106,7 @@ impl Watcher {
         let mut state = self.shared.state.lock();
         let id = state.next;
         state.next += 1;
-        let target = Target::new(path);
+        let target = WatchTarget::new(path);
         let watched = WatchedPath {
             existed: target.exists(),
             target,
@@ -141,7 +141,7 @@ impl Drop for Watch {
     }
 }
 
-impl Shared {
+impl WatcherShared {
     fn work(&self) {
         let mut due = None;
         loop {
@@ -172,7 +172,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl WatcherState {
     /// Observes the folders that a watch needs at present.
     fn observe(&mut self, id: u64) -> io::Result<()> {
         for _ in 0..OBSERVE_ATTEMPTS {
@@ -211,13 +211,13 @@ impl State {
     fn read_events(&mut self) {
         for event in self.inotify.read() {
             match event {
-                Event::At(kind, path) => self.handle(kind, &path),
-                Event::Lost => self.report_everything(),
+                InotifyEvent::At(kind, path) => self.handle(kind, &path),
+                InotifyEvent::Lost => self.report_everything(),
             }
         }
     }
 
-    fn handle(&mut self, kind: EventKind, path: &Path) {
+    fn handle(&mut self, kind: ChangeKind, path: &Path) {
         let now = Instant::now();
         let mut refreshed = Vec::new();
         for (id, watch) in &mut self.watches {
@@ -268,7 +268,7 @@ impl State {
         }
     }
 
-    fn take_batches(&mut self, now: Instant) -> Vec<(Arc<Mutex<Report>>, Vec<PathBuf>)> {
+    fn take_batches(&mut self, now: Instant) -> Vec<(Arc<Mutex<ReportFn>>, Vec<PathBuf>)> {
         let watches = self.watches.values_mut();
         let due = watches.filter_map(|watch| {
             let paths = watch.batch.take(now)?;

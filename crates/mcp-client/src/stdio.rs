@@ -8,7 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{Chunk, Input, Launch, Launcher, Output, Process, Spawned, Stream, Streams};
+use codex_exec::{
+    Launch, Launcher, OutputChunk, OutputStream, Process, ProcessOutput, SpawnedProcess,
+    StandardInput, StreamSetup,
+};
 use codex_sandbox::LaunchPlan;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -53,10 +56,10 @@ impl Stdio {
             cwd: program.cwd,
             inherited: Arc::default(),
             environment: program.environment,
-            streams: Streams::InputAndOutput,
+            streams: StreamSetup::InputAndOutput,
             plan: LaunchPlan::Unconfined,
         });
-        let Spawned {
+        let SpawnedProcess {
             process,
             output,
             input,
@@ -83,7 +86,7 @@ impl Stdio {
 }
 
 /// Writes for as long as there is a way here. The program's input ends with this.
-async fn write(mut input: Input, mut messages: mpsc::Receiver<String>) {
+async fn write(mut input: StandardInput, mut messages: mpsc::Receiver<String>) {
     while let Some(message) = messages.recv().await {
         if input.write(message.as_bytes()).await.is_err() {
             return;
@@ -101,7 +104,12 @@ struct Reader {
 
 impl Reader {
     /// Owns the program from its start to its end.
-    async fn keep(mut self, mut process: Process, mut output: Output, closed: CancellationToken) {
+    async fn keep(
+        mut self,
+        mut process: Process,
+        mut output: ProcessOutput,
+        closed: CancellationToken,
+    ) {
         let reason = tokio::select! {
             reason = self.read(&mut output) => reason,
             _ = process.wait() => {
@@ -122,10 +130,10 @@ impl Reader {
     }
 
     /// Reads to the end, or to something that cannot be read.
-    async fn read(&mut self, output: &mut Output) -> McpError {
-        while let Some(Chunk { stream, bytes }) = output.next().await {
+    async fn read(&mut self, output: &mut ProcessOutput) -> McpError {
+        while let Some(OutputChunk { stream, bytes }) = output.next().await {
             match stream {
-                Stream::Stdout => {
+                OutputStream::Stdout => {
                     for part in bytes.split_inclusive(|byte| *byte == b'\n') {
                         self.line.extend_from_slice(part);
                         if part.ends_with(b"\n") {
@@ -136,7 +144,7 @@ impl Reader {
                         return McpError::TooLarge(LARGEST_MESSAGE);
                     }
                 }
-                Stream::Stderr => self.log(&bytes),
+                OutputStream::Stderr => self.log(&bytes),
             }
         }
         McpError::Closed

@@ -1,7 +1,7 @@
-//! Bash scripts that are nothing but simple commands in a row.
+//! Parses bash scripts that consist of simple commands only.
 //!
-//! Two readers have to agree: the grammar says which kinds of nodes there are, all from a short list, and [`Word`]
-//! reads the source of each word again for itself.
+//! Two parsers must agree: the grammar, whose node kinds must be in a short list, and [`ShellWord`], which parses the
+//! source of each word independently.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,58 +10,59 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use crate::word::Word;
+use crate::word::ShellWord;
 
-/// Longer scripts are not looked at, and so are not understood.
+/// Longer scripts are not parsed and count as not understood.
 const MAX_SCRIPT_BYTES: usize = 64 * 1024;
 
-/// Neither are scripts with more pipes: the parser's time grows with their square.
+/// Limit on pipes, because the parse time grows with their square.
 const MAX_PIPES: usize = 256;
 
-/// Nor what takes longer than this to parse; no script that a person would write does.
+/// Limit on the parse time. No script that a person would write exceeds it.
 const TIME_TO_PARSE: Duration = Duration::from_millis(250);
 
-/// Words that begin something else than a simple command. The grammar knows most of them, but not everywhere.
+/// Words that begin another construct than a simple command. The grammar does not recognize all of them everywhere.
 const RESERVED: [&str; 22] = [
     "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "in", "select", "then", "time", "until", "while", "{", "}",
 ];
 
-/// One simple command of a plain script.
+/// A simple command of a plain script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Simple {
-    pub(crate) words: Vec<Word>,
-    pub(crate) joined: Joined,
+pub(crate) struct SimpleCommand {
+    pub(crate) words: Vec<ShellWord>,
+    pub(crate) joined: Connector,
 }
 
-/// How a command is joined to the one before it.
+/// How a command is connected to the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Joined {
-    /// First, or after `;` or a newline.
+pub(crate) enum Connector {
+    /// The first command, or one after `;` or a newline.
     Next,
     And,
     Or,
     Pipe,
 }
 
-impl Simple {
+impl SimpleCommand {
     pub(crate) fn texts(&self) -> Vec<String> {
         self.words.iter().map(|word| word.text.clone()).collect()
     }
 }
 
-/// The commands of a script that consists only of simple commands joined by `&&`, `||`, `;`, `|` or newlines, their
-/// words without expansions (globs and braces stay as written). `None` for everything else, and for an empty script.
+/// Parses a script of simple commands connected by `&&`, `||`, `;`, `|` or newlines. The words contain no expansions
+/// except globs and braces, which stay as written. `None` for any other script and for an empty one.
 pub fn parse_plain_commands(script: &str) -> Option<Vec<Vec<String>>> {
     let commands = plain_commands(script)?;
-    Some(commands.iter().map(Simple::texts).collect())
+    Some(commands.iter().map(SimpleCommand::texts).collect())
 }
 
-/// The same with what is known of the words. The last script is kept: what asks about a command asks several things.
-pub(crate) fn plain_commands(script: &str) -> Option<Vec<Simple>> {
-    type Read = (String, Option<Vec<Simple>>);
+/// Like [`parse_plain_commands`], with more information about the words. The last script is cached, because several checks
+/// look at the same command.
+pub(crate) fn plain_commands(script: &str) -> Option<Vec<SimpleCommand>> {
+    type CachedScript = (String, Option<Vec<SimpleCommand>>);
     thread_local! {
-        static LAST: RefCell<Option<Read>> = const { RefCell::new(None) };
+        static LAST: RefCell<Option<CachedScript>> = const { RefCell::new(None) };
     }
     LAST.with_borrow_mut(|last| match last {
         Some((known, commands)) if known == script => commands.clone(),
@@ -75,17 +76,17 @@ pub(crate) fn plain_commands(script: &str) -> Option<Vec<Simple>> {
     })
 }
 
-fn read_plain_commands(script: &str) -> Option<Vec<Simple>> {
+fn read_plain_commands(script: &str) -> Option<Vec<SimpleCommand>> {
     let tree = parse(script)?;
     let root = tree.root_node();
     if root.has_error() {
         return None;
     }
     let mut commands = Vec::new();
-    let mut joined = Joined::Next;
+    let mut joined = Connector::Next;
     let mut after_command = false;
     let mut read_to = 0;
-    // Depth first, in source order; the list of what is left replaces recursion, which a long chain would overflow.
+    // Depth first in source order. An explicit stack avoids the recursion that a long chain would overflow.
     let mut ahead = vec![root];
     while let Some(node) = ahead.pop() {
         match node.kind() {
@@ -96,29 +97,29 @@ fn read_plain_commands(script: &str) -> Option<Vec<Simple>> {
             }
             "command" => {
                 let words = simple_command(node, script)?;
-                commands.push(Simple { words, joined });
-                joined = Joined::Next;
+                commands.push(SimpleCommand { words, joined });
+                joined = Connector::Next;
             }
-            "&&" => joined = Joined::And,
-            "||" => joined = Joined::Or,
-            "|" => joined = Joined::Pipe,
-            ";" => joined = Joined::Next,
+            "&&" => joined = Connector::And,
+            "||" => joined = Connector::Or,
+            "|" => joined = Connector::Pipe,
+            ";" => joined = Connector::Next,
             _ => return None,
         }
-        let gap = Gap::of(script.get(read_to..node.start_byte())?)?;
+        let gap = NodeGap::of(script.get(read_to..node.start_byte())?)?;
         let is_command = node.kind() == "command";
-        if after_command && is_command && gap != Gap::Newline {
+        if after_command && is_command && gap != NodeGap::Newline {
             return None;
         }
         after_command = is_command;
         read_to = node.end_byte();
     }
-    Gap::of(script.get(read_to..)?)?;
+    NodeGap::of(script.get(read_to..)?)?;
     (!commands.is_empty()).then_some(commands)
 }
 
-/// The tree of a script, with errors in it where the script has any. Offsets are those of the script; the text of a
-/// node has to be taken from there.
+/// Parses a script into a tree, which contains error nodes for invalid parts. Offsets refer to `script`, so the text of a
+/// node must be taken from there.
 pub(crate) fn parse(script: &str) -> Option<Tree> {
     let too_large = script.len() > MAX_SCRIPT_BYTES || script.matches('|').count() > MAX_PIPES;
     if too_large || script.contains('\0') {
@@ -142,11 +143,11 @@ pub(crate) fn parse(script: &str) -> Option<Tree> {
     parser.parse_with_options(&mut source, None, Some(options))
 }
 
-/// The script with every other character replaced by as many letters as it has bytes.
+/// Replaces each non-ASCII character by as many letters as it has bytes.
 ///
-/// The grammar's scanner asks the C library whether a character is a letter, and that reads out of bounds, up to a
-/// crash, for what is not in its table. To bash such characters are parts of words as letters are. Two or more `u` in
-/// a row are in no keyword.
+/// The grammar's scanner passes characters to the C library's character classification, which reads out of bounds for
+/// values outside its table and can crash. To bash such characters are parts of words, as letters are. No keyword contains
+/// two or more `u` in a row.
 fn in_ascii(script: &str) -> Cow<'_, str> {
     if script.is_ascii() {
         return Cow::Borrowed(script);
@@ -161,8 +162,8 @@ fn in_ascii(script: &str) -> Cow<'_, str> {
     Cow::Owned(ascii)
 }
 
-/// The words of a `command` node, if that is all it has.
-fn simple_command(node: Node<'_>, script: &str) -> Option<Vec<Word>> {
+/// The words of a `command` node, if it has no other parts.
+fn simple_command(node: Node<'_>, script: &str) -> Option<Vec<ShellWord>> {
     let mut words = Vec::new();
     let mut read_to = node.start_byte();
     for child in node.children(&mut node.walk()) {
@@ -175,12 +176,12 @@ fn simple_command(node: Node<'_>, script: &str) -> Option<Vec<Word>> {
         if words.is_empty() && (!word.is_fixed() || RESERVED.contains(&source)) {
             return None;
         }
-        let gap = Gap::of(script.get(read_to..child.start_byte())?)?;
+        let gap = NodeGap::of(script.get(read_to..child.start_byte())?)?;
         if gap
             != (if words.is_empty() {
-                Gap::Nothing
+                NodeGap::Nothing
             } else {
-                Gap::Blank
+                NodeGap::Blank
             })
         {
             return None;
@@ -191,7 +192,7 @@ fn simple_command(node: Node<'_>, script: &str) -> Option<Vec<Word>> {
     (!words.is_empty() && read_to == node.end_byte()).then_some(words)
 }
 
-fn word(node: Node<'_>, source: &str) -> Option<Word> {
+fn word(node: Node<'_>, source: &str) -> Option<ShellWord> {
     let mut ahead = vec![node];
     while let Some(node) = ahead.pop() {
         match node.kind() {
@@ -200,21 +201,21 @@ fn word(node: Node<'_>, source: &str) -> Option<Word> {
             _ => return None,
         }
     }
-    Word::parse(source)
+    ShellWord::parse(source)
 }
 
-/// What stands between two nodes. The grammar now and then takes for two words what is one to bash, and its idea of a
-/// blank is wider: so the gaps are looked at too.
+/// The text between two nodes. The grammar sometimes splits what is a single word to bash, and treats more characters as
+/// blanks, so gaps are checked too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gap {
+enum NodeGap {
     Nothing,
     Blank,
-    /// At least one newline, perhaps with blanks.
+    /// At least one newline, possibly with blanks.
     Newline,
 }
 
-impl Gap {
-    /// `None` if anything but blanks and newlines stands there. A newline after a backslash is nothing at all.
+impl NodeGap {
+    /// `None` if the gap contains anything except blanks and newlines. A newline after a backslash counts as nothing.
     fn of(text: &str) -> Option<Self> {
         let text = text.replace("\\\n", "");
         if !text.chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
@@ -358,8 +359,8 @@ mod tests {
     #[test]
     fn joints_are_noted() {
         let commands = plain_commands("a | b && c; d || e\nf").expect("plain");
-        let joints: Vec<Joined> = commands.iter().map(|command| command.joined).collect();
-        use Joined::{And, Next, Or, Pipe};
+        let joints: Vec<Connector> = commands.iter().map(|command| command.joined).collect();
+        use Connector::{And, Next, Or, Pipe};
         assert_eq!(joints, [Next, Pipe, And, Next, Or, Next]);
     }
 

@@ -1,35 +1,35 @@
-//! Argument lists that hand a script to a shell.
+//! Recognizes argument lists that pass a script to a shell.
 
-/// A call of a shell with a script.
+/// A shell call with a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShellCall<'a> {
-    pub(crate) shell: Shell,
+    pub(crate) shell: ShellKind,
     pub(crate) flag: &'a str,
     pub(crate) script: &'a str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shell {
+pub(crate) enum ShellKind {
     Posix,
     Power,
     Cmd,
 }
 
 impl<'a> ShellCall<'a> {
-    /// Only the exact forms: a shell, the flag that means "script follows", the script.
+    /// Recognizes only the exact form: a shell, its script flag, the script.
     pub(crate) fn of<S: AsRef<str>>(argv: &'a [S]) -> Option<Self> {
         let words: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
         let (shell, flag, script) = match words.as_slice() {
             [program, flag @ ("-lc" | "-c"), script] if is_posix(program) => {
-                (Shell::Posix, *flag, *script)
+                (ShellKind::Posix, *flag, *script)
             }
             [program, flag, script] | [program, "-NoProfile", flag, script]
                 if is_powershell(program) && flag.eq_ignore_ascii_case("-Command") =>
             {
-                (Shell::Power, *flag, *script)
+                (ShellKind::Power, *flag, *script)
             }
             [program, flag @ "/c", script] if base_name(program).eq_ignore_ascii_case("cmd") => {
-                (Shell::Cmd, *flag, *script)
+                (ShellKind::Cmd, *flag, *script)
             }
             _ => return None,
         };
@@ -40,22 +40,22 @@ impl<'a> ShellCall<'a> {
         })
     }
 
-    /// The script, if it is one that bash reads.
+    /// The script, if the shell is POSIX-like.
     pub(crate) fn posix_script<S: AsRef<str>>(argv: &'a [S]) -> Option<&'a str> {
         Self::of(argv)
-            .filter(|call| call.shell == Shell::Posix)
+            .filter(|call| call.shell == ShellKind::Posix)
             .map(|call| call.script)
     }
 }
 
-/// The script that the arguments hand to a shell, if they are such a call.
+/// The script of a shell call.
 pub fn shell_script<S: AsRef<str>>(argv: &[S]) -> Option<&str> {
     ShellCall::of(argv).map(|call| call.script)
 }
 
-/// The program and the flag of a call that hands a script to a shell that reads it as bash does.
+/// The program and the flag of a call of a POSIX-like shell.
 pub fn posix_shell<S: AsRef<str>>(argv: &[S]) -> Option<(&str, &str)> {
-    let call = ShellCall::of(argv).filter(|call| call.shell == Shell::Posix)?;
+    let call = ShellCall::of(argv).filter(|call| call.shell == ShellKind::Posix)?;
     Some((argv.first()?.as_ref(), call.flag))
 }
 
@@ -68,7 +68,7 @@ fn is_powershell(program: &str) -> bool {
     name.eq_ignore_ascii_case("pwsh") || name.eq_ignore_ascii_case("powershell")
 }
 
-/// The name of a program without its folder and without `.exe`.
+/// The name of a program without folder and without `.exe`.
 pub(crate) fn base_name(program: &str) -> &str {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
     match name

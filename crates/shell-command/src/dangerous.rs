@@ -1,17 +1,17 @@
-//! Commands that destroy without asking.
+//! Recognizes commands that destroy data without asking.
 //!
-//! The net is cast wide: programs are compared by base name, options are read in any order, and commands are looked
-//! for in every corner of a script and behind programs that start others.
+//! The check is broad: programs are compared by base name, options may be in any order, and commands are searched in all
+//! parts of a script and in the arguments of programs that start others.
 
-use crate::call::{Shell, ShellCall, base_name};
+use crate::call::{ShellCall, ShellKind, base_name};
 use crate::reachable::reachable_commands;
 
-/// Whether the call, or any command that can be found in it, is dangerous.
+/// Whether the call, or any command found in it, is dangerous.
 pub fn is_dangerous(argv: &[String]) -> bool {
     let script_is_dangerous = ShellCall::of(argv).is_some_and(|call| match call.shell {
-        Shell::Posix => false,
-        Shell::Power => forced_removal(call.script, &POWERSHELL_REMOVAL, &["-force"]),
-        Shell::Cmd => cmd_removal(call.script),
+        ShellKind::Posix => false,
+        ShellKind::Power => forced_removal(call.script, &POWERSHELL_REMOVAL, &["-force"]),
+        ShellKind::Cmd => cmd_removal(call.script),
     });
     let reachable = reachable_commands(argv);
     script_is_dangerous
@@ -24,7 +24,7 @@ pub fn is_dangerous(argv: &[String]) -> bool {
         })
 }
 
-/// `-f` alone or in a cluster, or `--force` as short as `rm` takes it; after `--` there are only files.
+/// `-f` alone or in a cluster, or any abbreviation of `--force` that `rm` accepts. Only files follow `--`.
 fn is_forced(arguments: &[String]) -> bool {
     arguments
         .iter()
@@ -46,7 +46,7 @@ const POWERSHELL_REMOVAL: [&str; 8] = [
     "remove-itemproperty",
 ];
 
-/// Whether one statement of a Windows script names a removing command and one of the flags.
+/// Whether one statement of a Windows script contains a removal command and a force flag.
 fn forced_removal(script: &str, commands: &[&str], flags: &[&str]) -> bool {
     script
         .to_lowercase()

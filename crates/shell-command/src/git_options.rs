@@ -1,8 +1,8 @@
-//! The options of git before its subcommand.
+//! Parses the options of git before its subcommand.
 
 use crate::reachable::Token;
 
-/// Options whose value is the next word.
+/// Options that take the next word as their value.
 const WITH_VALUE: [&str; 8] = [
     "-C",
     "-c",
@@ -14,7 +14,7 @@ const WITH_VALUE: [&str; 8] = [
     "--work-tree",
 ];
 
-/// Settings that start nothing and rename nothing.
+/// Settings that start no program and rename nothing.
 const INERT_SETTINGS: [&str; 7] = [
     "advice.",
     "color.",
@@ -25,7 +25,7 @@ const INERT_SETTINGS: [&str; 7] = [
     "user.",
 ];
 
-/// The subcommands of git. Any other name is an alias, or a program of that name.
+/// The subcommands of git. Any other name is an alias or an external program.
 const SUBCOMMANDS: [&str; 88] = [
     "add",
     "am",
@@ -117,12 +117,12 @@ const SUBCOMMANDS: [&str; 88] = [
     "write-tree",
 ];
 
-/// A call of git without its general options.
+/// A git call without its general options.
 #[derive(Debug)]
 pub(crate) struct GitCall<'a> {
-    /// The subcommand and what follows.
+    /// The subcommand and its arguments.
     pub(crate) subcommand: &'a [Token],
-    /// Whether it is known that this is the subcommand that runs.
+    /// Whether this is certainly the subcommand that runs.
     pub(crate) plain: bool,
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn read_git_call(arguments: &[Token]) -> GitCall<'_> {
         index += if WITH_VALUE.contains(&word) { 2 } else { 1 };
     }
     let subcommand = arguments.get(index..).unwrap_or_default();
-    // Without a subcommand git only prints how to call it.
+    // Without a subcommand git only prints its usage.
     plain &= match subcommand.first() {
         None => true,
         Some(Token::Unknown) => false,

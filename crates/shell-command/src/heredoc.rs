@@ -1,24 +1,24 @@
-//! Scripts that are plain commands with one heredoc at their end, and nothing after it.
+//! Parses scripts of plain commands that end with a heredoc.
 //!
-//! The heredoc is cut off by hand: what stands before it is then parsed like any other script, and the body, which may
-//! be long and may hold anything, is not parsed at all.
+//! The heredoc is split off before parsing: the text before it is parsed like any other script; the body, which may be
+//! long and contain anything, is not parsed.
 
-use crate::bash::{Simple, plain_commands};
+use crate::bash::{SimpleCommand, plain_commands};
 
-/// A script and the heredoc that its last command reads.
+/// A script and the heredoc of its last command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heredoc {
-    pub(crate) commands: Vec<Simple>,
-    /// The lines up to the tag, as bash would take them before expanding anything.
+    pub(crate) commands: Vec<SimpleCommand>,
+    /// The lines up to the tag, before any expansion.
     pub(crate) body: String,
-    /// The tag is quoted, so bash expands nothing in the body.
+    /// Whether the tag is quoted, so that bash does not expand the body.
     pub(crate) literal: bool,
 }
 
 impl Heredoc {
     pub(crate) fn parse(script: &str) -> Option<Self> {
         let (before, after) = script.split_once("<<")?;
-        // `3<<E` and `{x}<<E` feed another descriptor.
+        // `3<<E` and `{x}<<E` redirect another descriptor.
         if before.ends_with(|c: char| c.is_ascii_digit() || "<>&}".contains(c)) {
             return None;
         }
@@ -52,7 +52,7 @@ impl Heredoc {
     }
 }
 
-/// The tag, and whether it was quoted. Only plain names: anything else is read by bash in ways of its own.
+/// The tag, and whether it is quoted. Accepts only plain names, because bash parses other tags by special rules.
 fn unquoted_tag(source: &str) -> Option<(&str, bool)> {
     let quoted = ['\'', '"']
         .into_iter()

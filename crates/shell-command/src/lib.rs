@@ -1,8 +1,8 @@
-//! Layer: capability. Reading a shell line: what it does for a person to see, what is known to be safe, what is
-//! dangerous, and whether it is really a patch.
+//! Layer: capability. Analyzes shell commands: a summary for display, known safe commands, dangerous commands, and calls
+//! that are patches.
 //!
-//! Scripts are parsed as bash, and only syntax on a short list of allowed forms counts as understood. What is not
-//! understood is never safe. Nothing here runs a command, looks at a file or asks the environment.
+//! Scripts are parsed as bash; only syntax in a short list counts as understood, and what is not understood is never safe.
+//! This crate runs no command, reads no file and no environment variable.
 
 mod actions;
 mod bash;

@@ -1,22 +1,22 @@
-//! Shell calls that are nothing but a patch.
+//! Recognizes shell calls that only apply a patch.
 //!
-//! Only forms that mean exactly one thing are recognised: the program with the patch as its argument, or a script that
-//! is a heredoc into it, with at most a `cd` before. Anything more is left to the shell.
+//! Only unambiguous forms are recognized: the program with the patch as its argument, or a script with the patch as a
+//! heredoc and at most a `cd` before it. Other calls are left to the shell.
 
-use crate::bash::{Joined, Simple};
+use crate::bash::{Connector, SimpleCommand};
 use crate::call::ShellCall;
 use crate::heredoc::Heredoc;
 
-/// A patch, and where it is to be applied.
+/// A patch, and the folder to apply it in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchCall {
-    /// The text of the patch, not looked into.
+    /// The text of the patch, not parsed.
     pub patch: String,
-    /// The folder of a leading `cd`, relative to where the call would run.
+    /// The target of a leading `cd`, relative to the working folder of the call.
     pub directory: Option<String>,
 }
 
-/// Reads a patch out of a call, if the call is one.
+/// The patch of a call, if the call only applies a patch.
 pub fn patch_call(argv: &[String]) -> Option<PatchCall> {
     if let [program, patch] = argv
         && is_apply_patch(program)
@@ -41,7 +41,7 @@ fn from_script(script: &str) -> Option<PatchCall> {
     } = Heredoc::parse(script)?;
     let directory = match commands.as_slice() {
         [command] if is_bare_apply_patch(command) => None,
-        [cd, command] if command.joined == Joined::And && is_bare_apply_patch(command) => {
+        [cd, command] if command.joined == Connector::And && is_bare_apply_patch(command) => {
             Some(cd_target(cd)?)
         }
         _ => return None,
@@ -49,11 +49,11 @@ fn from_script(script: &str) -> Option<PatchCall> {
     Some(PatchCall { patch, directory })
 }
 
-fn is_bare_apply_patch(command: &Simple) -> bool {
+fn is_bare_apply_patch(command: &SimpleCommand) -> bool {
     matches!(command.words.as_slice(), [program] if is_apply_patch(&program.text))
 }
 
-fn cd_target(command: &Simple) -> Option<String> {
+fn cd_target(command: &SimpleCommand) -> Option<String> {
     match command.words.as_slice() {
         [cd, target] if cd.text == "cd" && target.is_fixed() && !target.text.starts_with('-') => {
             Some(target.text.clone())

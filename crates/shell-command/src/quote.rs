@@ -1,7 +1,7 @@
-//! Words back into one line that a POSIX shell reads as the same words.
+//! Formats words as a line that a POSIX shell splits into the same words.
 
-/// The words, each quoted where it has to be, with blanks between. A zero byte, which no command line can hold, is
-/// kept: the line is for people.
+/// Joins the words with blanks and quotes them where needed. A zero byte, which no command line can contain, is kept,
+/// because the line is for display.
 pub fn quote_command<S: AsRef<str>>(words: &[S]) -> String {
     let words = || words.iter().map(AsRef::as_ref);
     let quoted = shlex::Quoter::new().allow_nul(true).join(words());

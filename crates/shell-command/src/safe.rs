@@ -1,28 +1,29 @@
-//! Commands that are known to change nothing.
+//! Recognizes commands that change nothing.
 //!
-//! Safe means "writes nothing and starts nothing unknown", not "may read what it likes": such a command runs unasked,
-//! but in the sandbox. When in doubt a command is not safe: an option hidden in a cluster, shortened, or made by a glob
-//! counts as there. git is not on the list: what a repository configures can make any of its commands run a program.
+//! Safe means that a command writes nothing and starts no unknown program; it may read anything. A safe command runs
+//! without approval, but in the sandbox. In doubt a command is not safe: an option that may be in a cluster, abbreviated
+//! or produced by a glob counts as present. git is excluded, because a repository's configuration can make any git command
+//! run a program.
 
-use crate::bash::{Simple, plain_commands};
+use crate::bash::{SimpleCommand, plain_commands};
 use crate::call::{ShellCall, base_name};
 use crate::segments::{SegmentKind, segments};
-use crate::word::Word;
+use crate::word::ShellWord;
 
-/// How deep shells within shells are followed.
+/// Maximum depth of nested shell calls.
 const MAX_NESTED_SHELLS: usize = 4;
 
-/// What has to be asked about the machine. A name alone says nothing about what runs.
+/// Questions about the machine, because the name alone does not say which program runs.
 pub trait ProgramCheck {
-    /// Whether this name, looked up as a shell would, or this path stands for a program of the system.
+    /// Whether this name (looked up as a shell would) or path is a program of the system.
     fn is_system_program(&self, program: &str) -> bool;
-    /// Whether this shell, called with this flag before the script, runs the script and nothing that a model wrote.
+    /// Whether this shell with this script flag runs the script and no startup file that a model may have written.
     fn is_trusted_shell(&self, shell: &str, flag: &str) -> bool;
-    /// Whether a program finds this variable set.
+    /// Whether this environment variable is set for programs.
     fn has_variable(&self, name: &str) -> bool;
 }
 
-/// Whether the call is known to be safe: a safe command, or a plain script of nothing else.
+/// Whether the call is a safe command, or a plain script of safe commands.
 pub fn is_known_safe(argv: &[String], programs: &dyn ProgramCheck) -> bool {
     known_safe_parts(argv, programs)
         .into_iter()
@@ -32,57 +33,58 @@ pub fn is_known_safe(argv: &[String], programs: &dyn ProgramCheck) -> bool {
 /// Whether each of the [`segments`] of a call is known to be safe.
 pub fn known_safe_parts(argv: &[String], programs: &dyn ProgramCheck) -> Vec<bool> {
     let parts = segments(argv);
-    let judge = Judge { programs };
+    let judge = SafetyCheck { programs };
     let script = ShellCall::posix_script(argv).filter(|_| parts.kind == SegmentKind::Plain);
     match (parts.kind, script.and_then(plain_commands)) {
         (SegmentKind::Plain, Some(commands)) => {
             let trusted = judge.is_trusted_call(argv);
-            let place = Place::Script { depth: 1 };
+            let position = CommandPosition::Script { depth: 1 };
             (commands.iter())
-                .map(|command| trusted && judge.is_safe(&command.words, place))
+                .map(|command| trusted && judge.is_safe(&command.words, position))
                 .collect()
         }
         (SegmentKind::Whole, _) => {
-            let words: Vec<Word> = argv.iter().map(|word| Word::literal(word)).collect();
-            vec![judge.is_safe(&words, Place::Call)]
+            let words: Vec<ShellWord> = argv.iter().map(|word| ShellWord::literal(word)).collect();
+            vec![judge.is_safe(&words, CommandPosition::Call)]
         }
         (SegmentKind::Heredoc | SegmentKind::Plain, _) => vec![false; parts.commands.len()],
     }
 }
 
-/// Where a command stands.
+/// Where a command was found.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum CommandPosition {
     /// It is the call itself.
     Call,
-    /// In a script, in so many shells.
+    /// In a script at this depth of nested shells.
     Script { depth: usize },
 }
 
-struct Judge<'a> {
+struct SafetyCheck<'a> {
     programs: &'a dyn ProgramCheck,
 }
 
-impl Judge<'_> {
+impl SafetyCheck<'_> {
     fn is_trusted_call(&self, argv: &[String]) -> bool {
         let flag = argv.get(1).map(String::as_str).unwrap_or_default();
         let shell = argv.first();
         shell.is_some_and(|shell| self.programs.is_trusted_shell(shell, flag))
     }
 
-    fn is_safe(&self, words: &[Word], place: Place) -> bool {
+    fn is_safe(&self, words: &[ShellWord], position: CommandPosition) -> bool {
         let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
         if let Some(script) = ShellCall::posix_script(&texts) {
-            return words.iter().all(Word::is_fixed)
+            return words.iter().all(ShellWord::is_fixed)
                 && self.is_trusted_call(&texts)
-                && plain_commands(script).is_some_and(|commands| self.are_safe(&commands, place));
+                && plain_commands(script)
+                    .is_some_and(|commands| self.are_safe(&commands, position));
         }
         let [program, arguments @ ..] = texts.as_slice() else {
             return false;
         };
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let is_builtin =
-            matches!(place, Place::Script { .. }) && BUILTINS.contains(&program.as_str());
+        let is_builtin = matches!(position, CommandPosition::Script { .. })
+            && BUILTINS.contains(&program.as_str());
         if !is_builtin && !self.programs.is_system_program(program) {
             return false;
         }
@@ -91,9 +93,9 @@ impl Judge<'_> {
             return true;
         }
         let as_shown = match name {
-            // One word may become two files.
-            "uniq" => words.iter().all(Word::is_fixed),
-            _ => !words.iter().any(Word::may_become_option),
+            // One word may expand to two files.
+            "uniq" => words.iter().all(ShellWord::is_fixed),
+            _ => !words.iter().any(ShellWord::may_become_option),
         };
         as_shown
             && match name {
@@ -102,12 +104,12 @@ impl Judge<'_> {
             }
     }
 
-    fn are_safe(&self, commands: &[Simple], place: Place) -> bool {
-        let depth = match place {
-            Place::Call => 0,
-            Place::Script { depth } => depth,
+    fn are_safe(&self, commands: &[SimpleCommand], position: CommandPosition) -> bool {
+        let depth = match position {
+            CommandPosition::Call => 0,
+            CommandPosition::Script { depth } => depth,
         };
-        let inside = Place::Script { depth: depth + 1 };
+        let inside = CommandPosition::Script { depth: depth + 1 };
         depth < MAX_NESTED_SHELLS
             && commands
                 .iter()
@@ -115,10 +117,10 @@ impl Judge<'_> {
     }
 }
 
-/// Commands that a shell knows itself.
+/// Builtins of the shell.
 const BUILTINS: [&str; 5] = ["cd", "echo", "false", "pwd", "true"];
 
-/// Safe whatever the arguments.
+/// Safe with any arguments.
 fn is_harmless(name: &str) -> bool {
     HARMLESS.contains(&name) || cfg!(target_os = "linux") && matches!(name, "numfmt" | "tac")
 }
@@ -144,7 +146,7 @@ const FIND_EFFECTS: [&str; 9] = [
     "-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls", "-fprint", "-fprint0", "-fprintf",
 ];
 
-/// Whether the word is one of the long options, shortened or with a value.
+/// Whether the word is one of the long options, possibly abbreviated or with a value.
 fn is_long(word: &str, options: &[&str]) -> bool {
     let name = word.split('=').next().unwrap_or(word);
     name.len() > 2
@@ -152,7 +154,7 @@ fn is_long(word: &str, options: &[&str]) -> bool {
         && options.iter().any(|option| option.starts_with(name))
 }
 
-/// Whether the word is a cluster of short options with this one in it, or perhaps in it.
+/// Whether the word may be a cluster of short options that contains this one.
 fn in_cluster(word: &str, option: char) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.contains(option)
 }
@@ -163,8 +165,7 @@ fn safe_rg(arguments: &[&str]) -> bool {
     })
 }
 
-/// `uniq` takes its second file, which `-` may stand before, for its output: options that are known to take no other
-/// word, and at most one file.
+/// `uniq` writes to its second file operand. Safe are options that are known to take no other word, and at most one file.
 fn safe_uniq(arguments: &[&str]) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_option = |word: &str| match word.strip_prefix("--") {
@@ -195,7 +196,7 @@ fn safe_uniq(arguments: &[&str]) -> bool {
     files <= 1
 }
 
-/// Exactly `-n RANGEp` and at most one file, which must not look like an option: those can write and run.
+/// Exactly `-n RANGEp` and at most one file that does not look like an option, because options can write and execute.
 fn safe_sed(arguments: &[&str]) -> bool {
     match arguments {
         ["-n", range] => is_print_range(range),
@@ -218,7 +219,7 @@ pub(crate) fn is_print_range(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A machine on which names mean what they say.
+    /// A machine on which every name is a program of the system.
     struct Usual;
 
     impl ProgramCheck for Usual {

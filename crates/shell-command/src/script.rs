@@ -1,16 +1,16 @@
-//! The commands in the text of a script, whatever else is in it.
+//! Finds the commands in the text of any script.
 
 use tree_sitter::Node;
 
 use crate::bash::{self, plain_commands};
 use crate::launchers::changes_what_runs;
 use crate::reachable::Token;
-use crate::word::Word;
+use crate::word::ShellWord;
 
-/// More words than this are not made of one word with braces.
+/// Limit on the words that one word with braces expands to.
 const MAX_BRACE_WORDS: usize = 64;
 
-/// Builtins that evaluate their arguments: a subscript in them may hold a substitution.
+/// Builtins that evaluate their arguments, in which a subscript may contain a substitution.
 const EVALUATE: [&str; 13] = [
     "[", "[[", "declare", "export", "getopts", "let", "local", "printf", "read", "readonly",
     "test", "typeset", "unset",
@@ -20,7 +20,7 @@ const EVALUATE: [&str; 13] = [
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) commands: Vec<Vec<Token>>,
-    /// Whether the text was understood.
+    /// Whether the whole text was understood.
     pub(crate) complete: bool,
 }
 
@@ -43,12 +43,12 @@ pub(crate) fn read_script(text: &str) -> Script {
         return script;
     }
     let Some(tree) = bash::parse(text) else {
-        script.by_sight(text);
+        script.scan_text(text);
         return script;
     };
     script.complete = !tree.root_node().has_error();
     if !script.complete {
-        script.by_sight(text);
+        script.scan_text(text);
     }
     let mut ahead = vec![tree.root_node()];
     while let Some(node) = ahead.pop() {
@@ -76,7 +76,7 @@ impl Script {
         }
     }
 
-    /// Assignments and redirections are no words of the command.
+    /// Adds a command without its assignments and redirections.
     fn command(&mut self, node: Node<'_>, text: &str) {
         const LEFT_OUT: [&str; 3] = [
             "variable_assignment",
@@ -91,10 +91,10 @@ impl Script {
                 continue;
             }
             let source = text.get(child.byte_range()).unwrap_or_default();
-            // What the grammar takes for two words may be one.
+            // Two nodes without a gap may be one word.
             self.complete &= read_to != Some(child.start_byte());
             read_to = Some(child.end_byte());
-            words.push(match Word::parse(source) {
+            words.push(match ShellWord::parse(source) {
                 Some(word) => tokens_of(&word),
                 None => vec![vec![Token::Unknown]],
             });
@@ -102,8 +102,8 @@ impl Script {
         self.push(words);
     }
 
-    /// Takes a command whose words each stand for one of several lists of words. Only the first choices and the last
-    /// ones are taken, which is all of them where no word has more than two.
+    /// Adds a command whose words have several possible expansions. Uses only all first and all last expansions, which
+    /// covers all combinations if no word has more than two.
     fn push(&mut self, words: Vec<Vec<Vec<Token>>>) {
         let first = words.iter().filter_map(|choices| choices.first());
         let last = words.iter().filter_map(|choices| choices.last());
@@ -117,8 +117,8 @@ impl Script {
         self.commands.push(first);
     }
 
-    /// For scripts that cannot be parsed: everything between separators may be a command.
-    fn by_sight(&mut self, text: &str) {
+    /// For scripts that cannot be parsed: any text between separators may be a command.
+    fn scan_text(&mut self, text: &str) {
         self.complete = false;
         let bare = |word: &str| Token::Fixed(word.replace(['\'', '"', '\\'], ""));
         for part in text.split(|c: char| ";|&\n(){}`".contains(c)) {
@@ -130,8 +130,8 @@ impl Script {
     }
 }
 
-/// What a word may come to: itself, or what its braces make of it, or anything.
-fn tokens_of(word: &Word) -> Vec<Vec<Token>> {
+/// The possible expansions of a word: itself, its brace expansion, or unknown.
+fn tokens_of(word: &ShellWord) -> Vec<Vec<Token>> {
     if word.is_fixed() {
         return vec![vec![Token::Fixed(word.text.clone())]];
     }
@@ -146,7 +146,7 @@ fn tokens_of(word: &Word) -> Vec<Vec<Token>> {
     }
 }
 
-/// The words that braces with commas make, if there is nothing else that a shell would expand.
+/// The brace expansion of a word without other expansions.
 fn expand_braces(text: &str) -> Option<Vec<String>> {
     if text.contains(['*', '?', '[', '~']) {
         return None;
@@ -157,7 +157,7 @@ fn expand_braces(text: &str) -> Option<Vec<String>> {
         if ahead.len() + done.len() > MAX_BRACE_WORDS {
             return None;
         }
-        // The innermost braces first.
+        // Innermost braces are expanded first.
         let Some((end, start)) =
             (text.find('}')).and_then(|end| Some((end, text[..end].rfind('{')?)))
         else {
@@ -179,7 +179,7 @@ fn expand_braces(text: &str) -> Option<Vec<String>> {
     Some(done)
 }
 
-/// Whether a literal stands where bash evaluates it: in arithmetic, a subscript, an assignment, a test.
+/// Whether bash evaluates a literal in this position: in arithmetic, a subscript, an assignment, a test.
 fn is_evaluated(node: Node<'_>, text: &str) -> bool {
     let mut above = node.parent();
     while let Some(node) = above {
@@ -187,7 +187,7 @@ fn is_evaluated(node: Node<'_>, text: &str) -> bool {
             let name = node.child_by_field_name("name");
             let name = name
                 .and_then(|name| text.get(name.byte_range()))
-                .and_then(Word::parse);
+                .and_then(ShellWord::parse);
             return name.is_none_or(|name| EVALUATE.contains(&name.text.as_str()));
         }
         above = node.parent();

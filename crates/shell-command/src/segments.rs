@@ -1,30 +1,30 @@
-//! The commands inside a call, as rules see them.
+//! Splits a call into the commands that rules are applied to.
 
 use crate::bash::{self, plain_commands};
-use crate::call::{Shell, ShellCall};
+use crate::call::{ShellCall, ShellKind};
 use crate::heredoc::Heredoc;
 
-/// The parts of a call that are judged one by one. Never empty unless the call is.
+/// The commands of a call. Empty only if the call is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
     pub kind: SegmentKind,
     pub commands: Vec<Vec<String>>,
 }
 
-/// How well the call was understood.
+/// How the call was split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentKind {
     /// A script of simple commands; each is a segment.
     Plain,
-    /// A single command that is fed a heredoc. Rules may speak about it; it is not known safe, and no rule should be
-    /// derived from it.
+    /// A single command with a heredoc. Rules may match it, but it is not known to be safe, and no rule should be derived
+    /// from it.
     Heredoc,
-    /// Not a script, or none that is understood: the whole argument list is the one segment.
+    /// Not a script, or one that is not understood: the whole argument list is the only segment.
     Whole,
 }
 
 impl Segments {
-    /// A call that is not looked into.
+    /// A call that is not split.
     pub fn whole(argv: &[String]) -> Self {
         Self {
             kind: SegmentKind::Whole,
@@ -33,11 +33,11 @@ impl Segments {
     }
 }
 
-/// Splits a call into its segments.
+/// Splits a call into segments.
 pub fn segments(argv: &[String]) -> Segments {
     let script = ShellCall::posix_script(argv);
     if let Some(commands) = script.and_then(plain_commands) {
-        let commands = commands.iter().map(bash::Simple::texts).collect();
+        let commands = commands.iter().map(bash::SimpleCommand::texts).collect();
         return Segments {
             kind: SegmentKind::Plain,
             commands,
@@ -52,7 +52,7 @@ pub fn segments(argv: &[String]) -> Segments {
     }
 }
 
-/// The one command of a script that is a command with a heredoc, and no command in the body.
+/// The command of a script that is a single command with a heredoc, if the body runs no command.
 fn heredoc_command(script: &str) -> Option<Vec<String>> {
     let heredoc = Heredoc::parse(script)?;
     if !heredoc.literal && !is_inert_body(&heredoc.body) {
@@ -64,8 +64,7 @@ fn heredoc_command(script: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Whether bash puts nothing into the text but the values of variables. More than names, `${x@P}` for one, can run
-/// commands.
+/// Whether bash expands only plain variables in the body. Other expansions, such as `${x@P}`, can run commands.
 fn is_inert_body(body: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphabetic() || c == '_';
     !body.contains(['`', '\\'])
@@ -75,15 +74,15 @@ fn is_inert_body(body: &str) -> bool {
             .all(|after| after.starts_with(is_name))
 }
 
-/// A form of the call that is the same for calls that do the same, for remembering what was approved.
+/// A canonical form that is equal for equivalent calls, for storing approvals.
 pub fn canonical_command(argv: &[String]) -> Vec<String> {
     let Some(call) = ShellCall::of(argv) else {
         return argv.to_vec();
     };
     let script = call.script.to_owned();
     match call.shell {
-        Shell::Posix => match plain_commands(call.script).as_deref() {
-            Some([command]) if command.words.iter().all(crate::word::Word::is_fixed) => {
+        ShellKind::Posix => match plain_commands(call.script).as_deref() {
+            Some([command]) if command.words.iter().all(crate::word::ShellWord::is_fixed) => {
                 command.texts()
             }
             _ => vec![
@@ -92,8 +91,8 @@ pub fn canonical_command(argv: &[String]) -> Vec<String> {
                 script,
             ],
         },
-        Shell::Power => vec!["__codex_powershell_script__".to_owned(), script],
-        Shell::Cmd => argv.to_vec(),
+        ShellKind::Power => vec!["__codex_powershell_script__".to_owned(), script],
+        ShellKind::Cmd => argv.to_vec(),
     }
 }
 

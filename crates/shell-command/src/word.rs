@@ -1,17 +1,17 @@
-//! One word of a command, unquoted as bash would, as long as bash would not expand it to something unknown.
+//! A word of a command, unquoted as bash does it, if bash performs no unknown expansion.
 
-/// A word and what bash may still do to it.
+/// A word and the expansions that bash may still apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Word {
+pub(crate) struct ShellWord {
     pub(crate) text: String,
-    /// An unquoted glob or brace is in it.
+    /// Whether it contains an unquoted glob or brace.
     expands: bool,
-    /// The unquoted glob or brace stands first, or an unquoted `~`.
+    /// Whether it begins with an unquoted glob, brace or `~`.
     expands_at_start: bool,
 }
 
-impl Word {
-    /// A word that no shell will look at.
+impl ShellWord {
+    /// A word that no shell processes.
     pub(crate) fn literal(text: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -20,7 +20,7 @@ impl Word {
         }
     }
 
-    /// Reads the source of one word. `None` when it holds anything but plain text, quotes, escapes, globs and braces.
+    /// Parses the source of a word. `None` if it contains anything but plain text, quotes, escapes, globs and braces.
     pub(crate) fn parse(source: &str) -> Option<Self> {
         let mut word = Self::literal("");
         let mut chars = source.chars();
@@ -38,7 +38,7 @@ impl Word {
                 c if c.is_whitespace() || c.is_control() => return None,
                 '*' | '?' | '[' | '{' => {
                     word.expands = true;
-                    // Empty quotes before it are nothing.
+                    // Empty quotes before it add no text.
                     word.expands_at_start |= word.text.is_empty();
                     word.text.push(c);
                 }
@@ -77,12 +77,12 @@ impl Word {
         }
     }
 
-    /// Whether bash hands the program exactly this text.
+    /// Whether the program receives exactly this text.
     pub(crate) fn is_fixed(&self) -> bool {
         !self.expands && !self.expands_at_start
     }
 
-    /// Whether the program may get an option that the text does not show: a file named like one, or a brace of them.
+    /// Whether an expansion may produce an option: a file name that looks like one, or a brace expansion.
     pub(crate) fn may_become_option(&self) -> bool {
         self.expands && (self.expands_at_start || self.text.starts_with('-'))
     }
@@ -105,7 +105,11 @@ mod tests {
             ("a\\\nb", "ab"),
             ("a#b", "a#b"),
         ] {
-            assert_eq!(Word::parse(source), Some(Word::literal(text)), "{source}");
+            assert_eq!(
+                ShellWord::parse(source),
+                Some(ShellWord::literal(text)),
+                "{source}"
+            );
         }
     }
 
@@ -114,13 +118,17 @@ mod tests {
         for source in [
             "$x", "\"$x\"", "`x`", "\"`x`\"", "a\\", "'a", "\"a", "a b", "a;b", "#a", "a\u{a0}b",
         ] {
-            assert_eq!(Word::parse(source), None, "{source}");
+            assert_eq!(ShellWord::parse(source), None, "{source}");
         }
     }
 
     #[test]
     fn expansions_that_may_hide_an_option() {
-        let hides = |source| Word::parse(source).expect("a word").may_become_option();
+        let hides = |source| {
+            ShellWord::parse(source)
+                .expect("a word")
+                .may_become_option()
+        };
         assert!(
             [
                 "*",

@@ -54,14 +54,14 @@ mod tests {
     use codex_protocol::SkillScope;
 
     use super::*;
-    use crate::load::{Root, load};
+    use crate::load::{SkillRoot, load};
 
     #[test]
     fn what_comes_along_is_installed_once_and_can_be_read() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join(".system");
         install_bundled(&folder, true).unwrap();
-        let root = Root {
+        let root = SkillRoot {
             path: folder.clone(),
             scope: SkillScope::User,
             trusted: false,

@@ -1,13 +1,14 @@
 //! Parses the front matter of a `SKILL.md`: YAML between two lines of dashes.
 
+use std::io;
 use std::path::Path;
 
-use crate::yaml;
+use crate::yaml::{self, YamlError};
 
 /// Limit on the characters of a name.
-const NAME: usize = 64;
+const MAX_NAME: usize = 64;
 /// Limit on the characters of a description.
-const DESCRIPTION: usize = 1024;
+const MAX_DESCRIPTION: usize = 1024;
 
 /// The front matter of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,17 +18,34 @@ pub(crate) struct FrontMatter {
     pub(crate) short_description: Option<String>,
 }
 
+/// Why a skill cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SkillError {
+    #[error("failed to read file: {0}")]
+    Read(#[from] io::Error),
+    #[error("failed to read file: longer than {0} bytes")]
+    TooLong(u64),
+    #[error("missing YAML frontmatter delimited by ---")]
+    NoFrontMatter,
+    #[error("invalid YAML: {0}")]
+    Yaml(#[from] YamlError),
+    #[error("missing field `description`")]
+    NoDescription,
+    #[error("invalid {field}: exceeds maximum length of {limit} characters")]
+    FieldTooLong { field: &'static str, limit: usize },
+}
+
 /// Parses the front matter of the file at `path`.
-pub(crate) fn parse(text: &str, path: &Path) -> Result<FrontMatter, String> {
-    let written = between_dashes(text).ok_or("missing YAML frontmatter delimited by ---")?;
-    let yaml = yaml::parse(&written).map_err(|error| format!("invalid YAML: {error}"))?;
+pub(crate) fn parse(text: &str, path: &Path) -> Result<FrontMatter, SkillError> {
+    let written = between_dashes(text).ok_or(SkillError::NoFrontMatter)?;
+    let yaml = yaml::parse(&written)?;
     let name = yaml::text(&yaml["name"]).unwrap_or_else(|| folder_name(path));
-    let description = yaml::text(&yaml["description"]).ok_or("missing field `description`")?;
+    let description = yaml::text(&yaml["description"]).ok_or(SkillError::NoDescription)?;
     let short_description = yaml::text(&yaml["metadata"]["short-description"]);
-    check("name", &name, NAME)?;
-    check("description", &description, DESCRIPTION)?;
+    check("name", &name, MAX_NAME)?;
+    check("description", &description, MAX_DESCRIPTION)?;
     if let Some(short) = &short_description {
-        check("metadata.short-description", short, DESCRIPTION)?;
+        check("metadata.short-description", short, MAX_DESCRIPTION)?;
     }
     Ok(FrontMatter {
         name,
@@ -58,13 +76,11 @@ fn folder_name(path: &Path) -> String {
     name.unwrap_or_else(|| "skill".to_owned())
 }
 
-fn check(field: &str, text: &str, most: usize) -> Result<(), String> {
-    if text.chars().count() <= most {
+fn check(field: &'static str, text: &str, limit: usize) -> Result<(), SkillError> {
+    if text.chars().count() <= limit {
         Ok(())
     } else {
-        Err(format!(
-            "invalid {field}: exceeds maximum length of {most} characters"
-        ))
+        Err(SkillError::FieldTooLong { field, limit })
     }
 }
 
@@ -73,7 +89,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<(String, String), String> {
-        let read = parse(text, Path::new("/skills/folder/SKILL.md"))?;
+        let read = parse(text, Path::new("/skills/folder/SKILL.md"));
+        let read = read.map_err(|error| error.to_string())?;
         Ok((read.name, read.description))
     }
 

@@ -15,50 +15,50 @@ const PRODUCT: &str = "codex";
 
 /// The content of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Extras {
+pub(crate) struct SkillInterfaceFile {
     pub(crate) interface: Option<SkillInterface>,
     pub(crate) dependencies: Option<SkillDependencies>,
     /// Whether the model may use the skill without an explicit request.
     pub(crate) is_implicit: bool,
     /// Whether the skill is meant for this product.
-    pub(crate) is_for_us: bool,
+    pub(crate) is_for_this_product: bool,
 }
 
-impl Default for Extras {
+impl Default for SkillInterfaceFile {
     fn default() -> Self {
         Self {
             interface: None,
             dependencies: None,
             is_implicit: true,
-            is_for_us: true,
+            is_for_this_product: true,
         }
     }
 }
 
 /// Reads the file of the skill in `folder`.
-pub(crate) fn read(folder: &Path) -> Extras {
+pub(crate) fn read(folder: &Path) -> SkillInterfaceFile {
     let file = folder.join("agents/openai.yaml");
     let Ok(text) = std::fs::read_to_string(&file) else {
-        return Extras::default();
+        return SkillInterfaceFile::default();
     };
     match yaml::parse(&text) {
         Ok(yaml) => extras(&yaml, folder),
         Err(error) => {
             tracing::warn!("{} is left out: {error}", file.display());
-            Extras::default()
+            SkillInterfaceFile::default()
         }
     }
 }
 
-fn extras(yaml: &Yaml, folder: &Path) -> Extras {
+fn extras(yaml: &Yaml, folder: &Path) -> SkillInterfaceFile {
     let policy = &yaml["policy"];
-    Extras {
+    SkillInterfaceFile {
         interface: interface(&yaml["interface"], folder),
         dependencies: dependencies(&yaml["dependencies"]["tools"]),
         is_implicit: policy["allow_implicit_invocation"]
             .as_bool()
             .unwrap_or(true),
-        is_for_us: is_for_us(&policy["products"]),
+        is_for_this_product: is_for_this_product(&policy["products"]),
     }
 }
 
@@ -115,7 +115,7 @@ fn tool(yaml: &Yaml) -> Option<SkillToolDependency> {
     })
 }
 
-fn is_for_us(yaml: &Yaml) -> bool {
+fn is_for_this_product(yaml: &Yaml) -> bool {
     let products = yaml.as_vec().filter(|products| !products.is_empty());
     let is_us = |product: &Yaml| {
         let name = product.as_str().unwrap_or_default();
@@ -128,7 +128,7 @@ fn is_for_us(yaml: &Yaml) -> bool {
 mod tests {
     use super::*;
 
-    fn check(text: &str) -> Extras {
+    fn check(text: &str) -> SkillInterfaceFile {
         extras(&yaml::parse(text).unwrap(), Path::new("/s"))
     }
 
@@ -144,7 +144,10 @@ mod tests {
         assert_eq!(interface.short_description.as_deref(), Some("a b"));
         assert_eq!(interface.icon_small.as_deref(), Some("/s/assets/a.png"));
         assert_eq!((interface.icon_large, interface.brand_color), (None, None));
-        assert_eq!(check("interface: []\nother: 1"), Extras::default());
+        assert_eq!(
+            check("interface: []\nother: 1"),
+            SkillInterfaceFile::default()
+        );
     }
 
     #[test]
@@ -156,8 +159,8 @@ mod tests {
         let tools = read.dependencies.unwrap().tools;
         assert_eq!(tools.len(), 1);
         assert_eq!(tools[0].url.as_deref(), Some("https://x"));
-        assert!(!read.is_implicit && !read.is_for_us);
-        assert!(check("policy:\n  products: [CODEX]").is_for_us);
-        assert!(check("policy:\n  products: []").is_for_us);
+        assert!(!read.is_implicit && !read.is_for_this_product);
+        assert!(check("policy:\n  products: [CODEX]").is_for_this_product);
+        assert!(check("policy:\n  products: []").is_for_this_product);
     }
 }

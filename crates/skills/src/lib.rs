@@ -18,6 +18,6 @@ mod watch;
 mod yaml;
 
 pub use bundled::install_bundled;
-pub use library::{Library, Source, Sources};
-pub use load::{Root, Rule, Selector, Skill, Skills, load};
-pub use mention::{Mention, mentioned};
+pub use library::{RootSource, SkillLibrary, SkillSources, SourceError};
+pub use load::{Skill, SkillRoot, SkillSelector, SkillSet, SkillToggle, load};
+pub use mention::{SkillMention, mentioned};

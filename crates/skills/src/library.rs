@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 use codex_protocol::{SkillErrorInfo, SkillScope};
 use parking_lot::Mutex;
 
-use crate::load::{Root, Rule, Skills, load_from};
-use crate::watch::Watcher;
+use crate::load::{SkillRoot, SkillSet, SkillToggle, load_from};
+use crate::watch::FolderWatcher;
 
 /// How often the files are read again because new folders appear.
 const READS: usize = 3;
@@ -19,47 +19,52 @@ const LIMIT: usize = 256;
 
 /// Where to find the skills of a folder, and the rules about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sources {
+pub struct SkillSources {
     /// The roots. If several lead to the same skill, the first applies.
-    pub roots: Vec<Root>,
+    pub roots: Vec<SkillRoot>,
     /// The rules. Later ones take precedence.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<SkillToggle>,
 }
 
+/// Why the roots and rules of a folder cannot be determined, for example because its configuration is invalid.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SourceError(pub String);
+
 /// Determines the roots and rules for a folder.
-pub type Source = dyn Fn(&Path) -> Result<Sources, String> + Send + Sync;
+pub type RootSource = dyn Fn(&Path) -> Result<SkillSources, SourceError> + Send + Sync;
 
 /// Called when skills have changed.
-type Listener = dyn Fn() + Send + Sync;
+type ChangeListener = dyn Fn() + Send + Sync;
 
 /// The skills of all requested folders, cached and watched.
-pub struct Library {
-    source: Box<Source>,
-    state: Mutex<State>,
-    watcher: Mutex<Option<Watcher>>,
+pub struct SkillLibrary {
+    source: Box<RootSource>,
+    state: Mutex<LibraryState>,
+    watcher: Mutex<Option<FolderWatcher>>,
 }
 
 #[derive(Default)]
-struct State {
+struct LibraryState {
     /// Skills by folder and additional roots.
-    kept: HashMap<(PathBuf, Vec<PathBuf>), Arc<Skills>>,
+    kept: HashMap<(PathBuf, Vec<PathBuf>), Arc<SkillSet>>,
     /// Additional roots of the user for all folders.
-    further: Vec<PathBuf>,
+    additional: Vec<PathBuf>,
     /// Counts changes, so that results read before a change are not cached after it.
     changes: u64,
-    listeners: Vec<Arc<Listener>>,
+    listeners: Vec<Arc<ChangeListener>>,
 }
 
-impl Debug for Library {
+impl Debug for SkillLibrary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Library").finish_non_exhaustive()
     }
 }
 
-impl Library {
+impl SkillLibrary {
     /// A library that asks `source` for roots. It watches them from their first use on.
     pub fn new(
-        source: impl Fn(&Path) -> Result<Sources, String> + Send + Sync + 'static,
+        source: impl Fn(&Path) -> Result<SkillSources, SourceError> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|library: &Weak<Self>| {
             let library = library.clone();
@@ -71,14 +76,14 @@ impl Library {
             Self {
                 source: Box::new(source),
                 state: Mutex::default(),
-                watcher: Mutex::new(Watcher::start(changed)),
+                watcher: Mutex::new(FolderWatcher::start(changed)),
             }
         })
     }
 
     /// Replaces the additional roots of the user for all folders. They need not exist. Listeners are called.
-    pub fn set_further_roots(&self, roots: Vec<PathBuf>) {
-        self.state.lock().further = roots;
+    pub fn set_additional_roots(&self, roots: Vec<PathBuf>) {
+        self.state.lock().additional = roots;
         self.changed();
     }
 
@@ -88,25 +93,25 @@ impl Library {
     }
 
     /// The skills of a folder, if they are cached.
-    pub fn known(&self, folder: &Path) -> Option<Arc<Skills>> {
+    pub fn known(&self, folder: &Path) -> Option<Arc<SkillSet>> {
         let key = (folder.to_path_buf(), Vec::new());
         self.state.lock().kept.get(&key).cloned()
     }
 
     /// The skills of a folder and of additional roots. Reads files if they are not cached.
-    pub fn skills(&self, folder: &Path, further: &[PathBuf]) -> Arc<Skills> {
-        let mut asked = further.to_vec();
+    pub fn skills(&self, folder: &Path, additional: &[PathBuf]) -> Arc<SkillSet> {
+        let mut asked = additional.to_vec();
         asked.sort();
         let key = (folder.to_path_buf(), asked);
-        let (changes, mut further) = {
+        let (changes, mut additional) = {
             let state = self.state.lock();
             if let Some(skills) = state.kept.get(&key) {
                 return Arc::clone(skills);
             }
-            (state.changes, state.further.clone())
+            (state.changes, state.additional.clone())
         };
-        further.extend_from_slice(&key.1);
-        let skills = Arc::new(self.read(folder, &further));
+        additional.extend_from_slice(&key.1);
+        let skills = Arc::new(self.read(folder, &additional));
         let mut state = self.state.lock();
         if state.changes == changes {
             if state.kept.len() >= LIMIT {
@@ -117,26 +122,28 @@ impl Library {
         skills
     }
 
-    fn read(&self, folder: &Path, further: &[PathBuf]) -> Skills {
-        let failed = |message: String| Skills {
+    fn read(&self, folder: &Path, additional: &[PathBuf]) -> SkillSet {
+        let failed = |message: String| SkillSet {
             errors: vec![SkillErrorInfo {
                 path: folder.display().to_string(),
                 message,
             }],
-            ..Skills::default()
+            ..SkillSet::default()
         };
         if !folder.is_absolute() {
             return failed("the folder must be an absolute path".to_owned());
         }
         let mut sources = match (self.source)(folder) {
             Ok(sources) => sources,
-            Err(message) => return failed(message),
+            Err(error) => return failed(error.to_string()),
         };
-        sources.roots.extend(further.iter().map(|path| Root {
-            path: path.clone(),
-            scope: SkillScope::User,
-            trusted: true,
-        }));
+        sources
+            .roots
+            .extend(additional.iter().map(|path| SkillRoot {
+                path: path.clone(),
+                scope: SkillScope::User,
+                trusted: true,
+            }));
         // Read again if folders were not watched during the first read, so that no change is missed.
         let mut watcher = self.watcher.lock();
         for _ in 0..READS {
@@ -176,17 +183,17 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    fn library(root: &Path) -> Arc<Library> {
-        let root = Root {
+    fn library(root: &Path) -> Arc<SkillLibrary> {
+        let root = SkillRoot {
             path: root.to_path_buf(),
             scope: SkillScope::User,
             trusted: true,
         };
-        Library::new(move |folder| {
+        SkillLibrary::new(move |folder| {
             if folder.ends_with("bad") {
-                Err("no such project".to_owned())
+                Err(SourceError("no such project".to_owned()))
             } else {
-                Ok(Sources {
+                Ok(SkillSources {
                     roots: vec![root.clone()],
                     rules: Vec::new(),
                 })
@@ -201,7 +208,7 @@ mod tests {
         fs::write(folder.join("SKILL.md"), text).unwrap();
     }
 
-    fn names(skills: &Skills) -> Vec<&str> {
+    fn names(skills: &SkillSet) -> Vec<&str> {
         let names = skills.all.iter().map(|skill| skill.metadata.name.as_str());
         names.collect()
     }
@@ -243,11 +250,11 @@ mod tests {
 
     #[test]
     fn further_roots_are_for_those_who_name_them() {
-        let (root, further) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        write(further.path(), "more");
+        let (root, additional) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(additional.path(), "more");
         let library = library(root.path());
         let folder = Path::new("/work");
-        let more = [further.path().to_path_buf()];
+        let more = [additional.path().to_path_buf()];
         assert_eq!(names(&library.skills(folder, &more)), ["more"]);
         assert!(names(&library.skills(folder, &[])).is_empty());
     }

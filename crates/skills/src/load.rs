@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use codex_protocol::{SkillErrorInfo, SkillMetadata, SkillScope};
 
-use crate::front_matter::{self, FrontMatter};
+use crate::front_matter::{self, FrontMatter, SkillError};
 use crate::interface;
 use crate::scan::scan;
 use crate::scripts::has_scripts;
@@ -16,7 +16,7 @@ const FILE_LIMIT: u64 = 1024 * 1024;
 
 /// A folder to search for skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Root {
+pub struct SkillRoot {
     /// The path, which need not exist.
     pub path: PathBuf,
     /// The scope of its skills.
@@ -27,7 +27,7 @@ pub struct Root {
 
 /// Selects the skills of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Selector {
+pub enum SkillSelector {
     /// The skill with this file.
     Path(PathBuf),
     /// All skills with this name.
@@ -36,8 +36,8 @@ pub enum Selector {
 
 /// Enables or disables skills. Later rules take precedence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Rule {
-    pub selector: Selector,
+pub struct SkillToggle {
+    pub selector: SkillSelector,
     pub enabled: bool,
 }
 
@@ -65,14 +65,14 @@ impl Skill {
 
 /// The skills of some roots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Skills {
+pub struct SkillSet {
     /// All skills, including disabled ones, sorted by scope, name and path.
     pub all: Vec<Skill>,
     /// Files that cannot be read, and skills that are disabled for other reasons than a rule.
     pub errors: Vec<SkillErrorInfo>,
 }
 
-impl Skills {
+impl SkillSet {
     /// The enabled skills.
     pub fn enabled(&self) -> impl Iterator<Item = &Skill> {
         self.all.iter().filter(|skill| skill.metadata.enabled)
@@ -81,13 +81,16 @@ impl Skills {
 
 /// Loads skills. If several roots lead to the same file, the first applies.
 #[must_use]
-pub fn load(roots: &[Root], rules: &[Rule]) -> Skills {
+pub fn load(roots: &[SkillRoot], rules: &[SkillToggle]) -> SkillSet {
     load_from(roots, rules).0
 }
 
 /// Like [`load`], and returns the folders on which the result depends.
-pub(crate) fn load_from(roots: &[Root], rules: &[Rule]) -> (Skills, HashSet<PathBuf>) {
-    let mut skills = Skills::default();
+pub(crate) fn load_from(
+    roots: &[SkillRoot],
+    rules: &[SkillToggle],
+) -> (SkillSet, HashSet<PathBuf>) {
+    let mut skills = SkillSet::default();
     let mut seen = HashSet::new();
     let mut folders = HashSet::new();
     for root in roots {
@@ -116,7 +119,7 @@ pub(crate) fn load_from(roots: &[Root], rules: &[Rule]) -> (Skills, HashSet<Path
     (skills, folders)
 }
 
-fn take(skills: &mut Skills, root: &Root, file: &Path) {
+fn take(skills: &mut SkillSet, root: &SkillRoot, file: &Path) {
     let shown = file.display().to_string();
     let complain = |message: String| SkillErrorInfo {
         path: shown.clone(),
@@ -126,11 +129,11 @@ fn take(skills: &mut Skills, root: &Root, file: &Path) {
         Ok(read) => read,
         // Errors in bundled skills are not the user's concern.
         Err(_) if root.scope == SkillScope::System => return,
-        Err(message) => return skills.errors.push(complain(message)),
+        Err(error) => return skills.errors.push(complain(error.to_string())),
     };
     let folder = file.parent().unwrap_or(file);
     let extras = interface::read(folder);
-    if !extras.is_for_us {
+    if !extras.is_for_this_product {
         return;
     }
     let withheld = !root.trusted && has_scripts(folder);
@@ -154,28 +157,25 @@ fn take(skills: &mut Skills, root: &Root, file: &Path) {
     });
 }
 
-fn read(file: &Path) -> Result<FrontMatter, String> {
-    let unreadable = |error: std::io::Error| format!("failed to read file: {error}");
-    let length = fs::metadata(file).map_err(unreadable)?.len();
+fn read(file: &Path) -> Result<FrontMatter, SkillError> {
+    let length = fs::metadata(file)?.len();
     if length > FILE_LIMIT {
-        return Err(format!(
-            "failed to read file: longer than {FILE_LIMIT} bytes"
-        ));
+        return Err(SkillError::TooLong(FILE_LIMIT));
     }
-    let text = fs::read_to_string(file).map_err(unreadable)?;
+    let text = fs::read_to_string(file)?;
     front_matter::parse(&text, file)
 }
 
-fn apply(rule: &Rule, skills: &mut [Skill]) {
+fn apply(rule: &SkillToggle, skills: &mut [Skill]) {
     let path = match &rule.selector {
-        Selector::Path(path) => path.canonicalize().unwrap_or_else(|_| path.clone()),
-        Selector::Name(_) => PathBuf::new(),
+        SkillSelector::Path(path) => path.canonicalize().unwrap_or_else(|_| path.clone()),
+        SkillSelector::Name(_) => PathBuf::new(),
     };
     for skill in skills {
         let metadata = &mut skill.metadata;
         let is_meant = match &rule.selector {
-            Selector::Path(_) => Path::new(&metadata.path) == path,
-            Selector::Name(name) => metadata.name == *name,
+            SkillSelector::Path(_) => Path::new(&metadata.path) == path,
+            SkillSelector::Name(name) => metadata.name == *name,
         };
         if is_meant {
             metadata.enabled = rule.enabled && !skill.withheld;
@@ -206,8 +206,8 @@ mod tests {
             self.write(&format!("{folder}/SKILL.md"), &text)
         }
 
-        fn root(&self, path: &str, scope: SkillScope) -> Root {
-            Root {
+        fn root(&self, path: &str, scope: SkillScope) -> SkillRoot {
+            SkillRoot {
                 path: self.0.path().join(path),
                 scope,
                 trusted: true,
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    fn on(skills: &Skills) -> Vec<&str> {
+    fn on(skills: &SkillSet) -> Vec<&str> {
         skills
             .enabled()
             .map(|skill| skill.metadata.name.as_str())
@@ -256,12 +256,12 @@ mod tests {
         let file = home.skill("user/a", "a");
         home.skill("user/b", "a");
         let roots = [home.root("user", SkillScope::User)];
-        let name = |enabled| Rule {
-            selector: Selector::Name("a".to_owned()),
+        let name = |enabled| SkillToggle {
+            selector: SkillSelector::Name("a".to_owned()),
             enabled,
         };
-        let path = |enabled| Rule {
-            selector: Selector::Path(file.clone()),
+        let path = |enabled| SkillToggle {
+            selector: SkillSelector::Path(file.clone()),
             enabled,
         };
         assert_eq!(on(&load(&roots, &[name(false)])).len(), 0);
@@ -278,8 +278,8 @@ mod tests {
         let mut root = home.root("repo", SkillScope::Repo);
         assert_eq!(on(&load(&[root.clone()], &[])), ["plain", "wild"]);
         root.trusted = false;
-        let rule = Rule {
-            selector: Selector::Path(file.clone()),
+        let rule = SkillToggle {
+            selector: SkillSelector::Path(file.clone()),
             enabled: true,
         };
         let skills = load(&[root], &[rule]);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::load::{Skill, Skills};
+use crate::load::{Skill, SkillSet};
 
 /// Names of common shell variables, which are not treated as mentions.
 const VARIABLES: [&str; 11] = [
@@ -23,7 +23,7 @@ const OTHER_LINKS: [&str; 3] = ["app://", "mcp://", "plugin://"];
 
 /// A part of the input.
 #[derive(Clone, Copy, Debug)]
-pub enum Mention<'a> {
+pub enum SkillMention<'a> {
     /// An input item that names a skill.
     Item {
         name: &'a str,
@@ -34,34 +34,34 @@ pub enum Mention<'a> {
 
 /// The enabled skills that an input mentions, without duplicates; those of input items come first.
 #[must_use]
-pub fn mentioned<'a>(skills: &'a Skills, input: &[Mention<'_>]) -> Vec<&'a Skill> {
-    let mut finder = Finder {
+pub fn mentioned<'a>(skills: &'a SkillSet, input: &[SkillMention<'_>]) -> Vec<&'a Skill> {
+    let mut finder = MentionFinder {
         skills,
         found: Vec::new(),
         paths: HashSet::new(),
     };
     let mut named = HashSet::new();
     for part in input {
-        if let Mention::Item { name, path } = part {
+        if let SkillMention::Item { name, path } = part {
             named.insert(*name);
             finder.take_path(path);
         }
     }
     for part in input {
-        if let Mention::Text(text) = part {
+        if let SkillMention::Text(text) = part {
             finder.take_text(text, &named);
         }
     }
     finder.found
 }
 
-struct Finder<'a> {
-    skills: &'a Skills,
+struct MentionFinder<'a> {
+    skills: &'a SkillSet,
     found: Vec<&'a Skill>,
     paths: HashSet<&'a str>,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> MentionFinder<'a> {
     fn take_path(&mut self, path: &str) {
         let wanted = path.strip_prefix("skill://").unwrap_or(path);
         let real = std::fs::canonicalize(wanted).ok();
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    fn skills() -> Skills {
+    fn skills() -> SkillSet {
         let skill = |name: &str, path: &str, enabled| {
             Skill::for_tests(SkillMetadata {
                 name: name.to_owned(),
@@ -157,13 +157,13 @@ mod tests {
             skill("off", "/s/off/SKILL.md", false),
             skill("home", "/s/home/SKILL.md", true),
         ];
-        Skills {
+        SkillSet {
             all,
             errors: Vec::new(),
         }
     }
 
-    fn check(input: &[Mention<'_>], expected: &[&str]) {
+    fn check(input: &[SkillMention<'_>], expected: &[&str]) {
         let skills = skills();
         let found = mentioned(&skills, input);
         let paths: Vec<&str> = found
@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn names_count_where_they_are_clear() {
-        let text = |text: &'static str, expected: &[&str]| check(&[Mention::Text(text)], expected);
+        let text =
+            |text: &'static str, expected: &[&str]| check(&[SkillMention::Text(text)], expected);
         text("use $demo, please", &["demo"]);
         text("$demo$plug:in-1 $demo", &["demo", "plug"]);
         text("$demos and $ demo and demo", &[]);
@@ -184,7 +185,8 @@ mod tests {
 
     #[test]
     fn links_go_by_their_target() {
-        let text = |text: &'static str, expected: &[&str]| check(&[Mention::Text(text)], expected);
+        let text =
+            |text: &'static str, expected: &[&str]| check(&[SkillMention::Text(text)], expected);
         text("see [$twin](/s/two/SKILL.md)", &["two"]);
         text("[$x] ( skill:///s/demo/SKILL.md )", &["demo"]);
         text("[$demo](app://demo) [$demo](mcp://x)", &[]);
@@ -194,8 +196,8 @@ mod tests {
 
     #[test]
     fn items_come_first_and_their_names_are_taken() {
-        let item = |name: &'static str, path: &'static str| Mention::Item { name, path };
-        let text = Mention::Text("$plug:in-1 and $demo");
+        let item = |name: &'static str, path: &'static str| SkillMention::Item { name, path };
+        let text = SkillMention::Text("$plug:in-1 and $demo");
         let demo = item("demo", "/s/demo/SKILL.md");
         check(&[text, demo], &["demo", "plug"]);
         check(&[text, item("demo", "/nowhere")], &["plug"]);

@@ -9,11 +9,11 @@ use codex_protocol::SkillScope;
 /// Maximum depth of skills below a root.
 const DEPTH: usize = 6;
 /// Limit on the folders that are read below a root.
-const MOST_FOLDERS: usize = 2_000;
+const MAX_FOLDERS: usize = 2_000;
 
 /// The result of a scan.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct ScanResult {
     /// The skill files, sorted by path.
     pub(crate) files: Vec<PathBuf>,
     /// The folders that were read.
@@ -21,9 +21,9 @@ pub(crate) struct Found {
 }
 
 /// Scans a root. A missing root counts as empty.
-pub(crate) fn scan(root: &Path, scope: SkillScope) -> Found {
+pub(crate) fn scan(root: &Path, scope: SkillScope) -> ScanResult {
     let Ok(root) = root.canonicalize() else {
-        return Found::default();
+        return ScanResult::default();
     };
     let mut found = Vec::new();
     let mut seen = HashSet::from([root.clone()]);
@@ -53,7 +53,7 @@ pub(crate) fn scan(root: &Path, scope: SkillScope) -> Found {
             let Some(path) = path.canonicalize().ok().filter(|path| path.is_dir()) else {
                 continue;
             };
-            if seen.len() > MOST_FOLDERS {
+            if seen.len() > MAX_FOLDERS {
                 tracing::warn!("{} has too many folders for skills", folder.display());
                 folders.clear();
                 break;
@@ -64,7 +64,7 @@ pub(crate) fn scan(root: &Path, scope: SkillScope) -> Found {
         }
     }
     found.sort();
-    Found {
+    ScanResult {
         files: found,
         folders: seen,
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// A skill with more files is assumed to contain scripts.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 
 /// File name extensions of scripts.
 const ENDINGS: [&str; 22] = [
@@ -15,7 +15,7 @@ const ENDINGS: [&str; 22] = [
 
 /// Whether a folder contains anything executable at any depth. Unreadable files count as executable.
 pub(crate) fn has_scripts(folder: &Path) -> bool {
-    let mut left = MOST_FILES;
+    let mut left = MAX_FILES;
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = fs::read_dir(&folder) else {

@@ -10,13 +10,13 @@ use codex_file_watch as file_watch;
 const LIMIT: usize = 1_024;
 
 /// Watches folders until it is dropped.
-pub(crate) struct Watcher {
+pub(crate) struct FolderWatcher {
     inner: file_watch::Watcher,
     watched: HashMap<PathBuf, Option<file_watch::Watch>>,
     changed: Arc<dyn Fn() + Send + Sync>,
 }
 
-impl Watcher {
+impl FolderWatcher {
     /// Calls `changed` after a change. None if watching is not supported, which is logged.
     pub(crate) fn start(changed: impl Fn() + Send + Sync + 'static) -> Option<Self> {
         let inner = file_watch::Watcher::new();

@@ -1,7 +1,7 @@
 //! Parses YAML with limits.
 
 use yaml_rust2::parser::Parser;
-use yaml_rust2::{Event, Yaml, YamlLoader};
+use yaml_rust2::{Event, ScanError, Yaml, YamlLoader};
 
 /// Limit on the length of a text.
 const LIMIT: usize = 64 * 1024;
@@ -9,30 +9,43 @@ const LIMIT: usize = 64 * 1024;
 /// Limit on nesting, because the library parses and drops values recursively.
 const MAX_DEPTH: usize = 32;
 
+/// Why a text is not accepted as YAML.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum YamlError {
+    #[error("longer than {LIMIT} bytes")]
+    TooLong,
+    #[error("nested more than {MAX_DEPTH} levels deep")]
+    TooDeep,
+    #[error("aliases are not read")]
+    Alias,
+    #[error(transparent)]
+    Syntax(#[from] ScanError),
+}
+
 /// Parses the first document of a text.
-pub(crate) fn parse(text: &str) -> Result<Yaml, String> {
+pub(crate) fn parse(text: &str) -> Result<Yaml, YamlError> {
     if text.len() > LIMIT {
-        return Err(format!("longer than {LIMIT} bytes"));
+        return Err(YamlError::TooLong);
     }
     check(text)?;
-    let documents = YamlLoader::load_from_str(text).map_err(|error| error.to_string())?;
+    let documents = YamlLoader::load_from_str(text)?;
     Ok(documents.into_iter().next().unwrap_or(Yaml::Null))
 }
 
 /// Rejects deep nesting, and aliases, which can expand to enormous values. Uses the event parser, which does not recurse.
-fn check(text: &str) -> Result<(), String> {
+fn check(text: &str) -> Result<(), YamlError> {
     let mut parser = Parser::new_from_str(text);
     let mut depth = 0_usize;
     loop {
-        match parser.next_token().map_err(|error| error.to_string())?.0 {
+        match parser.next_token()?.0 {
             Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
             Event::SequenceEnd | Event::MappingEnd => depth = depth.saturating_sub(1),
-            Event::Alias(_) => return Err("aliases are not read".to_owned()),
+            Event::Alias(_) => return Err(YamlError::Alias),
             Event::StreamEnd => return Ok(()),
             _ => {}
         }
         if depth > MAX_DEPTH {
-            return Err(format!("nested more than {MAX_DEPTH} levels deep"));
+            return Err(YamlError::TooDeep);
         }
     }
 }

@@ -12,7 +12,10 @@ use codex_app_server_protocol::v2::{
     CommandExecWriteParams, CommandExecWriteResponse,
 };
 use codex_core::{StandaloneCommand, StandaloneError};
-use codex_exec::{Captured, Ending, Finished, Keep, Limits, SpawnError, Streams, TerminalSize};
+use codex_exec::{
+    CaptureLimits, CapturedOutput, RunEnd, RunLimits, RunOutcome, SpawnError, StreamSetup,
+    TerminalSize,
+};
 use codex_protocol::SandboxPolicy;
 
 use super::call::{Call, Reply};
@@ -158,9 +161,9 @@ impl Request {
             None => Reservation::unnamed(),
         };
         let streams = match size {
-            _ if params.tty => Streams::Terminal(size.unwrap_or_default()),
-            _ if takes_input => Streams::InputAndOutput,
-            _ => Streams::Output,
+            _ if params.tty => StreamSetup::Terminal(size.unwrap_or_default()),
+            _ if takes_input => StreamSetup::InputAndOutput,
+            _ => StreamSetup::OutputOnly,
         };
         let cap = params.output_bytes_cap.unwrap_or(DEFAULT_OUTPUT_CAP);
         Ok(Self {
@@ -217,27 +220,27 @@ impl Request {
     }
 }
 
-fn limits(timeout: Option<Duration>, kept: usize) -> Limits {
-    Limits {
+fn limits(timeout: Option<Duration>, kept: usize) -> RunLimits {
+    RunLimits {
         timeout,
-        keep: Keep::first(kept),
+        keep: CaptureLimits::first(kept),
         linger: LINGER,
     }
 }
 
-fn response(finished: Finished) -> CommandExecResponse {
+fn response(finished: RunOutcome) -> CommandExecResponse {
     CommandExecResponse {
         exit_code: match finished.ending {
-            Ending::Exited(status) => status.code(),
-            Ending::TimedOut => TIMED_OUT,
-            Ending::Stopped => TERMINATED,
+            RunEnd::Exited(status) => status.code(),
+            RunEnd::TimedOut => TIMED_OUT,
+            RunEnd::Stopped => TERMINATED,
         },
         stdout: text(finished.stdout),
         stderr: text(finished.stderr),
     }
 }
 
-fn text(captured: Captured) -> String {
+fn text(captured: CapturedOutput) -> String {
     let text = String::from_utf8(captured.into_bytes());
     text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -86,7 +86,7 @@ async fn read_line(params: FsReadFileParams, draft: Bytes) -> Result<Bytes, Fail
 enum Opened {
     /// The whole reply.
     Read(Bytes),
-    Large(Template, files::Reading),
+    Large(Template, files::FileReader),
 }
 
 /// A reply that is counted for as long as it is held.
@@ -101,7 +101,7 @@ impl AsRef<[u8]> for LargeReply {
     }
 }
 
-fn fill(template: &Template, mut file: files::Reading) -> Result<Bytes, Failure> {
+fn fill(template: &Template, mut file: files::FileReader) -> Result<Bytes, Failure> {
     // One more than it has shows at once that this was all.
     let expected = usize::try_from(file.length()).unwrap_or(0);
     let mut line = template.begin_base64(expected);

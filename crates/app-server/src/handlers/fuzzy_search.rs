@@ -12,7 +12,7 @@ use codex_app_server_protocol::v2::{
     FuzzyFileSearchSessionUpdateParams, FuzzyFileSearchSessionUpdateResponse,
     FuzzyFileSearchSessionUpdatedNotification,
 };
-use codex_file_search::{Event, Match, Roots, Session};
+use codex_file_search::{SearchEvent, SearchMatch, SearchRoots, SearchSession};
 
 use super::blocking;
 use super::call::{Call, Reply};
@@ -60,7 +60,7 @@ pub(super) async fn start_session(
         let (notifier, id) = (Arc::clone(&notifier), params.session_id.clone());
         move |event| notifier.send(&notification(&id, event))
     };
-    let session = Session::start(roots(&server, params.roots), MATCHES_LIMIT, notify)
+    let session = SearchSession::start(roots(&server, params.roots), MATCHES_LIMIT, notify)
         .map_err(|error| not_started(&error.to_string()))?;
     let session = NamedSession { session, notifier };
     Ok(Reply::then(
@@ -96,30 +96,30 @@ pub(super) async fn stop_session(
     Ok(FuzzyFileSearchSessionStopResponse {})
 }
 
-fn roots(server: &Server, folders: Vec<String>) -> Roots {
-    Roots {
+fn roots(server: &Server, folders: Vec<String>) -> SearchRoots {
+    SearchRoots {
         folders,
         ignore_files: server.host().ignore_files(),
     }
 }
 
-fn notification(id: &str, event: Event) -> ServerNotification {
+fn notification(id: &str, event: SearchEvent) -> ServerNotification {
     let session_id = id.to_owned();
     match event {
-        Event::Found { query, matches } => ServerNotification::FuzzyFileSearchSessionUpdated(
+        SearchEvent::Found { query, matches } => ServerNotification::FuzzyFileSearchSessionUpdated(
             FuzzyFileSearchSessionUpdatedNotification {
                 session_id,
                 query,
                 files: matches.into_iter().map(result).collect(),
             },
         ),
-        Event::Complete => ServerNotification::FuzzyFileSearchSessionCompleted(
+        SearchEvent::Complete => ServerNotification::FuzzyFileSearchSessionCompleted(
             FuzzyFileSearchSessionCompletedNotification { session_id },
         ),
     }
 }
 
-fn result(found: Match) -> FuzzyFileSearchResult {
+fn result(found: SearchMatch) -> FuzzyFileSearchResult {
     let name = found.path.rsplit('/').next().unwrap_or_default();
     FuzzyFileSearchResult {
         file_name: name.to_owned(),

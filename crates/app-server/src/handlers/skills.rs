@@ -11,7 +11,7 @@ use codex_app_server_protocol::v2::{
     SkillsListResponse,
 };
 use codex_protocol as v1;
-use codex_skills::{Rule, Selector, Skills};
+use codex_skills::{SkillSelector, SkillSet, SkillToggle};
 
 use super::blocking;
 use super::call::Call;
@@ -84,7 +84,7 @@ pub(super) async fn set_extra_roots(
         }
         roots.push(path.canonicalize().unwrap_or(path));
     }
-    server.host().skills().set_further_roots(roots);
+    server.host().skills().set_additional_roots(roots);
     Ok(SkillsExtraRootsSetResponse {})
 }
 
@@ -95,13 +95,13 @@ pub(super) async fn config_write(
     let name = params.name.filter(|name| !name.trim().is_empty());
     let selector = match (params.path, name) {
         (Some(path), None) if Path::new(&path.0).is_absolute() => {
-            Selector::Path(PathBuf::from(path.0))
+            SkillSelector::Path(PathBuf::from(path.0))
         }
         (Some(path), None) => {
             let message = format!("the path of a skill must be absolute: {}", path.0);
             return Err(Failure::invalid(message));
         }
-        (None, Some(name)) => Selector::Name(name.trim().to_owned()),
+        (None, Some(name)) => SkillSelector::Name(name.trim().to_owned()),
         _ => {
             let message = "skills/config/write requires exactly one of path or name";
             return Err(Failure::over_limit(message));
@@ -110,7 +110,7 @@ pub(super) async fn config_write(
     let enabled = params.enabled;
     let host = Arc::clone(server.host());
     let written = blocking(move || {
-        let written = host.switch_skill(&Rule { selector, enabled });
+        let written = host.switch_skill(&SkillToggle { selector, enabled });
         host.skills().forget();
         written.map_err(Failure::internal)
     });
@@ -119,7 +119,7 @@ pub(super) async fn config_write(
     })
 }
 
-fn entry(cwd: String, skills: &Skills) -> SkillsListEntry {
+fn entry(cwd: String, skills: &SkillSet) -> SkillsListEntry {
     let error = |error: &v1::SkillErrorInfo| SkillErrorInfo {
         path: error.path.clone(),
         message: error.message.clone(),

@@ -8,7 +8,7 @@ use codex_config::{ConfigWarning, Environment, Overrides};
 use codex_http::{HttpPool, HttpSettings};
 use codex_login::{Accounts, LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, FixedCredential, ModelStore, Platform, SystemClock};
-use codex_skills::{Library, Rule};
+use codex_skills::{SkillLibrary, SkillToggle};
 use codex_test_support::Noise;
 use codex_thread_store::ThreadStore;
 use serde_json::Value;
@@ -39,7 +39,7 @@ const SEEDS: [&str; 8] = [
 #[derive(Debug)]
 struct NoEngine {
     store: ThreadStore,
-    skills: Arc<Library>,
+    skills: Arc<SkillLibrary>,
     configuration: Configuration,
     accounts: Arc<Accounts>,
     models: ModelStore,
@@ -72,7 +72,7 @@ impl NoEngine {
         let configuration = Configuration::new(environment, Overrides::default(), cwd);
         Self {
             store: ThreadStore::new("/nowhere"),
-            skills: Library::new(|_| Ok(Default::default())),
+            skills: SkillLibrary::new(|_| Ok(Default::default())),
             configuration: configuration.unwrap(),
             accounts: nobody(),
             models: ModelStore::fixed(&Value::Null, Arc::new(FixedCredential::default())),
@@ -155,11 +155,11 @@ impl Host for NoEngine {
         Path::new("/nowhere")
     }
 
-    fn skills(&self) -> &Arc<Library> {
+    fn skills(&self) -> &Arc<SkillLibrary> {
         &self.skills
     }
 
-    fn switch_skill(&self, _: &Rule) -> Result<(), String> {
+    fn switch_skill(&self, _: &SkillToggle) -> Result<(), String> {
         Err("there is no engine".to_owned())
     }
 }

@@ -16,7 +16,7 @@ use codex_protocol::{
 };
 use codex_rollout::PersistedDetail;
 use codex_sandbox::EngineFiles;
-use codex_skills::Library;
+use codex_skills::SkillLibrary;
 
 pub use agents::{AgentRole, AgentSettings, Roles};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
@@ -57,7 +57,7 @@ pub struct SessionConfig {
     /// Those files, for agents that work elsewhere.
     pub instruction_files: Option<Arc<dyn InstructionFiles>>,
     /// The skills of this machine.
-    pub skills: Option<Arc<Library>>,
+    pub skills: Option<Arc<SkillLibrary>>,
     /// Whether what people type is kept for recalling it.
     pub message_history: MessageHistory,
     /// What is switched on.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{ExitStatus, Launch, Stream, Streams};
+use codex_exec::{ExitStatus, Launch, OutputStream, StreamSetup};
 use codex_git::harmless;
 use codex_git::private::{self, Index, PrivateGitDir, Repository};
 use codex_sandbox::LaunchPlan;
@@ -139,14 +139,14 @@ impl Git {
             cwd: self.folder.clone(),
             inherited: Arc::default(),
             environment: self.environment.clone(),
-            streams: Streams::Output,
+            streams: StreamSetup::OutputOnly,
             plan: LaunchPlan::Unconfined,
         };
         let asked = async {
             let mut process = self.processes.start(launch).await.ok()?;
             let mut answer = Vec::new();
             while let Some(chunk) = process.output.next().await {
-                if chunk.stream == Stream::Stdout {
+                if chunk.stream == OutputStream::Stdout {
                     answer.extend_from_slice(&chunk.bytes);
                 }
                 if answer.len() > LIMIT {

@@ -4,7 +4,8 @@ use std::fmt::{self, Debug};
 use std::io;
 
 use codex_exec::{
-    Chunk, ExitStatus, Input, Launch, Launcher, Output, Process, SpawnError, Spawned,
+    ExitStatus, Launch, Launcher, OutputChunk, Process, ProcessOutput, SpawnError, SpawnedProcess,
+    StandardInput,
 };
 use codex_sandbox::Levels;
 use futures::StreamExt;
@@ -25,7 +26,7 @@ pub struct RunningProcess {
     /// The owner. Dropping it kills the whole tree.
     pub owner: Box<dyn ProcessOwner>,
     /// What it prints; ends when nobody can print any more.
-    pub output: BoxStream<'static, Chunk>,
+    pub output: BoxStream<'static, OutputChunk>,
     /// What it reads, if it was to have anything.
     pub input: Option<Box<dyn ProcessInput>>,
 }
@@ -76,7 +77,7 @@ impl Processes for SystemProcesses {
     fn start(&self, launch: Launch) -> BoxFuture<'static, Result<RunningProcess, SpawnError>> {
         let launcher = self.launcher.clone();
         Box::pin(async move {
-            let Spawned {
+            let SpawnedProcess {
                 process,
                 output,
                 input,
@@ -91,7 +92,7 @@ impl Processes for SystemProcesses {
     }
 }
 
-async fn next_chunk(mut output: Output) -> Option<(Chunk, Output)> {
+async fn next_chunk(mut output: ProcessOutput) -> Option<(OutputChunk, ProcessOutput)> {
     let chunk = output.next().await?;
     Some((chunk, output))
 }
@@ -108,8 +109,8 @@ impl ProcessOwner for Process {
     }
 }
 
-impl ProcessInput for Input {
+impl ProcessInput for StandardInput {
     fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
-        Box::pin(Input::write(self, bytes))
+        Box::pin(StandardInput::write(self, bytes))
     }
 }

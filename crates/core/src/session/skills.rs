@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use codex_protocol::{EventMsg, ListSkillsResponseEvent, SkillsListEntry};
-use codex_skills::Skills;
+use codex_skills::SkillSet;
 
 use super::actor::Session;
 use crate::turn::read_skills;
@@ -36,7 +36,7 @@ impl Session {
     }
 }
 
-fn entry(cwd: String, skills: &Skills) -> SkillsListEntry {
+fn entry(cwd: String, skills: &SkillSet) -> SkillsListEntry {
     let all = skills.all.iter().map(|skill| skill.metadata.clone());
     SkillsListEntry {
         cwd,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_protocol::{EventMsg, ResponseItem, UserInput, WarningEvent};
-use codex_skills::{Library, Mention, Skills, mentioned};
+use codex_skills::{SkillLibrary, SkillMention, SkillSet, mentioned};
 
 use super::recording::Turn;
 use crate::history::user_message;
@@ -37,7 +37,7 @@ impl Turn<'_> {
         let Some(skills) = self.scope.settings.skills.get() else {
             return Vec::new();
         };
-        let input: Vec<Mention<'_>> = input.iter().filter_map(mention).collect();
+        let input: Vec<SkillMention<'_>> = input.iter().filter_map(mention).collect();
         let mut texts = Vec::new();
         for skill in mentioned(skills, &input) {
             let (name, path) = (&skill.metadata.name, &skill.metadata.path);
@@ -59,15 +59,18 @@ impl Turn<'_> {
     }
 }
 
-fn mention(item: &UserInput) -> Option<Mention<'_>> {
+fn mention(item: &UserInput) -> Option<SkillMention<'_>> {
     match item {
-        UserInput::Skill { name, path } => Some(Mention::Item { name, path }),
-        UserInput::Text { text, .. } => Some(Mention::Text(text)),
+        UserInput::Skill { name, path } => Some(SkillMention::Item { name, path }),
+        UserInput::Text { text, .. } => Some(SkillMention::Text(text)),
         _ => None,
     }
 }
 
-pub(crate) async fn read_skills(library: &Arc<Library>, folder: &Path) -> Option<Arc<Skills>> {
+pub(crate) async fn read_skills(
+    library: &Arc<SkillLibrary>,
+    folder: &Path,
+) -> Option<Arc<SkillSet>> {
     let (library, folder) = (Arc::clone(library), folder.to_path_buf());
     let reading = tokio::task::spawn_blocking(move || library.skills(&folder, &[]));
     reading.await.ok()

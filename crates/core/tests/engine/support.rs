@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use codex_core::*;
-use codex_exec::{Chunk, ExitStatus, Launch, SpawnError, Stream};
+use codex_exec::{ExitStatus, Launch, OutputChunk, OutputStream, SpawnError};
 use codex_protocol::*;
 use codex_sandbox::{Levels, Namespaces};
 use futures::StreamExt;
@@ -238,8 +238,8 @@ impl Processes for FakeProcesses {
                 held,
             };
             let bytes = Bytes::copy_from_slice(words.as_bytes());
-            let chunk = (!words.is_empty()).then_some(Chunk {
-                stream: Stream::Stdout,
+            let chunk = (!words.is_empty()).then_some(OutputChunk {
+                stream: OutputStream::Stdout,
                 bytes,
             });
             Ok(RunningProcess {

@@ -1,4 +1,4 @@
-//! The supervisor on its own: for tests, whose `main` is not theirs to change.
+//! The helper process as a program of its own, for tests, which do not control their `main`.
 
 fn main() {
     #[cfg(target_os = "linux")]

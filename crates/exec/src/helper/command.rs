@@ -1,7 +1,7 @@
-//! From the supervisor's child to the command.
+//! Starts the command from the supervisor.
 //!
-//! The child shares the supervisor's memory until it is the command ([`sys::start_sharing`]), so that
-//! nothing is copied for it. All that needs memory of its own is prepared before.
+//! The child shares the supervisor's memory until it executes the command ([`sys::start_sharing`]), so nothing is copied.
+//! Everything that needs memory is prepared before.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, NulError, OsStr, OsString};
@@ -13,7 +13,7 @@ use codex_sandbox::{ConfineError, Confinement};
 use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 
 use super::sys;
-use crate::message::Request;
+use crate::message::CommandRequest;
 
 /// The standard streams of the command.
 pub(super) struct CommandStreams {
@@ -32,50 +32,49 @@ impl CommandStreams {
     }
 }
 
-/// Why there is no command.
-pub(super) enum NotStarted {
+/// Why the command could not be started.
+pub(super) enum StartError {
     System(io::Error),
     Confinement(ConfineError),
 }
 
-impl<E: Into<io::Error>> From<E> for NotStarted {
+impl<E: Into<io::Error>> From<E> for StartError {
     fn from(error: E) -> Self {
         Self::System(error.into())
     }
 }
 
-/// Starts the command.
-pub(super) fn start(request: &Request, streams: &CommandStreams) -> Result<Pid, NotStarted> {
+pub(super) fn start(request: &CommandRequest, streams: &CommandStreams) -> Result<Pid, StartError> {
     let arguments = request.command.iter().map(|text| c_string(text));
-    let arguments = sys::Strings::new(arguments.collect::<Result<_, _>>()?);
-    let environment = sys::Strings::new(environment(&request.environment)?);
+    let arguments = sys::CStringArray::new(arguments.collect::<Result<_, _>>()?);
+    let environment = sys::CStringArray::new(environment(&request.environment)?);
     sys::start_sharing(|| {
         let prepared = prepare(request, streams);
         match prepared {
-            Ok(()) => NotStarted::System(sys::execute(&arguments, &environment)),
+            Ok(()) => StartError::System(sys::execute(&arguments, &environment)),
             Err(problem) => problem,
         }
     })
 }
 
-/// What has to be done in the child before it becomes the command, in this order.
-fn prepare(request: &Request, streams: &CommandStreams) -> Result<(), NotStarted> {
+/// Prepares the child before it executes the command, in this order.
+fn prepare(request: &CommandRequest, streams: &CommandStreams) -> Result<(), StartError> {
     rustix::stdio::dup2_stdin(&streams.input)?;
     rustix::stdio::dup2_stdout(&streams.output)?;
     rustix::stdio::dup2_stderr(&streams.error)?;
     rustix::process::chdir(&request.cwd)?;
     sys::default_signals()?;
-    // Should the supervisor be killed, at least the command itself dies too.
+    // If the supervisor is killed, at least the command itself is killed too.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     rustix::process::setsid()?;
     if request.terminal {
         rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
     let confined = request.confinement.as_deref().map(Confinement::restrict);
-    confined.unwrap_or(Ok(())).map_err(NotStarted::Confinement)
+    confined.unwrap_or(Ok(())).map_err(StartError::Confinement)
 }
 
-/// As the system takes them: each once, the last one that there is.
+/// The variables as C strings. Of duplicate names the last one is used.
 fn environment(given: &[(OsString, OsString)]) -> Result<Vec<CString>, NulError> {
     let variables: BTreeMap<_, _> = given.iter().map(|(name, value)| (name, value)).collect();
     let line = |(name, value): (&OsString, &OsString)| {

@@ -7,10 +7,10 @@ use std::os::unix::net::UnixStream;
 use codex_sandbox::{ConfineError, Malformed};
 use rustix::io::Errno;
 
-use crate::message::{LENGTH, REQUEST_LIMIT, Report, Request};
-use crate::order::OrderError;
+use crate::message::{CommandRequest, LENGTH, REQUEST_LIMIT, SupervisorReport};
+use crate::start_request::StartRequestError;
 
-/// There is nobody to serve, or it cannot be understood.
+/// The owner is gone, or its message is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ControlError {
     #[error(transparent)]
@@ -20,22 +20,22 @@ pub(super) enum ControlError {
     #[error(transparent)]
     Malformed(#[from] Malformed),
     #[error(transparent)]
-    Order(#[from] OrderError),
+    StartRequest(#[from] StartRequestError),
 }
 
 /// The supervisor's end of the socket.
-pub(super) struct Control {
+pub(super) struct ControlSocket {
     socket: UnixStream,
 }
 
-impl Control {
+impl ControlSocket {
     pub(super) fn new(socket: OwnedFd) -> Self {
         Self {
             socket: UnixStream::from(socket),
         }
     }
 
-    pub(super) fn receive(&self) -> Result<Request, ControlError> {
+    pub(super) fn receive(&self) -> Result<CommandRequest, ControlError> {
         let mut header = [0; LENGTH];
         (&self.socket).read_exact(&mut header)?;
         let length = u32::from_le_bytes(header) as usize;
@@ -44,27 +44,27 @@ impl Control {
         }
         let mut message = vec![0; length];
         (&self.socket).read_exact(&mut message)?;
-        Ok(Request::decode(&message)?)
+        Ok(CommandRequest::decode(&message)?)
     }
 
-    pub(super) fn report(&self, report: &Report) -> Result<(), ControlError> {
+    pub(super) fn report(&self, report: &SupervisorReport) -> Result<(), ControlError> {
         Ok((&self.socket).write_all(&report.encode())?)
     }
 
     pub(super) fn not_started(&self, errno: Errno) -> Result<(), ControlError> {
-        self.report(&Report::NotStarted {
+        self.report(&SupervisorReport::NotStarted {
             errno: errno.raw_os_error(),
         })
     }
 
     pub(super) fn not_confined(&self, error: &ConfineError) -> Result<(), ControlError> {
-        self.report(&Report::NotConfined {
+        self.report(&SupervisorReport::NotConfined {
             reason: error.to_string(),
         })
     }
 }
 
-impl AsFd for Control {
+impl AsFd for ControlSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -1,6 +1,6 @@
-//! Starts the command, tells how it ended, and sees to the end of everything it started.
+//! Runs a command: starts it, reports its end, and ends all its descendants.
 //!
-//! The supervisor stays until no descendant is left or its owner is gone, whichever comes first.
+//! The supervisor ends when no descendant is left or its owner is gone.
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -11,44 +11,48 @@ use rustix::process::{
     set_dumpable_behavior, wait,
 };
 
-use super::command::{self, CommandStreams, NotStarted};
-use super::control::{Control, ControlError};
+use super::command::{self, CommandStreams, StartError};
+use super::control::{ControlError, ControlSocket};
 use super::sys;
-use super::tree::Tree;
-use crate::message::{Report, Request};
+use super::tree::ProcessTree;
+use crate::message::{CommandRequest, SupervisorReport};
 use crate::status::ExitStatus;
 
 pub(super) fn supervise(
-    control: &Control,
+    control: &ControlSocket,
     id: u32,
-    request: Request,
+    request: CommandRequest,
     streams: CommandStreams,
 ) -> Result<(), ControlError> {
     set_child_subreaper(Some(getpid()))?;
-    // The command runs as the same user; it has no business in our memory.
+    // The command runs as the same user and must not access this process's memory.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    let tree = Tree::new(sys::child_signals()?);
+    let tree = ProcessTree::new(sys::child_signals()?);
     let started = command::start(&request, &streams);
     drop((request, streams));
     let main = match started {
         Ok(main) => main,
-        Err(NotStarted::Confinement(error)) => return control.not_confined(&error),
-        Err(NotStarted::System(error)) => {
+        Err(StartError::Confinement(error)) => return control.not_confined(&error),
+        Err(StartError::System(error)) => {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::INVAL);
             return control.not_started(errno);
         }
     };
-    control.report(&Report::Started { supervisor: id })?;
-    if follow(control, &tree, main)? == Left::Somebody {
+    control.report(&SupervisorReport::Started { supervisor: id })?;
+    if follow(control, &tree, main)? == TreeState::Running {
         drop(tree);
-        // The owner may have closed only its own direction, to hear when it is done.
-        control.report(&Report::Ended(ExitStatus::Signal(libc::SIGKILL)))?;
+        // The owner may have closed only its write side, to receive the final report.
+        control.report(&SupervisorReport::Ended(ExitStatus::Signal(libc::SIGKILL)))?;
     }
     Ok(())
 }
 
-/// Follows the tree until nobody is left or the owner is gone.
-fn follow(control: &Control, tree: &Tree, main: Pid) -> Result<Left, ControlError> {
+/// Waits until no descendant is left or the owner is gone.
+fn follow(
+    control: &ControlSocket,
+    tree: &ProcessTree,
+    main: Pid,
+) -> Result<TreeState, ControlError> {
     loop {
         let mut wanted = [
             PollFd::new(control, PollFlags::IN),
@@ -60,34 +64,34 @@ fn follow(control: &Control, tree: &Tree, main: Pid) -> Result<Left, ControlErro
         }
         let [owner, _] = wanted.map(|wanted| !wanted.revents().is_empty());
         if owner {
-            return Ok(Left::Somebody);
+            return Ok(TreeState::Running);
         }
         sys::drain_signals(tree.signals());
-        if reap(control, main)? == Left::Nobody {
-            return Ok(Left::Nobody);
+        if reap(control, main)? == TreeState::Empty {
+            return Ok(TreeState::Empty);
         }
     }
 }
 
 #[derive(PartialEq, Eq)]
-enum Left {
-    Somebody,
-    Nobody,
+enum TreeState {
+    Running,
+    Empty,
 }
 
-fn reap(control: &Control, main: Pid) -> Result<Left, ControlError> {
+fn reap(control: &ControlSocket, main: Pid) -> Result<TreeState, ControlError> {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((process, status))) => {
                 if process == main
                     && let Some(status) = ended(status)
                 {
-                    control.report(&Report::Ended(status))?;
+                    control.report(&SupervisorReport::Ended(status))?;
                 }
             }
-            Ok(None) => return Ok(Left::Somebody),
+            Ok(None) => return Ok(TreeState::Running),
             Err(Errno::INTR) => {}
-            Err(_) => return Ok(Left::Nobody),
+            Err(_) => return Ok(TreeState::Empty),
         }
     }
 }

@@ -1,7 +1,6 @@
-//! What no safe library offers. The only unsafe code of this crate.
+//! System calls without a safe wrapper. The only unsafe code of this crate.
 //!
-//! Everything here runs in processes that have one thread: a fork there copies no lock that
-//! somebody else holds.
+//! All of it runs in single-threaded processes, so a fork copies no lock that another thread holds.
 
 #![allow(unsafe_code)]
 
@@ -13,17 +12,17 @@ use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions};
 
-/// After the standard streams.
+/// The first descriptor after the standard streams.
 const FIRST_OF_OURS: libc::c_uint = 3;
 
 fn last_errno() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// Like `fork`, with the namespaces that `flags` name: `None` in the child.
+/// Like `fork`, with new namespaces as given by `flags`. Returns `None` in the child.
 pub(super) fn fork_with(flags: i32) -> Result<Option<Pid>, Errno> {
-    // SAFETY: without a stack of its own the child continues here on a copy of our memory, as
-    // with `fork`. There is only one thread, so the copy is consistent.
+    // SAFETY: without an own stack the child continues here on a copy of the memory, as after `fork`. The process has a
+    // single thread, so the copy is consistent.
     let child = unsafe { libc::syscall(libc::SYS_clone, flags | libc::SIGCHLD, 0, 0, 0, 0) };
     match child {
         0 => Ok(None),
@@ -32,10 +31,10 @@ pub(super) fn fork_with(flags: i32) -> Result<Option<Pid>, Errno> {
     }
 }
 
-/// Closes everything but the standard streams. To be called before anything else is opened: what
-/// is open then was left open by accident, and a command could use it to reach what it must not.
+/// Closes all descriptors except the standard streams. Must be called before anything is opened: descriptors that are open
+/// then were inherited by accident, and a command could use them to escape the sandbox.
 pub(super) fn close_inherited() -> Result<(), Errno> {
-    // SAFETY: nothing in this process owns a descriptor yet but the standard streams.
+    // SAFETY: no value in this process owns a descriptor yet except the standard streams.
     let failed =
         unsafe { libc::syscall(libc::SYS_close_range, FIRST_OF_OURS, libc::c_uint::MAX, 0) };
     if failed == 0 {
@@ -45,8 +44,7 @@ pub(super) fn close_inherited() -> Result<(), Errno> {
     }
 }
 
-/// Closes everything but the standard streams and `kept`, in a child that does not go on with the
-/// rest of what its parent had open.
+/// Closes all descriptors except the standard streams and `kept`, in a child that uses nothing else of its parent.
 pub(super) fn close_others(kept: &[&dyn AsRawFd]) {
     let mut kept: Vec<_> = kept
         .iter()
@@ -57,29 +55,28 @@ pub(super) fn close_others(kept: &[&dyn AsRawFd]) {
     let mut first = FIRST_OF_OURS;
     for next in kept {
         if first < next {
-            // SAFETY: the owners of these descriptors are copies of the parent's, which the child
-            // neither uses nor drops: it leaves by `exit_now`.
+            // SAFETY: the owners of these descriptors are copies of the parent's, which the child neither uses nor drops,
+            // because it exits with `exit_now`.
             unsafe { libc::syscall(libc::SYS_close_range, first, next - 1, 0) };
         }
         first = next.saturating_add(1);
     }
 }
 
-/// Ends this process without running exit handlers that were meant for its parent.
+/// Exits without running exit handlers of the parent.
 pub(super) fn exit_now(code: i32) -> ! {
-    // SAFETY: never returns and touches no memory.
+    // SAFETY: never returns and accesses no memory.
     unsafe { libc::_exit(code) }
 }
 
-/// No signal that can be held back ends the supervisor any more.
+/// Blocks all signals that can be blocked.
 pub(super) fn block_signals() -> Result<(), Errno> {
     set_mask(libc::sigfillset)
 }
 
-/// As a command expects to be started: nothing is held back, and nothing ignored that this program
-/// ignores.
+/// Restores the default signal state for a command: no signal blocked, and none ignored that this program ignores.
 pub(super) fn default_signals() -> Result<(), Errno> {
-    // SAFETY: no handler is set, the call is given numbers.
+    // SAFETY: sets no handler; all arguments are numbers.
     if unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) } == libc::SIG_ERR {
         return Err(last_errno());
     }
@@ -88,8 +85,7 @@ pub(super) fn default_signals() -> Result<(), Errno> {
 
 fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int) -> Result<(), Errno> {
     let mut set = MaybeUninit::uninit();
-    // SAFETY: `fill` initialises the set that it is given, the other call reads it; the old set is
-    // not asked for.
+    // SAFETY: `fill` initializes the set that it is given; the other call reads it and does not return the old set.
     let failed = unsafe {
         fill(set.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut())
@@ -101,11 +97,10 @@ fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int) -> R
     }
 }
 
-/// Becomes readable when a child changes state.
+/// A descriptor that becomes readable when a child changes state.
 pub(super) fn child_signals() -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
-    // SAFETY: the first call initialises the set, the others are given an initialised one, and the
-    // descriptor is new and ours.
+    // SAFETY: the first call initializes the set, the others read it, and the returned descriptor is new and owned here.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
@@ -117,21 +112,20 @@ pub(super) fn child_signals() -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Reads away what has made [`child_signals`] readable. Signals of children that end together are
-/// one; only that there was any matters.
+/// Clears the readable state of [`child_signals`]. Signals of several children may be merged, so their number is ignored.
 pub(super) fn drain_signals(child_signals: &OwnedFd) {
     let mut record = [0; size_of::<libc::signalfd_siginfo>()];
     while rustix::io::read(child_signals, &mut record).is_ok_and(|read| read > 0) {}
 }
 
-/// Texts as the system takes them.
-pub(super) struct Strings {
+/// A null-terminated array of C strings.
+pub(super) struct CStringArray {
     pointers: Vec<*const libc::c_char>,
-    /// What the pointers point to.
+    /// The strings that the pointers refer to.
     _texts: Vec<CString>,
 }
 
-impl Strings {
+impl CStringArray {
     pub(super) fn new(texts: Vec<CString>) -> Self {
         let pointers = texts.iter().map(|text| text.as_ptr());
         Self {
@@ -141,37 +135,37 @@ impl Strings {
     }
 }
 
-/// The child needs little, but what confines it encodes filters there.
+/// The child needs little stack, but encoding the sandbox's filters happens there.
 const STACK_SIZE: usize = 512 * 1024;
 
-/// Starts a process that runs on our memory, on a stack of its own, while this one stands still until
-/// it has become a command or failed: nothing has to be copied for it, no page table either. `work`
-/// is run there and returns only if it failed. The variables stay as they were in this process.
+/// Starts a process that shares this process's memory but has its own stack. This process is suspended until the child has
+/// executed a command or failed, so no memory and no page table is copied. `work` runs in the child and returns only if it
+/// failed. The environment variables of this process do not change.
 pub(super) fn start_sharing<F, E>(work: F) -> Result<Pid, E>
 where
     F: FnOnce() -> E,
     E: From<Errno>,
 {
-    struct Shared<F, E> {
+    struct SharedStart<F, E> {
         work: Option<F>,
         failed: Option<E>,
     }
     extern "C" fn child<F: FnOnce() -> E, E>(shared: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: it is the parent's, which does not touch it before this process has let go of it.
-        let shared = unsafe { &mut *shared.cast::<Shared<F, E>>() };
+        // SAFETY: the value belongs to the parent, which is suspended while the child uses it.
+        let shared = unsafe { &mut *shared.cast::<SharedStart<F, E>>() };
         shared.failed = shared.work.take().map(|work| work());
         0
     }
-    let mut shared = Shared {
+    let mut shared = SharedStart {
         work: Some(work),
         failed: None,
     };
-    // Of a type that is aligned as stacks have to be. Only what is used of it becomes memory.
+    // An element type with the alignment of stacks. Only the used part of it takes memory.
     let mut stack = Vec::<u128>::with_capacity(STACK_SIZE / size_of::<u128>());
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: `child` gets what it expects. The stack and `shared` outlive its use of them, for this
-    // process goes on only when the child has its own memory or is gone. There is one thread here,
-    // so nobody else uses the memory meanwhile.
+    // SAFETY: `child` gets the argument type it expects. The stack and `shared` outlive its use of them, because this
+    // process continues only after the child has its own memory or has exited. This process has a single thread, so nobody
+    // else uses the memory meanwhile.
     let process = unsafe {
         let variables = environ;
         let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
@@ -183,7 +177,7 @@ where
     match shared.failed {
         None => Ok(process),
         Some(problem) => {
-            // It has ended; nobody else is to find it.
+            // It has exited; it must be reaped here so that nobody else sees it.
             rustix::process::waitpid(Some(process), WaitOptions::empty()).ok();
             Err(problem)
         }
@@ -191,19 +185,19 @@ where
 }
 
 unsafe extern "C" {
-    /// The variables of this process.
+    /// The environment variables of this process.
     static mut environ: *const *const libc::c_char;
 }
 
-/// Becomes another program, which is looked up in the `PATH` that it gets. Returns only if that fails.
-/// For the process that [`start_sharing`] starts.
-pub(super) fn execute(arguments: &Strings, environment: &Strings) -> io::Error {
+/// Executes another program, which is searched in the `PATH` of `environment`. Returns only on failure. For use in the
+/// process that [`start_sharing`] creates.
+pub(super) fn execute(arguments: &CStringArray, environment: &CStringArray) -> io::Error {
     let program = arguments.pointers.first().copied();
     let Some(program) = program.filter(|program| !program.is_null()) else {
         return Errno::INVAL.into();
     };
-    // SAFETY: both lists end with null and live as long as this function, after which nobody reads
-    // variables before the old ones are back.
+    // SAFETY: both arrays are null-terminated and outlive this function; nobody reads the variables before the old ones
+    // are restored.
     unsafe {
         environ = environment.pointers.as_ptr();
         libc::execvp(program, arguments.pointers.as_ptr());

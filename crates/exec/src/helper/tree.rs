@@ -1,7 +1,7 @@
-//! Who descends from this process, and the end of them all.
+//! The descendants of this process, and killing all of them.
 //!
-//! Used where no namespace does it. This process adopts orphans, so even who left its group or
-//! session stays a descendant.
+//! Used where no namespace does it. This process adopts orphans, so a process that leaves its group or session remains a
+//! descendant.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -11,21 +11,20 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
-/// Something that cannot be killed (it hangs in the kernel, or runs with more rights than we
-/// have) must not keep the supervisor forever.
+/// How long to wait for a process that cannot be killed, because it hangs in the kernel or has more privileges.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-const BETWEEN_ROUNDS: Timespec = Timespec {
+const ROUND_DELAY: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 5_000_000,
 };
 
-/// Everything that descends from this process. Dropping it ends them all.
-pub(super) struct Tree {
+/// All descendants of this process. Dropping it kills them.
+pub(super) struct ProcessTree {
     child_signals: OwnedFd,
 }
 
-impl Tree {
+impl ProcessTree {
     /// `child_signals` becomes readable when a child changes state.
     pub(super) fn new(child_signals: OwnedFd) -> Self {
         Self { child_signals }
@@ -36,23 +35,22 @@ impl Tree {
     }
 }
 
-impl Drop for Tree {
-    /// Kills again and again until none is left: what one starts while it is being killed falls to
-    /// us and dies in the next round.
+impl Drop for ProcessTree {
+    /// Kills in rounds until no descendant is left: a process started meanwhile is adopted and killed in the next round.
     fn drop(&mut self) {
         let deadline = Instant::now() + PATIENCE;
         while !reap_all() && Instant::now() < deadline {
             for process in descendants(getpid()) {
-                // It may have ended on its own.
+                // The process may have ended by itself.
                 kill_process(process, Signal::KILL).ok();
             }
             let mut wanted = [PollFd::new(&self.child_signals, PollFlags::IN)];
-            poll(&mut wanted, Some(&BETWEEN_ROUNDS)).ok();
+            poll(&mut wanted, Some(&ROUND_DELAY)).ok();
         }
     }
 }
 
-/// Whether no child is left.
+/// Reaps ended children. Returns whether no child is left.
 fn reap_all() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -93,8 +91,7 @@ fn parent(process: i32) -> Option<i32> {
     parent_in_stat(&line)
 }
 
-/// The name is in parentheses and may contain any byte, parentheses too; the parent is the second
-/// field after it.
+/// Parses `/proc/PID/stat`. The name is in parentheses and may contain any byte; the parent is the second field after it.
 fn parent_in_stat(line: &[u8]) -> Option<i32> {
     let end = line.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(&line[end + 1..]).ok()?;

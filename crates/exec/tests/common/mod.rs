@@ -10,7 +10,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use codex_exec::{
-    Ending, Finished, Keep, Launch, Launcher, Limits, SpawnError, Spawned, Streams, run,
+    CaptureLimits, Launch, Launcher, RunEnd, RunLimits, RunOutcome, SpawnError, SpawnedProcess,
+    StreamSetup, run,
 };
 use codex_sandbox::LaunchPlan;
 
@@ -31,7 +32,7 @@ pub fn launch(command: &[&str]) -> Launch {
         cwd: "/".into(),
         inherited: std::sync::Arc::default(),
         environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
-        streams: Streams::Output,
+        streams: StreamSetup::OutputOnly,
         plan: LaunchPlan::Unconfined,
     }
 }
@@ -40,19 +41,19 @@ pub fn shell(script: &str) -> Launch {
     launch(&["/bin/sh", "-c", script])
 }
 
-pub async fn spawn(launch: Launch) -> Spawned {
+pub async fn spawn(launch: Launch) -> SpawnedProcess {
     launcher().spawn(launch).await.unwrap()
 }
 
-pub fn limits() -> Limits {
-    Limits {
+pub fn limits() -> RunLimits {
+    RunLimits {
         timeout: Some(PATIENCE),
-        keep: Keep::both_ends(1024 * 1024),
+        keep: CaptureLimits::both_ends(1024 * 1024),
         linger: Duration::from_secs(2),
     }
 }
 
-pub async fn try_finish(launch: Launch) -> Result<Finished, SpawnError> {
+pub async fn try_finish(launch: Launch) -> Result<RunOutcome, SpawnError> {
     let launcher = launcher();
     let spawned = launcher.spawn(launch).await;
     let finished = match spawned {
@@ -63,16 +64,16 @@ pub async fn try_finish(launch: Launch) -> Result<Finished, SpawnError> {
     finished
 }
 
-pub async fn finish(launch: Launch) -> Finished {
+pub async fn finish(launch: Launch) -> RunOutcome {
     try_finish(launch).await.unwrap()
 }
 
 /// Exit code, standard output, standard error.
-pub fn texts(finished: Finished) -> (i32, String, String) {
-    let Ending::Exited(status) = finished.ending else {
+pub fn texts(finished: RunOutcome) -> (i32, String, String) {
+    let RunEnd::Exited(status) = finished.ending else {
         panic!("the command did not end by itself: {finished:?}");
     };
-    let text = |captured: codex_exec::Captured| {
+    let text = |captured: codex_exec::CapturedOutput| {
         String::from_utf8_lossy(&captured.into_bytes()).into_owned()
     };
     (status.code(), text(finished.stdout), text(finished.stderr))
@@ -123,7 +124,7 @@ pub fn marked(mark: &str) -> Vec<i32> {
         .collect()
 }
 
-/// The process that has started another: the steward of a supervisor.
+/// The process that has started another: the spawner of a supervisor.
 pub fn parent_of(process: u32) -> i32 {
     let line = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let fields = line.rsplit(')').next().unwrap();

@@ -12,35 +12,35 @@ mod rules;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(crate) use rules::Rules;
-use rules::Verdict;
+use rules::IgnoreDecision;
+pub(crate) use rules::IgnorePatterns;
 
 /// The rules that apply directly inside one folder, including those of its ancestors.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ignore(Option<Arc<Level>>);
+pub(crate) struct IgnoreRules(Option<Arc<IgnoreLevel>>);
 
 #[derive(Debug)]
-struct Level {
-    above: Ignore,
+struct IgnoreLevel {
+    above: IgnoreRules,
     /// The length of the path above this folder in bytes, including the slash.
     depth: usize,
-    ignore: Option<Rules>,
-    gitignore: Option<Rules>,
+    ignore: Option<IgnorePatterns>,
+    gitignore: Option<IgnorePatterns>,
     /// `.git/info/exclude` and the global ignore files, if this folder is the root of a repository.
-    exclude: Option<Rules>,
+    exclude: Option<IgnorePatterns>,
     is_repository: bool,
     in_repository: bool,
 }
 
 /// Which ignore files a folder contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct IgnoreFiles {
     pub(crate) ignore: bool,
     pub(crate) gitignore: bool,
     pub(crate) git: bool,
 }
 
-impl Found {
+impl IgnoreFiles {
     pub(crate) fn note(&mut self, name: &[u8]) {
         match name {
             b".ignore" => self.ignore = true,
@@ -60,7 +60,7 @@ impl Found {
     }
 }
 
-impl Ignore {
+impl IgnoreRules {
     /// The rules of the ancestors of `root`, and the rules for every repository.
     pub(crate) fn above(root: &Path, everywhere: &[PathBuf]) -> Self {
         let mut ignore = Self::default();
@@ -69,7 +69,7 @@ impl Ignore {
         };
         let above: Vec<_> = root.ancestors().skip(1).collect();
         for folder in above.into_iter().rev() {
-            ignore = ignore.enter(folder, length(folder), Found::of(folder), everywhere);
+            ignore = ignore.enter(folder, length(folder), IgnoreFiles::of(folder), everywhere);
         }
         ignore
     }
@@ -79,10 +79,10 @@ impl Ignore {
         &self,
         folder: &Path,
         depth: usize,
-        found: Found,
+        found: IgnoreFiles,
         everywhere: &[PathBuf],
     ) -> Self {
-        let found = Found {
+        let found = IgnoreFiles {
             git: found.git && codex_sandbox::has_entry(folder, ".git"),
             ..found
         };
@@ -92,15 +92,17 @@ impl Ignore {
         }
         let read = |wanted: bool, name: &str| {
             let path = folder.join(name);
-            wanted.then(|| Rules::read([path.as_path()])).flatten()
+            wanted
+                .then(|| IgnorePatterns::read([path.as_path()]))
+                .flatten()
         };
         let exclude = || {
             let own = folder.join(".git/info/exclude");
             let files = everywhere.iter().map(PathBuf::as_path);
-            Rules::read(files.chain([own.as_path()]))
+            IgnorePatterns::read(files.chain([own.as_path()]))
         };
         let exclude = found.git.then(exclude).flatten();
-        Self(Some(Arc::new(Level {
+        Self(Some(Arc::new(IgnoreLevel {
             above: self.clone(),
             depth,
             ignore: read(found.ignore, ".ignore"),
@@ -118,9 +120,9 @@ impl Ignore {
         let mut next = &self.0;
         while let Some(level) = next {
             let below = path.get(level.depth..).unwrap_or_default();
-            let ask = |rules: &Option<Rules>| rules.as_ref()?.verdict(below, is_folder);
-            if let Some(verdict) = ask(&level.ignore) {
-                return verdict == Verdict::Exclude;
+            let ask = |rules: &Option<IgnorePatterns>| rules.as_ref()?.decision(below, is_folder);
+            if let Some(decision) = ask(&level.ignore) {
+                return decision == IgnoreDecision::Exclude;
             }
             if in_repository && from_git.is_none() {
                 from_git = ask(&level.gitignore);
@@ -131,7 +133,7 @@ impl Ignore {
             }
             next = &level.above.0;
         }
-        from_git == Some(Verdict::Exclude)
+        from_git == Some(IgnoreDecision::Exclude)
     }
 }
 

@@ -14,16 +14,16 @@ const SIZE_LIMIT: u64 = 1024 * 1024;
 
 /// The decision of rules about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum IgnoreDecision {
     Exclude,
     Include,
 }
 
 /// The rules of ignore files in order. The last matching rule applies.
 #[derive(Debug)]
-pub(crate) struct Rules(Gitignore);
+pub(crate) struct IgnorePatterns(Gitignore);
 
-impl Rules {
+impl IgnorePatterns {
     /// Reads the rules; none if no file can be read.
     pub(super) fn read<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Option<Self> {
         let texts: Vec<_> = paths.into_iter().filter_map(read).collect();
@@ -44,11 +44,11 @@ impl Rules {
     }
 
     /// The decision about a path relative to the folder of the file.
-    pub(super) fn verdict(&self, path: &[u8], is_folder: bool) -> Option<Verdict> {
+    pub(super) fn decision(&self, path: &[u8], is_folder: bool) -> Option<IgnoreDecision> {
         match self.0.matched(OsStr::from_bytes(path), is_folder) {
             Match::None => None,
-            Match::Ignore(_) => Some(Verdict::Exclude),
-            Match::Whitelist(_) => Some(Verdict::Include),
+            Match::Ignore(_) => Some(IgnoreDecision::Exclude),
+            Match::Whitelist(_) => Some(IgnoreDecision::Include),
         }
     }
 }
@@ -70,19 +70,19 @@ mod tests {
 
     #[track_caller]
     fn check(rules: &str, excluded: &[&str], included: &[&str]) {
-        let parsed = Rules::parse([rules.as_bytes()]);
-        let verdict = |path: &str| {
+        let parsed = IgnorePatterns::parse([rules.as_bytes()]);
+        let decision = |path: &str| {
             let (path, is_folder) = match path.strip_suffix('/') {
                 Some(path) => (path, true),
                 None => (path, false),
             };
-            parsed.verdict(path.as_bytes(), is_folder) == Some(Verdict::Exclude)
+            parsed.decision(path.as_bytes(), is_folder) == Some(IgnoreDecision::Exclude)
         };
         for path in excluded {
-            assert!(verdict(path), "{rules:?} excludes {path}");
+            assert!(decision(path), "{rules:?} excludes {path}");
         }
         for path in included {
-            assert!(!verdict(path), "{rules:?} includes {path}");
+            assert!(!decision(path), "{rules:?} includes {path}");
         }
     }
 

@@ -1,12 +1,12 @@
-//! What one simple command does.
+//! Classifies one simple command.
 
 use super::CommandAction;
-use super::operands::{Arguments, Options, short_path};
+use super::operands::{OptionSyntax, ParsedArguments, short_path};
 use crate::call::base_name;
 use crate::quote::quote_command;
 use crate::safe::is_print_range;
 
-/// The action of a command; `None` if it is not known.
+/// The action of a command; `None` if the command is unknown.
 pub(super) fn classify(words: &[&str]) -> Option<CommandAction> {
     let [program, arguments @ ..] = words else {
         return None;
@@ -17,7 +17,7 @@ pub(super) fn classify(words: &[&str]) -> Option<CommandAction> {
         program
     };
     let kind = match name {
-        "cat" | "more" => read_one(&Options::NONE, arguments),
+        "cat" | "more" => read_one(&OptionSyntax::NONE, arguments),
         "less" => read_one(&LESS, arguments),
         "bat" | "batcat" => read_one(&BAT, arguments),
         "head" | "tail" => read_end(arguments),
@@ -38,16 +38,16 @@ pub(super) fn classify(words: &[&str]) -> Option<CommandAction> {
     }?;
     let command = quote_command(words);
     Some(match kind {
-        Kind::Read(path) => CommandAction::Read {
+        ActionKind::Read(path) => CommandAction::Read {
             command,
             name: short_path(path),
             path: path.to_owned(),
         },
-        Kind::List(path) => CommandAction::ListFiles {
+        ActionKind::List(path) => CommandAction::ListFiles {
             command,
             path: path.map(short_path),
         },
-        Kind::Search(query, path) => CommandAction::Search {
+        ActionKind::Search(query, path) => CommandAction::Search {
             command,
             query: query.map(ToOwned::to_owned),
             path: path.map(short_path),
@@ -55,14 +55,14 @@ pub(super) fn classify(words: &[&str]) -> Option<CommandAction> {
     })
 }
 
-enum Kind<'a> {
+enum ActionKind<'a> {
     Read(&'a str),
     List(Option<&'a str>),
     Search(Option<&'a str>, Option<&'a str>),
 }
 
-const LESS: Options = Options::with_value(&["-p", "-j", "-x", "-T", "-t"]);
-const BAT: Options = Options::with_value(&[
+const LESS: OptionSyntax = OptionSyntax::with_value(&["-p", "-j", "-x", "-T", "-t"]);
+const BAT: OptionSyntax = OptionSyntax::with_value(&[
     "-r",
     "-l",
     "-H",
@@ -78,9 +78,9 @@ const BAT: Options = Options::with_value(&[
     "--paging",
     "--map-syntax",
 ]);
-const NL: Options =
-    Options::with_value(&["-b", "-d", "-f", "-h", "-i", "-l", "-n", "-s", "-v", "-w"]);
-const LS: Options = Options::with_value(&[
+const NL: OptionSyntax =
+    OptionSyntax::with_value(&["-b", "-d", "-f", "-h", "-i", "-l", "-n", "-s", "-v", "-w"]);
+const LS: OptionSyntax = OptionSyntax::with_value(&[
     "-I",
     "-w",
     "-T",
@@ -92,9 +92,9 @@ const LS: Options = Options::with_value(&[
     "--time",
     "--level",
 ]);
-const TREE: Options =
-    Options::with_value(&["-L", "-P", "-I", "-o", "--filelimit", "--charset", "--sort"]);
-const DU: Options = Options::with_value(&[
+const TREE: OptionSyntax =
+    OptionSyntax::with_value(&["-L", "-P", "-I", "-o", "--filelimit", "--charset", "--sort"]);
+const DU: OptionSyntax = OptionSyntax::with_value(&[
     "-d",
     "-t",
     "-B",
@@ -103,11 +103,11 @@ const DU: Options = Options::with_value(&[
     "--exclude",
     "--threshold",
 ]);
-const AWK: Options = Options {
+const AWK: OptionSyntax = OptionSyntax {
     with_value: &["-F", "-v", "--field-separator", "--assign"],
     pattern: &["-f", "--file"],
 };
-const RIPGREP: Options = Options {
+const RIPGREP: OptionSyntax = OptionSyntax {
     with_value: &[
         "-A",
         "-B",
@@ -147,7 +147,7 @@ const RIPGREP: Options = Options {
     ],
     pattern: &["-e", "--regexp"],
 };
-const GREP: Options = Options {
+const GREP: OptionSyntax = OptionSyntax {
     with_value: &[
         "-A",
         "-B",
@@ -169,7 +169,7 @@ const GREP: Options = Options {
     ],
     pattern: &["-e", "-f", "--file", "--regexp"],
 };
-const AG: Options = Options {
+const AG: OptionSyntax = OptionSyntax {
     with_value: &[
         "-A",
         "-B",
@@ -188,8 +188,9 @@ const AG: Options = Options {
     ],
     pattern: &["--match"],
 };
-const LS_FILES: Options = Options::with_value(&["-x", "-X", "--exclude", "--exclude-from"]);
-const FD: Options = Options::with_value(&[
+const LS_FILES: OptionSyntax =
+    OptionSyntax::with_value(&["-x", "-X", "--exclude", "--exclude-from"]);
+const FD: OptionSyntax = OptionSyntax::with_value(&[
     "-E",
     "-S",
     "-c",
@@ -213,23 +214,23 @@ const FD: Options = Options::with_value(&[
     "--type",
 ]);
 
-/// A program that shows its one file.
-fn read_one<'a>(options: &Options, arguments: &[&'a str]) -> Option<Kind<'a>> {
+/// A program that prints a single file.
+fn read_one<'a>(options: &OptionSyntax, arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     match options.read(arguments).operands.as_slice() {
-        [file] => Some(Kind::Read(file)),
+        [file] => Some(ActionKind::Read(file)),
         _ => None,
     }
 }
 
-/// `head` and `tail`: one file, at most a number of lines or bytes.
-fn read_end<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
+/// `head` and `tail`: a single file, with at most a line or byte count.
+fn read_end<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     let file = match arguments {
         [file] => file,
         ["-n" | "-c", count, file] if is_count(count) => file,
         [option, file] if option.strip_prefix('-').is_some_and(is_joined_count) => file,
         _ => return None,
     };
-    (!file.starts_with('-')).then_some(Kind::Read(file))
+    (!file.starts_with('-')).then_some(ActionKind::Read(file))
 }
 
 fn is_joined_count(option: &str) -> bool {
@@ -241,8 +242,8 @@ fn is_count(word: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `sed -n RANGEp FILE`, with the `-e` and `--` that change nothing.
-fn read_with_sed<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
+/// `sed -n RANGEp FILE`, optionally with `-e` and `--`.
+fn read_with_sed<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     let quiet = arguments.contains(&"-n");
     let rest: Vec<&str> = arguments
         .iter()
@@ -251,38 +252,38 @@ fn read_with_sed<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
         .collect();
     match rest.as_slice() {
         [range, file] if quiet && is_print_range(range) && !file.starts_with('-') => {
-            Some(Kind::Read(file))
+            Some(ActionKind::Read(file))
         }
         _ => None,
     }
 }
 
-fn read_with_awk<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
-    let Arguments {
+fn read_with_awk<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
+    let ParsedArguments {
         pattern, operands, ..
     } = AWK.read(arguments);
     match (pattern, operands.as_slice()) {
-        (None, [_, file]) | (Some(_), [file]) => Some(Kind::Read(file)),
+        (None, [_, file]) | (Some(_), [file]) => Some(ActionKind::Read(file)),
         _ => None,
     }
 }
 
-fn list<'a>(options: &Options, arguments: &[&'a str]) -> Option<Kind<'a>> {
-    Some(Kind::List(
+fn list<'a>(options: &OptionSyntax, arguments: &[&'a str]) -> Option<ActionKind<'a>> {
+    Some(ActionKind::List(
         options.read(arguments).operands.first().copied(),
     ))
 }
 
-fn search<'a>(options: &Options, arguments: &[&'a str]) -> Option<Kind<'a>> {
-    let Arguments {
+fn search<'a>(options: &OptionSyntax, arguments: &[&'a str]) -> Option<ActionKind<'a>> {
+    let ParsedArguments {
         pattern, operands, ..
     } = options.read(arguments);
     let mut operands = operands.into_iter();
     let query = pattern.or_else(|| operands.next());
-    Some(Kind::Search(query, operands.next()))
+    Some(ActionKind::Search(query, operands.next()))
 }
 
-fn ripgrep<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
+fn ripgrep<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     if RIPGREP.read(arguments).options.contains(&"--files") {
         list(&RIPGREP, arguments)
     } else {
@@ -290,7 +291,7 @@ fn ripgrep<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
     }
 }
 
-fn git<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
+fn git<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     match arguments {
         ["grep", rest @ ..] => search(&GREP, rest),
         ["ls-files", rest @ ..] => list(&LS_FILES, rest),
@@ -298,8 +299,8 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
     }
 }
 
-fn fd<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
-    let Arguments {
+fn fd<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
+    let ParsedArguments {
         options, operands, ..
     } = FD.read(arguments);
     if options
@@ -309,13 +310,13 @@ fn fd<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
         return None;
     }
     match operands.as_slice() {
-        [] => Some(Kind::List(None)),
-        [pattern, rest @ ..] => Some(Kind::Search(Some(pattern), rest.first().copied())),
+        [] => Some(ActionKind::List(None)),
+        [pattern, rest @ ..] => Some(ActionKind::Search(Some(pattern), rest.first().copied())),
     }
 }
 
-/// `find`: places first, then tests. One that acts on what it finds is not just a search.
-fn find<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
+/// `find`: paths first, then tests. With an action on the results it is not only a search.
+fn find<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     let acts = |word: &&str| {
         matches!(
             *word,
@@ -344,13 +345,13 @@ fn find<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
         .find(|pair| is_test(pair[0]))
         .map(|pair| pair[1]);
     Some(match pattern {
-        Some(pattern) => Kind::Search(Some(pattern), place),
-        None => Kind::List(place),
+        Some(pattern) => ActionKind::Search(Some(pattern), place),
+        None => ActionKind::List(place),
     })
 }
 
-/// A one-line program that walks folders, and has no sign of changing anything.
-fn python<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
+/// A one-line program that lists folders and shows no sign of changes.
+fn python<'a>(arguments: &[&'a str]) -> Option<ActionKind<'a>> {
     const WALKS: [&str; 8] = [
         "os.walk",
         "os.listdir",
@@ -377,14 +378,14 @@ fn python<'a>(arguments: &[&'a str]) -> Option<Kind<'a>> {
         _ => return None,
     };
     let has = |signs: &[&str]| signs.iter().any(|sign| code.contains(sign));
-    (has(&WALKS) && !has(&CHANGES)).then_some(Kind::List(None))
+    (has(&WALKS) && !has(&CHANGES)).then_some(ActionKind::List(None))
 }
 
-/// Where a `cd` goes, if the command is one; the last operand counts.
+/// The target of a `cd` command; the last operand counts.
 pub(super) fn changes_folder<'a>(words: &[&'a str]) -> Option<&'a str> {
     match words {
         ["cd", arguments @ ..] => Some(
-            Options::NONE
+            OptionSyntax::NONE
                 .read(arguments)
                 .operands
                 .last()
@@ -395,7 +396,7 @@ pub(super) fn changes_folder<'a>(words: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// Whether the command only shapes what others print. Most do so only when they read from a pipe.
+/// Whether the command only formats the output of others. Most do so only when they read from a pipe.
 pub(super) fn only_shapes_output<S: AsRef<str>>(words: &[S], piped: bool) -> bool {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     let [program, arguments @ ..] = words.as_slice() else {
@@ -426,9 +427,10 @@ fn edits_in_place(arguments: &[&str]) -> bool {
         .any(|word| word.starts_with("-i") || word.starts_with("--in-place"))
 }
 
-/// Whether `xargs` starts a program that only shows what it is given.
+/// Whether `xargs` starts a program that only reads.
 fn xargs_only_reads(arguments: &[&str]) -> bool {
-    const XARGS: Options = Options::with_value(&["-n", "-I", "-L", "-P", "-d", "-s", "-E"]);
+    const XARGS: OptionSyntax =
+        OptionSyntax::with_value(&["-n", "-I", "-L", "-P", "-d", "-s", "-E"]);
     match XARGS.read(arguments).operands.as_slice() {
         [] => true,
         [program, ..] => match *program {

@@ -1,25 +1,25 @@
-//! What a command does, said so that a person can see it at a glance. For display only: nothing is decided by it.
+//! Describes what a command does, for display only. No decision is based on it.
 //!
-//! A script is cut into its simple commands, helpers that only shape output are left out, and every other command is
-//! classified. One that is not understood makes the whole script unknown: a summary must not hide anything.
+//! A script is split into simple commands, and commands that only format output are left out. The others are classified.
+//! If any of them is unknown, the whole script is unknown, because a summary must not hide anything.
 
 mod classify;
 mod operands;
 
-use crate::bash::{Joined, Simple, plain_commands};
-use crate::call::{Shell, ShellCall};
+use crate::bash::{Connector, SimpleCommand, plain_commands};
+use crate::call::{ShellCall, ShellKind};
 use crate::quote::quote_command;
-use crate::word::Word;
+use crate::word::ShellWord;
 use classify::{changes_folder, classify, only_shapes_output, runs_sed_quietly};
 
-/// What one command of a call does. `command` is that command in shell syntax.
+/// The action of one command. `command` is the command in shell syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandAction {
     Read {
         command: String,
-        /// The file's name for display.
+        /// The display name of the file.
         name: String,
-        /// The file as written, below the folders of the `cd`s before it.
+        /// The path as written, relative to the target of preceding `cd` commands.
         path: String,
     },
     ListFiles {
@@ -36,29 +36,30 @@ pub enum CommandAction {
     },
 }
 
-/// The actions of a call. Empty when it only changes folders.
+/// The actions of a call. Empty if it only changes the folder.
 pub fn command_actions(argv: &[String]) -> Vec<CommandAction> {
     match ShellCall::of(argv) {
         Some(ShellCall {
-            shell: Shell::Posix,
+            shell: ShellKind::Posix,
             script,
             ..
         }) => plain_commands(script)
             .and_then(|commands| summarise(commands, script))
             .unwrap_or_else(|| unknown(script.to_owned())),
         Some(ShellCall {
-            shell: Shell::Power,
+            shell: ShellKind::Power,
             script,
             ..
         }) => unknown(script.to_owned()),
         Some(ShellCall {
-            shell: Shell::Cmd, ..
+            shell: ShellKind::Cmd,
+            ..
         })
         | None => {
-            let words = argv.iter().map(|word| Word::literal(word)).collect();
-            let command = Simple {
+            let words = argv.iter().map(|word| ShellWord::literal(word)).collect();
+            let command = SimpleCommand {
                 words,
-                joined: Joined::Next,
+                joined: Connector::Next,
             };
             summarise(vec![command], "").unwrap_or_else(|| unknown(quote_command(argv)))
         }
@@ -69,11 +70,11 @@ fn unknown(command: String) -> Vec<CommandAction> {
     vec![CommandAction::Unknown { command }]
 }
 
-/// `None` if any command is unknown.
-fn summarise(commands: Vec<Simple>, script: &str) -> Option<Vec<CommandAction>> {
+/// Summarizes the actions; `None` if any command is unknown.
+fn summarise(commands: Vec<SimpleCommand>, script: &str) -> Option<Vec<CommandAction>> {
     let piped_into_sed = commands
         .iter()
-        .any(|command| command.joined == Joined::Pipe)
+        .any(|command| command.joined == Connector::Pipe)
         && commands
             .iter()
             .any(|command| runs_sed_quietly(&command.texts()));
@@ -94,24 +95,25 @@ fn summarise(commands: Vec<Simple>, script: &str) -> Option<Vec<CommandAction>> 
             actions.push(action);
         }
     }
-    // A file read through `sed -n` is one reading: which lines it prints stands in the whole script only.
+    // A file printed with `sed -n` is a single read. Only the whole script shows which lines are printed.
     if piped_into_sed && let [CommandAction::Read { command, .. }] = actions.as_mut_slice() {
         script.clone_into(command);
     }
     Some(actions)
 }
 
-/// Leaves out what only shapes the output of others: pipeline filters, `true`, and an `echo` that announces the rest.
-fn without_helpers(commands: Vec<Simple>) -> Vec<Simple> {
+/// Removes commands that only format output: pipeline filters, `true`, and an `echo` of a heading.
+fn without_helpers(commands: Vec<SimpleCommand>) -> Vec<SimpleCommand> {
     if commands.len() < 2 {
         return commands;
     }
-    let mut kept: Vec<Simple> = commands
+    let mut kept: Vec<SimpleCommand> = commands
         .into_iter()
-        .filter(|command| !only_shapes_output(&command.texts(), command.joined == Joined::Pipe))
+        .filter(|command| !only_shapes_output(&command.texts(), command.joined == Connector::Pipe))
         .collect();
-    let is =
-        |command: &Simple, name: &str| command.words.first().is_some_and(|word| word.text == name);
+    let is = |command: &SimpleCommand, name: &str| {
+        command.words.first().is_some_and(|word| word.text == name)
+    };
     while let Some(at) = kept.iter().position(|command| !is(command, "cd"))
         && at + 1 < kept.len()
         && is(&kept[at], "echo")

@@ -1,23 +1,23 @@
-//! Taking an argument list apart into options and operands.
+//! Splits an argument list into options and operands.
 
-/// How a program's options look, as far as it matters for finding the operands.
+/// The option syntax of a program, as far as needed to find the operands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
-    /// Options whose value is the next word.
+pub(super) struct OptionSyntax {
+    /// Options that take the next word as their value.
     pub(super) with_value: &'static [&'static str],
-    /// Options whose value is the pattern to look for.
+    /// Options whose value is the search pattern.
     pub(super) pattern: &'static [&'static str],
 }
 
-/// An argument list taken apart.
+/// A parsed argument list.
 #[derive(Debug, Default)]
-pub(super) struct Arguments<'a> {
+pub(super) struct ParsedArguments<'a> {
     pub(super) options: Vec<&'a str>,
     pub(super) pattern: Option<&'a str>,
     pub(super) operands: Vec<&'a str>,
 }
 
-impl Options {
+impl OptionSyntax {
     pub(super) const NONE: Self = Self::with_value(&[]);
 
     pub(super) const fn with_value(with_value: &'static [&'static str]) -> Self {
@@ -27,8 +27,8 @@ impl Options {
         }
     }
 
-    pub(super) fn read<'a>(&self, arguments: &[&'a str]) -> Arguments<'a> {
-        let mut read = Arguments::default();
+    pub(super) fn read<'a>(&self, arguments: &[&'a str]) -> ParsedArguments<'a> {
+        let mut read = ParsedArguments::default();
         let mut words = arguments.iter().copied();
         while let Some(word) = words.next() {
             if word == "--" {
@@ -49,7 +49,7 @@ impl Options {
     }
 }
 
-/// The part of a path that names it best: its last component, or the one before folders that say nothing.
+/// The most descriptive component of a path: the last one, or the one before generic folder names.
 pub(super) fn short_path(path: &str) -> String {
     let trimmed = path.trim_end_matches(['/', '\\']);
     let name = trimmed

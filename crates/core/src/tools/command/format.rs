@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use codex_exec::{Capture, Captured, Chunk, ExitStatus, Keep, Stream};
+use codex_exec::{
+    CaptureLimits, CapturedOutput, ExitStatus, OutputCapture, OutputChunk, OutputStream,
+};
 use codex_protocol::TruncationPolicy;
 use serde_json::json;
 
@@ -33,13 +35,13 @@ pub(crate) enum ExitReason {
 /// What is kept of its output: the beginning of each stream.
 #[derive(Debug)]
 pub(crate) struct CapturedStreams {
-    stdout: Capture,
-    stderr: Capture,
+    stdout: OutputCapture,
+    stderr: OutputCapture,
 }
 
 impl Default for CapturedStreams {
     fn default() -> Self {
-        let capture = || Capture::new(Keep::first(OUTPUT_LIMIT));
+        let capture = || OutputCapture::new(CaptureLimits::first(OUTPUT_LIMIT));
         Self {
             stdout: capture(),
             stderr: capture(),
@@ -48,10 +50,10 @@ impl Default for CapturedStreams {
 }
 
 impl CapturedStreams {
-    pub(crate) fn push(&mut self, chunk: &Chunk) {
+    pub(crate) fn push(&mut self, chunk: &OutputChunk) {
         match chunk.stream {
-            Stream::Stdout => self.stdout.push(&chunk.bytes),
-            Stream::Stderr => self.stderr.push(&chunk.bytes),
+            OutputStream::Stdout => self.stdout.push(&chunk.bytes),
+            OutputStream::Stderr => self.stderr.push(&chunk.bytes),
         }
     }
 }
@@ -158,7 +160,7 @@ pub(crate) fn structured(
 
 /// The limit for both streams together: a third for output, the rest for errors, and what one does
 /// not need goes to the other.
-fn share(stdout: Captured, stderr: Captured) -> (String, String) {
+fn share(stdout: CapturedOutput, stderr: CapturedOutput) -> (String, String) {
     let (mut out, mut err) = (stdout.into_bytes(), stderr.into_bytes());
     if out.len() + err.len() > OUTPUT_LIMIT {
         let for_out = (OUTPUT_LIMIT / 3).max(OUTPUT_LIMIT.saturating_sub(err.len()));

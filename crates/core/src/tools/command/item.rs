@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{Chunk, Stream};
+use codex_exec::{OutputChunk, OutputStream};
 use codex_protocol::{
     Base64Bytes, EventMsg, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandOutputDeltaEvent,
     ExecCommandSource, ExecCommandStatus, ExecOutputStream,
@@ -91,11 +91,11 @@ impl CommandItem {
     }
 
     /// Shows output. Waits while the subscriber is behind.
-    pub(crate) async fn output(&mut self, chunk: Chunk) {
+    pub(crate) async fn output(&mut self, chunk: OutputChunk) {
         self.emitter.thread_emitter().ready().await;
         let (index, stream) = match chunk.stream {
-            Stream::Stdout => (0, ExecOutputStream::Stdout),
-            Stream::Stderr => (1, ExecOutputStream::Stderr),
+            OutputStream::Stdout => (0, ExecOutputStream::Stdout),
+            OutputStream::Stderr => (1, ExecOutputStream::Stderr),
         };
         if self.deltas[index] < MAX_DELTAS {
             self.deltas[index] += 1;

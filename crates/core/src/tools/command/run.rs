@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{Chunk, Launch, SpawnError, Streams};
+use codex_exec::{Launch, OutputChunk, SpawnError, StreamSetup};
 use codex_protocol::ExecCommandSource;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -175,7 +175,7 @@ pub(crate) async fn attempt(
         &request.argv,
         request.cwd.clone(),
         permit,
-        Streams::Output,
+        StreamSetup::OutputOnly,
         &[],
     )?;
     let clock = context.session.clock.as_ref();
@@ -224,7 +224,7 @@ pub(crate) async fn attempt(
 }
 
 async fn forward_output(
-    output: &mut BoxStream<'static, Chunk>,
+    output: &mut BoxStream<'static, OutputChunk>,
     kept: &mut CapturedStreams,
     item: &mut CommandItem,
 ) {
@@ -240,7 +240,7 @@ pub(crate) fn launch(
     argv: &[String],
     cwd: PathBuf,
     permit: &Permit,
-    streams: Streams,
+    streams: StreamSetup,
     variables: &[(&str, &str)],
 ) -> Result<Launch, String> {
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);

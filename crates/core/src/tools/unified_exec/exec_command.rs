@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{Streams, TerminalSize};
+use codex_exec::{StreamSetup, TerminalSize};
 use codex_model_client::ToolSpec;
 use codex_protocol::ExecCommandSource;
 use futures::future::BoxFuture;
@@ -267,7 +267,7 @@ impl ExecCommandCall<'_> {
     ) -> Result<Arc<Terminal>, ExecFailure> {
         let context = self.context;
         let size = TerminalSize::new(ROWS, COLUMNS).filter(|_| self.tty);
-        let streams = size.map_or(Streams::Output, Streams::Terminal);
+        let streams = size.map_or(StreamSetup::OutputOnly, StreamSetup::Terminal);
         let cwd = self.cwd.clone();
         let launch = launch(
             context,

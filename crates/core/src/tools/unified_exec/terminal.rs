@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{Capture, Captured, ExitStatus, Keep};
+use codex_exec::{CaptureLimits, CapturedOutput, ExitStatus, OutputCapture};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -37,7 +37,7 @@ pub(crate) struct Terminal {
     cwd: PathBuf,
     pub(crate) tty: bool,
     /// What was printed since the last call.
-    new_output: Mutex<Capture>,
+    new_output: Mutex<OutputCapture>,
     ended: watch::Receiver<Option<ExitStatus>>,
     input: mpsc::Sender<Vec<u8>>,
     stop: CancellationToken,
@@ -66,7 +66,7 @@ impl Terminal {
             command,
             cwd,
             tty,
-            new_output: Mutex::new(Capture::new(Keep::both_ends(OUTPUT))),
+            new_output: Mutex::new(OutputCapture::new(CaptureLimits::both_ends(OUTPUT))),
             ended,
             input,
             stop: CancellationToken::new(),
@@ -121,7 +121,7 @@ impl Terminal {
     }
 
     /// What was printed since this was last asked.
-    pub(crate) fn take_output(&self) -> Captured {
+    pub(crate) fn take_output(&self) -> CapturedOutput {
         self.new_output.lock().take()
     }
 
@@ -171,7 +171,7 @@ impl TerminalWatcher {
         // However this ends, nobody waits for it any longer.
         let reported = self.terminal.reported.clone().drop_guard();
         let started = self.clock.elapsed();
-        let mut all = Capture::new(Keep::both_ends(OUTPUT));
+        let mut all = OutputCapture::new(CaptureLimits::both_ends(OUTPUT));
         let mut open = true;
         let mut quiet = Some(self.clock.sleep(QUIET_TIME));
         let mut held = Vec::new();

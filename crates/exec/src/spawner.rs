@@ -1,7 +1,7 @@
-//! Our side of the steward: the process that starts supervisors for us.
+//! The handle of the spawner, the helper process that starts supervisors.
 //!
-//! It is started with the first command and again if it should have died. It ends when the last
-//! handle of it is dropped, or with us.
+//! It is started with the first command, and again if it has died. It ends when its last handle is dropped, or with this
+//! process.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,15 +16,15 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::process::{Child, Command};
 
 use crate::helper;
-use crate::order::Order;
+use crate::start_request::StartRequest;
 
-/// The steward takes hundreds of orders before it makes anybody wait, and forgets none.
-const BETWEEN_TRIES: Duration = Duration::from_millis(1);
+/// The delay and number of retries while the spawner's queue is full, which takes hundreds of requests.
+const RETRY_DELAY: Duration = Duration::from_millis(1);
 const TRIES: u32 = 10_000;
 
-/// The process that starts supervisors.
+/// The spawner, which may not be running.
 #[derive(Debug)]
-pub(crate) struct Steward {
+pub(crate) struct SpawnerHandle {
     program: PathBuf,
     running: Mutex<Option<Running>>,
 }
@@ -35,8 +35,8 @@ struct Running {
     process: Child,
 }
 
-impl Steward {
-    /// Not started yet.
+impl SpawnerHandle {
+    /// Starts no process yet.
     pub(crate) fn new(program: PathBuf) -> Self {
         Self {
             program,
@@ -44,18 +44,18 @@ impl Steward {
         }
     }
 
-    /// Has it start a supervisor.
-    pub(crate) async fn order(&self, order: Order) -> io::Result<()> {
+    /// Requests a supervisor.
+    pub(crate) async fn start_supervisor(&self, request: StartRequest) -> io::Result<()> {
         for _ in 0..TRIES {
-            match self.try_order(&order) {
-                Err(Errno::AGAIN) => tokio::time::sleep(BETWEEN_TRIES).await,
+            match self.try_request(&request) {
+                Err(Errno::AGAIN) => tokio::time::sleep(RETRY_DELAY).await,
                 sent => return Ok(sent?),
             }
         }
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// Ends it, and waits until it has cleaned up.
+    /// Ends the spawner and waits for its cleanup.
     pub(crate) async fn close(&self) {
         let running = self.running.lock().take();
         if let Some(Running {
@@ -64,24 +64,24 @@ impl Steward {
         }) = running
         {
             drop(socket);
-            // An error would mean that it is not our child any more.
+            // An error means that it is no longer a child of this process.
             process.wait().await.ok();
         }
     }
 
-    fn try_order(&self, order: &Order) -> Result<(), Errno> {
+    fn try_request(&self, request: &StartRequest) -> Result<(), Errno> {
         let mut running = self.running.lock();
-        if let Some(steward) = &*running {
-            match order.send(&steward.socket) {
-                // It has died.
+        if let Some(spawner) = &*running {
+            match request.send(&spawner.socket) {
+                // The spawner has died.
                 Err(Errno::PIPE | Errno::CONNRESET) => {}
                 sent => return sent,
             }
         }
-        let steward = Running::start(&self.program)
+        let spawner = Running::start(&self.program)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        let sent = order.send(&steward.socket);
-        *running = Some(steward);
+        let sent = request.send(&spawner.socket);
+        *running = Some(spawner);
         sent
     }
 }

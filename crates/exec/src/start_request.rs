@@ -1,4 +1,4 @@
-//! An order to start a supervisor, on its way: to the steward, and from there to one that waits.
+//! Requests to start a supervisor, sent to the spawner and from there to a spare supervisor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,19 +12,19 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// What an order is for.
+/// A request to start a supervisor.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub(crate) struct StartRequest {
     /// The namespaces of the supervisor, as flags of `clone`.
     pub(crate) clone_flags: i32,
-    /// The supervisor's end of the socket to the owner of its command.
+    /// The supervisor's end of the socket to the owner of the command.
     pub(crate) control: OwnedFd,
     /// The standard streams of the command.
     pub(crate) streams: [OwnedFd; 3],
 }
 
-impl Order {
-    /// Sends it, if there is room. The receiver gets copies of the descriptors.
+impl StartRequest {
+    /// Sends the request without blocking. The receiver gets copies of the descriptors.
     pub(crate) fn send(&self, socket: &OwnedFd) -> Result<(), Errno> {
         let [input, output, error] = self.streams.each_ref();
         let descriptors =
@@ -39,8 +39,8 @@ impl Order {
         sendmsg(socket, &[IoSlice::new(&message)], &mut ancillary, flags).map(drop)
     }
 
-    /// Waits for one; none if nobody is left who could send it.
-    pub(crate) fn receive(socket: &OwnedFd) -> Result<Option<Self>, OrderError> {
+    /// Waits for a request; none if the other end is closed.
+    pub(crate) fn receive(socket: &OwnedFd) -> Result<Option<Self>, StartRequestError> {
         let mut message = [0; size_of::<i32>()];
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -67,9 +67,9 @@ impl Order {
     }
 }
 
-/// Why an order could not be read.
+/// Why a request could not be received.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum OrderError {
+pub(crate) enum StartRequestError {
     #[error(transparent)]
     System(#[from] Errno),
     #[error(transparent)]
@@ -94,13 +94,13 @@ mod tests {
         let (ours, theirs) = sockets();
         let (control, owner) = sockets();
         let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
-        let order = Order {
+        let order = StartRequest {
             clone_flags: -7,
             control,
             streams: [nothing(), nothing(), nothing()],
         };
         order.send(&ours).unwrap();
-        let received = Order::receive(&theirs).unwrap().unwrap();
+        let received = StartRequest::receive(&theirs).unwrap().unwrap();
         assert_eq!(received.clone_flags, -7);
         assert_ne!(received.control.as_raw_fd(), order.control.as_raw_fd());
         rustix::io::write(&received.control, b"heard").unwrap();
@@ -108,14 +108,14 @@ mod tests {
         rustix::io::read(&owner, &mut heard).unwrap();
         assert_eq!(&heard, b"heard");
         drop(ours);
-        assert!(Order::receive(&theirs).unwrap().is_none());
+        assert!(StartRequest::receive(&theirs).unwrap().is_none());
     }
 
     #[test]
     fn an_order_without_descriptors_is_none() {
         let (ours, theirs) = sockets();
         rustix::io::write(&ours, &[0; 4]).unwrap();
-        let error = Order::receive(&theirs).unwrap_err();
-        assert!(matches!(error, OrderError::Malformed(_)), "{error}");
+        let error = StartRequest::receive(&theirs).unwrap_err();
+        assert!(matches!(error, StartRequestError::Malformed(_)), "{error}");
     }
 }

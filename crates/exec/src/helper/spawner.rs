@@ -1,11 +1,10 @@
-//! The steward: starts the supervisors, and keeps what has to outlive them.
+//! The spawner: starts supervisors, and owns what must outlive them.
 //!
-//! It lives as long as its owner does, and notices the owner's death by the end of its socket. A
-//! supervisor forked from here costs a tenth of one that is executed, and with the first command that
-//! tenth is paid ahead: one supervisor is always there for a command like the last one, namespaces and
-//! all. It also removes the placeholders of protected paths when the last command has ended that
-//! needs them: in the supervisor's namespace they are mount points, which cannot be removed. It never
-//! touches a command; if it dies, running ones go on under their supervisors.
+//! It lives as long as its owner and notices the owner's end by the end of its socket. Forking a supervisor here costs a
+//! tenth of executing one. After the first command one spare supervisor is kept ready, with the namespaces of the last
+//! command. The spawner also removes the placeholders of protected paths after the last command that needs them: inside
+//! the supervisor's namespace they are mount points, which cannot be removed. It never accesses a command; if it dies,
+//! running commands continue under their supervisors.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -19,11 +18,11 @@ use rustix::net::{
 use rustix::process::{DumpableBehavior, WaitOptions, set_dumpable_behavior, setpgid, wait};
 
 use super::command::CommandStreams;
-use super::control::{Control, ControlError};
+use super::control::{ControlError, ControlSocket};
 use super::{COULD_NOT_START, supervise, sys};
-use crate::order::Order;
+use crate::start_request::StartRequest;
 
-/// A longer note is not sent, a longer list not kept: then a placeholder lives until the next
+/// Limits on the length of a note and on the list of placeholders. Beyond them a placeholder is kept until the next
 /// command in its folder ends.
 const NOTE_LIMIT: usize = 16 * 1024;
 const PLACEHOLDERS_LIMIT: usize = 256;
@@ -33,11 +32,11 @@ pub(super) fn serve() -> Result<(), ControlError> {
     let owner = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     rustix::stdio::dup2_stdin(rustix::stdio::stdout())?;
     sys::block_signals()?;
-    // Commands run as the same user; they have no business in our memory.
+    // Commands run as the same user and must not access this process's memory.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (notes, notebook) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-    let mut steward = Steward {
+    let mut spawner = SpawnerProcess {
         owner,
         child_signals: sys::child_signals()?,
         notes,
@@ -45,42 +44,42 @@ pub(super) fn serve() -> Result<(), ControlError> {
         placeholders: Placeholders::default(),
         spare: None,
     };
-    let done = steward.work();
-    steward.spare = None;
-    steward.wait_for_supervisors();
-    // What is noted down is cleaned up, even if there was no time to read it before.
-    steward.take_notes();
+    let done = spawner.work();
+    spawner.spare = None;
+    spawner.wait_for_supervisors();
+    // Notes that are not read yet are still cleaned up.
+    spawner.take_notes();
     done
 }
 
-struct Steward {
+struct SpawnerProcess {
     owner: OwnedFd,
     child_signals: OwnedFd,
-    /// What supervisors wrote into the notebook.
+    /// The end of the pipe where notes of supervisors are read.
     notes: OwnedFd,
     notebook: OwnedFd,
     placeholders: Placeholders,
-    /// A supervisor that has no command yet.
-    spare: Option<Spare>,
+    /// A supervisor without a command.
+    spare: Option<SpareSupervisor>,
 }
 
-/// A supervisor that waits for its order. It ends when this is dropped.
-struct Spare {
+/// A supervisor that waits for a request. It ends when this is dropped.
+struct SpareSupervisor {
     clone_flags: i32,
-    orders: OwnedFd,
+    requests: OwnedFd,
 }
 
-impl Steward {
+impl SpawnerProcess {
     fn work(&mut self) -> Result<(), ControlError> {
         loop {
             let [owner, children, notes] = self.wait_for_work()?;
-            if owner && !self.take_order()? {
+            if owner && !self.take_request()? {
                 return Ok(());
             }
             if children {
                 sys::drain_signals(&self.child_signals);
                 while matches!(wait(WaitOptions::NOHANG), Ok(Some(_)) | Err(Errno::INTR)) {}
-                // What a command wrote down is there before it ends.
+                // A supervisor writes its note before it ends, so notes are read first.
                 self.take_notes();
                 self.placeholders.release_unused();
             }
@@ -99,45 +98,46 @@ impl Steward {
         }
     }
 
-    /// `false`: there is no owner any more.
-    fn take_order(&mut self) -> Result<bool, ControlError> {
-        let Some(order) = Order::receive(&self.owner)? else {
+    /// Returns `false` if the owner is gone.
+    fn take_request(&mut self) -> Result<bool, ControlError> {
+        let Some(request) = StartRequest::receive(&self.owner)? else {
             return Ok(false);
         };
-        let clone_flags = order.clone_flags;
+        let clone_flags = request.clone_flags;
         let spare = self
             .spare
             .take()
             .filter(|spare| spare.clone_flags == clone_flags);
-        // One that somebody has killed takes no orders.
-        if spare.is_none_or(|spare| order.send(&spare.orders).is_err()) {
-            self.start_supervisor(order);
+        // A spare supervisor that was killed accepts no request.
+        if spare.is_none_or(|spare| request.send(&spare.requests).is_err()) {
+            self.start_supervisor(request);
         }
-        // Without one the next command only starts a little later.
+        // Without a spare the next command only starts a little later.
         self.spare = self.start_spare(clone_flags).ok();
         Ok(true)
     }
 
-    fn start_supervisor(&self, order: Order) {
+    fn start_supervisor(&self, request: StartRequest) {
         let identity = Identity::current();
-        match sys::fork_with(order.clone_flags) {
+        match sys::fork_with(request.clone_flags) {
             Ok(Some(_)) => {}
-            Ok(None) => end_after(become_supervisor(order, identity, &self.notebook)),
-            // If the owner does not hear it, it has given up on this command.
-            Err(errno) => drop(Control::new(order.control).not_started(errno)),
+            Ok(None) => end_after(become_supervisor(request, identity, &self.notebook)),
+            // If the owner does not receive this, it has given up on the command.
+            Err(errno) => drop(ControlSocket::new(request.control).not_started(errno)),
         }
     }
 
-    fn start_spare(&self, clone_flags: i32) -> Result<Spare, Errno> {
+    fn start_spare(&self, clone_flags: i32) -> Result<SpareSupervisor, Errno> {
         let flags = SocketFlags::CLOEXEC;
-        let (orders, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        let (requests, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
         let identity = Identity::current();
         match sys::fork_with(clone_flags)? {
-            Some(_) => Ok(Spare {
+            Some(_) => Ok(SpareSupervisor {
                 clone_flags,
-                orders,
+                requests,
             }),
-            None => end_after(wait_for_order(&theirs, identity, &self.notebook)),
+            None => end_after(wait_for_request(&theirs, identity, &self.notebook)),
         }
     }
 
@@ -146,50 +146,49 @@ impl Steward {
         while let Ok((length, _)) = recv(&self.notes, &mut note, RecvFlags::empty()) {
             for path in decode_note(&note[..length]).unwrap_or_default() {
                 if self.placeholders.paths().count() < PLACEHOLDERS_LIMIT {
-                    // Then it is its supervisor's alone.
+                    // If the note is invalid, only the supervisor removes its placeholders.
                     self.placeholders.hold(&path).ok();
                 }
             }
         }
     }
 
-    /// They see the end of their owner themselves, and need their placeholders until they are
-    /// done.
+    /// Supervisors notice the end of the owner themselves and need their placeholders until they end.
     fn wait_for_supervisors(&self) {
         while matches!(wait(WaitOptions::empty()), Ok(_) | Err(Errno::INTR)) {}
     }
 }
 
-/// Ends the new process.
+/// Exits the new process.
 fn end_after(done: Result<(), ControlError>) -> ! {
     sys::exit_now(if done.is_ok() { 0 } else { COULD_NOT_START })
 }
 
 /// Runs in the new process.
-fn wait_for_order(
-    orders: &OwnedFd,
+fn wait_for_request(
+    requests: &OwnedFd,
     identity: Identity,
     notebook: &OwnedFd,
 ) -> Result<(), ControlError> {
-    sys::close_others(&[orders, notebook]);
-    match Order::receive(orders)? {
-        Some(order) => become_supervisor(order, identity, notebook),
+    sys::close_others(&[requests, notebook]);
+    match StartRequest::receive(requests)? {
+        Some(request) => become_supervisor(request, identity, notebook),
         None => Ok(()),
     }
 }
 
 /// Runs in the new process.
 fn become_supervisor(
-    order: Order,
+    request: StartRequest,
     identity: Identity,
     notebook: &OwnedFd,
 ) -> Result<(), ControlError> {
-    let control = &Control::new(order.control);
-    let streams = CommandStreams::new(order.streams);
-    // The owner must not take us for the steward, nor the steward's locks for ours.
+    let control = &ControlSocket::new(request.control);
+    let streams = CommandStreams::new(request.streams);
+    // The owner must not mistake this process for the spawner, nor the spawner's locks for this process's.
     let [input, output, error] = [&streams.input, &streams.output, &streams.error];
     sys::close_others(&[&control.as_fd(), notebook, input, output, error]);
-    // Without an own group it would get the signals of somebody else's.
+    // In the spawner's process group it would receive signals meant for others.
     setpgid(None, None)?;
     let id = own_id();
     let request = control.receive()?;
@@ -198,7 +197,7 @@ fn become_supervisor(
     let Some(confinement) = namespaces else {
         return supervise::supervise(control, id, request, streams);
     };
-    // The namespaces' files about us have to be ours.
+    // The files in `/proc` about this process must belong to it, for the user namespace.
     set_dumpable_behavior(DumpableBehavior::Dumpable)?;
     match confinement.enter(identity) {
         Ok(placeholders) => {
@@ -211,15 +210,14 @@ fn become_supervisor(
     }
 }
 
-/// The process id that others know us by. In a new namespace we only know our own, but `/proc` is
-/// still everybody's.
+/// The process id outside the namespace. `getpid` returns the one inside, but `/proc` still belongs to the outside.
 fn own_id() -> u32 {
     let link = std::fs::read_link("/proc/self").ok();
     let seen = link.and_then(|link| link.to_str()?.parse().ok());
     seen.unwrap_or_else(std::process::id)
 }
 
-/// Tells the steward what to keep.
+/// Sends paths to the spawner for cleanup.
 fn write_note<'a>(notebook: impl AsFd, paths: impl Iterator<Item = &'a Path>) {
     let paths: Vec<_> = paths.collect();
     if paths.is_empty() {
@@ -231,7 +229,7 @@ fn write_note<'a>(notebook: impl AsFd, paths: impl Iterator<Item = &'a Path>) {
     });
     let note = encoder.finish();
     if note.len() <= NOTE_LIMIT {
-        // If the steward is gone or busy, the placeholder lives until the next command ends.
+        // If the spawner is gone or busy, the placeholder is kept until the next command ends.
         send(notebook, &note, SendFlags::NOSIGNAL).ok();
     }
 }
