@@ -65,6 +65,7 @@ mod mcp_sandbox;
 #[cfg(target_os = "linux")]
 mod mcp_servers;
 #[cfg(target_os = "linux")]
+mod module_layers;
 mod newer_clients;
 #[cfg(target_os = "linux")]
 mod newer_homes;

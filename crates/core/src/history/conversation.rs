@@ -9,8 +9,9 @@ use codex_protocol::{
 };
 use codex_rollout::LineKind;
 
+use super::items::History;
+use super::rebuild::rebuild;
 use super::truncate::tokens_of;
-use super::{History, rebuild};
 use crate::events::Emitter;
 
 /// How many responses a client can go back to.

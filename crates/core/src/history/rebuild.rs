@@ -4,7 +4,7 @@ use codex_protocol::{
     EventMsg, ResponseItem, RolloutItem, TokenUsageInfo, TruncationPolicy, TurnContext,
 };
 
-use super::History;
+use super::items::History;
 use super::summary;
 
 /// What the lines of a rollout come to.

@@ -1,6 +1,10 @@
 //! Taking user turns back.
 
-use super::{CLIENT_CALL, EntryKind, History};
+use super::entry::EntryKind;
+use super::items::History;
+
+/// The prefix of the id of a call that stands for an output of a tool of the client.
+pub(crate) const CLIENT_CALL: &str = "client_tool_";
 
 /// What taking turns back did besides shortening the history.
 #[derive(Debug, Default, PartialEq, Eq)]

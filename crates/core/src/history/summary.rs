@@ -2,9 +2,12 @@
 
 use codex_protocol::{ContentItem, ResponseItem, TruncationMode, TruncationPolicy};
 
+use super::contextual::is_contextual;
+use super::entry::EntryKind;
+use super::images::replace_images;
+use super::items::History;
+use super::messages::user_message;
 use super::truncate::{middle_cut, tokens_of};
-use super::user_message;
-use super::{EntryKind, History, is_contextual, replace_images};
 
 /// Tokens of what people said that stay.
 const USER_TOKENS: usize = 20_000;

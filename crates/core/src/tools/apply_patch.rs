@@ -73,7 +73,7 @@ impl Tool for ApplyPatchTool {
                 _ => arguments::<ApplyPatchArguments>(&context)?.input,
             };
             let cwd = context.settings.cwd.clone();
-            let layout = context.tools.layout();
+            let layout = context.layout;
             apply(&context, InterceptedPatch { patch, cwd }, layout).await
         })
     }
@@ -129,7 +129,7 @@ pub(crate) async fn run_intercepted(
         "Warning: apply_patch was requested via {name}. Use the apply_patch tool instead of exec_command."
     );
     let item = crate::history::user_message([warning]);
-    if context.tools.offers("apply_patch") {
+    if context.has_patch_tool {
         let _ = context.input_queue.put(Input::Hidden(Box::new(item)));
     }
     apply(context, patch, layout).await

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use codex_model_client::{Encoded, ToolSpec};
 use codex_protocol::{DynamicToolSpec, SandboxPolicy};
 
-use super::agents::{CloseAgentTool, ResumeAgentTool, SendInputTool, WaitAgentTool};
+use super::agents::{
+    CloseAgentTool, ResumeAgentTool, SendInputTool, SpawnAgentTool, WaitAgentTool,
+};
 use super::apply_patch::ApplyPatchTool;
 use super::call::{ToolCall, ToolPayload};
 use super::command::OutputLayout;
@@ -89,8 +91,10 @@ impl ToolSet {
         let search = web_search(&config.web_search, model, policy);
         builder.specs.extend(search);
         builder.offer(ViewImageTool);
-        if let Some(spawn) = services.spawn_tool(config) {
-            builder.offer(spawn);
+        if let Some(agents) = &config.agents {
+            let make = || SpawnAgentTool::make_spec(agents, &services.model.choices());
+            let spec = services.spawn_tool.get_or_init(make);
+            builder.offer(SpawnAgentTool(Arc::clone(spec)));
             builder.offer(SendInputTool);
             builder.offer(ResumeAgentTool);
             builder.offer(WaitAgentTool);

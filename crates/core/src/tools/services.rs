@@ -2,12 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use codex_model_client::ToolSpec;
 use codex_protocol::DynamicToolSpec;
 
-use super::agents::SpawnAgentTool;
 use super::unified_exec::TerminalRegistry;
 use crate::agents::AgentRequest;
-use crate::config::SessionConfig;
 use crate::gate::GateRequest;
 use crate::mcp::McpServers;
 use crate::ports::Model;
@@ -26,8 +25,8 @@ pub(crate) struct ToolServices {
     pub(crate) dynamic_tools: Vec<DynamicToolSpec>,
     /// The depth of the thread in its tree of agents.
     pub(crate) agent_depth: i32,
-    /// Made when it is first offered.
-    pub(crate) spawn_tool: OnceLock<SpawnAgentTool>,
+    /// The entry of the tool that starts agents, once it is made.
+    pub(crate) spawn_tool: OnceLock<Arc<ToolSpec>>,
 }
 
 /// The handles to the session.
@@ -51,12 +50,5 @@ impl ToolServices {
             agent_depth: self.agent_depth,
             spawn_tool: OnceLock::new(),
         }
-    }
-
-    /// The tool that starts agents, if the configuration allows agents.
-    pub(super) fn spawn_tool(&self, config: &SessionConfig) -> Option<SpawnAgentTool> {
-        let settings = config.agents.as_ref()?;
-        let make = || SpawnAgentTool::new(settings, &self.model.choices());
-        Some(self.spawn_tool.get_or_init(make).clone())
     }
 }

@@ -65,7 +65,7 @@ impl Tool for ShellTool {
                 argv: arguments.command,
                 timeout: arguments.timeout_ms.map(Duration::from_millis),
                 approval: arguments.approval,
-                layout: context.tools.layout(),
+                layout: context.layout,
             };
             run_command(&context, request).await
         })

@@ -9,9 +9,9 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use super::call::ToolCall;
+use super::command::OutputLayout;
 use super::services::ToolServices;
 use super::turn_diff::TurnDiffTracker;
-use super::turn_tools::TurnTools;
 use crate::events::TurnEmitter;
 use crate::gate::Gate;
 use crate::input::InputQueue;
@@ -52,7 +52,10 @@ pub(crate) struct ToolContext {
     pub(crate) settings: Arc<TurnSettings>,
     pub(crate) session: Arc<SessionContext>,
     pub(crate) services: Arc<ToolServices>,
-    pub(crate) tools: Arc<TurnTools>,
+    /// The layout of outputs that the model expects.
+    pub(crate) layout: OutputLayout,
+    /// Whether the model is offered the patch tool.
+    pub(crate) has_patch_tool: bool,
     pub(crate) emitter: TurnEmitter,
     pub(crate) input_queue: Arc<InputQueue>,
     pub(crate) diff: TurnDiffTracker,

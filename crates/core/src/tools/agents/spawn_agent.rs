@@ -28,7 +28,7 @@ const FORKED: &str = "From here on you are an agent that the one you were until 
 
 /// The tool. What the model is told of it depends on roles and models, and is made once.
 #[derive(Clone, Debug)]
-pub(crate) struct SpawnAgentTool(Arc<ToolSpec>);
+pub(crate) struct SpawnAgentTool(pub(crate) Arc<ToolSpec>);
 
 #[derive(Deserialize)]
 struct SpawnAgentArguments {
@@ -42,7 +42,7 @@ struct SpawnAgentArguments {
 }
 
 impl SpawnAgentTool {
-    pub(crate) fn new(settings: &AgentSettings, models: &[ModelChoice]) -> Self {
+    pub(crate) fn make_spec(settings: &AgentSettings, models: &[ModelChoice]) -> Arc<ToolSpec> {
         let (message, items) = input_properties();
         let mut role = "What kind of agent; `default` unless given. One of:".to_owned();
         for known in all_roles(settings) {
@@ -57,7 +57,7 @@ impl SpawnAgentTool {
                 let _ = write!(model, "\n- {}: {description}", known.slug);
             }
         }
-        Self(Arc::new(function(
+        Arc::new(function(
             "spawn_agent",
             "Starts an agent that works beside you in the same folder, and answers its id and its \
              name. Use it only if the user asks for agents, delegation or work in parallel; that a \
@@ -81,7 +81,7 @@ impl SpawnAgentTool {
                 },
             }),
             &[],
-        )))
+        ))
     }
 }
 

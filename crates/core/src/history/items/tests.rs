@@ -1,4 +1,4 @@
-use codex_protocol::{FunctionCallOutputBody, TruncationMode};
+use codex_protocol::{ContentItem, FunctionCallOutputBody, TruncationMode};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,0 +1,276 @@
+//! The items of a history, in order.
+
+use std::collections::HashMap;
+
+use codex_model_client::{Prompt, PromptItem};
+use codex_protocol::{GhostCommit, ResponseItem, TruncationPolicy};
+use serde_json::Value;
+
+use super::entry::{CallLink, EntryKind, HistoryEntry, aborted_output};
+use super::images::replace_images;
+use super::truncate;
+
+/// What stands for an image when the model cannot see.
+const NO_IMAGES: &str = "image content omitted because you do not support image input";
+
+/// The history of a thread.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    entries: Vec<HistoryEntry>,
+    /// Calls that wait for their output, and how many times: models repeat ids.
+    open: HashMap<CallLink, usize>,
+    /// What a request carries: all entries but the snapshots.
+    prompt: Prompt,
+    sums: TokenSums,
+}
+
+/// What would otherwise be added up in every turn.
+#[derive(Debug, Default)]
+struct TokenSums {
+    /// An estimate of the reasoning.
+    reasoning: usize,
+    /// The same of the reasoning before the last thing a person said.
+    past_reasoning: usize,
+    with_images: usize,
+}
+
+impl TokenSums {
+    fn add(&mut self, entry: &HistoryEntry) {
+        match entry.kind {
+            EntryKind::Reasoning => self.reasoning += entry.tokens,
+            EntryKind::UserTurn => self.past_reasoning = self.reasoning,
+            _ => {}
+        }
+        self.with_images += usize::from(entry.has_images);
+    }
+}
+
+impl History {
+    /// Records an item. Answers its JSON, or none if the item has no place here.
+    pub(crate) fn record(
+        &mut self,
+        item: ResponseItem,
+        policy: TruncationPolicy,
+    ) -> Option<String> {
+        self.push(cut(item, policy))
+    }
+
+    fn push(&mut self, item: ResponseItem) -> Option<String> {
+        let kind = EntryKind::of(&item)?;
+        self.pair(&kind)?;
+        let json = match kind {
+            EntryKind::Snapshot => serde_json::to_string(&item).ok()?,
+            _ => self.prompt.push(&item)?,
+        };
+        let entry = HistoryEntry::new(kind, item, json.len());
+        self.sums.add(&entry);
+        self.entries.push(entry);
+        Some(json)
+    }
+
+    /// Notes that a call waits for its output or has it; none for an output without a call.
+    fn pair(&mut self, kind: &EntryKind) -> Option<()> {
+        match kind {
+            EntryKind::Call(link) => *self.open.entry(link.clone()).or_default() += 1,
+            EntryKind::Output(link) => {
+                let waiting = self.open.get_mut(link)?;
+                *waiting -= 1;
+                if *waiting == 0 {
+                    self.open.remove(link);
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Puts other items in place of all.
+    pub(crate) fn replace(&mut self, items: impl IntoIterator<Item = ResponseItem>) {
+        *self = Self::default();
+        self.extend(items);
+    }
+
+    fn extend(&mut self, items: impl IntoIterator<Item = ResponseItem>) {
+        for item in items {
+            self.push(item);
+        }
+    }
+
+    fn items_from(&self, start: usize) -> Vec<ResponseItem> {
+        let sent = self.entries[..start].iter().filter(|entry| entry.is_sent());
+        let before = sent.count();
+        let mut sent = self.prompt.items().skip(before).map(PromptItem::read);
+        let items = self.entries[start..].iter().filter_map(|entry| {
+            let Some(snapshot) = &entry.snapshot else {
+                return sent.next();
+            };
+            let ghost_commit = GhostCommit::clone(snapshot);
+            Some(ResponseItem::GhostSnapshot { ghost_commit })
+        });
+        items.collect()
+    }
+
+    /// Takes all items from one on out.
+    fn split_off(&mut self, start: usize) -> Vec<ResponseItem> {
+        let items = self.items_from(start);
+        self.truncate(start);
+        items
+    }
+
+    /// Gives every call that still waits an output, right behind it.
+    pub(crate) fn close_calls(&mut self) {
+        let waits = |entry: &HistoryEntry| match &entry.kind {
+            EntryKind::Call(link) => self.open.contains_key(link),
+            _ => false,
+        };
+        if self.open.is_empty() {
+            return;
+        }
+        let Some(first) = self.entries.iter().position(waits) else {
+            return;
+        };
+        let mut open = self.open.clone();
+        let mut closed = Vec::new();
+        // From the end: of calls with the same id, the last ones are those without output.
+        for item in self.split_off(first).into_iter().rev() {
+            if let Some(EntryKind::Call(link)) = EntryKind::of(&item)
+                && let Some(waiting) = open.get_mut(&link)
+                && *waiting > 0
+            {
+                *waiting -= 1;
+                closed.push(aborted_output(&link));
+            }
+            closed.push(item);
+        }
+        self.extend(closed.into_iter().rev());
+    }
+
+    /// What a request carries.
+    pub(crate) fn prompt(&mut self, images: bool) -> Prompt {
+        self.close_calls();
+        if images || self.sums.with_images == 0 {
+            return self.prompt.clone();
+        }
+        let mut prompt = Prompt::default();
+        for (entry, item) in self.sent() {
+            if entry.has_images {
+                prompt.push(&replace_images(item.read(), NO_IMAGES));
+            } else {
+                prompt.add(item);
+            }
+        }
+        prompt
+    }
+
+    pub(crate) fn latest_snapshot(&self) -> Option<GhostCommit> {
+        let snapshot = self.entries[self.index_of_snapshot()?].snapshot.as_deref();
+        snapshot.cloned()
+    }
+
+    /// Takes the latest snapshot out. Answers where it was.
+    pub(crate) fn forget_snapshot(&mut self) -> Option<usize> {
+        let index = self.index_of_snapshot()?;
+        self.entries.remove(index);
+        Some(index)
+    }
+
+    fn index_of_snapshot(&self) -> Option<usize> {
+        let is_snapshot = |entry: &HistoryEntry| entry.snapshot.is_some();
+        self.entries.iter().rposition(is_snapshot)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn entries(&self) -> &[HistoryEntry] {
+        &self.entries
+    }
+
+    /// Every entry that requests carry, with its item.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = (&HistoryEntry, PromptItem<'_>)> {
+        let entries = self.entries.iter().filter(|entry| entry.is_sent());
+        entries.zip(self.prompt.items())
+    }
+
+    /// Goes back to an earlier length.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.entries.truncate(length);
+        self.open.clear();
+        self.sums = TokenSums::default();
+        let mut sent = 0;
+        for entry in std::mem::take(&mut self.entries) {
+            self.pair(&entry.kind);
+            self.sums.add(&entry);
+            sent += usize::from(entry.is_sent());
+            self.entries.push(entry);
+        }
+        self.prompt.truncate(sent);
+    }
+
+    /// An estimate of all of it.
+    pub(crate) fn tokens(&self) -> usize {
+        self.entries.iter().map(|entry| entry.tokens).sum()
+    }
+
+    /// An estimate of what was recorded since the model last said something.
+    pub(crate) fn tokens_since_model(&self) -> usize {
+        let newer = self
+            .entries
+            .iter()
+            .rev()
+            .take_while(|entry| !entry.is_from_model());
+        newer.map(|entry| entry.tokens).sum()
+    }
+
+    /// An estimate of the reasoning before the last thing a person said.
+    pub(crate) fn past_reasoning_tokens(&self) -> usize {
+        self.sums.past_reasoning
+    }
+
+    /// Replaces the images of the newest tool output; false if a person's message comes first.
+    pub(crate) fn drop_newest_tool_images(&mut self) -> bool {
+        let newest = self.entries.iter().rposition(|entry| {
+            matches!(entry.kind, EntryKind::UserTurn | EntryKind::Output(_)) && entry.has_images
+        });
+        let Some(index) = newest else {
+            return false;
+        };
+        if self.entries[index].kind == EntryKind::UserTurn {
+            return false;
+        }
+        let mut items = self.split_off(index);
+        if let Some(newest) = items.first_mut() {
+            let item = std::mem::replace(newest, ResponseItem::Other(Value::Null));
+            *newest = replace_images(item, "Invalid image");
+        }
+        self.extend(items);
+        true
+    }
+}
+
+/// Cuts what is too long in an item.
+fn cut(item: ResponseItem, policy: TruncationPolicy) -> ResponseItem {
+    match item {
+        ResponseItem::FunctionCallOutput { call_id, output } => {
+            let output = truncate::cut_output(output, policy);
+            ResponseItem::FunctionCallOutput { call_id, output }
+        }
+        ResponseItem::CustomToolCallOutput {
+            call_id,
+            name,
+            output,
+        } => {
+            let output = truncate::cut_output(output, policy);
+            ResponseItem::CustomToolCallOutput {
+                call_id,
+                name,
+                output,
+            }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

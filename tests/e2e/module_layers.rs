@@ -1,0 +1,234 @@
+//! The modules of the engine read from the bottom up, and files do not import each other in circles.
+//!
+//! Imports are read as text: `use` statements and paths that begin with `crate::` or `super::`. What a module
+//! re-exports counts as imported from the file that defines it. Tests inside of files are not looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::repository;
+
+/// The modules of `core`, from the bottom to the top. Each uses only modules that stand before it.
+const ENGINE: [&str; 23] = [
+    "config",
+    "ports",
+    "timeout_pauses",
+    "input",
+    "events",
+    "history",
+    "stored_thread",
+    "turn_settings",
+    "context",
+    "session_context",
+    "git",
+    "requests",
+    "questions",
+    "gate",
+    "mcp",
+    "standalone",
+    "thread",
+    "agents",
+    "thread_origin",
+    "tools",
+    "turn",
+    "review",
+    "session",
+];
+
+/// The top of `core`, which starts threads and uses all of it.
+const TOP: &str = "launch";
+
+/// The crates whose files form no circle of more than two.
+const WITHOUT_KNOTS: [&str; 2] = ["core", "session-trace"];
+
+type ModulePath = Vec<String>;
+
+/// The files of a crate, and what each imports.
+struct Modules {
+    sources: BTreeMap<ModulePath, String>,
+    /// From the path of a re-exported name to the path that it stands for.
+    exports: BTreeMap<ModulePath, ModulePath>,
+}
+
+impl Modules {
+    fn read(name: &str) -> Self {
+        let mut sources = BTreeMap::new();
+        let folder = repository().join("crates").join(name).join("src");
+        read_folder(&folder, &Vec::new(), &mut sources);
+        let mut exports = BTreeMap::new();
+        for (module, source) in &sources {
+            for path in statements(source, true) {
+                let target = absolute(module, &path);
+                let name = target.last().cloned().unwrap_or_default();
+                exports.insert([module.as_slice(), &[name]].concat(), target);
+            }
+        }
+        Self { sources, exports }
+    }
+
+    /// The file that defines what a path names.
+    fn file_of(&self, path: &[String]) -> ModulePath {
+        let file = (0..=path.len())
+            .rev()
+            .map(|length| &path[..length])
+            .find(|path| self.sources.contains_key(*path))
+            .unwrap_or_default();
+        let name = path
+            .get(..=file.len())
+            .and_then(|name| self.exports.get(name));
+        match name {
+            Some(target) if target != path => self.file_of(target),
+            _ => file.to_vec(),
+        }
+    }
+
+    fn imports(&self) -> BTreeMap<ModulePath, BTreeSet<ModulePath>> {
+        let of = |(module, source): (&ModulePath, &String)| {
+            let paths = statements(source, false)
+                .into_iter()
+                .chain(inline_paths(source));
+            let files = paths.map(|path| self.file_of(&absolute(module, &path)));
+            (
+                module.clone(),
+                files.filter(|file| file != module).collect(),
+            )
+        };
+        self.sources.iter().map(of).collect()
+    }
+}
+
+fn read_folder(folder: &Path, module: &ModulePath, sources: &mut BTreeMap<ModulePath, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let below = [module.as_slice(), std::slice::from_ref(&name)].concat();
+        if path.is_dir() {
+            read_folder(&path, &below, sources);
+        } else if name != "tests" && path.extension().is_some_and(|kind| kind == "rs") {
+            let is_root = ["lib", "main", "mod"].contains(&name.as_str());
+            let module = if is_root { module.clone() } else { below };
+            sources.insert(module, without_comments_and_tests(&path));
+        }
+    }
+}
+
+fn without_comments_and_tests(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().take_while(|line| *line != "mod tests {");
+    let code = lines.map(|line| line.split("//").next().unwrap_or_default());
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// The paths of `use` statements, one for each name: of those that re-export, or of the others.
+fn statements(source: &str, re_exports: bool) -> Vec<String> {
+    let body = |statement: &'_ str| -> Option<String> {
+        let (before, body) = statement.rsplit_once("use ")?;
+        let line = before.lines().last().unwrap_or_default().trim();
+        let is_export = line.starts_with("pub");
+        let is_use = line.is_empty() || is_export;
+        (is_use && is_export == re_exports).then(|| body.to_owned())
+    };
+    let bodies = source.split(';').filter_map(body);
+    bodies.flat_map(|body| leaves(&body)).collect()
+}
+
+/// `a::{b, c::d}` as `a::b` and `a::c::d`.
+fn leaves(tree: &str) -> Vec<String> {
+    let tree = tree.split(" as ").next().unwrap_or_default().trim();
+    let Some((prefix, names)) = tree.split_once('{') else {
+        return vec![tree.to_owned()];
+    };
+    let names = names.strip_suffix('}').unwrap_or(names);
+    let mut depth = 0;
+    let parts = names.split(|letter| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        letter == ',' && depth == 0
+    });
+    let parts = parts
+        .filter(|part| !part.trim().is_empty())
+        .flat_map(leaves);
+    parts.map(|part| format!("{prefix}{part}")).collect()
+}
+
+/// Paths that stand in code, such as `crate::a::b(…)`.
+fn inline_paths(source: &str) -> Vec<String> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
+    let starts = source
+        .match_indices("crate::")
+        .chain(source.match_indices("super::"));
+    starts
+        .map(|(at, _)| source[at..].split(|letter| !is_part(letter)).next())
+        .map(|path| path.unwrap_or_default().trim_end_matches(':').to_owned())
+        .collect()
+}
+
+/// The path from the root of the crate.
+fn absolute(module: &[String], path: &str) -> ModulePath {
+    let mut parts: Vec<&str> = path.split("::").map(str::trim).collect();
+    parts.retain(|part| !["self", "*", ""].contains(part));
+    let above = parts.iter().take_while(|part| **part == "super").count();
+    let base = match parts.first() {
+        Some(&"crate") => &[],
+        _ => &module[..module.len() - above],
+    };
+    let own = parts
+        .into_iter()
+        .filter(|part| !["super", "crate"].contains(part));
+    base.iter().cloned().chain(own.map(str::to_owned)).collect()
+}
+
+#[test]
+fn each_module_of_the_engine_uses_only_what_stands_below_it() {
+    let imports = Modules::read("core").imports();
+    let mut found = BTreeSet::new();
+    for (file, imported) in &imports {
+        let Some(module) = file.first() else { continue };
+        found.insert(module.as_str());
+        let own = ENGINE.iter().position(|known| known == module);
+        for used in imported.iter().filter_map(|path| path.first()) {
+            let below = ENGINE.iter().position(|known| known == used);
+            let is_allowed =
+                used == module || below.is_some() && own.is_none_or(|own| below < Some(own));
+            assert!(is_allowed, "{} uses `{used}`", file.join("::"));
+        }
+    }
+    let listed = ENGINE.into_iter().chain([TOP]).collect();
+    assert_eq!(found, listed, "the modules of the engine");
+}
+
+#[test]
+fn files_do_not_import_each_other_in_circles() {
+    for name in WITHOUT_KNOTS {
+        let imports = Modules::read(name).imports();
+        assert!(
+            imports.values().flatten().count() > 10,
+            "{name} imports nothing"
+        );
+        for file in imports.keys() {
+            let reached = reachable(&imports, file);
+            let circle: Vec<String> = reached
+                .iter()
+                .filter(|other| reachable(&imports, other).contains(file))
+                .map(|other| other.join("::"))
+                .collect();
+            assert!(circle.len() <= 2, "{name}: {circle:?} import each other");
+        }
+    }
+}
+
+fn reachable(
+    imports: &BTreeMap<ModulePath, BTreeSet<ModulePath>>,
+    from: &ModulePath,
+) -> BTreeSet<ModulePath> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from.clone()];
+    while let Some(file) = next.pop() {
+        for imported in imports.get(&file).into_iter().flatten() {
+            if reached.insert(imported.clone()) {
+                next.push(imported.clone());
+            }
+        }
+    }
+    reached
+}
