@@ -1,8 +1,7 @@
-//! Roles of agents that the user, a trusted project or an administrator has set up.
+//! Agent roles configured by the user, a trusted project or an administrator.
 //!
-//! A role changes what an agent is told and which model it uses. What it may touch and whom it asks it has
-//! from the thread that starts it, so that no role loosens that; the other settings are not a role's
-//! either, and are warned of.
+//! A role changes the instructions and the model of an agent. Sandbox and approval policy are inherited from the thread
+//! that starts the agent, so that no role weakens them. Other settings in a role are ignored with a warning.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,21 +13,34 @@ use codex_protocol::{Personality, ReasoningEffort, ReasoningSummary, ServiceTier
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// How deep folders of role files may go, and how many files count.
+/// Limits on the depth of role folders and the number of role files.
 const DEPTH: usize = 8;
 const FILES: usize = 256;
 
-/// What a file says of the role itself.
+/// The keys of a role file that describe the role itself.
 const ABOUT: [&str; 3] = ["name", "description", "nickname_candidates"];
 
 /// The roles of a configuration.
 #[derive(Debug)]
 pub(crate) struct ConfiguredRoles {
     roles: Vec<AgentRole>,
-    settings: BTreeMap<String, Result<RoleSettings, String>>,
+    settings: BTreeMap<String, Result<RoleSettings, RoleFileError>>,
 }
 
-/// What a role changes.
+/// Why a role file cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum RoleFileError {
+    #[error(transparent)]
+    Read(#[from] std::io::Error),
+    #[error("{}", .0.message())]
+    Syntax(#[from] toml::de::Error),
+    #[error("`{0}` must be a text")]
+    NotText(&'static str),
+    #[error("`{key}`: {}", error.message())]
+    Value { key: String, error: toml::de::Error },
+}
+
+/// The settings that a role changes.
 #[derive(Clone, Debug, Default)]
 struct RoleSettings {
     developer_instructions: Option<String>,
@@ -40,12 +52,12 @@ struct RoleSettings {
     personality: Option<Personality>,
 }
 
-/// A role on the way.
+/// A role that is collected from several layers.
 #[derive(Debug, Default)]
-struct Draft {
+struct RoleDraft {
     description: Option<String>,
     nicknames: Vec<String>,
-    settings: Option<Result<RoleSettings, String>>,
+    settings: Option<Result<RoleSettings, RoleFileError>>,
 }
 
 impl Roles for ConfiguredRoles {
@@ -65,7 +77,7 @@ impl Roles for ConfiguredRoles {
             verbosity,
             service_tier,
             personality,
-        } = settings.clone()?;
+        } = settings.as_ref().map_err(ToString::to_string)?.clone();
         if let Some(model) = model {
             config.settings.model = model;
             config.settings.effort = None;
@@ -82,7 +94,7 @@ impl Roles for ConfiguredRoles {
 }
 
 impl ConfiguredRoles {
-    /// The roles of the layers that count, the lowest first, and of the settings that come of them.
+    /// Reads the roles of the enabled layers, lowest precedence first, and of the merged settings.
     pub(crate) fn read(stack: &LayerStack, config: &Config) -> (Self, Vec<ConfigWarning>) {
         let mut drafts = BTreeMap::new();
         let mut warnings = Vec::new();
@@ -94,7 +106,7 @@ impl ConfiguredRoles {
             }
         }
         for (name, role) in &config.agents.roles {
-            let draft: &mut Draft = drafts.entry(name.clone()).or_default();
+            let draft: &mut RoleDraft = drafts.entry(name.clone()).or_default();
             if let Some(file) = &role.config_file {
                 match read_table(file) {
                     Ok(table) => {
@@ -115,7 +127,7 @@ impl ConfiguredRoles {
         (Self::of(drafts, &mut warnings), warnings)
     }
 
-    fn of(drafts: BTreeMap<String, Draft>, warnings: &mut Vec<ConfigWarning>) -> Self {
+    fn of(drafts: BTreeMap<String, RoleDraft>, warnings: &mut Vec<ConfigWarning>) -> Self {
         let (mut roles, mut all) = (Vec::new(), BTreeMap::new());
         for (name, draft) in drafts {
             let Some(description) = draft.description else {
@@ -144,7 +156,7 @@ impl ConfiguredRoles {
     }
 }
 
-impl Draft {
+impl RoleDraft {
     fn about(&mut self, table: &Table) {
         let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::trim);
         let description = text("description").filter(|text| !text.is_empty());
@@ -160,7 +172,7 @@ impl Draft {
     }
 }
 
-/// The role files of a folder, in an order of their own.
+/// The role files of a folder, sorted.
 fn role_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];
@@ -182,17 +194,17 @@ fn role_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Takes a file that is a whole role.
+/// Reads a file that defines a whole role.
 fn take_file(
     file: &Path,
-    drafts: &mut BTreeMap<String, Draft>,
+    drafts: &mut BTreeMap<String, RoleDraft>,
     warnings: &mut Vec<ConfigWarning>,
-) -> Result<(), String> {
+) -> Result<(), RoleFileError> {
     let table = read_table(file)?;
     for key in ["name", "description", "developer_instructions"] {
         let text = table.get(key).and_then(Value::as_str).map(str::trim);
         if text.is_none_or(str::is_empty) {
-            return Err(format!("`{key}` must be a text"));
+            return Err(RoleFileError::NotText(key));
         }
     }
     let name = table
@@ -206,16 +218,16 @@ fn take_file(
     Ok(())
 }
 
-fn read_table(file: &Path) -> Result<Table, String> {
-    let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
-    codex_config::parse_table(&text).map_err(|error| error.message().to_owned())
+fn read_table(file: &Path) -> Result<Table, RoleFileError> {
+    let text = fs::read_to_string(file)?;
+    Ok(codex_config::parse_table(&text)?)
 }
 
 fn settings_of(
     table: &Table,
     file: &Path,
     warnings: &mut Vec<ConfigWarning>,
-) -> Result<RoleSettings, String> {
+) -> Result<RoleSettings, RoleFileError> {
     let mut settings = RoleSettings::default();
     let mut others = Vec::new();
     for (key, value) in table {
@@ -243,12 +255,15 @@ fn settings_of(
     Ok(settings)
 }
 
-fn read<T: DeserializeOwned>(key: &str, value: &Value) -> Result<T, String> {
+fn read<T: DeserializeOwned>(key: &str, value: &Value) -> Result<T, RoleFileError> {
     let read = value.clone().try_into();
-    read.map_err(|error: toml::de::Error| format!("`{key}`: {}", error.message()))
+    read.map_err(|error| RoleFileError::Value {
+        key: key.to_owned(),
+        error,
+    })
 }
 
-/// A value of a fixed set; one that is not known is left out with a warning.
+/// Parses an enumerated value; an unknown one is ignored with a warning.
 fn known<T: DeserializeOwned>(
     key: &str,
     value: &Value,
@@ -258,7 +273,7 @@ fn known<T: DeserializeOwned>(
     read(key, value)
         .inspect_err(|reason| {
             warnings.push(ConfigWarning {
-                details: Some(reason.clone()),
+                details: Some(reason.to_string()),
                 path: Some(file.to_owned()),
                 ..ConfigWarning::new(format!("The value of `{key}` is not known and is ignored."))
             });
@@ -266,7 +281,7 @@ fn known<T: DeserializeOwned>(
         .ok()
 }
 
-fn malformed(file: &Path, reason: &str) -> ConfigWarning {
+fn malformed(file: &Path, reason: &RoleFileError) -> ConfigWarning {
     ConfigWarning {
         path: Some(file.to_owned()),
         ..ConfigWarning::new(format!(

@@ -1,4 +1,4 @@
-//! `codex app-server` and the commands below it.
+//! `codex app-server` and its subcommands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use codex_app_server::{Listen, Listener, Server};
 use codex_scenario::Scenario;
 
 use crate::generate;
-use crate::host::{EngineHost, Purpose};
-use crate::listen_flags::{ListenFlags, Transport};
+use crate::host::{EngineHost, HostPurpose};
+use crate::listen_flags::{ListenFlags, ListenTransport};
 use crate::log::LogWriter;
 use crate::scripted_model::ScriptedModel;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::Tracing;
+use crate::wiring::TraceRecorder;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -26,43 +26,43 @@ Examples:\n  codex app-server                                        what an edi
 codex app-server --scenario scenarios/chat.toml         to test a client against\n  \
 codex app-server --listen unix:///tmp/codex.sock        many clients, one server\n\n\
 Exit status: 0 it served to the end, 1 it could not, 2 wrong usage.")]
-pub(crate) struct Arguments {
+pub(crate) struct AppServerArguments {
     #[command(flatten)]
     listen: ListenFlags,
-    /// Play the model's part from a scenario file: no key, no network, no cost.
+    /// Use a scripted model from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Accepted for clients that say it; nothing is measured for anybody.
+    /// Accepted for compatibility; has no effect.
     #[arg(long, hide = true)]
     analytics_default_enabled: bool,
     #[command(flatten)]
     settings: SettingsFlags,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<GenerateCommand>,
 }
 
 #[derive(Debug, Subcommand)]
 #[allow(clippy::enum_variant_names)] // The names of the commands.
-enum Command {
+enum GenerateCommand {
     /// Write the protocol's types as TypeScript, a file per type.
-    GenerateTs(generate::Arguments),
+    GenerateTs(generate::GenerateArguments),
     /// Write the protocol's types as JSON Schema, a file per type and two bundles.
-    GenerateJsonSchema(generate::Arguments),
+    GenerateJsonSchema(generate::GenerateArguments),
     /// Write an OpenRPC document of every method.
     #[command(name = "generate-openrpc")]
-    GenerateOpenRpc(generate::Arguments),
+    GenerateOpenRpc(generate::GenerateArguments),
 }
 
-/// `before` are the settings that stand in front of the command.
-pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<()> {
+/// `before` are the settings before the subcommand.
+pub(crate) fn run(arguments: AppServerArguments, before: SettingsFlags) -> anyhow::Result<()> {
     match arguments.command {
-        Some(Command::GenerateTs(arguments)) => {
+        Some(GenerateCommand::GenerateTs(arguments)) => {
             generate::run(&arguments, codex_app_server_protocol::export::typescript)
         }
-        Some(Command::GenerateJsonSchema(arguments)) => {
+        Some(GenerateCommand::GenerateJsonSchema(arguments)) => {
             generate::run(&arguments, codex_app_server_protocol::export::json_schema)
         }
-        Some(Command::GenerateOpenRpc(arguments)) => {
+        Some(GenerateCommand::GenerateOpenRpc(arguments)) => {
             generate::run(&arguments, codex_app_server_protocol::export::openrpc)
         }
         None => {
@@ -81,13 +81,15 @@ fn serve(
     let (transport, auth) = listen.transport()?;
     start_log();
     let scenario = scenario.map(Scenario::load).transpose()?;
-    let tracing = Tracing::from_environment();
+    let tracing = TraceRecorder::from_environment();
     let runtime = crate::runtime::here()?;
     let served = runtime.block_on(async {
-        let server = server(settings, scenario, tracing.clone(), Purpose::Clients).await?;
+        let server = server(settings, scenario, tracing.clone(), HostPurpose::Clients).await?;
         let listen = match transport {
-            Transport::Stdio => return Ok(codex_app_server::serve_stdio(server, limit).await?),
-            Transport::Listener(listen) => listen,
+            ListenTransport::Stdio => {
+                return Ok(codex_app_server::serve_stdio(server, limit).await?);
+            }
+            ListenTransport::Listener(listen) => listen,
         };
         let listener = Listener::bind(&listen, auth, limit).await;
         let listener = listener.with_context(|| format!("cannot listen at {listen}"))?;
@@ -95,18 +97,18 @@ fn serve(
         listener.serve(server).await;
         Ok(())
     });
-    // Nothing that still runs may keep the process.
+    // Background tasks must not keep the process alive.
     runtime.shutdown_background();
     tracing.finish();
     served
 }
 
-/// The server with the engine of this machine, or with a scripted model.
+/// The server with the configured model, or with a scripted one.
 pub(crate) async fn server(
     settings: &SettingsFlags,
     scenario: Option<Scenario>,
-    tracing: Tracing,
-    purpose: Purpose,
+    tracing: TraceRecorder,
+    purpose: HostPurpose,
 ) -> anyhow::Result<Arc<Server>> {
     let host = match scenario {
         None => EngineHost::new(settings.overrides()?, None, tracing, purpose)?,
@@ -118,7 +120,7 @@ pub(crate) async fn server(
     Ok(Server::new(Arc::new(host)))
 }
 
-/// Says on standard error where to connect: whoever asked for any port reads it there.
+/// Prints the addresses to standard error, where a caller that asked for any port can read them.
 #[allow(clippy::print_stderr)]
 fn announce(listener: &Listener, listen: &Listen) {
     eprintln!("codex app-server (WebSockets)");
@@ -135,7 +137,7 @@ fn announce(listener: &Listener, listen: &Listen) {
     }
 }
 
-/// The log goes to standard error, and its end is kept: `RUST_LOG` says how much, `LOG_FORMAT=json` in which form.
+/// Starts logging to standard error and to the log buffer. `RUST_LOG` sets the level; `LOG_FORMAT=json` the format.
 pub(crate) fn start_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));

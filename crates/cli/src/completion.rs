@@ -1,4 +1,4 @@
-//! `codex completion`: a script that teaches a shell the commands.
+//! `codex completion`: shell completion scripts.
 
 use std::io;
 
@@ -10,12 +10,12 @@ use clap_complete::Shell;
 Examples:\n  codex completion bash > ~/.local/share/bash-completion/completions/codex\n  \
 codex completion zsh > ~/.zfunc/_codex\n  \
 codex completion fish > ~/.config/fish/completions/codex.fish")]
-pub(crate) struct Arguments {
+pub(crate) struct CompletionArguments {
     /// The shell.
     #[arg(value_enum, default_value = "bash")]
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments, mut command: Command) {
+pub(crate) fn run(arguments: &CompletionArguments, mut command: Command) {
     clap_complete::generate(arguments.shell, &mut command, "codex", &mut io::stdout());
 }

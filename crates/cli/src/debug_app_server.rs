@@ -1,4 +1,4 @@
-//! `codex debug app-server`: a client that shows what goes over the wire.
+//! `codex debug app-server`: a client that prints all messages.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -14,13 +14,13 @@ use tokio::process::Command;
 
 use crate::server_process::{ServerProcess, own_server};
 use crate::settings_flags::SettingsFlags;
-use crate::terminal::{self, Answers, Colours, Person};
+use crate::terminal::{self, AnswerSource, Colours, InteractiveUser};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AppServerCommand {
-    /// Start a server, say something to it, and print every message until the turn is over.
+    /// Start a server, send one message, and print all messages until the turn ends.
     #[command(alias = "send-message-v2")]
-    Send(Arguments),
+    Send(SendArguments),
 }
 
 #[derive(Debug, Args)]
@@ -29,22 +29,22 @@ Examples:\n  codex debug app-server send --scenario scenarios/hello.toml \"hi\"\
 codex debug app-server send --raw \"hi\" | grep turn/\n  \
 codex debug app-server send --bin /path/to/another/codex \"hi\"\n\n\
 Exit status: 0 the turn was completed, 1 it was not.")]
-pub(crate) struct Arguments {
-    /// What to say.
+pub(crate) struct SendArguments {
+    /// The message to send.
     text: String,
-    /// The program to start as `PROGRAM app-server`; this one unless given.
+    /// The program to start as `PROGRAM app-server` instead of this one.
     #[arg(long, value_name = "PROGRAM")]
     bin: Option<OsString>,
-    /// Print the lines as they are on the wire, and nothing else.
+    /// Print only the raw lines.
     #[arg(long)]
     raw: bool,
-    /// What to answer to approvals; `ask` asks you.
+    /// The answer to approvals; `ask` asks you.
     #[arg(long, value_enum, default_value = "decline", value_name = "ANSWER")]
-    approve: Approve,
-    /// The folder to work in.
+    approve: ApprovalAnswer,
+    /// The working folder.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Have the server play the model's part from a scenario file.
+    /// Let the server use a scripted model from a scenario file.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Approve {
+enum ApprovalAnswer {
     Accept,
     AcceptForSession,
     Decline,
@@ -60,15 +60,15 @@ enum Approve {
     Ask,
 }
 
-/// `before` are the settings that stand in front of the command.
-pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+/// `before` are the settings before the subcommand.
+pub(crate) fn run(arguments: SendArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
     let runtime = crate::runtime::beside_output()?;
     let sent = runtime.block_on(send(arguments, before));
     runtime.shutdown_background();
     sent
 }
 
-async fn send(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+async fn send(arguments: SendArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
     let mut command = match &arguments.bin {
         Some(program) => {
             let mut command = Command::new(program);
@@ -87,7 +87,7 @@ async fn send(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<Exi
     let style = terminal::style(&io::stdout(), Colours::Auto);
     let raw = arguments.raw;
     let mut client = client.tapped(move |wire, line| {
-        // Who closes the output early has seen enough; the turn goes on to its end.
+        // A closed output pipe is not an error; the turn still runs to its end.
         let _ = print(wire, line, raw, style);
     });
     client
@@ -96,7 +96,7 @@ async fn send(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<Exi
     let cwd = arguments.cwd.map(std::path::absolute).transpose()?;
     let params = cwd.map_or_else(|| json!({}), |cwd| json!({ "cwd": cwd }));
     let mut session = Session::start(client, &params).await?;
-    let mut listener = Wiretap(Person::new(
+    let mut listener = WireListener(InteractiveUser::new(
         Transcript::new(io::stderr(), style, terminal::width()),
         answers(arguments.approve),
     ));
@@ -110,28 +110,28 @@ async fn send(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<Exi
     })
 }
 
-fn answers(approve: Approve) -> Answers {
+fn answers(approve: ApprovalAnswer) -> AnswerSource {
     match approve {
-        Approve::Accept => Answers::always(Decision::Accept),
-        Approve::AcceptForSession => Answers::always(Decision::AcceptForSession),
-        Approve::Decline => Answers::always(Decision::Decline),
-        Approve::Cancel => Answers::always(Decision::Cancel),
-        Approve::Ask => Answers::of_person(),
+        ApprovalAnswer::Accept => AnswerSource::always(Decision::Accept),
+        ApprovalAnswer::AcceptForSession => AnswerSource::always(Decision::AcceptForSession),
+        ApprovalAnswer::Decline => AnswerSource::always(Decision::Decline),
+        ApprovalAnswer::Cancel => AnswerSource::always(Decision::Cancel),
+        ApprovalAnswer::Ask => AnswerSource::of_person(),
     }
 }
 
-/// Decides like a person, and leaves the printing to the wire.
-struct Wiretap(Person<io::Stderr>);
+/// Answers questions like [`InteractiveUser`], but prints no transcript, because all messages are printed.
+struct WireListener(InteractiveUser<io::Stderr>);
 
-impl Listener for Wiretap {
+impl Listener for WireListener {
     fn hear(&mut self, _: &ServerNotification) -> Result<(), ClientError> {
         Ok(())
     }
 
     async fn decide(&mut self, question: Question<'_>) -> Result<Decision, ClientError> {
         match &mut self.0.answers {
-            Answers::Asked(_) => self.0.decide(question).await,
-            Answers::Given(decisions, last) => Ok(decisions.next().unwrap_or(*last)),
+            AnswerSource::Asked(_) => self.0.decide(question).await,
+            AnswerSource::Given(decisions, last) => Ok(decisions.next().unwrap_or(*last)),
         }
     }
 }
@@ -158,7 +158,7 @@ fn print(wire: Wire, line: &str, raw: bool, style: Style) -> io::Result<()> {
     Ok(())
 }
 
-/// A message in a few words.
+/// A short title of a message.
 fn title(message: &Value) -> String {
     let id = &message["id"];
     match (message["method"].as_str(), id.is_null()) {

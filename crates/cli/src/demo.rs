@@ -1,4 +1,4 @@
-//! `codex demo`: a whole session with a scripted model, in a folder that can be thrown away.
+//! `codex demo`: a complete session with a scripted model in a temporary folder.
 
 use std::fs;
 use std::io::{self, Stdout};
@@ -16,9 +16,9 @@ use codex_trace_view::{Budget, write_view};
 use serde_json::json;
 
 use crate::server_process::{ServerProcess, own_server};
-use crate::terminal::{self, Answers, Colours, Person, usage_line};
+use crate::terminal::{self, AnswerSource, Colours, InteractiveUser, usage_line};
 
-/// The session that is shown unless another is asked for.
+/// The built-in scenario.
 const TOUR: &str = include_str!("../../../scenarios/tour.toml");
 
 #[derive(Debug, Args)]
@@ -27,14 +27,14 @@ Starts `codex app-server` with a model that follows a script, and is its client:
 what an IDE shows, and answer what it would ask you. Commands and patches are real and happen in a \
 new folder, under the sandbox. Nothing leaves this machine and your own settings are not read.\n\n\
 Exit status: 0 the session was completed, 1 it was not.")]
-pub(crate) struct Arguments {
-    /// Play this scenario (see docs/scenarios.md) in place of the built-in tour.
+pub(crate) struct DemoArguments {
+    /// Play this scenario (see docs/scenarios.md) instead of the built-in tour.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Answer every question by itself: as the scenario says, otherwise with yes.
+    /// Answer all questions automatically: as the scenario says, otherwise with yes.
     #[arg(long)]
     auto: bool,
-    /// Keep everything in this folder, which must be new or empty, in place of a temporary one.
+    /// Keep all files in this folder, which must be new or empty, instead of a temporary one.
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// When to use colours.
@@ -42,20 +42,20 @@ pub(crate) struct Arguments {
     color: Colours,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: DemoArguments) -> anyhow::Result<ExitCode> {
     let runtime = crate::runtime::beside_output()?;
     let shown = runtime.block_on(show(arguments));
-    // A read of standard input that nobody will answer must not keep the process.
+    // A pending read of standard input must not keep the process alive.
     runtime.shutdown_background();
     shown
 }
 
-async fn show(arguments: Arguments) -> anyhow::Result<ExitCode> {
+async fn show(arguments: DemoArguments) -> anyhow::Result<ExitCode> {
     let (scenario, path) = match &arguments.script {
         Some(path) => (Scenario::load(path)?, Some(std::path::absolute(path)?)),
         None => (Scenario::from_toml("the built-in tour", TOUR)?, None),
     };
-    let folder = Folder::make(arguments.folder.as_deref(), &scenario, path)?;
+    let folder = DemoFolder::make(arguments.folder.as_deref(), &scenario, path)?;
     let style = terminal::style(&io::stdout(), arguments.color);
     let transcript = Transcript::new(io::stdout(), style, terminal::width());
     let transcript = transcript.seen_from(&folder.work());
@@ -67,11 +67,11 @@ async fn show(arguments: Arguments) -> anyhow::Result<ExitCode> {
             .copied()
             .map(decision)
             .collect();
-        Answers::Given(answers.into_iter(), Decision::Accept)
+        AnswerSource::Given(answers.into_iter(), Decision::Accept)
     } else {
-        Answers::of_person()
+        AnswerSource::of_person()
     };
-    let mut person = Person::new(transcript, answers);
+    let mut person = InteractiveUser::new(transcript, answers);
     let about = format!(
         "{}\n\nThe model is a script; the engine is real. Nothing leaves this machine. The folder \
          to work in is {}.",
@@ -87,17 +87,17 @@ async fn show(arguments: Arguments) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What a session came to.
-struct Played {
+/// The result of a session.
+struct DemoOutcome {
     status: TurnStatus,
     rollout: Option<String>,
 }
 
 async fn play(
     scenario: &Scenario,
-    folder: &Folder,
-    person: &mut Person<Stdout>,
-) -> anyhow::Result<Played> {
+    folder: &DemoFolder,
+    person: &mut InteractiveUser<Stdout>,
+) -> anyhow::Result<DemoOutcome> {
     let begun = Instant::now();
     let (server, mut client) = folder.start_server()?;
     let session = async {
@@ -138,7 +138,7 @@ async fn play(
         usage.as_deref().unwrap_or("no token count")
     );
     person.transcript.block(verb, "", &summary)?;
-    Ok(Played { status, rollout })
+    Ok(DemoOutcome { status, rollout })
 }
 
 async fn initialize(client: &mut Client) -> anyhow::Result<()> {
@@ -157,14 +157,14 @@ fn decision(answer: Answer) -> Decision {
     }
 }
 
-/// Where the session happens: a home, a folder to work in, and what is left behind.
+/// The folder of the session: home folder, working folder, log and traces.
 #[derive(Debug)]
-struct Folder {
+struct DemoFolder {
     root: PathBuf,
     scenario: PathBuf,
 }
 
-impl Folder {
+impl DemoFolder {
     fn make(
         asked: Option<&Path>,
         scenario: &Scenario,
@@ -216,7 +216,7 @@ impl Folder {
         self.root.join("server.log")
     }
 
-    /// The server, with a home of its own in every sense.
+    /// Starts the server with its own home folder.
     fn start_server(&self) -> anyhow::Result<(ServerProcess, Client)> {
         let log = fs::File::create(self.log()).context("cannot write the server's log")?;
         let mut command = own_server()?;
@@ -231,7 +231,7 @@ impl Folder {
         ServerProcess::start(command)
     }
 
-    /// Makes the pages of the traces, and says where everything is.
+    /// Writes the pages of the traces and prints where everything is.
     fn leave_behind(
         &self,
         transcript: &mut Transcript<Stdout>,
@@ -243,7 +243,7 @@ impl Folder {
         }
         for (index, entry) in fs::read_dir(self.traces())?.enumerate() {
             let bundle = entry?.path();
-            // Beside the bundle, whose name is long: the address is there to be typed.
+            // Placed beside the bundle, whose long name would make the path hard to type.
             let name = match index {
                 0 => "view.html".to_owned(),
                 more => format!("view-{}.html", more + 1),
@@ -275,7 +275,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A folder that holds nothing of anybody's.
+/// Creates the folder, or checks that it is empty.
 fn empty_folder(asked: &Path) -> anyhow::Result<PathBuf> {
     let unusable = || format!("cannot use the folder {}", asked.display());
     fs::create_dir_all(asked).with_context(unusable)?;

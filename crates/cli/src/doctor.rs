@@ -1,6 +1,6 @@
-//! `codex doctor`: looks for what is wrong with the home folder and this machine, and says what to do.
+//! `codex doctor`: checks the home folder and the machine, and says how to fix problems.
 //!
-//! It changes nothing. The exit code is 1 if anything is an error, else 0.
+//! It changes nothing. The exit code is 1 if any check fails, else 0.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,18 @@ use crate::mcp_servers;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring;
 
-/// So many examples are named of each kind.
+/// How many examples are listed per finding.
 const EXAMPLES: usize = 10;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Exit status: 0 nothing is broken, 1 something is.")]
-pub(crate) struct Arguments {
-    /// Answer as JSON.
+pub(crate) struct DoctorArguments {
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, settings: &SettingsFlags) -> ExitCode {
+pub(crate) fn run(arguments: &DoctorArguments, settings: &SettingsFlags) -> ExitCode {
     let findings = examine(settings);
     let text = if arguments.json {
         as_json(&findings)
@@ -39,7 +39,10 @@ pub(crate) fn run(arguments: &Arguments, settings: &SettingsFlags) -> ExitCode {
     {
         print!("{text}");
     }
-    if findings.iter().any(|finding| finding.state == State::Error) {
+    if findings
+        .iter()
+        .any(|finding| finding.state == FindingState::Error)
+    {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
@@ -47,13 +50,13 @@ pub(crate) fn run(arguments: &Arguments, settings: &SettingsFlags) -> ExitCode {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum FindingState {
     Ok,
     Warning,
     Error,
 }
 
-impl State {
+impl FindingState {
     fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -63,19 +66,19 @@ impl State {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug)]
 struct Finding {
     check: &'static str,
-    state: State,
+    state: FindingState,
     message: String,
-    /// What to do.
+    /// What the user should do.
     advice: Option<&'static str>,
     details: Vec<String>,
 }
 
 impl Finding {
-    fn new(check: &'static str, state: State, message: impl Into<String>) -> Self {
+    fn new(check: &'static str, state: FindingState, message: impl Into<String>) -> Self {
         Self {
             check,
             state,
@@ -101,7 +104,7 @@ fn examine(settings: &SettingsFlags) -> Vec<Finding> {
     let home = match wiring::home() {
         Ok(home) => home,
         Err(error) => {
-            let finding = Finding::new("home", State::Error, format!("{error:#}"));
+            let finding = Finding::new("home", FindingState::Error, format!("{error:#}"));
             let advice = "Set CODEX_HOME to a folder that exists, or unset it.";
             return vec![finding.advise(advice), sandbox];
         }
@@ -125,12 +128,16 @@ fn examine(settings: &SettingsFlags) -> Vec<Finding> {
 fn writable(home: &Path) -> Finding {
     let shown = home.display();
     match tempfile::tempfile_in(home) {
-        Ok(_) => Finding::new("home", State::Ok, format!("{shown} can be written to")),
+        Ok(_) => Finding::new(
+            "home",
+            FindingState::Ok,
+            format!("{shown} can be written to"),
+        ),
         Err(error) => {
             let message = format!("{shown} cannot be written to: {error}");
             let advice = "Make the folder writable and see that its disk has room: until then \
                           conversations are lost when the program ends.";
-            Finding::new("home", State::Error, message).advise(advice)
+            Finding::new("home", FindingState::Error, message).advise(advice)
         }
     }
 }
@@ -141,7 +148,7 @@ fn configuration(settings: &SettingsFlags) -> anyhow::Result<Config> {
     wiring::load_config(Some(&cwd), &flags, &params)
 }
 
-/// Whether the MCP servers can be started as far as that shows without starting them.
+/// Whether the MCP servers can be started, as far as this can be checked without starting them.
 fn mcp(config: Option<&Config>) -> Finding {
     let servers = config.map(mcp_servers::enabled).unwrap_or_default();
     let problems: Vec<_> = servers.iter().filter_map(mcp_servers::problem).collect();
@@ -151,9 +158,9 @@ fn mcp(config: Option<&Config>) -> Finding {
         (all, some) => format!("{some} of {all} configured servers cannot start"),
     };
     if problems.is_empty() {
-        Finding::new("mcp", State::Ok, message)
+        Finding::new("mcp", FindingState::Ok, message)
     } else {
-        Finding::new("mcp", State::Warning, message)
+        Finding::new("mcp", FindingState::Warning, message)
             .advise("Correct `mcp_servers` in config.toml, or turn the servers off there.")
             .with(problems)
     }
@@ -164,9 +171,9 @@ fn read(config: &anyhow::Result<Config>) -> Finding {
         Ok(config) => {
             let provider = &config.model.provider_id;
             let message = format!("it can be read; the model provider is `{provider}`");
-            Finding::new("configuration", State::Ok, message)
+            Finding::new("configuration", FindingState::Ok, message)
         }
-        Err(error) => Finding::new("configuration", State::Error, format!("{error:#}"))
+        Err(error) => Finding::new("configuration", FindingState::Error, format!("{error:#}"))
             .advise("Correct the file and the line that are named."),
     }
 }
@@ -180,9 +187,9 @@ fn sandbox(levels: Levels) -> Finding {
         || (levels.seccomp
             && (levels.landlock > 0 || levels.namespaces != Namespaces::Unavailable));
     if can_confine {
-        Finding::new("sandbox", State::Ok, message)
+        Finding::new("sandbox", FindingState::Ok, message)
     } else {
-        Finding::new("sandbox", State::Warning, message).advise(
+        Finding::new("sandbox", FindingState::Warning, message).advise(
             "Commands cannot be confined here, so those that would have to be are refused. Use a \
              kernel with Landlock, or allow user namespaces.",
         )
@@ -192,12 +199,12 @@ fn sandbox(levels: Levels) -> Finding {
 fn rollouts(found: &Inspection) -> Finding {
     let total = found.rollouts.len();
     match found.unreadable.len() {
-        0 => Finding::new("rollouts", State::Ok, format!("{total} can be read")),
+        0 => Finding::new("rollouts", FindingState::Ok, format!("{total} can be read")),
         count => {
             let message = format!("{count} of {total} cannot be read and are left out of lists");
             let details = found.unreadable.iter();
             let details = details.map(|(path, why)| format!("{}: {why}", path.display()));
-            Finding::new("rollouts", State::Warning, message)
+            Finding::new("rollouts", FindingState::Warning, message)
                 .advise("Look at these files: give them back to yourself, or move them away.")
                 .with(details)
         }
@@ -206,10 +213,10 @@ fn rollouts(found: &Inspection) -> Finding {
 
 fn torn(found: &Inspection) -> Finding {
     match found.torn.len() {
-        0 => Finding::new("last lines", State::Ok, "all are whole"),
+        0 => Finding::new("last lines", FindingState::Ok, "all are whole"),
         count => Finding::new(
             "last lines",
-            State::Warning,
+            FindingState::Warning,
             format!("{count} rollouts end in the middle of a line"),
         )
         .advise("Nothing needs to be done: that line is passed over, and the next one begins anew.")
@@ -220,19 +227,20 @@ fn torn(found: &Inspection) -> Finding {
 fn index(folder: &Path, state: &IndexState) -> Finding {
     let damaged = folder.join(format!("{}.damaged", codex_thread_store::FILE_NAME));
     let finding = match state {
-        IndexState::Missing => Finding::new("index", State::Ok, "there is none yet"),
-        IndexState::Unusable(why) => {
-            Finding::new("index", State::Warning, format!("it cannot be read: {why}")).advise(
-                "Nothing needs to be done: it is made anew by the next server. It can be deleted.",
-            )
-        }
+        IndexState::Missing => Finding::new("index", FindingState::Ok, "there is none yet"),
+        IndexState::Unusable(why) => Finding::new(
+            "index",
+            FindingState::Warning,
+            format!("it cannot be read: {why}"),
+        )
+        .advise("Nothing needs to be done: it is made anew by the next server. It can be deleted."),
         IndexState::Read {
             threads,
             behind,
             gone,
         } if behind.is_empty() && gone.is_empty() => Finding::new(
             "index",
-            State::Ok,
+            FindingState::Ok,
             format!("it has {threads} threads, as the files do"),
         ),
         IndexState::Read {
@@ -245,13 +253,13 @@ fn index(folder: &Path, state: &IndexState) -> Finding {
                 behind.len(),
                 gone.len()
             );
-            Finding::new("index", State::Warning, message)
+            Finding::new("index", FindingState::Warning, message)
                 .advise("Nothing needs to be done: the next list catches up in the background.")
                 .with(shown(behind).chain(shown(gone)))
         }
     };
-    if damaged.exists() && finding.state == State::Ok {
-        Finding::new("index", State::Warning, finding.message)
+    if damaged.exists() && finding.state == FindingState::Ok {
+        Finding::new("index", FindingState::Warning, finding.message)
             .advise("A damaged index was set aside. If that happens again, check the disk.")
             .with(shown(&[damaged]))
     } else {
@@ -259,7 +267,7 @@ fn index(folder: &Path, state: &IndexState) -> Finding {
     }
 }
 
-/// Locks of processes that have ended are taken back by the system, so every one has a holder.
+/// Locks that other processes hold. The system releases those of processes that have ended.
 fn locks(home: &Path, found: &Inspection) -> Finding {
     let held = ThreadLocks::held_by_others(home);
     let details = held.iter().map(|lock| {
@@ -271,7 +279,7 @@ fn locks(home: &Path, found: &Inspection) -> Finding {
         0 => "no thread is in use by another process".to_owned(),
         count => format!("{count} threads are in use by other processes"),
     };
-    Finding::new("locks", State::Ok, message).with(details)
+    Finding::new("locks", FindingState::Ok, message).with(details)
 }
 
 fn shown(paths: &[PathBuf]) -> impl Iterator<Item = String> + '_ {

@@ -1,11 +1,11 @@
-//! What the engine goes by on this machine, and no confined command may decide.
+//! The files that the engine relies on and that sandboxed commands must not change.
 
 use std::path::PathBuf;
 
 use codex_config::Config;
 use codex_sandbox::{EngineFiles, known_service_sockets};
 
-/// With the settings of a thread.
+/// The engine files for the settings of a thread.
 pub(crate) fn engine_files(config: &Config) -> EngineFiles {
     let user_home = std::env::var_os("HOME").map(PathBuf::from);
     EngineFiles {

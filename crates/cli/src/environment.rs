@@ -1,22 +1,22 @@
-//! The variables of the environment, with those of `.env` in the home folder on top.
+//! Environment variables, overridden by the `.env` file in the home folder.
 //!
-//! The file is read once. What it says about where the program finds its own files does not count.
+//! The file is read once. It cannot set variables that locate the program's own files.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use codex_config::parse_dotenv;
 
-/// A longer file is none.
+/// A larger file is ignored.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The value of a variable, if it is set and is text.
+/// The value of a variable, if it is set and valid Unicode.
 pub(crate) fn variable(name: &str) -> Option<String> {
     let own = || std::env::var(name).ok();
     from_file().get(name).cloned().or_else(own)
 }
 
-/// All variables that are text.
+/// All variables that are valid Unicode.
 pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
     let own = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

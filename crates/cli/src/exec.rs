@@ -1,4 +1,4 @@
-//! `codex exec`: a turn without a UI, for scripts. It is a client of the app-server, in this process.
+//! `codex exec`: one turn without a UI, for scripts. A client of an app-server in the same process.
 
 mod arguments;
 mod follow;
@@ -16,32 +16,32 @@ use codex_client::Client;
 use codex_scenario::Scenario;
 use serde_json::{Value, json};
 
-pub(crate) use arguments::{Arguments, ReviewArguments};
-use arguments::{Command, Options};
-use follow::Follower;
+pub(crate) use arguments::{ExecArguments, ReviewArguments};
+use arguments::{ExecCommand, ExecOptions};
+use follow::TurnPrinter;
 
 use crate::app_server;
-use crate::host::Purpose;
+use crate::host::HostPurpose;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::{Tracing, non_blank};
+use crate::wiring::{TraceRecorder, non_blank};
 
-/// The variable with a key for this command alone.
+/// The environment variable with an API key for this command only.
 const KEY_VARIABLE: &str = "CODEX_API_KEY";
 
-/// The exit status of a turn that the person interrupted.
+/// The exit status after an interrupt.
 const INTERRUPTED: u8 = 130;
 
-/// What is asked for.
-enum Task {
+/// The task of the turn.
+enum ExecTask {
     Prompt(String),
     Review(Value),
 }
 
-/// `before` are the settings that stand in front of the command.
-pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+/// `before` are the settings before the subcommand.
+pub(crate) fn run(arguments: ExecArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
     app_server::start_log();
     let runtime = crate::runtime::beside_output()?;
-    let tracing = Tracing::from_environment();
+    let tracing = TraceRecorder::from_environment();
     let done = runtime.block_on(exec(arguments, before, tracing.clone()));
     runtime.shutdown_background();
     tracing.finish();
@@ -49,11 +49,11 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
 }
 
 async fn exec(
-    arguments: Arguments,
+    arguments: ExecArguments,
     before: SettingsFlags,
-    tracing: Tracing,
+    tracing: TraceRecorder,
 ) -> anyhow::Result<ExitCode> {
-    let Arguments {
+    let ExecArguments {
         options,
         prompt,
         command,
@@ -64,16 +64,16 @@ async fn exec(
     }
     let mut flags = SettingsFlags::default();
     let (resume, task) = match command {
-        Some(Command::Resume(mut resume)) => {
+        Some(ExecCommand::Resume(mut resume)) => {
             flags = std::mem::take(&mut resume.flags);
             let (resume, prompt) = resume.split();
-            (Some(resume), Task::Prompt(read_prompt(prompt)?))
+            (Some(resume), ExecTask::Prompt(read_prompt(prompt)?))
         }
-        Some(Command::Review(mut review)) => {
+        Some(ExecCommand::Review(mut review)) => {
             flags = std::mem::take(&mut review.flags);
-            (None, Task::Review(target_of(review, &options)?))
+            (None, ExecTask::Review(target_of(review, &options)?))
         }
-        None => (None, Task::Prompt(read_prompt(prompt)?)),
+        None => (None, ExecTask::Prompt(read_prompt(prompt)?)),
     };
     let cwd = working_folder(&options)?;
     let schema = options
@@ -88,7 +88,7 @@ async fn exec(
         .transpose()?;
     let settings = options.settings(before, flags)?;
     let api_key = non_blank(KEY_VARIABLE);
-    let purpose = Purpose::Exec { api_key };
+    let purpose = HostPurpose::Exec { api_key };
     let server = app_server::server(&settings, scenario, tracing, purpose).await?;
     let InMemory {
         input,
@@ -105,15 +105,15 @@ async fn exec(
     let read = client.call("config/read", &json!({ "cwd": cwd })).await?;
     let hides_reasoning = read["config"]["hide_agent_reasoning"] == true;
     let mut session = thread::open(client, &options, &cwd, resume).await?;
-    let mut follower = Follower::new(&options, session.id(), &cwd, hides_reasoning)?;
+    let mut follower = TurnPrinter::new(&options, session.id(), &cwd, hides_reasoning)?;
     let outcome = match task {
-        Task::Prompt(prompt) => {
+        ExecTask::Prompt(prompt) => {
             follower.prompt(&prompt)?;
             let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
             let input = input_of(&prompt, &options);
             session.turn(input, more, &mut follower).await?
         }
-        Task::Review(target) => session.review(&target, &mut follower).await?,
+        ExecTask::Review(target) => session.review(&target, &mut follower).await?,
     };
     session.finish().await;
     served.await.context("the server failed")??;
@@ -129,7 +129,7 @@ async fn exec(
     })
 }
 
-/// A request without a login may still work, where something on the way adds one.
+/// Warns about a missing login. The request is still sent, because a proxy may add credentials.
 async fn note_missing_login(client: &mut Client) -> anyhow::Result<()> {
     let read = client.call("account/read", &json!({})).await?;
     if read["account"].is_null() && read["requiresOpenaiAuth"] == true {
@@ -144,15 +144,15 @@ async fn note_missing_login(client: &mut Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn check_images(options: &Options) -> anyhow::Result<()> {
+fn check_images(options: &ExecOptions) -> anyhow::Result<()> {
     for image in &options.images {
         fs::File::open(image).with_context(|| format!("cannot read {}", image.display()))?;
     }
     Ok(())
 }
 
-/// What a review looks at, as the server takes it.
-fn target_of(review: ReviewArguments, options: &Options) -> anyhow::Result<Value> {
+/// The review target for the server.
+fn target_of(review: ReviewArguments, options: &ExecOptions) -> anyhow::Result<Value> {
     if options.output_schema.is_some() || !options.images.is_empty() {
         bail!("a review takes no --output-schema and no --image; leave them out");
     }
@@ -162,7 +162,7 @@ fn target_of(review: ReviewArguments, options: &Options) -> anyhow::Result<Value
     })
 }
 
-fn input_of(prompt: &str, options: &Options) -> Value {
+fn input_of(prompt: &str, options: &ExecOptions) -> Value {
     let images = options.images.iter().map(|path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         json!({ "type": "localImage", "path": path })
@@ -172,7 +172,7 @@ fn input_of(prompt: &str, options: &Options) -> Value {
         .collect()
 }
 
-/// What is given, or else what stands on standard input.
+/// The prompt from the arguments, or else from standard input.
 fn read_prompt(given: Option<String>) -> anyhow::Result<String> {
     match given {
         Some(prompt) if prompt != "-" => return Ok(prompt),
@@ -198,9 +198,8 @@ fn read_schema(path: &Path) -> anyhow::Result<Value> {
         .with_context(|| format!("the output schema {} is not JSON", path.display()))
 }
 
-/// The folder to work in. Outside a repository a mistake cannot be taken back, so that must be asked
-/// for.
-fn working_folder(options: &Options) -> anyhow::Result<PathBuf> {
+/// The working folder. Outside a git repository changes cannot be undone, so this must be allowed explicitly.
+fn working_folder(options: &ExecOptions) -> anyhow::Result<PathBuf> {
     let cwd = match &options.cwd {
         Some(cwd) => {
             fs::canonicalize(cwd).with_context(|| format!("cannot work in {}", cwd.display()))?

@@ -1,4 +1,4 @@
-//! `codex features`: which features there are, and which are on.
+//! `codex features`: lists features and their state.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,13 @@ use crate::settings_flags::SettingsFlags;
 use crate::wiring;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Print every feature, a line each: its name, its stage, and whether it is on.
+pub(crate) enum FeaturesCommand {
+    /// List all features: name, stage, and whether enabled.
     List,
 }
 
-pub(crate) fn run(command: &Command, settings: &SettingsFlags) -> anyhow::Result<()> {
-    let Command::List = command;
+pub(crate) fn run(command: &FeaturesCommand, settings: &SettingsFlags) -> anyhow::Result<()> {
+    let FeaturesCommand::List = command;
     let cwd = std::env::current_dir()?;
     let overrides = settings.overrides()?;
     let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;

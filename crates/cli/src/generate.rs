@@ -1,4 +1,4 @@
-//! Writes what the exporters of the protocol answer below a folder.
+//! Writes generated protocol files to a folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,17 +10,17 @@ use codex_app_server_protocol::export::GeneratedFile;
 use codex_app_server_protocol::export::Surface;
 
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
-    /// The folder to write to; it is made if it is not there.
+pub(crate) struct GenerateArguments {
+    /// The output folder; created if it does not exist.
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
-    /// Include what clients must opt into.
+    /// Include experimental parts, which clients must opt into.
     #[arg(long)]
     experimental: bool,
 }
 
 pub(crate) fn run(
-    arguments: &Arguments,
+    arguments: &GenerateArguments,
     export: impl Fn(Surface) -> Vec<GeneratedFile>,
 ) -> anyhow::Result<()> {
     let surface = if arguments.experimental {

@@ -1,4 +1,4 @@
-//! Flags that stand before a command and hold for whatever thread the command begins.
+//! Flags before the subcommand that apply to the threads it starts.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::settings_flags::SettingsFlags;
 
-/// Most become settings; a command that has the same flag itself lets its own win.
+/// Most become settings. The same flag after the subcommand takes precedence.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Options of the command's thread")]
 pub(crate) struct GlobalFlags {
@@ -16,43 +16,43 @@ pub(crate) struct GlobalFlags {
     model: Option<String>,
     /// What commands may do.
     #[arg(short, long, value_enum, value_name = "MODE")]
-    sandbox: Option<Sandbox>,
-    /// When a person is asked; `codex exec` asks nobody, whatever it says.
+    sandbox: Option<SandboxFlag>,
+    /// When to ask for approval; `codex exec` never asks.
     #[arg(short, long = "ask-for-approval", value_enum, value_name = "POLICY")]
-    approval: Option<Approval>,
+    approval: Option<ApprovalFlag>,
     /// The same as `--sandbox workspace-write`.
     #[arg(long, conflicts_with = "sandbox")]
     full_auto: bool,
-    /// No sandbox at all, and nobody is asked: only where something else protects the machine.
+    /// Use no sandbox and never ask. Only for machines that are protected otherwise.
     #[arg(
         long = "dangerously-bypass-approvals-and-sandbox",
         alias = "yolo",
         conflicts_with_all = ["sandbox", "approval", "full_auto"]
     )]
     pub(crate) bypass: bool,
-    /// The folder to work in.
+    /// The working folder.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// The profile of the configuration to use.
+    /// The configuration profile to use.
     #[arg(short, long, value_name = "NAME")]
     profile: Option<String>,
-    /// Let the model search the web as it is now.
+    /// Allow live web searches.
     #[arg(long)]
     search: bool,
 }
 
 /// What commands may do.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Sandbox {
-    /// Read files, change nothing.
+pub(crate) enum SandboxFlag {
+    /// Read files only.
     ReadOnly,
-    /// Change files below the folder to work in, without network.
+    /// Change files in the working folder, without network access.
     WorkspaceWrite,
-    /// Everything that you may.
+    /// Everything that you may do.
     DangerFullAccess,
 }
 
-impl Sandbox {
+impl SandboxFlag {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -62,10 +62,10 @@ impl Sandbox {
     }
 }
 
-/// When a person is asked.
+/// When to ask for approval.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Approval {
-    /// About every command that is not known to be safe.
+enum ApprovalFlag {
+    /// For every command that is not known to be safe.
     Untrusted,
     /// When a command failed in the sandbox.
     OnFailure,
@@ -75,7 +75,7 @@ enum Approval {
     Never,
 }
 
-impl Approval {
+impl ApprovalFlag {
     fn name(self) -> &'static str {
         match self {
             Self::Untrusted => "untrusted",
@@ -87,23 +87,23 @@ impl Approval {
 }
 
 impl GlobalFlags {
-    /// The settings that the flags stand for.
+    /// The settings for these flags.
     pub(crate) fn settings(&self) -> anyhow::Result<SettingsFlags> {
         let sandbox = match self.sandbox {
-            None if self.full_auto => Some(Sandbox::WorkspaceWrite),
-            None if self.bypass => Some(Sandbox::DangerFullAccess),
+            None if self.full_auto => Some(SandboxFlag::WorkspaceWrite),
+            None if self.bypass => Some(SandboxFlag::DangerFullAccess),
             sandbox => sandbox,
         };
         let approval = match self.approval {
-            None if self.bypass => Some(Approval::Never),
+            None if self.bypass => Some(ApprovalFlag::Never),
             approval => approval,
         };
         let mut settings = SettingsFlags::default();
         for (key, value) in [
             ("model", self.model.as_deref()),
             ("profile", self.profile.as_deref()),
-            ("sandbox_mode", sandbox.map(Sandbox::name)),
-            ("approval_policy", approval.map(Approval::name)),
+            ("sandbox_mode", sandbox.map(SandboxFlag::name)),
+            ("approval_policy", approval.map(ApprovalFlag::name)),
             ("web_search", self.search.then_some("live")),
         ] {
             if let Some(value) = value {
@@ -113,7 +113,7 @@ impl GlobalFlags {
         Ok(settings)
     }
 
-    /// Makes the folder to work in that of the process.
+    /// Changes the working folder of the process.
     pub(crate) fn enter_folder(&self) -> anyhow::Result<()> {
         match &self.cwd {
             Some(cwd) => std::env::set_current_dir(cwd)

@@ -1,4 +1,4 @@
-//! The engine as the app-server wants it: settings by thread, an engine by provider.
+//! The host of the app-server: loads settings per thread and keeps an engine per provider.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -27,21 +27,21 @@ use crate::agent_roles::ConfiguredRoles;
 use crate::engine_files::engine_files;
 use crate::environment::variable;
 use crate::log;
-use crate::machine::{self, Machine};
-use crate::mcp_servers::{self, KeptApprovals};
+use crate::mcp_servers::{self, StoredApprovals};
+use crate::resources::{self, EngineResources};
 use crate::rules::rules;
 use crate::scripted_model::ScriptedModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::skills;
-use crate::wiring::{self, Tracing};
+use crate::wiring::{self, TraceRecorder};
 
-/// An engine, and the models that it knows.
-type Engine = (Arc<ThreadManager>, Arc<ModelCatalog>);
+/// An engine and its model catalogue.
+type EngineEntry = (Arc<ThreadManager>, Arc<ModelCatalog>);
 
-/// How many engines are kept before those that no thread uses are let go.
+/// Above this number of engines, those without threads are dropped.
 const IDLE_ENGINES: usize = 32;
 
-/// All that threads must have in common to run on one engine.
+/// What threads must have in common to share an engine.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct EngineKey {
     provider: Provider,
@@ -49,16 +49,16 @@ struct EngineKey {
     mcp_logins: LoginSettings,
 }
 
-/// Loads configuration and keeps an engine for each provider and client that was asked for.
+/// Loads configuration and keeps an engine for each provider and client.
 #[derive(Debug)]
 pub(crate) struct EngineHost {
-    machine: Machine,
+    resources: EngineResources,
     configuration: Configuration,
     models: Arc<ModelStore>,
     scripted: Option<ScriptedModel>,
-    engines: Mutex<HashMap<EngineKey, Engine>>,
+    engines: Mutex<HashMap<EngineKey, EngineEntry>>,
     warnings: Vec<ConfigWarning>,
-    tracing: Tracing,
+    tracing: TraceRecorder,
     launcher: Launcher,
     commands: Arc<StandaloneCommands>,
     store: ThreadStore,
@@ -67,40 +67,40 @@ pub(crate) struct EngineHost {
     source: SessionSource,
 }
 
-/// What the server is for.
+/// The purpose of the server.
 #[derive(Debug)]
-pub(crate) enum Purpose {
-    /// Clients of any kind.
+pub(crate) enum HostPurpose {
+    /// Serve clients of any kind.
     Clients,
-    /// One turn without a UI. A key takes the place of every other login.
+    /// Run one turn without a UI. The API key replaces any other login.
     Exec { api_key: Option<String> },
 }
 
 impl EngineHost {
-    /// With a scripted model, no request ever goes to another one, whatever is configured.
+    /// With a scripted model, no request is sent to a configured provider.
     pub(crate) fn new(
         flags: Overrides,
         scripted: Option<ScriptedModel>,
-        tracing: Tracing,
-        purpose: Purpose,
+        tracing: TraceRecorder,
+        purpose: HostPurpose,
     ) -> anyhow::Result<Self> {
         let (source, api_key) = match purpose {
-            Purpose::Clients => (SessionSource::default(), None),
-            Purpose::Exec { api_key } => (SessionSource::Exec, api_key),
+            HostPurpose::Clients => (SessionSource::default(), None),
+            HostPurpose::Exec { api_key } => (SessionSource::Exec, api_key),
         };
         let cwd = std::env::current_dir().context("cannot tell the working folder")?;
-        let configuration = Configuration::new(wiring::surroundings()?, flags, cwd)?;
+        let configuration = Configuration::new(wiring::config_environment()?, flags, cwd)?;
         let mut login = wiring::login_settings(configuration.startup());
         login.api_key = api_key.map(|key| key.trim().into());
-        let machine = Machine::with_login(login);
+        let resources = EngineResources::with_login(login);
         let config = configuration.startup();
         let hosted = config.providers.get("openai");
         let hosted = hosted.context("there is no provider of hosted models")?;
         let models = match &scripted {
-            Some(model) => machine.models(config, &model.in_place_of(hosted))?,
-            None => machine.models(config, hosted)?,
+            Some(model) => resources.models(config, &model.in_place_of(hosted))?,
+            None => resources.models(config, hosted)?,
         };
-        let warnings = startup_warnings(config, &machine);
+        let warnings = startup_warnings(config, &resources);
         let launcher = Launcher::of_this_program();
         let commands = StandaloneCommands {
             launcher: launcher.clone(),
@@ -115,7 +115,7 @@ impl EngineHost {
         }
         Ok(Self {
             skills: skills::library(configuration.flags().clone()),
-            machine,
+            resources,
             models: Arc::new(models),
             warnings,
             configuration,
@@ -138,10 +138,10 @@ impl EngineHost {
             self.configuration
                 .load(&cwd, &settings.overrides, &settings.params)?;
         let catalog = Arc::new(match &config.model.catalog {
-            Some(_) => self.machine.catalog(&config)?,
+            Some(_) => self.resources.catalog(&config)?,
             None => self.models.known(),
         });
-        let chatgpt = self.machine.has_chatgpt_login();
+        let chatgpt = self.resources.has_chatgpt_login();
         let manager = self.engine(&config, &settings.client, &catalog)?;
         let is_on = config.features.enabled(Feature::MultiAgent);
         let roles = is_on.then(|| ConfiguredRoles::read(&layers, &config));
@@ -158,7 +158,7 @@ impl EngineHost {
             warnings.extend(odd);
         }
         let flags = self.configuration.flags().clone();
-        session.mcp_approvals = Some(Arc::new(KeptApprovals::new(flags)));
+        session.mcp_approvals = Some(Arc::new(StoredApprovals::new(flags)));
         warnings.retain(|warning| !self.warnings.contains(warning));
         Ok(Prepared {
             manager,
@@ -168,8 +168,8 @@ impl EngineHost {
         })
     }
 
-    /// The engine of a provider and a client. Where newer models are known, threads get a newer engine;
-    /// those that run keep theirs.
+    /// The engine for a provider and client. If the model catalogue has changed, new threads get a new engine; running
+    /// threads keep theirs.
     fn engine(
         &self,
         config: &Config,
@@ -193,13 +193,13 @@ impl EngineHost {
             return Ok(Arc::clone(engine));
         }
         let identity = wiring::identity(&originator(client), Some(client));
-        let client = self.machine.client(key.provider.clone(), identity);
+        let client = self.resources.client(key.provider.clone(), identity);
         let model = ProviderModel::new(client, Arc::clone(catalog));
-        let ports = machine::ports(
+        let ports = resources::ports(
             model.telling(Arc::clone(&self.models)),
             self.launcher.clone(),
             self.writer()?,
-            self.machine.connector(self.launcher.clone(), config),
+            self.resources.connector(self.launcher.clone(), config),
         );
         let engine = Arc::new(self.tracing.engine(ports));
         if engines.len() >= IDLE_ENGINES {
@@ -209,7 +209,7 @@ impl EngineHost {
         Ok(engine)
     }
 
-    /// The one writer of the process. The index hears of what it writes.
+    /// The rollout writer of the process. It reports written files to the index.
     fn writer(&self) -> anyhow::Result<RolloutWriter> {
         if let Some(writer) = self.writer.get() {
             return Ok(writer.clone());
@@ -239,7 +239,7 @@ impl Host for EngineHost {
     }
 
     fn accounts(&self) -> &Arc<Accounts> {
-        self.machine.accounts()
+        self.resources.accounts()
     }
 
     fn models(&self) -> &ModelStore {
@@ -260,7 +260,7 @@ impl Host for EngineHost {
         let config = self.configuration.load(cwd, &Map::new(), &params);
         let (config, _) = config.map_err(|error| error.to_string())?;
         Ok(McpSettings {
-            connector: self.machine.connector(self.launcher.clone(), &config),
+            connector: self.resources.connector(self.launcher.clone(), &config),
             enabled: mcp_servers::enabled(&config),
             disabled: mcp_servers::disabled(&config),
         })
@@ -276,7 +276,7 @@ impl Host for EngineHost {
     }
 
     fn send_feedback(&self, url: String, body: Vec<u8>) -> Sending {
-        let connections = Arc::clone(self.machine.connections());
+        let connections = Arc::clone(self.resources.connections());
         Box::pin(async move { connections.post_json(&url, body).await })
     }
 
@@ -326,15 +326,15 @@ impl Host for EngineHost {
     }
 }
 
-/// What is odd about the settings at the start, in the order in which clients are told.
-fn startup_warnings(config: &Config, machine: &Machine) -> Vec<ConfigWarning> {
+/// Warnings about the settings at start, in the order in which clients receive them.
+fn startup_warnings(config: &Config, resources: &EngineResources) -> Vec<ConfigWarning> {
     let mut warnings = config.warnings.clone();
     let own = warnings
         .iter()
         .take_while(|warning| warning.replaces_settings());
     let at = own.count();
     warnings.splice(at..at, rules(config).1);
-    let problem = machine.accounts().problem();
+    let problem = resources.accounts().problem();
     warnings.extend(problem.map(|problem| ConfigWarning {
         details: Some(problem),
         ..ConfigWarning::new("The stored login cannot be used; log in again.")
@@ -342,7 +342,7 @@ fn startup_warnings(config: &Config, machine: &Machine) -> Vec<ConfigWarning> {
     warnings
 }
 
-/// What a client calls itself, unless the environment says otherwise.
+/// The name of the client for providers, unless an environment variable overrides it.
 fn originator(client: &ClientName) -> String {
     let set = variable("CODEX_INTERNAL_ORIGINATOR_OVERRIDE");
     set.unwrap_or_else(|| match client.name.as_str() {

@@ -1,4 +1,4 @@
-//! Where `codex app-server` listens, and whom it lets in.
+//! Flags of `codex app-server`: where to listen, and how clients authenticate.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,27 +8,26 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use codex_app_server::{Auth, Listen, MESSAGE_LIMIT, Secret, SignedTokens};
 
-/// The default socket, below the home folder of the configuration. Clients look for it there.
+/// The default socket, relative to the home folder. Clients rely on this path.
 #[cfg(unix)]
 const HOME_SOCKET: &str = "app-server-control/app-server-control.sock";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListenFlags {
-    /// Where to listen: `stdio://`, `ws://IP:PORT`, `unix://PATH`, or `unix://` for a socket in the home
-    /// folder of the configuration.
+    /// Where to listen: `stdio://`, `ws://IP:PORT`, `unix://PATH`, or `unix://` for a socket in the home folder.
     #[arg(long, value_name = "URL", default_value = "stdio://", value_parser = listen_url)]
     listen: ListenUrl,
-    /// Serve standard input and output, which is the default.
+    /// Serve standard input and output (the default).
     #[arg(long, conflicts_with = "listen")]
     stdio: bool,
-    /// The longest message that is read from a client.
+    /// Maximum length of a client message.
     #[arg(long, value_name = "BYTES", default_value_t = MESSAGE_LIMIT)]
     max_message_bytes: usize,
     #[command(flatten)]
     auth: AuthFlags,
 }
 
-/// What a URL names.
+/// A parsed listen URL.
 #[derive(Clone, Debug)]
 enum ListenUrl {
     Stdio,
@@ -40,41 +39,41 @@ enum ListenUrl {
 
 /// Standard input and output, or a listener.
 #[derive(Clone, Debug)]
-pub(crate) enum Transport {
+pub(crate) enum ListenTransport {
     Stdio,
     Listener(Listen),
 }
 
 #[derive(Debug, Args)]
 struct AuthFlags {
-    /// What clients of a websocket must show.
+    /// How websocket clients authenticate.
     #[arg(long, value_name = "MODE")]
-    ws_auth: Option<Mode>,
-    /// The file with the token that clients must show.
+    ws_auth: Option<WsAuthMode>,
+    /// The file with the token that clients must send.
     #[arg(long, value_name = "PATH")]
     ws_token_file: Option<PathBuf>,
-    /// The SHA-256 digest of that token, in place of its file.
+    /// The SHA-256 digest of the token, instead of its file.
     #[arg(long, value_name = "HEX")]
     ws_token_sha256: Option<String>,
-    /// The file with the secret that tokens are signed with.
+    /// The file with the secret for signed tokens.
     #[arg(long, value_name = "PATH")]
     ws_shared_secret_file: Option<PathBuf>,
-    /// Who must have issued a signed token.
+    /// The required issuer of a signed token.
     #[arg(long, value_name = "ISSUER")]
     ws_issuer: Option<String>,
-    /// For whom a signed token must be.
+    /// The required audience of a signed token.
     #[arg(long, value_name = "AUDIENCE")]
     ws_audience: Option<String>,
-    /// By how much clocks may differ, 30 seconds unless given.
+    /// Maximum clock difference; 30 seconds by default.
     #[arg(long, value_name = "SECONDS")]
     ws_max_clock_skew_seconds: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Mode {
-    /// The token itself.
+enum WsAuthMode {
+    /// With the token itself.
     CapabilityToken,
-    /// A JSON Web Token signed with the shared secret.
+    /// With a JSON Web Token signed with the shared secret.
     SignedBearerToken,
 }
 
@@ -102,7 +101,7 @@ fn listen_url(url: &str) -> Result<ListenUrl, String> {
     ))
 }
 
-/// The path of the default socket, whose folder is made for its owner alone.
+/// The path of the default socket. Creates its folder, accessible for the owner only.
 #[cfg(unix)]
 fn home_socket() -> anyhow::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
@@ -123,8 +122,8 @@ impl ListenFlags {
         self.max_message_bytes
     }
 
-    /// Where to listen, and what is asked of clients there.
-    pub(crate) fn transport(self) -> anyhow::Result<(Transport, Option<Auth>)> {
+    /// The transport and the authentication of clients.
+    pub(crate) fn transport(self) -> anyhow::Result<(ListenTransport, Option<Auth>)> {
         let auth = self.auth.read()?;
         if let ListenUrl::Listener(Listen::Tcp(address)) = &self.listen
             && !address.ip().is_loopback()
@@ -133,10 +132,10 @@ impl ListenFlags {
             bail!("{address} can be reached from other machines: `--ws-auth` is required");
         }
         let transport = match self.listen {
-            ListenUrl::Stdio => Transport::Stdio,
-            ListenUrl::Listener(listen) => Transport::Listener(listen),
+            ListenUrl::Stdio => ListenTransport::Stdio,
+            ListenUrl::Listener(listen) => ListenTransport::Listener(listen),
             #[cfg(unix)]
-            ListenUrl::HomeSocket => Transport::Listener(Listen::Unix(home_socket()?)),
+            ListenUrl::HomeSocket => ListenTransport::Listener(Listen::Unix(home_socket()?)),
         };
         Ok((transport, auth))
     }
@@ -154,15 +153,15 @@ impl AuthFlags {
                 bail!("the websocket auth flags need `--ws-auth`")
             }
             None => Ok(None),
-            Some(Mode::CapabilityToken) if is_signed => bail!(
+            Some(WsAuthMode::CapabilityToken) if is_signed => bail!(
                 "`--ws-shared-secret-file`, `--ws-issuer`, `--ws-audience` and \
                  `--ws-max-clock-skew-seconds` need `--ws-auth signed-bearer-token`"
             ),
-            Some(Mode::SignedBearerToken) if is_capability => {
+            Some(WsAuthMode::SignedBearerToken) if is_capability => {
                 bail!("`--ws-token-file` and `--ws-token-sha256` need `--ws-auth capability-token`")
             }
-            Some(Mode::CapabilityToken) => self.capability().map(Some),
-            Some(Mode::SignedBearerToken) => self.signed().map(Some),
+            Some(WsAuthMode::CapabilityToken) => self.capability().map(Some),
+            Some(WsAuthMode::SignedBearerToken) => self.signed().map(Some),
         }
     }
 
@@ -206,7 +205,7 @@ impl AuthFlags {
     }
 }
 
-/// What stands in a secret's file, without the blanks around it.
+/// The trimmed content of a secret file.
 fn secret_file(flag: &str, path: &Path) -> anyhow::Result<String> {
     if !path.is_absolute() {
         bail!("`{flag}` takes an absolute path");

@@ -1,5 +1,4 @@
-//! Where the log goes: to standard error, its end into memory, for reports of users, and into a file
-//! where settings name a folder for one.
+//! Log output: to standard error, to a buffer for feedback reports, and to a file if settings name a log folder.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,21 +7,21 @@ use std::sync::{LazyLock, OnceLock};
 
 use codex_feedback::LogTail;
 
-/// There is one log in a process, and so one end of it.
+/// The log buffer. There is one log per process.
 static TAIL: LazyLock<LogTail> = LazyLock::new(LogTail::default);
 
-/// The last that was logged.
+/// The latest log output.
 pub(crate) fn tail() -> &'static LogTail {
     &TAIL
 }
 
-/// The file of the log, where settings name a folder for one.
+/// The log file, if settings name a folder.
 static FILE: OnceLock<File> = OnceLock::new();
 
-/// The largest log that is gone on with; a larger one makes room at the start of the program.
+/// A larger log file is replaced when the program starts.
 const LOG_LIMIT: u64 = 16 << 20;
 
-/// Keeps the log in this folder too. Where that cannot be, the log says so.
+/// Also logs to a file in this folder. A failure is logged.
 pub(crate) fn keep_in(folder: &Path) {
     match open(&folder.join("codex.log")) {
         Ok(file) => drop(FILE.set(file)),
@@ -44,14 +43,14 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Writes to all of them.
+/// Writes to all log outputs.
 #[derive(Debug)]
 pub(crate) struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         TAIL.push(bytes);
-        // That nobody hears it is no reason to fail.
+        // A closed standard error must not make logging fail.
         io::stderr().write_all(bytes).ok();
         if let Some(mut file) = FILE.get() {
             file.write_all(bytes).ok();

@@ -1,4 +1,4 @@
-//! `codex login` and `codex logout`: who the user is to the model service, from a terminal.
+//! `codex login` and `codex logout`.
 
 use std::io::{IsTerminal, Read};
 use std::process::{Command, ExitCode, Stdio};
@@ -10,11 +10,11 @@ use codex_config::{Config, RequestParams};
 use codex_login::{Accounts, LoginError};
 use codex_protocol::AuthMode;
 
-use crate::machine::Machine;
+use crate::resources::EngineResources;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring;
 
-/// A longer key is none.
+/// A longer key is rejected.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
 
 #[derive(Debug, Args)]
@@ -23,23 +23,23 @@ Without a flag a browser opens. What is learnt is kept in auth.json in the home 
 you can read.\n\n\
 Examples:\n  codex login\n  printenv OPENAI_API_KEY | codex login --with-api-key\n  codex login status\n\n\
 Exit status: 0 logged in, 1 not.")]
-pub(crate) struct Arguments {
+pub(crate) struct LoginArguments {
     /// Read an API key from standard input.
     #[arg(long)]
     with_api_key: bool,
-    /// Not taken: a key on the command line is seen by every other program.
+    /// Rejected: other programs can see keys on the command line.
     #[arg(long, value_name = "KEY", hide = true)]
     api_key: Option<String>,
-    /// Log in with a code that is typed in on another device.
+    /// Log in by entering a code on another device.
     #[arg(long, conflicts_with = "with_api_key")]
     device_auth: bool,
-    /// Print the address, and leave opening a browser to the user.
+    /// Print the address instead of opening a browser.
     #[arg(long)]
     no_browser: bool,
-    /// The identity server, in place of the usual one.
+    /// The identity server.
     #[arg(long = "experimental_issuer", value_name = "URL", hide = true)]
     issuer: Option<String>,
-    /// What this program is called there.
+    /// The client id for the identity server.
     #[arg(long = "experimental_client-id", value_name = "ID", hide = true)]
     client_id: Option<String>,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum LoginCommand {
-    /// Say who is logged in.
+    /// Show the login status.
     #[command(after_help = "Exit status: 0 somebody is logged in, 1 nobody is.")]
     Status,
 }
@@ -61,11 +61,11 @@ pub(crate) struct LogoutArguments {
     settings: SettingsFlags,
 }
 
-/// `before` are the settings that stand in front of the command.
-pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+/// `before` are the settings before the subcommand.
+pub(crate) fn run(arguments: LoginArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
     let config = config(before.followed_by(arguments.settings.clone()))?;
     if let Some(LoginCommand::Status) = arguments.command {
-        let machine = Machine::new(&config);
+        let machine = EngineResources::new(&config);
         return Ok(status(machine.accounts(), &config));
     }
     if arguments.api_key.is_some() {
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result
     if let Some(id) = &arguments.client_id {
         settings.client_id.clone_from(id);
     }
-    let machine = Machine::with_login(settings);
+    let machine = EngineResources::with_login(settings);
     let (what, outcome) = log_in(&arguments, machine.accounts())?;
     match outcome {
         Ok(()) => {
@@ -100,7 +100,7 @@ pub(crate) fn log_out(
     before: SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
     let config = config(before.followed_by(arguments.settings))?;
-    let machine = Machine::new(&config);
+    let machine = EngineResources::new(&config);
     let logged_out = match machine.accounts().log_out() {
         Ok(logged_out) => logged_out,
         Err(error) => {
@@ -117,14 +117,14 @@ pub(crate) fn log_out(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings of the working folder, without those of its project.
+/// The settings of the working folder, without project settings.
 fn config(flags: SettingsFlags) -> anyhow::Result<Config> {
     wiring::load_config(None, &flags.overrides()?, &RequestParams::default())
 }
 
-/// Logs in in the way that was asked for. Beside the outcome, how to name it.
+/// Logs in with the requested method. Also returns a description of the method.
 fn log_in(
-    arguments: &Arguments,
+    arguments: &LoginArguments,
     accounts: &Arc<Accounts>,
 ) -> anyhow::Result<(&'static str, Result<(), String>)> {
     if arguments.with_api_key {
@@ -171,7 +171,7 @@ async fn with_browser(accounts: &Arc<Accounts>, open: bool) -> Result<(), String
     }
     let lost = |_| Err("Login was not completed".to_owned());
     let outcome = started.outcome.await.unwrap_or_else(lost);
-    // The browser still fetches the page that says so.
+    // The browser still needs to fetch the final page.
     accounts.wait_for_last_page().await;
     outcome
 }
@@ -185,7 +185,7 @@ async fn with_device(accounts: &Arc<Accounts>) -> Result<(), LoginError> {
     accounts.log_in_with_device(&code).await
 }
 
-/// Opens the browser of the user, if there is one. Without one the address has to do.
+/// Opens the user's browser, if there is one; otherwise the printed address must suffice.
 pub(crate) fn open_browser(url: &str) {
     let program = match std::env::consts::OS {
         "macos" => "open",
@@ -218,7 +218,7 @@ fn status(accounts: &Accounts, config: &Config) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Enough of a key to tell it from another one.
+/// A shortened key that is recognizable but not usable.
 fn masked(key: &str) -> String {
     let characters: Vec<char> = key.chars().collect();
     if characters.len() <= 13 {
@@ -229,7 +229,7 @@ fn masked(key: &str) -> String {
     format!("{start}***{end}")
 }
 
-/// Tells the user; standard output is for what programs read.
+/// Prints a message for the user to standard error, because programs read standard output.
 #[allow(clippy::print_stderr)]
 fn say(text: &str) {
     eprintln!("{text}");

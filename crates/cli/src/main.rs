@@ -1,4 +1,4 @@
-//! Layer: surface. The `codex` binary: argument parsing and wiring, no behaviour of its own.
+//! Layer: surface. The `codex` binary: argument parsing and wiring, without own behaviour.
 
 mod agent_roles;
 mod app_server;
@@ -16,12 +16,12 @@ mod host;
 mod listen_flags;
 mod log;
 mod login;
-mod machine;
 mod mcp;
 mod mcp_servers;
 mod notify;
 mod output;
 mod proto;
+mod resources;
 mod rules;
 mod runtime;
 mod scripted_model;
@@ -49,8 +49,8 @@ use crate::debug_app_server::AppServerCommand;
 
 /// The local engine behind AI coding assistants.
 ///
-/// An IDE starts `codex app-server` and talks to it over JSON-RPC. From a terminal, `codex demo` shows
-/// a whole session without a key, and `codex exec` runs one turn for a script.
+/// An IDE starts `codex app-server` and communicates over JSON-RPC. In a terminal, `codex demo` shows a complete session
+/// without a key, and `codex exec` runs one turn for a script.
 #[derive(Debug, Parser)]
 #[command(
     name = "codex",
@@ -60,7 +60,7 @@ use crate::debug_app_server::AppServerCommand;
     arg_required_else_help = true,
     after_help = AFTER_HELP
 )]
-struct Arguments {
+struct CliArguments {
     #[command(flatten)]
     settings: settings_flags::SettingsFlags,
     #[command(flatten)]
@@ -82,33 +82,33 @@ Exit status: 0 success, 1 failure, 2 wrong usage; commands that have more say so
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show a whole session with a scripted model: no key, no network, no cost.
-    Demo(demo::Arguments),
+    /// Show a complete session with a scripted model: no key, no network, no cost.
+    Demo(demo::DemoArguments),
     /// Run one turn without a UI: the last message on standard output, progress on standard error.
     #[command(visible_alias = "e")]
-    Exec(Box<exec::Arguments>),
-    /// Have changes of this repository reviewed; the same as `codex exec review`.
+    Exec(Box<exec::ExecArguments>),
+    /// Review changes in this repository; the same as `codex exec review`.
     Review(Box<exec::ReviewArguments>),
-    /// Look at the switches of features.
+    /// List features.
     #[command(subcommand)]
-    Features(features::Command),
-    /// Serve IDE extensions over JSON-RPC, or describe what is served.
-    AppServer(Box<app_server::Arguments>),
+    Features(features::FeaturesCommand),
+    /// Serve IDE extensions over JSON-RPC, or describe the protocol.
+    AppServer(Box<app_server::AppServerArguments>),
     /// Log in to the model service.
-    Login(login::Arguments),
-    /// Forget the login.
+    Login(login::LoginArguments),
+    /// Delete the stored login.
     Logout(login::LogoutArguments),
     /// List, add and remove MCP servers, and log in to them.
-    Mcp(Box<mcp::Arguments>),
-    /// Speak the queue protocol over standard input and output, a line a message.
-    Proto(proto::Arguments),
-    /// Look for what is wrong with the home folder and this machine, and say what to do.
-    Doctor(doctor::Arguments),
-    /// Tools for who needs to know what happened.
+    Mcp(Box<mcp::McpArguments>),
+    /// Serve the queue protocol over standard input and output, one message per line.
+    Proto(proto::ProtoArguments),
+    /// Check the home folder and this machine, and say how to fix problems.
+    Doctor(doctor::DoctorArguments),
+    /// Debugging tools: drive a server, inspect and convert traces.
     #[command(subcommand)]
     Debug(DebugCommand),
-    /// Print a script that completes commands and flags in a shell.
-    Completion(completion::Arguments),
+    /// Print a shell completion script.
+    Completion(completion::CompletionArguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -116,30 +116,30 @@ enum DebugCommand {
     /// Drive an app-server by hand.
     #[command(subcommand)]
     AppServer(debug_app_server::AppServerCommand),
-    /// Reduce the trace bundle of a session to the graph of what happened in it.
+    /// Reduce the trace bundle of a session to a graph.
     #[command(name = "trace-reduce")]
-    Reduce(trace_reduce::Arguments),
-    /// Write a page that shows a trace bundle: one file, which loads nothing.
+    Reduce(trace_reduce::TraceReduceArguments),
+    /// Write an HTML page that shows a trace bundle in a single file.
     #[command(name = "trace-view")]
-    View(trace_view::Arguments),
-    /// Write a trace bundle in the format of another program.
+    View(trace_view::TraceViewArguments),
+    /// Export a trace bundle to the format of another program.
     #[command(name = "trace-export")]
-    Export(trace_export::Arguments),
+    Export(trace_export::TraceExportArguments),
     /// Copy a trace bundle without its secrets, or without all text.
     #[command(name = "trace-redact")]
-    Redact(trace_redact::Arguments),
-    /// Copy a trace bundle into the other version of the format.
+    Redact(trace_redact::TraceRedactArguments),
+    /// Copy a trace bundle to the other schema version.
     #[command(name = "trace-convert")]
-    Convert(trace_convert::Arguments),
-    /// Say where the runs of two trace bundles parted.
+    Convert(trace_convert::TraceConvertArguments),
+    /// Show where the runs of two trace bundles diverge.
     #[command(name = "trace-diff")]
-    Diff(trace_diff::Arguments),
+    Diff(trace_diff::TraceDiffArguments),
 }
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     codex_exec::run_helper_if_asked();
-    match run(Arguments::parse()) {
+    match run(CliArguments::parse()) {
         Ok(code) => code,
         Err(error) => {
             report(&error);
@@ -148,8 +148,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let Arguments {
+fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
+    let CliArguments {
         settings,
         global,
         command,
@@ -162,7 +162,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             return exec::run(*arguments, settings);
         }
         Command::Review(review) => {
-            let mut arguments = exec::Arguments::from(*review);
+            let mut arguments = exec::ExecArguments::from(*review);
             arguments.take_global(global);
             return exec::run(arguments, settings);
         }
@@ -181,7 +181,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
         Command::Debug(command) => debug(command, settings),
         Command::Completion(arguments) => {
-            completion::run(&arguments, Arguments::command());
+            completion::run(&arguments, CliArguments::command());
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -204,7 +204,7 @@ fn debug(
     }
 }
 
-/// An error in a line: what failed, and why. Some errors tell their cause themselves.
+/// Prints an error with its causes in one line. Some errors already include their cause.
 fn report(error: &anyhow::Error) {
     let mut told = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

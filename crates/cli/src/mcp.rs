@@ -1,4 +1,4 @@
-//! `codex mcp`: the MCP servers of the configuration, and logins to them.
+//! `codex mcp`: configured MCP servers and logins to them.
 
 mod listing;
 
@@ -18,16 +18,16 @@ use codex_mcp_client::{Authorization, Connector, LoginError, LoginOptions, Serve
 use toml::Table;
 
 use crate::login::open_browser;
-use crate::machine::Machine;
 use crate::mcp_servers;
+use crate::resources::EngineResources;
 use crate::settings_flags::SettingsFlags;
 use crate::wiring;
 
-/// How long a person may take to log in.
+/// Time limit for a login by the user.
 const LOGIN_TIME: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Args)]
-pub(crate) struct Arguments {
+pub(crate) struct McpArguments {
     #[command(flatten)]
     settings: SettingsFlags,
     #[command(subcommand)]
@@ -36,22 +36,22 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum McpCommand {
-    /// List the servers, and how requests to them are authorised.
-    List(ListArguments),
+    /// List the servers and how requests to them are authorised.
+    List(McpListArguments),
     /// Show one server.
-    Get(GetArguments),
-    /// Add a server to the user's settings, or replace the one of that name.
-    Add(AddArguments),
-    /// Take a server out of the user's settings.
-    Remove(NameArguments),
-    /// Log in to a server behind HTTP with a browser.
-    Login(LoginArguments),
-    /// Forget the login to a server.
-    Logout(NameArguments),
+    Get(McpGetArguments),
+    /// Add a server to the user's settings, or replace the one with the same name.
+    Add(McpAddArguments),
+    /// Remove a server from the user's settings.
+    Remove(McpNameArguments),
+    /// Log in to an HTTP server with a browser.
+    Login(McpLoginArguments),
+    /// Delete the login to a server.
+    Logout(McpNameArguments),
 }
 
 #[derive(Debug, Args)]
-struct ListArguments {
+struct McpListArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -60,8 +60,8 @@ struct ListArguments {
 }
 
 #[derive(Debug, Args)]
-struct GetArguments {
-    /// The server.
+struct McpGetArguments {
+    /// The name of the server.
     name: String,
     /// Print JSON.
     #[arg(long)]
@@ -71,8 +71,8 @@ struct GetArguments {
 }
 
 #[derive(Debug, Args)]
-struct NameArguments {
-    /// The server.
+struct McpNameArguments {
+    /// The name of the server.
     name: String,
     #[command(flatten)]
     settings: SettingsFlags,
@@ -86,19 +86,19 @@ Examples:\n  codex mcp add files -- npx file-server /srv\n  \
 codex mcp add tickets --url https://tickets.example/mcp\n\n\
 A server behind HTTP that offers logins is logged in to at once."
 )]
-struct AddArguments {
-    /// What to call it: letters, digits, `-` and `_`.
+struct McpAddArguments {
+    /// The name of the server: letters, digits, `-` and `_`.
     name: String,
-    /// The address of a server behind HTTP.
+    /// The address of an HTTP server.
     #[arg(long, value_name = "URL", conflicts_with_all = ["command", "env"])]
     url: Option<String>,
-    /// The variable that holds the token for it.
+    /// The environment variable with the token of the server.
     #[arg(long, value_name = "ENV_VAR", conflicts_with = "command")]
     bearer_token_env_var: Option<String>,
-    /// A variable for the program; may be given several times.
+    /// An environment variable for the program; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
     env: Vec<(String, String)>,
-    /// Print the address for a login, and leave opening a browser to the user.
+    /// Print the login address instead of opening a browser.
     #[arg(long)]
     no_browser: bool,
     #[command(flatten)]
@@ -113,21 +113,21 @@ struct AddArguments {
 }
 
 #[derive(Debug, Args)]
-struct LoginArguments {
-    /// The server.
+struct McpLoginArguments {
+    /// The name of the server.
     name: String,
-    /// What to ask for, in place of what is configured or offered.
+    /// The scopes to request, instead of the configured or offered ones.
     #[arg(long, value_delimiter = ',', value_name = "SCOPE,SCOPE")]
     scopes: Option<Vec<String>>,
-    /// Print the address, and leave opening a browser to the user.
+    /// Print the address instead of opening a browser.
     #[arg(long)]
     no_browser: bool,
     #[command(flatten)]
     settings: SettingsFlags,
 }
 
-/// `before` are the settings that stand in front of the command.
-pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+/// `before` are the settings before the subcommand.
+pub(crate) fn run(arguments: McpArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
     let before = before.followed_by(arguments.settings);
     let overrides = |settings| before.clone().followed_by(settings).overrides();
     match arguments.command {
@@ -166,12 +166,14 @@ fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
     });
     let entries = servers.into_iter().zip(authorizations);
     let entries: Vec<_> = entries
-        .map(|((name, configured, _), authorization)| listing::Entry {
-            name,
-            configured,
-            disabled_reason: disabled_reason(&config, name),
-            authorization: Some(authorization),
-        })
+        .map(
+            |((name, configured, _), authorization)| listing::ServerEntry {
+                name,
+                configured,
+                disabled_reason: disabled_reason(&config, name),
+                authorization: Some(authorization),
+            },
+        )
         .collect();
     print(&if json {
         listing::as_json(&entries)
@@ -183,7 +185,7 @@ fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
 
 fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
     let config = config(flags)?;
-    let entry = listing::Entry {
+    let entry = listing::ServerEntry {
         name,
         configured: known(&config, name)?,
         disabled_reason: disabled_reason(&config, name),
@@ -197,7 +199,7 @@ fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn add(arguments: AddArguments, before: SettingsFlags) -> anyhow::Result<()> {
+fn add(arguments: McpAddArguments, before: SettingsFlags) -> anyhow::Result<()> {
     let flags = before.followed_by(arguments.settings).overrides()?;
     let name = &arguments.name;
     check_name(name)?;
@@ -246,7 +248,7 @@ fn add(arguments: AddArguments, before: SettingsFlags) -> anyhow::Result<()> {
 
 fn remove(name: &str, flags: &Overrides) -> anyhow::Result<()> {
     check_name(name)?;
-    let stack = LayerStack::load(&wiring::surroundings()?, None, flags)?;
+    let stack = LayerStack::load(&wiring::config_environment()?, None, flags)?;
     let user = stack.user().map(|layer| &layer.table);
     let servers = user.and_then(|table| table.get("mcp_servers"));
     if servers.and_then(|servers| servers.get(name)).is_none() {
@@ -262,7 +264,7 @@ fn remove(name: &str, flags: &Overrides) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn log_in(arguments: LoginArguments, before: SettingsFlags) -> anyhow::Result<()> {
+fn log_in(arguments: McpLoginArguments, before: SettingsFlags) -> anyhow::Result<()> {
     let config = config(&before.followed_by(arguments.settings).overrides()?)?;
     let name = &arguments.name;
     let server = mcp_servers::server(name, known(&config, name)?);
@@ -271,7 +273,7 @@ fn log_in(arguments: LoginArguments, before: SettingsFlags) -> anyhow::Result<()
     crate::runtime::here()?.block_on(login)
 }
 
-/// Logs in. Scopes that nobody asked for and that are refused are left out the second time.
+/// Logs in. If offered scopes are rejected and the user requested none, tries again without scopes.
 async fn with_browser(
     connector: &Connector,
     server: &Server,
@@ -328,7 +330,7 @@ fn config(flags: &Overrides) -> anyhow::Result<Config> {
 }
 
 fn connector(config: &Config) -> Connector {
-    Machine::new(config).connector(Launcher::of_this_program(), config)
+    EngineResources::new(config).connector(Launcher::of_this_program(), config)
 }
 
 fn known<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Configured> {
@@ -349,11 +351,11 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Changes the user's entry of a server.
+/// Edits the user's entry for a server.
 fn edit(name: &str, change: SettingChange, flags: &Overrides) -> anyhow::Result<()> {
     let path = KeyPath::from_segments(["mcp_servers", name]).context("the key of the server")?;
     edit_user_config(EditRequest {
-        env: &wiring::surroundings()?,
+        env: &wiring::config_environment()?,
         flags,
         host_features: &BTreeMap::new(),
         file: None,
@@ -371,7 +373,7 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What the command answers.
+/// Prints to standard output.
 #[allow(clippy::print_stdout)]
 fn print(text: &str) {
     print!("{text}");

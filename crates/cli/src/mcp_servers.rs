@@ -1,4 +1,4 @@
-//! MCP servers: from the configuration to what the engine starts.
+//! Converts configured MCP servers for the engine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::wiring::{self, non_blank};
 const STARTUP: Duration = Duration::from_secs(10);
 const REQUEST: Duration = Duration::from_secs(120);
 
-/// The servers that are started.
+/// The servers to start.
 pub(crate) fn enabled(config: &Config) -> Vec<McpServer> {
     let all = config.mcp.servers.iter();
     let enabled = all.filter(|(_, configured)| configured.enabled);
@@ -29,7 +29,7 @@ pub(crate) fn enabled(config: &Config) -> Vec<McpServer> {
         .collect()
 }
 
-/// The servers that are not.
+/// The disabled servers.
 pub(crate) fn disabled(config: &Config) -> Vec<Server> {
     let all = config.mcp.servers.iter();
     let disabled = all.filter(|(_, configured)| !configured.enabled);
@@ -38,7 +38,7 @@ pub(crate) fn disabled(config: &Config) -> Vec<Server> {
         .collect()
 }
 
-/// A server, whether it is started or not.
+/// Converts a server, enabled or not.
 pub(crate) fn server(name: &str, configured: &Configured) -> Server {
     Server {
         name: name.to_owned(),
@@ -50,7 +50,7 @@ pub(crate) fn server(name: &str, configured: &Configured) -> Server {
     }
 }
 
-/// How logins to servers go.
+/// The settings for logins to servers.
 pub(crate) fn logins(config: &Config) -> LoginSettings {
     LoginSettings {
         store: match config.mcp.credentials_store {
@@ -110,7 +110,7 @@ fn way(transport: &McpTransport, scopes: Option<Vec<String>>) -> Way {
     }
 }
 
-/// Why a server cannot be started, as far as that shows without starting it.
+/// Why a server cannot be started, as far as this can be checked without starting it.
 pub(crate) fn problem(configured: &McpServer) -> Option<String> {
     let server = &configured.server;
     let problem = match &server.way {
@@ -137,23 +137,23 @@ pub(crate) fn problem(configured: &McpServer) -> Option<String> {
     Some(format!("{}: {}", server.name, problem?))
 }
 
-/// Keeps leave to call tools in the user's file.
+/// Stores approvals of tools in the user's settings file.
 #[derive(Debug)]
-pub(crate) struct KeptApprovals {
+pub(crate) struct StoredApprovals {
     flags: Overrides,
 }
 
-impl KeptApprovals {
+impl StoredApprovals {
     pub(crate) fn new(flags: Overrides) -> Self {
         Self { flags }
     }
 
     fn write(&self, server: &str, tool: &str) -> anyhow::Result<()> {
-        let env = wiring::surroundings()?;
+        let env = wiring::config_environment()?;
         let stack = LayerStack::load(&env, None, &self.flags)?;
         let user = stack.user().map(|layer| &layer.table);
         let servers = user.and_then(|table| table.get("mcp_servers"));
-        // A server that is configured elsewhere would be half a server here.
+        // A server that is configured in another file would become an incomplete entry here.
         let known = servers.and_then(|servers| servers.get(server)).is_some();
         anyhow::ensure!(known, "the user's file does not have the server");
         let path = ["mcp_servers", server, "tools", tool, "approval_mode"];
@@ -170,7 +170,7 @@ impl KeptApprovals {
     }
 }
 
-impl McpApprovals for KeptApprovals {
+impl McpApprovals for StoredApprovals {
     fn approve(&self, server: &str, tool: &str) -> Result<(), String> {
         self.write(server, tool)
             .map_err(|error| format!("{error:#}"))

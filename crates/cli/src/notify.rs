@@ -1,16 +1,16 @@
-//! The program that the user wants to be told of each turn that has ended.
+//! Runs the user's program after each turn.
 
 use std::process::Stdio;
 
 use codex_core::{EndedTurn, TurnEnded};
 use serde_json::json;
 
-/// The program and its first arguments. It is the user's own: it runs unconfined and by itself, and
-/// nobody waits for it.
+/// The program and its first arguments. It is configured by the user, so it runs without a sandbox, and nothing waits for
+/// it.
 #[derive(Debug)]
-pub(crate) struct TurnProgram(pub(crate) Vec<String>);
+pub(crate) struct NotifyProgram(pub(crate) Vec<String>);
 
-impl TurnEnded for TurnProgram {
+impl TurnEnded for NotifyProgram {
     fn ended(&self, turn: EndedTurn) {
         let Some((program, arguments)) = self.0.split_first() else {
             return;

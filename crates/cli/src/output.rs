@@ -1,4 +1,4 @@
-//! The file that a command writes, readable by its owner only, and the line that says where it is.
+//! Writes an output file, readable by its owner only, and prints its path.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};

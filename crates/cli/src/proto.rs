@@ -1,8 +1,8 @@
-//! `codex proto`: v1 over standard input and output, a submission a line in, an event a line out.
+//! `codex proto`: the queue protocol over standard input and output, one submission or event per line.
 //!
-//! A session runs from the start, with what the configuration says. `configure_session`, the older
-//! form, sets it up anew: with another provider or a stored thread it is another session, of which
-//! only the events are heard from then on. A line that cannot be read answers an error event.
+//! A session with the configured settings runs from the start. `configure_session`, the older form, replaces it; with
+//! another provider or a stored thread the new session is another one, and only its events are printed from then on. A
+//! line that cannot be parsed is answered with an error event.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use codex_protocol::{
 use codex_skills::SkillLibrary;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
-use crate::machine::Machine;
+use crate::resources::EngineResources;
 use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
 use crate::skills;
-use crate::wiring::{self, Tracing};
+use crate::wiring::{self, TraceRecorder};
 
-/// A line longer than this is an error.
+/// A longer line is an error.
 const LINE_LIMIT: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Args)]
@@ -36,57 +36,57 @@ A line in is a submission, a line out an event, both as JSON. The session is the
 ends with the input.\n\n\
 Example:\n  \
 echo '{\"id\":\"1\",\"op\":{\"type\":\"user_input\",\"items\":[{\"type\":\"text\",\"text\":\"hi\"}]}}' | codex proto")]
-pub(crate) struct Arguments {
+pub(crate) struct ProtoArguments {
     #[command(flatten)]
     settings: SettingsFlags,
 }
 
-/// `before` are the settings that stand in front of the command.
-pub(crate) fn run(arguments: Arguments, before: SettingsFlags) -> anyhow::Result<()> {
+/// `before` are the settings before the subcommand.
+pub(crate) fn run(arguments: ProtoArguments, before: SettingsFlags) -> anyhow::Result<()> {
     let overrides = before.followed_by(arguments.settings).overrides()?;
     let runtime = crate::runtime::beside_output()?;
-    let tracing = Tracing::from_environment();
+    let tracing = TraceRecorder::from_environment();
     let served = runtime.block_on(async {
         let cwd = std::env::current_dir().context("cannot tell the working folder")?;
         let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;
         let skills = skills::library(overrides);
-        Proto::start(config, &cwd, tracing.clone(), skills)?
+        ProtoSession::start(config, &cwd, tracing.clone(), skills)?
             .serve()
             .await
     });
-    // A read of standard input that nobody will answer must not keep the process.
+    // A pending read of standard input must not keep the process alive.
     runtime.shutdown_background();
     tracing.finish();
     served
 }
 
-/// The session that is heard.
-struct Proto {
-    machine: Machine,
+/// The session whose events are printed.
+struct ProtoSession {
+    resources: EngineResources,
     catalog: Arc<ModelCatalog>,
     config: Config,
     session: SessionConfig,
-    tracing: Tracing,
+    tracing: TraceRecorder,
     manager: ThreadManager,
     thread: Thread,
     events: Events,
     output: Stdout,
 }
 
-impl Proto {
+impl ProtoSession {
     fn start(
         config: Config,
         cwd: &Path,
-        tracing: Tracing,
+        tracing: TraceRecorder,
         skills: Arc<SkillLibrary>,
     ) -> anyhow::Result<Self> {
-        let machine = Machine::new(&config);
-        let catalog = Arc::new(machine.catalog(&config)?);
-        let chatgpt = machine.has_chatgpt_login();
+        let resources = EngineResources::new(&config);
+        let catalog = Arc::new(resources.catalog(&config)?);
+        let chatgpt = resources.has_chatgpt_login();
         let parts = session_parts(config.clone(), cwd, &catalog, chatgpt);
         let mut session = parts.config;
         session.skills = Some(skills);
-        // One thread is heard here, and nobody would hear its agents.
+        // Agents are disabled, because only the events of one thread are printed.
         session.agents = None;
         for warning in &parts.warnings {
             let details = warning.details.as_deref().unwrap_or_default();
@@ -95,10 +95,10 @@ impl Proto {
         let mut provider = wiring::provider(&config.model.provider);
         wiring::require_residency(&mut provider, &config);
         let manager =
-            tracing.engine(machine.ports(provider, identity(), Arc::clone(&catalog), &config)?);
+            tracing.engine(resources.ports(provider, identity(), Arc::clone(&catalog), &config)?);
         let StartedThread { thread, events, .. } = manager.start(session.clone())?;
         Ok(Self {
-            machine,
+            resources,
             catalog,
             config,
             session,
@@ -111,7 +111,7 @@ impl Proto {
     }
 
     async fn serve(mut self) -> anyhow::Result<()> {
-        let mut input = Lines::new();
+        let mut input = InputLines::new();
         let mut batch = Vec::new();
         loop {
             tokio::select! {
@@ -136,11 +136,11 @@ impl Proto {
         Ok(())
     }
 
-    async fn take(&mut self, line: Line) -> anyhow::Result<()> {
+    async fn take(&mut self, line: InputLine) -> anyhow::Result<()> {
         let submission = match line {
-            Line::TooLong => Err("the line is too long".to_owned()),
-            Line::Read(text) if text.trim_ascii().is_empty() => return Ok(()),
-            Line::Read(text) => read(&text),
+            InputLine::TooLong => Err("the line is too long".to_owned()),
+            InputLine::Read(text) if text.trim_ascii().is_empty() => return Ok(()),
+            InputLine::Read(text) => read(&text),
         };
         match submission {
             Ok(Submission {
@@ -164,7 +164,7 @@ impl Proto {
         }
     }
 
-    /// Another session in place of this one, which is aborted.
+    /// Replaces the session and aborts the old one.
     async fn replace(&mut self, id: &str, configure: ConfigureSession) -> anyhow::Result<()> {
         let mut session = self.session.clone();
         session.base_instructions = configure.instructions.clone().or(session.base_instructions);
@@ -178,7 +178,7 @@ impl Proto {
             }
             None => wiring::provider(&self.config.model.provider),
         };
-        let manager = self.tracing.engine(self.machine.ports(
+        let manager = self.tracing.engine(self.resources.ports(
             provider,
             identity(),
             Arc::clone(&self.catalog),
@@ -251,20 +251,20 @@ fn older_provider(given: SessionProvider) -> anyhow::Result<Provider> {
     })
 }
 
-enum Line {
+enum InputLine {
     Read(Vec<u8>),
-    /// It was skipped.
+    /// The line was skipped.
     TooLong,
 }
 
-/// The lines of standard input, none longer than the limit. Nothing is lost if a read is dropped.
-struct Lines {
+/// Reads lines of standard input up to a maximum length. Cancel safe.
+struct InputLines {
     input: BufReader<Stdin>,
     line: Vec<u8>,
     skipping: bool,
 }
 
-impl Lines {
+impl InputLines {
     fn new() -> Self {
         let input = BufReader::new(tokio::io::stdin());
         Self {
@@ -274,7 +274,7 @@ impl Lines {
         }
     }
 
-    async fn next(&mut self) -> anyhow::Result<Option<Line>> {
+    async fn next(&mut self) -> anyhow::Result<Option<InputLine>> {
         loop {
             let available = self
                 .input
@@ -283,7 +283,7 @@ impl Lines {
                 .context("cannot read standard input")?;
             if available.is_empty() {
                 let last = std::mem::take(&mut self.line);
-                return Ok((!last.is_empty()).then_some(Line::Read(last)));
+                return Ok((!last.is_empty()).then_some(InputLine::Read(last)));
             }
             let end = available.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(available.len());
@@ -299,9 +299,9 @@ impl Lines {
                 let line = std::mem::take(&mut self.line);
                 let skipped = std::mem::take(&mut self.skipping);
                 return Ok(Some(if skipped {
-                    Line::TooLong
+                    InputLine::TooLong
                 } else {
-                    Line::Read(line)
+                    InputLine::Read(line)
                 }));
             }
         }

@@ -1,4 +1,4 @@
-//! The rules about commands that a session starts with: those of files, and those of an administrator.
+//! The rules for commands at the start of a session: from rules files and from requirements.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use codex_config::{
 };
 use codex_exec_policy::{Decision, PatternToken, PrefixRule, RuleError, RuleSet};
 
-/// The rules of all folders that count, and what is wrong with their files. A file with a mistake is left
-/// out as a whole; the folders of a project count once it is trusted.
+/// The rules of all active folders, and warnings about their files. A file with an error is ignored as a whole; a
+/// project's folders are active only if it is trusted.
 pub(crate) fn rules(config: &Config) -> (RuleSet, Vec<ConfigWarning>) {
     let mut policy = RuleSet::default();
     let mut warnings = Vec::new();
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::wiring;
 
-    /// The configuration of a machine whose administrator requires this.
+    /// The configuration of a machine with these requirements.
     fn config(requirements: &str) -> (tempfile::TempDir, Config) {
         let machine = tempfile::tempdir().unwrap();
         let system = machine.path().join("system");

@@ -1,4 +1,4 @@
-//! The model of a scenario, as the engine reaches it.
+//! The scripted model as a provider for the engine.
 
 use anyhow::Context;
 use codex_config::Overrides;
@@ -6,17 +6,17 @@ use codex_protocol::{Provider, WireApi};
 use codex_scenario::{Scenario, ScenarioServer};
 use serde_json::{Map, Value, json};
 
-/// The provider that stands for the script.
+/// The name of the provider.
 const PROVIDER: &str = "scenario";
 
-/// A model that plays a scenario for as long as this lives.
+/// A running scripted model. It stops when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ScriptedModel {
     server: ScenarioServer,
 }
 
 impl ScriptedModel {
-    /// Starts the model. Beside it, the settings that a server of it starts with.
+    /// Starts the model. Also returns the settings for a server that uses it.
     pub(crate) async fn start(scenario: Scenario) -> anyhow::Result<(Overrides, Self)> {
         let mut settings = settings(&scenario);
         let server = ScenarioServer::start(scenario).await;
@@ -28,7 +28,7 @@ impl ScriptedModel {
         Ok((overrides, Self { server }))
     }
 
-    /// What takes the place of a provider that somebody configured: nothing goes there.
+    /// Replaces a configured provider, so that no request is sent to it.
     pub(crate) fn in_place_of(&self, configured: &Provider) -> Provider {
         Provider {
             base_url: Some(self.server.base_url()),
@@ -45,7 +45,7 @@ impl ScriptedModel {
     }
 }
 
-/// What a scenario sets, with the provider that stands for it.
+/// The settings of a scenario, with the provider of the model.
 fn settings(scenario: &Scenario) -> Map<String, Value> {
     let mut settings = scenario.settings.clone();
     let retries = scenario.retries;

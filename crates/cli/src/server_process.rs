@@ -1,4 +1,4 @@
-//! A server as a process of its own, with a client in front of it.
+//! A server process with a client.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -7,17 +7,17 @@ use anyhow::Context;
 use codex_client::Client;
 use tokio::process::{Child, Command};
 
-/// A server that has not ended by then is killed.
+/// A server that has not ended after this time is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The process. It ends when this is dropped.
+/// The server process. It is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
     child: Child,
 }
 
 impl ServerProcess {
-    /// Starts it and connects to its standard input and output.
+    /// Starts the server and connects to its standard input and output.
     pub(crate) fn start(mut command: Command) -> anyhow::Result<(Self, Client)> {
         let program = command.as_std().get_program().display().to_string();
         let mut child = command
@@ -31,7 +31,7 @@ impl ServerProcess {
         Ok((Self { child }, Client::new(output, input)))
     }
 
-    /// Waits for its end, after the client has finished.
+    /// Waits for the end of the server after the client has finished.
     pub(crate) async fn finish(mut self) -> anyhow::Result<ExitStatus> {
         match tokio::time::timeout(PATIENCE, self.child.wait()).await {
             Ok(status) => Ok(status?),
@@ -43,7 +43,7 @@ impl ServerProcess {
     }
 }
 
-/// This program as a server.
+/// The command that runs this program as a server.
 pub(crate) fn own_server() -> anyhow::Result<Command> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);

@@ -1,7 +1,7 @@
-//! From configuration to a session: what each setting means to the engine.
+//! Converts the configuration to settings of a session.
 //!
-//! Configuration is taken apart without `..`, so that a new setting is used here or named as one
-//! without effect ([`codex_config::WITHOUT_EFFECT`], which docs/status.md repeats).
+//! The configuration is destructured without `..`, so a new setting must be used here or listed as having no effect
+//! ([`codex_config::WITHOUT_EFFECT`], repeated in docs/status.md).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,25 +22,24 @@ use codex_protocol::{AskForApproval, SandboxPolicy, ThreadSettings, WebSearchMod
 use crate::engine_files::engine_files;
 use crate::environment::variable;
 use crate::mcp_servers;
-use crate::notify::TurnProgram;
+use crate::notify::NotifyProgram;
 use crate::rules::rules;
 use crate::wiring::{ORIGINATOR, command_environment};
 
-/// The trailer of commits where the user names nobody else.
+/// The default trailer of commits.
 const COMMIT_AUTHOR: &str = "Codex <noreply@openai.com>";
 
-/// What a session starts with.
+/// The settings at the start of a session.
 #[derive(Debug)]
 pub(crate) struct SessionParts {
     pub(crate) config: SessionConfig,
-    /// What is wrong with the files that it comes from.
+    /// Warnings about the settings files.
     pub(crate) warnings: Vec<ConfigWarning>,
-    /// What is obsolete in them.
+    /// Deprecated settings in use.
     pub(crate) deprecations: Vec<DeprecationNotice>,
 }
 
-/// Makes a session's settings of a configuration. Reads files. `chatgpt` is whether there is a ChatGPT
-/// login, which some models need.
+/// Converts a configuration; reads files. `chatgpt` says whether there is a ChatGPT login, which some models require.
 pub(crate) fn session_parts(
     config: Config,
     cwd: &Path,
@@ -59,8 +58,8 @@ pub(crate) fn session_parts(
         project_docs,
         policy,
         shell_environment: _,
-        // Skills have a library of their own. Plugins, apps, suggestions and the JavaScript session
-        // are not there.
+        // Skills are handled by the skill library. Plugins, apps, suggestions and the JavaScript session are not
+        // implemented.
         tools: _,
         mcp: _,
         agents,
@@ -87,7 +86,7 @@ pub(crate) fn session_parts(
         provider_id,
         provider,
         reasoning_effort,
-        // The app-server puts it into the preset of the plan mode.
+        // Used by the app-server for the preset of the plan mode.
         plan_mode_reasoning_effort: _,
         reasoning_summary,
         force_reasoning_summaries,
@@ -180,7 +179,7 @@ pub(crate) fn session_parts(
     session.originator = ORIGINATOR.to_owned();
     session.rules = rules;
     session.limits = Some(Arc::new(AdministratorLimits(requirements)));
-    session.turn_ended = notify.map(|command| Arc::new(TurnProgram(command)) as _);
+    session.turn_ended = notify.map(|command| Arc::new(NotifyProgram(command)) as _);
     session.instruction_files = Some(Arc::new(ProjectInstructions {
         home,
         settings: project_docs,
@@ -193,7 +192,7 @@ pub(crate) fn session_parts(
     }
 }
 
-/// What the model is told of commits; nothing if the user wants no trailer.
+/// The instruction about commit trailers; none if the user disabled it.
 fn commit_trailer(author: Option<&str>) -> Option<String> {
     let author = author.unwrap_or(COMMIT_AUTHOR).trim();
     (!author.is_empty()).then(|| {
@@ -204,7 +203,7 @@ fn commit_trailer(author: Option<&str>) -> Option<String> {
     })
 }
 
-/// The agents that the model may start.
+/// The settings for agents.
 fn agents(settings: &ConfiguredAgents) -> AgentSettings {
     AgentSettings {
         max_threads: usize::try_from(settings.max_threads).unwrap_or(usize::MAX),
@@ -213,7 +212,7 @@ fn agents(settings: &ConfiguredAgents) -> AgentSettings {
     }
 }
 
-/// What undo goes back to.
+/// The settings for undo snapshots.
 fn snapshots(settings: GhostSnapshotSettings) -> Snapshots {
     Snapshots {
         max_file_bytes: settings.max_untracked_file_bytes,
@@ -222,7 +221,7 @@ fn snapshots(settings: GhostSnapshotSettings) -> Snapshots {
     }
 }
 
-/// The AGENTS.md files of the home folder and of projects.
+/// Reads the AGENTS.md files of the home folder and of projects.
 #[derive(Debug)]
 struct ProjectInstructions {
     home: PathBuf,
@@ -239,7 +238,7 @@ impl InstructionFiles for ProjectInstructions {
     }
 }
 
-/// The limits of the configuration, as the engine asks for them.
+/// Checks settings against requirements at run time.
 #[derive(Debug)]
 struct AdministratorLimits(Requirements);
 
@@ -265,7 +264,7 @@ fn features(set: FeatureSet) -> Features {
     }
 }
 
-/// The user's shell, if it is one whose scripts can be read.
+/// The user's shell, if its scripts can be parsed.
 fn shell() -> PathBuf {
     let known = |path: &PathBuf| {
         let stem = path.file_stem().and_then(|stem| stem.to_str());

@@ -1,14 +1,14 @@
-//! The flags that change settings for one run. They may stand before and after a command.
+//! Flags that change settings for one run, before or after the subcommand.
 
 use clap::Args;
 use codex_config::Overrides;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SettingsFlags {
-    /// A setting in place of the configured one, for example `model="gpt-5.4"`.
+    /// Override a setting, for example `model="gpt-5.4"`.
     #[arg(short = 'c', long = "config", value_name = "KEY=VALUE")]
     config: Vec<String>,
-    /// Switches a feature on.
+    /// Enable a feature.
     #[arg(long, value_name = "FEATURE")]
     enable: Vec<String>,
     /// Switches a feature off.
@@ -17,7 +17,7 @@ pub(crate) struct SettingsFlags {
 }
 
 impl SettingsFlags {
-    /// These, and then those, which win.
+    /// Combines flags; `later` takes precedence.
     pub(crate) fn followed_by(mut self, later: Self) -> Self {
         self.config.extend(later.config);
         self.enable.extend(later.enable);
@@ -29,12 +29,12 @@ impl SettingsFlags {
         self.over(Overrides::default())
     }
 
-    /// Adds one, whose value is TOML.
+    /// Adds a setting with a TOML value.
     pub(crate) fn set(&mut self, key: &str, value: &str) {
         self.config.push(format!("{key}={value}"));
     }
 
-    /// Adds them to the arguments of another process.
+    /// Adds the flags to the arguments of another process.
     pub(crate) fn pass_on(&self, command: &mut tokio::process::Command) {
         for (flag, values) in [
             ("--config", &self.config),
@@ -47,7 +47,7 @@ impl SettingsFlags {
         }
     }
 
-    /// These on top of others.
+    /// Applies these flags on top of other overrides.
     pub(crate) fn over(&self, mut overrides: Overrides) -> anyhow::Result<Overrides> {
         for flag in &self.config {
             overrides.add_flag(flag)?;

@@ -1,4 +1,4 @@
-//! Skills of this machine: where the configuration of a folder says they are, and switching them.
+//! Configures skills: determines their roots and rules, and enables or disables them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use codex_skills::{
 
 use crate::wiring;
 
-/// The skills as the configuration with these flags has them.
+/// The skill library for the configuration with these flags.
 pub(crate) fn library(flags: Overrides) -> Arc<SkillLibrary> {
     SkillLibrary::new(move |cwd| {
         sources(cwd, &flags).map_err(|error| SourceError(format!("{error:#}")))
@@ -25,7 +25,7 @@ pub(crate) fn library(flags: Overrides) -> Arc<SkillLibrary> {
 }
 
 fn sources(cwd: &Path, flags: &Overrides) -> anyhow::Result<SkillSources> {
-    let env = wiring::surroundings()?;
+    let env = wiring::config_environment()?;
     let stack = LayerStack::load(&env, Some(cwd), flags)?;
     let params = RequestParams::default();
     let request = LoadRequest {
@@ -87,7 +87,7 @@ fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<SkillRoot>
     roots
 }
 
-/// A rule that names no skill, or two, says nothing.
+/// Converts a rule; one that names no skill, or two, is ignored.
 fn rule(rule: &SkillRule) -> Option<SkillToggle> {
     let name = rule.name.as_ref().map(|name| name.trim());
     let selector = match (&rule.path, name) {
@@ -104,9 +104,9 @@ fn rule(rule: &SkillRule) -> Option<SkillToggle> {
     })
 }
 
-/// Writes into the user's file that a skill is off; one that is on needs no word there.
+/// Disables a skill in the user's file, or removes the entry that disables it.
 pub(crate) fn switch(rule: &SkillToggle, flags: &Overrides) -> anyhow::Result<()> {
-    let env = wiring::surroundings()?;
+    let env = wiring::config_environment()?;
     let stack = LayerStack::load(&env, None, flags)?;
     let user = stack.user().map(|layer| &layer.table);
     let written = user

@@ -1,4 +1,4 @@
-//! What the terminal can do, and the person in front of it.
+//! Terminal properties and interaction with the user.
 
 use std::io::{IsTerminal, Write};
 
@@ -20,7 +20,7 @@ pub(crate) enum Colours {
     Never,
 }
 
-/// How to write to this stream.
+/// The output style for a stream.
 pub(crate) fn style(stream: &impl IsTerminal, colours: Colours) -> Style {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -31,21 +31,21 @@ pub(crate) fn style(stream: &impl IsTerminal, colours: Colours) -> Style {
     }
 }
 
-/// Columns of the terminal; 80 where there is none.
+/// The width of the terminal in columns; 80 if there is none.
 pub(crate) fn width() -> usize {
     terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
 }
 
-/// Who answers.
+/// Where answers come from.
 #[derive(Debug)]
-pub(crate) enum Answers {
-    /// The person, on standard input.
+pub(crate) enum AnswerSource {
+    /// The user, on standard input.
     Asked(Box<Lines<BufReader<Stdin>>>),
-    /// These in order, and then always the last.
+    /// These in order, then always the last one.
     Given(std::vec::IntoIter<Decision>, Decision),
 }
 
-impl Answers {
+impl AnswerSource {
     pub(crate) fn of_person() -> Self {
         Self::Asked(Box::new(BufReader::new(tokio::io::stdin()).lines()))
     }
@@ -55,16 +55,16 @@ impl Answers {
     }
 }
 
-/// Somebody who reads a session and answers in it.
+/// Prints a transcript for the user and passes questions on.
 #[derive(Debug)]
-pub(crate) struct Person<W> {
+pub(crate) struct InteractiveUser<W> {
     pub(crate) transcript: Transcript<W>,
-    pub(crate) answers: Answers,
+    pub(crate) answers: AnswerSource,
     pub(crate) usage: Option<TokenUsageBreakdown>,
 }
 
-impl<W: Write> Person<W> {
-    pub(crate) fn new(transcript: Transcript<W>, answers: Answers) -> Self {
+impl<W: Write> InteractiveUser<W> {
+    pub(crate) fn new(transcript: Transcript<W>, answers: AnswerSource) -> Self {
         Self {
             transcript,
             answers,
@@ -73,7 +73,7 @@ impl<W: Write> Person<W> {
     }
 }
 
-impl<W: Write> Listener for Person<W> {
+impl<W: Write> Listener for InteractiveUser<W> {
     fn hear(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
         if let ServerNotification::ThreadTokenUsageUpdated(it) = notification {
             self.usage = Some(it.token_usage.total.clone());
@@ -84,8 +84,8 @@ impl<W: Write> Listener for Person<W> {
     async fn decide(&mut self, question: Question<'_>) -> Result<Decision, ClientError> {
         self.transcript.ask(question)?;
         let lines = match &mut self.answers {
-            Answers::Asked(lines) => lines,
-            Answers::Given(decisions, last) => {
+            AnswerSource::Asked(lines) => lines,
+            AnswerSource::Given(decisions, last) => {
                 let decision = decisions.next().unwrap_or(*last);
                 self.transcript.answered(decision)?;
                 return Ok(decision);
@@ -93,7 +93,7 @@ impl<W: Write> Listener for Person<W> {
         };
         loop {
             let Some(line) = lines.next_line().await? else {
-                // Nobody is there: that is no consent.
+                // Without a user there is no consent.
                 self.transcript.answered(Decision::Decline)?;
                 return Ok(Decision::Decline);
             };
@@ -115,7 +115,7 @@ fn decision_of(line: &str) -> Option<Decision> {
     })
 }
 
-/// Tokens in a sentence.
+/// Formats token usage.
 pub(crate) fn usage_line(usage: &TokenUsageBreakdown) -> String {
     format!(
         "{} tokens in, {} of them cached; {} out, {} of them reasoning",

@@ -1,4 +1,4 @@
-//! `codex debug trace-convert`: a bundle of one schema in, its copy in the other out.
+//! `codex debug trace-convert`: converts a bundle to the other schema version.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,17 +11,17 @@ use codex_rollout_trace::{convert_bundle, read_manifest};
 #[command(after_help = "\
 Release 0.140 reads schema 1 and release 0.169 schema 2; this program reads both.\n\n\
 Exit status: 0 converted, 1 not.")]
-pub(crate) struct Arguments {
-    /// The folder of the bundle.
+pub(crate) struct TraceConvertArguments {
+    /// The bundle folder.
     bundle: PathBuf,
-    /// The folder of the copy, which must not be there.
+    /// The output folder, which must not exist.
     out: PathBuf,
-    /// The schema of the copy, 1 or 2; the one that the bundle does not have unless given.
+    /// The schema of the copy, 1 or 2; by default the one that the bundle does not have.
     #[arg(long, value_name = "SCHEMA")]
     to: Option<u32>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &TraceConvertArguments) -> anyhow::Result<ExitCode> {
     let manifest = read_manifest(&arguments.bundle)?;
     let to = match (arguments.to, Schema::numbered(manifest.schema_version)) {
         (Some(number), _) => Schema::numbered(number)

@@ -1,4 +1,4 @@
-//! `codex debug trace-diff`: two bundles in, the first difference of their runs out.
+//! `codex debug trace-diff`: finds the first difference between the runs of two bundles.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,22 +9,22 @@ use codex_trace_view::diff_traces;
 
 use crate::trace_problems::{DAMAGED, report_damage};
 
-/// The exit status of two runs that parted.
+/// The exit status if the runs differ.
 const DIFFERENT: u8 = 1;
-/// The exit status when there is nothing to say, because a bundle cannot be read.
+/// The exit status if a bundle cannot be read.
 const TROUBLE: u8 = 2;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 the same, 1 different, 2 a bundle cannot be read,\n3 the same as far as damaged bundles show.")]
-pub(crate) struct Arguments {
-    /// The folder of the one bundle.
+pub(crate) struct TraceDiffArguments {
+    /// The first bundle folder.
     a: PathBuf,
-    /// The folder of the other.
+    /// The second bundle folder.
     b: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     let reductions = [&arguments.a, &arguments.b].map(replay_bundle);
     let [Ok(left), Ok(right)] = &reductions else {
         for error in reductions

@@ -1,4 +1,4 @@
-//! `codex debug trace-export`: a bundle in, a file for another program out.
+//! `codex debug trace-export`: exports a bundle for another program.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,14 +11,14 @@ use crate::output::write_output;
 use crate::trace_problems::{DAMAGED, report_damage};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum ExportFormat {
     /// Chrome JSON trace events, for the Perfetto UI.
     Perfetto,
     /// OpenTelemetry spans after the conventions for generative AI.
     OtlpJson,
 }
 
-impl Format {
+impl ExportFormat {
     fn file_name(self) -> &'static str {
         match self {
             Self::Perfetto => "perfetto.json",
@@ -32,19 +32,19 @@ impl Format {
 Examples:\n  codex debug trace-export BUNDLE --format perfetto     to open at ui.perfetto.dev\n  \
 codex debug trace-export BUNDLE --format otlp-json    to send to a collector\n\n\
 Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
-pub(crate) struct Arguments {
-    /// The folder of the bundle.
+pub(crate) struct TraceExportArguments {
+    /// The bundle folder.
     bundle: PathBuf,
-    /// What to write.
+    /// The output format.
     #[arg(long, value_enum)]
-    format: Format,
-    /// The file to write; `perfetto.json` or `otlp.json` in the bundle unless given.
+    format: ExportFormat,
+    /// The output file; by default `perfetto.json` or `otlp.json` in the bundle.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let Arguments {
+pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
+    let TraceExportArguments {
         bundle,
         format,
         output,
@@ -52,12 +52,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let reduction = replay_bundle(&bundle)?;
     let output = output.unwrap_or_else(|| bundle.join(format.file_name()));
     write_output(&output, |out| match format {
-        Format::Perfetto => write_perfetto(&reduction, out),
-        Format::OtlpJson => write_otlp(&reduction, out),
+        ExportFormat::Perfetto => write_perfetto(&reduction, out),
+        ExportFormat::OtlpJson => write_otlp(&reduction, out),
     })?;
     report_damage(&reduction.problems, None);
     let is_damaged = reduction.problems.is_damaged();
-    // The process ends here; taking the graph apart piece by piece would only cost time.
+    // The process exits here; dropping the graph piece by piece would only take time.
     std::mem::forget(reduction);
     Ok(if is_damaged {
         ExitCode::from(DAMAGED)

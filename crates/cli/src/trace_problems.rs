@@ -1,18 +1,18 @@
-//! Saying what is wrong with a bundle, for the commands that look at one.
+//! Prints problems of a bundle, for commands that read one.
 
 use codex_rollout_trace::{Problem, Problems, Severity};
 
-/// The exit status of a command that did its work although the bundle is damaged.
+/// The exit status of a command that succeeded although the bundle is damaged.
 pub(crate) const DAMAGED: u8 = 3;
 
-/// Writes every problem to stderr, each line after `name` where there are several bundles.
+/// Prints every problem to standard error, each line prefixed with `name` if there are several bundles.
 pub(crate) fn report_all(problems: &Problems, name: Option<&str>) {
     for problem in problems.listed() {
         report(problem, name);
     }
 }
 
-/// Writes the damage to stderr, without what is only out of the ordinary.
+/// Prints only damage to standard error, without minor problems.
 pub(crate) fn report_damage(problems: &Problems, name: Option<&str>) {
     for problem in problems.listed() {
         if problem.fault.severity() == Severity::Damage {

@@ -1,4 +1,4 @@
-//! `codex debug trace-redact`: a bundle in, a copy that can be shown out.
+//! `codex debug trace-redact`: copies a bundle without secrets.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,17 +10,17 @@ use codex_trace_view::{Person, Text, redact_bundle};
 #[command(after_help = "\
 No list of patterns is complete: read the copy before you pass it on.\n\n\
 Exit status: 0 copied, 1 not.")]
-pub(crate) struct Arguments {
-    /// The folder of the bundle.
+pub(crate) struct TraceRedactArguments {
+    /// The bundle folder.
     bundle: PathBuf,
-    /// The folder of the copy: a new or an empty one.
+    /// The output folder, which must be new or empty.
     out: PathBuf,
     /// Replace all text by markers of the same length.
     #[arg(long)]
     text: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: TraceRedactArguments) -> anyhow::Result<ExitCode> {
     let text = if arguments.text {
         Text::Mark
     } else {

@@ -1,4 +1,4 @@
-//! `codex debug trace-reduce`: a bundle in, its state file out, and what is wrong with it on stderr.
+//! `codex debug trace-reduce`: reduces a bundle to its state file and prints problems.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,18 +16,18 @@ use crate::trace_problems::{DAMAGED, report_all};
 #[command(
     after_help = "Exit status: 0 reduced, 1 not reduced, 3 reduced although the bundle is damaged."
 )]
-pub(crate) struct Arguments {
-    /// The folder of the bundle.
+pub(crate) struct TraceReduceArguments {
+    /// The bundle folder.
     bundle: PathBuf,
-    /// The file to write; `state.json` in the bundle unless given.
+    /// The output file; by default `state.json` in the bundle.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Fail at the first damage instead of reducing what can be reduced.
+    /// Fail at the first damage instead of reducing as much as possible.
     #[arg(long)]
     strict: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
     let strictness = if arguments.strict {
         Strictness::Strict
     } else {
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         println!("{}", output.display());
     }
     let is_damaged = !arguments.strict && reduction.problems.is_damaged();
-    // The process ends here; taking the graph apart piece by piece would only cost time.
+    // The process exits here; dropping the graph piece by piece would only take time.
     std::mem::forget(reduction);
     Ok(if is_damaged {
         ExitCode::from(DAMAGED)

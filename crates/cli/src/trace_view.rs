@@ -1,4 +1,4 @@
-//! `codex debug trace-view`: a bundle in, a page to look at it out.
+//! `codex debug trace-view`: writes an HTML page for a bundle.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,16 +17,16 @@ ran. The path of the page is printed; open it in a browser.\n\n\
 Example:\n  CODEX_ROLLOUT_TRACE_ROOT=traces codex exec \"Say hello.\"\n  \
 codex debug trace-view traces/trace-*\n\n\
 Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
-pub(crate) struct Arguments {
-    /// The folder of the bundle.
+pub(crate) struct TraceViewArguments {
+    /// The bundle folder.
     bundle: PathBuf,
-    /// The file to write; `view.html` in the bundle unless given.
+    /// The output file; by default `view.html` in the bundle.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let Arguments { bundle, output } = arguments;
+pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
+    let TraceViewArguments { bundle, output } = arguments;
     let reduction = replay_bundle(&bundle)?;
     let output = output.unwrap_or_else(|| bundle.join("view.html"));
     write_output(&output, |out| {
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     })?;
     report_damage(&reduction.problems, None);
     let is_damaged = reduction.problems.is_damaged();
-    // The process ends here; taking the graph apart piece by piece would only cost time.
+    // The process exits here; dropping the graph piece by piece would only take time.
     std::mem::forget(reduction);
     Ok(if is_damaged {
         ExitCode::from(DAMAGED)

@@ -1,4 +1,4 @@
-//! From configuration to an engine: where requests go and who sends them.
+//! Builds engines from configuration: providers, identity and traces.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,12 +20,12 @@ use codex_session_trace::Traces;
 
 use crate::environment::{self, variable};
 
-/// The name of the provider of the hosted API.
+/// The display name of the hosted provider.
 const HOSTED: &str = "OpenAI";
 
 pub(crate) const ORIGINATOR: &str = "codex_cli_rs";
 
-/// The home folder of the engine.
+/// The home folder.
 pub(crate) fn home() -> anyhow::Result<PathBuf> {
     let variable = |name: &str| std::env::var(name).ok();
     let user_home = variable("HOME").map(PathBuf::from);
@@ -35,18 +35,18 @@ pub(crate) fn home() -> anyhow::Result<PathBuf> {
     )?)
 }
 
-/// The home folder of the user.
+/// The user's home folder.
 pub(crate) fn user_home() -> Option<PathBuf> {
     let set = ["HOME", "USERPROFILE"].map(std::env::var_os);
     set.into_iter().flatten().map(PathBuf::from).next()
 }
 
-/// The folder with the settings of everybody on the machine.
+/// The folder of machine-wide settings.
 #[cfg(unix)]
 const SYSTEM_FOLDER: &str = "/etc/codex";
 
-/// What configuration depends on.
-pub(crate) fn surroundings() -> anyhow::Result<Environment> {
+/// The inputs of the configuration.
+pub(crate) fn config_environment() -> anyhow::Result<Environment> {
     let mut env = Environment::with_home(home()?);
     env.user_home = std::env::var("HOME").ok().map(PathBuf::from);
     env.variables = EnvironmentVariables::from_lookup(variable);
@@ -58,14 +58,14 @@ pub(crate) fn surroundings() -> anyhow::Result<Environment> {
     Ok(env)
 }
 
-/// Reads the configuration for a folder, if there is one, and what a request says.
+/// Loads the configuration for a folder and the parameters of a request.
 pub(crate) fn load_config(
     cwd: Option<&Path>,
     flags: &Overrides,
     params: &RequestParams,
 ) -> anyhow::Result<Config> {
     let request = LoadRequest {
-        env: &surroundings()?,
+        env: &config_environment()?,
         cwd,
         flags,
         params,
@@ -79,7 +79,7 @@ pub(crate) fn non_blank(name: &str) -> Option<String> {
     variable(name).filter(|value| !value.trim().is_empty())
 }
 
-/// Where logins lead to: the hosted service, unless variables name another one.
+/// The login settings: the hosted service, unless variables name another one.
 pub(crate) fn login_settings(config: &Config) -> LoginSettings {
     let mut settings = LoginSettings::hosted(&config.home);
     settings.store = match config.account.credentials_store {
@@ -105,7 +105,7 @@ pub(crate) fn login_settings(config: &Config) -> LoginSettings {
     settings
 }
 
-/// Who this program is to a provider.
+/// The identity of this program for providers.
 pub(crate) fn identity(originator: &str, client: Option<&ClientName>) -> ClientIdentity {
     let platform = Platform {
         os: std::env::consts::OS,
@@ -117,14 +117,14 @@ pub(crate) fn identity(originator: &str, client: Option<&ClientName>) -> ClientI
     ClientIdentity::new(originator, env!("CARGO_PKG_VERSION"), platform, client)
 }
 
-/// How long the end of the process waits for the disk to take what was traced.
+/// How long the process waits at its end until traces are written.
 const TRACE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The traces of this process, if they are asked for.
+/// Records traces of this process, if enabled.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tracing(Option<Arc<Traces>>);
+pub(crate) struct TraceRecorder(Option<Arc<Traces>>);
 
-impl Tracing {
+impl TraceRecorder {
     pub(crate) fn from_environment() -> Self {
         let root = std::env::var_os(ROOT_VARIABLE).filter(|root| !root.is_empty());
         let schema = std::env::var(SCHEMA_VARIABLE).ok().and_then(|number| {
@@ -138,13 +138,13 @@ impl Tracing {
         Self(root.map(|root| Arc::new(traces(root))))
     }
 
-    /// An engine whose threads are traced.
+    /// An engine with trace recording, if enabled.
     pub(crate) fn engine(&self, ports: Ports) -> ThreadManager {
         let traces = self.0.clone();
         ThreadManager::new(ports).observed_by(traces.map(|traces| traces as Arc<dyn Observers>))
     }
 
-    /// Waits until everything is written, but not for long.
+    /// Waits for pending trace data, up to a time limit.
     pub(crate) fn finish(&self) {
         if let Some(traces) = &self.0
             && !traces.flush(TRACE_PATIENCE)
@@ -154,7 +154,7 @@ impl Tracing {
     }
 }
 
-/// A configured provider, with the header by which the hosted API knows our version.
+/// Converts a configured provider, and adds the version header for the hosted API.
 pub(crate) fn provider(configured: &Provider) -> Provider {
     let mut provider = configured.clone();
     if provider.name == HOSTED {
@@ -165,7 +165,7 @@ pub(crate) fn provider(configured: &Provider) -> Provider {
     provider
 }
 
-/// Has requests handled where an administrator wants them to be.
+/// Adds the residency that requirements demand.
 pub(crate) fn require_residency(provider: &mut Provider, config: &Config) {
     if config.requirements.residency.is_some() {
         let name = "x-openai-internal-codex-residency".to_owned();
@@ -173,7 +173,7 @@ pub(crate) fn require_residency(provider: &mut Provider, config: &Config) {
     }
 }
 
-/// The variables of commands. Names and values that are no text are left out.
+/// The environment variables of commands. Names and values that are not Unicode are omitted.
 pub(crate) fn command_environment(config: &Config) -> BTreeMap<OsString, OsString> {
     let variables = config.shell_environment.apply(environment::all(), None);
     variables

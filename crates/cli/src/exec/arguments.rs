@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::global_flags::{GlobalFlags, Sandbox};
+use crate::global_flags::{GlobalFlags, SandboxFlag};
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
 
@@ -20,17 +20,17 @@ codex exec resume --last \"And now the next one.\"\n  \
 codex exec review --uncommitted\n\n\
 Exit status: 0 the turn was completed, 1 it failed or could not start, 2 wrong usage, 130 it was \
 interrupted.")]
-pub(crate) struct Arguments {
+pub(crate) struct ExecArguments {
     #[command(flatten)]
-    pub(super) options: Options,
-    /// What to do; `-`, or nothing, reads it from standard input.
+    pub(super) options: ExecOptions,
+    /// The prompt; `-`, or nothing, reads it from standard input.
     pub(super) prompt: Option<String>,
     #[command(subcommand)]
-    pub(super) command: Option<Command>,
+    pub(super) command: Option<ExecCommand>,
 }
 
-impl Arguments {
-    /// Takes over what stands before the command and is no setting.
+impl ExecArguments {
+    /// Applies the flags before the subcommand that are not settings.
     pub(crate) fn take_global(&mut self, global: GlobalFlags) {
         let options = &mut self.options;
         options.cwd = options.cwd.take().or(global.cwd);
@@ -38,31 +38,31 @@ impl Arguments {
     }
 }
 
-impl From<ReviewArguments> for Arguments {
+impl From<ReviewArguments> for ExecArguments {
     fn from(review: ReviewArguments) -> Self {
         Self {
-            options: Options::default(),
+            options: ExecOptions::default(),
             prompt: None,
-            command: Some(Command::Review(review)),
+            command: Some(ExecCommand::Review(review)),
         }
     }
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
-    /// Go on with a thread that was stored.
+pub(super) enum ExecCommand {
+    /// Continue a stored thread.
     Resume(ResumeArguments),
-    /// Have changes of this repository reviewed.
+    /// Review changes in this repository.
     Review(ReviewArguments),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArguments {
-    /// The id of the thread, or its name. With --last it is left out.
+    /// The id or the name of the thread. Omit it with --last.
     thread: Option<String>,
-    /// What to say; `-`, or nothing, reads it from standard input.
+    /// The prompt; `-`, or nothing, reads it from standard input.
     prompt: Option<String>,
-    /// The thread of this folder that was changed last.
+    /// Continue the most recently changed thread of this folder.
     #[arg(long)]
     last: bool,
     /// With --last: of any folder.
@@ -72,7 +72,7 @@ pub(super) struct ResumeArguments {
     pub(super) flags: SettingsFlags,
 }
 
-/// One of the first four says what is looked at.
+/// The first four arguments exclude each other and select the target.
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("target").required(true)),
@@ -83,16 +83,16 @@ codex exec review \"Look at the error handling of src/parser.rs.\"\n\n\
 Exit status: as that of `codex exec`, whatever was found."
 )]
 pub(crate) struct ReviewArguments {
-    /// What to look at and for, in words; `-` reads it from standard input.
+    /// Review instructions; `-` reads them from standard input.
     #[arg(group = "target")]
     pub(super) prompt: Option<String>,
-    /// Look at what is not committed: staged, changed and new files.
+    /// Review uncommitted changes: staged, unstaged and untracked files.
     #[arg(long, group = "target")]
     uncommitted: bool,
-    /// Look at what this branch has changed since it left that one.
+    /// Review the changes of this branch relative to another branch.
     #[arg(long, group = "target", value_name = "BRANCH")]
     base: Option<String>,
-    /// Look at what that commit changed.
+    /// Review the changes of a commit.
     #[arg(long, group = "target", value_name = "SHA")]
     commit: Option<String>,
     /// With --commit: the title of the commit, for the reviewer.
@@ -103,7 +103,7 @@ pub(crate) struct ReviewArguments {
 }
 
 impl ReviewArguments {
-    /// What is looked at, as the server takes it; nothing where it is told in words.
+    /// The target for the server; none if the review has instructions instead.
     pub(super) fn target(&self) -> Option<Value> {
         if self.uncommitted {
             return Some(json!({ "type": "uncommittedChanges" }));
@@ -116,35 +116,38 @@ impl ReviewArguments {
     }
 }
 
-/// The thread to go on with.
+/// The thread to continue.
 #[derive(Debug)]
-pub(super) enum Resume {
+pub(super) enum ResumeTarget {
     Thread(String),
     Last { anywhere: bool },
 }
 
 impl ResumeArguments {
-    /// The thread, and the prompt: with --last the first argument is the prompt.
-    pub(super) fn split(self) -> (Resume, Option<String>) {
+    /// Splits the arguments: with --last the first one is the prompt.
+    pub(super) fn split(self) -> (ResumeTarget, Option<String>) {
         match self.thread {
-            Some(thread) if !self.last => (Resume::Thread(thread), self.prompt),
-            first => (Resume::Last { anywhere: self.all }, first.or(self.prompt)),
+            Some(thread) if !self.last => (ResumeTarget::Thread(thread), self.prompt),
+            first => (
+                ResumeTarget::Last { anywhere: self.all },
+                first.or(self.prompt),
+            ),
         }
     }
 }
 
 #[derive(Debug, Default, Args)]
-pub(super) struct Options {
+pub(super) struct ExecOptions {
     /// The model to use.
     #[arg(short, long, global = true, value_name = "MODEL")]
     pub(super) model: Option<String>,
     /// What commands may do.
     #[arg(short, long, global = true, value_enum, value_name = "MODE")]
-    sandbox: Option<Sandbox>,
+    sandbox: Option<SandboxFlag>,
     /// The same as `--sandbox workspace-write`.
     #[arg(long, global = true, conflicts_with = "sandbox")]
     full_auto: bool,
-    /// No sandbox at all: only where something else protects the machine.
+    /// Use no sandbox. Only for machines that are protected otherwise.
     #[arg(
         long = "dangerously-bypass-approvals-and-sandbox",
         alias = "yolo",
@@ -152,53 +155,53 @@ pub(super) struct Options {
         conflicts_with_all = ["sandbox", "full_auto"]
     )]
     pub(super) bypass: bool,
-    /// The folder to work in.
+    /// The working folder.
     #[arg(short = 'C', long = "cd", global = true, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
-    /// A further folder that may be written to.
+    /// An additional writable folder.
     #[arg(long, global = true, value_name = "DIR")]
     add_dir: Vec<PathBuf>,
-    /// An image to show with the prompt.
+    /// An image to send with the prompt.
     #[arg(short, long = "image", global = true, value_name = "FILE")]
     pub(super) images: Vec<PathBuf>,
-    /// The profile of the configuration to use.
+    /// The configuration profile to use.
     #[arg(short, long, global = true, value_name = "NAME")]
     profile: Option<String>,
-    /// Work outside a Git repository too.
+    /// Also work outside a git repository.
     #[arg(long, global = true)]
     pub(super) skip_git_repo_check: bool,
-    /// Store nothing of the thread.
+    /// Do not store the thread.
     #[arg(long, global = true)]
     pub(super) ephemeral: bool,
-    /// A JSON Schema that the last message has to follow.
+    /// A JSON Schema for the last message.
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) output_schema: Option<PathBuf>,
-    /// A file for the last message.
+    /// Write the last message to this file.
     #[arg(short = 'o', long, global = true, value_name = "FILE")]
     pub(super) output_last_message: Option<PathBuf>,
-    /// Print what happens as JSON, an event a line, in place of the last message.
+    /// Print events as JSON lines instead of the last message.
     #[arg(long, alias = "experimental-json", global = true)]
     pub(super) json: bool,
-    /// What a new thread is for, in a word of the caller; it is told with the thread.
+    /// A short word about the purpose of the thread, stored with it.
     #[arg(long, global = true, value_name = "SOURCE")]
     pub(super) thread_source: Option<String>,
-    /// Accepted for callers that pass it; no such program is asked for.
+    /// Accepted for compatibility; has no effect.
     #[arg(long, hide = true, global = true, value_name = "PROGRAM")]
     pub(super) cyber_access_program: Option<String>,
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(super) color: Colours,
-    /// Play the model's part from a scenario file: no key, no network, no cost.
+    /// Use a scripted model from a scenario file: no key, no network, no cost.
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) scenario: Option<PathBuf>,
     #[command(flatten)]
     flags: SettingsFlags,
-    /// A flag before the command allows to work outside a repository.
+    /// Whether a flag before the subcommand allows work outside a repository.
     #[arg(skip)]
     pub(super) outside_repository: bool,
 }
 
-impl Options {
+impl ExecOptions {
     pub(super) fn sandbox_mode(&self) -> Option<&'static str> {
         match self.sandbox {
             Some(sandbox) => Some(sandbox.name()),
@@ -208,7 +211,7 @@ impl Options {
         }
     }
 
-    /// The settings that the flags come to, with those that stand `before` and `behind` these.
+    /// Combines the settings from flags with those `before` and `behind` them.
     pub(super) fn settings(
         &self,
         before: SettingsFlags,

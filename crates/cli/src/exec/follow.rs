@@ -1,5 +1,4 @@
-//! Who follows the turn of `codex exec`: prints it for people or for programs, and keeps the last
-//! message.
+//! Prints the turn of `codex exec` for people or programs, and records the last message.
 
 use std::io::{self, IsTerminal, Stderr};
 use std::path::Path;
@@ -8,29 +7,29 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TokenUsageBreakdown, TurnStatus};
 use codex_client::{ClientError, Decision, ExecEvents, Listener, Outcome, Question, Transcript};
 
-use super::arguments::Options;
+use super::arguments::ExecOptions;
 use super::{INTERRUPTED, print_line};
 use crate::terminal::{self, usage_line};
 
-/// What is printed of the turn.
-enum View {
+/// How the turn is printed.
+enum TurnView {
     /// Progress on standard error.
     Progress(Box<Transcript<Stderr>>),
     /// Events on standard output.
     Events(ExecEvents),
 }
 
-pub(super) struct Follower {
-    view: View,
+pub(super) struct TurnPrinter {
+    view: TurnView,
     last_message: Option<String>,
     usage: Option<TokenUsageBreakdown>,
     interrupts: Interrupts,
     hides_reasoning: bool,
 }
 
-impl Follower {
+impl TurnPrinter {
     pub(super) fn new(
-        options: &Options,
+        options: &ExecOptions,
         thread: &str,
         cwd: &Path,
         hides_reasoning: bool,
@@ -38,7 +37,7 @@ impl Follower {
         let view = if options.json {
             let event = ExecEvents::thread_started(thread);
             print_line(&mut io::stdout().lock(), &event.to_string())?;
-            View::Events(ExecEvents::default())
+            TurnView::Events(ExecEvents::default())
         } else {
             let style = terminal::style(&io::stderr(), options.color);
             let transcript = Transcript::new(io::stderr(), style, terminal::width());
@@ -49,7 +48,7 @@ impl Follower {
                 ("folder", cwd.display().to_string()),
             ];
             transcript.list("codex exec", &lines)?;
-            View::Progress(Box::new(transcript))
+            TurnView::Progress(Box::new(transcript))
         };
         Ok(Self {
             view,
@@ -62,8 +61,8 @@ impl Follower {
 
     pub(super) fn prompt(&mut self, prompt: &str) -> io::Result<()> {
         match &mut self.view {
-            View::Progress(transcript) => transcript.prompt(prompt),
-            View::Events(_) => Ok(()),
+            TurnView::Progress(transcript) => transcript.prompt(prompt),
+            TurnView::Events(_) => Ok(()),
         }
     }
 
@@ -71,9 +70,9 @@ impl Follower {
         self.last_message.as_deref()
     }
 
-    /// Prints what is left to be said once the turn is over.
+    /// Prints the final output after the turn.
     pub(super) fn finish(&mut self, outcome: &Outcome) -> io::Result<()> {
-        let View::Progress(transcript) = &mut self.view else {
+        let TurnView::Progress(transcript) = &mut self.view else {
             return Ok(());
         };
         let usage = self.usage.as_ref().map(usage_line);
@@ -81,7 +80,7 @@ impl Follower {
         match (outcome.status, &self.last_message) {
             (TurnStatus::Completed, message) => {
                 transcript.block("Completed", "", usage)?;
-                // On a terminal that shows the progress too, the message stands there already.
+                // On a terminal that also shows the progress, the message has been printed already.
                 if io::stdout().is_terminal() && io::stderr().is_terminal() {
                     return Ok(());
                 }
@@ -94,7 +93,7 @@ impl Follower {
     }
 }
 
-impl Listener for Follower {
+impl Listener for TurnPrinter {
     fn hear(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
         match notification {
             ServerNotification::ItemCompleted(it) => {
@@ -108,9 +107,9 @@ impl Listener for Follower {
             _ => {}
         }
         match &mut self.view {
-            View::Progress(_) if self.hides_reasoning && is_reasoning(notification) => {}
-            View::Progress(transcript) => transcript.hear(notification)?,
-            View::Events(events) => {
+            TurnView::Progress(_) if self.hides_reasoning && is_reasoning(notification) => {}
+            TurnView::Progress(transcript) => transcript.hear(notification)?,
+            TurnView::Events(events) => {
                 let mut out = io::stdout().lock();
                 for event in events.hear(notification) {
                     print_line(&mut out, &event.to_string())?;
@@ -120,12 +119,12 @@ impl Listener for Follower {
         Ok(())
     }
 
-    /// Nobody is there to consent.
+    /// Declines every question, because no user is present.
     async fn decide(&mut self, _: Question<'_>) -> Result<Decision, ClientError> {
         Ok(Decision::Decline)
     }
 
-    /// At the first interrupt the turn is ended in good order, at a second one the process.
+    /// The first interrupt ends the turn cleanly, a second one ends the process.
     async fn interrupted(&mut self) {
         self.interrupts.next().await;
         if let Ok(mut again) = Interrupts::new() {
@@ -149,7 +148,7 @@ fn is_reasoning(notification: &ServerNotification) -> bool {
     }
 }
 
-/// The interrupts of the person. From the beginning on they do not end the process by themselves.
+/// A stream of interrupt signals. Creating it disables their default action.
 #[cfg(unix)]
 struct Interrupts(tokio::signal::unix::Signal);
 

@@ -1,4 +1,4 @@
-//! The thread of `codex exec`: a new one, or one that was stored.
+//! Opens the thread of `codex exec`: a new or a stored one.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use codex_client::{Client, Session};
 use codex_protocol::ThreadId;
 use serde_json::{Value, json};
 
-use super::arguments::{Options, Resume};
+use super::arguments::{ExecOptions, ResumeTarget};
 
-/// Threads that people and scripts began, and no agent.
+/// The source kinds of threads that are not agents.
 const KINDS: [&str; 4] = ["cli", "vscode", "exec", "appServer"];
 
-/// The most that a server puts on a page.
+/// The maximum page size of the server.
 const PAGE: usize = 100;
 
 pub(super) async fn open(
     mut client: Client,
-    options: &Options,
+    options: &ExecOptions,
     cwd: &Path,
-    resume: Option<Resume>,
+    resume: Option<ResumeTarget>,
 ) -> anyhow::Result<Session> {
     let mut params = json!({ "cwd": cwd, "approvalPolicy": "never" });
     if let Some(model) = &options.model {
@@ -38,15 +38,15 @@ pub(super) async fn open(
         return Ok(Session::start(client, &params).await?);
     };
     let id = match resume {
-        Resume::Thread(id) if ThreadId::parse(&id).is_ok() => id,
-        Resume::Thread(name) => named(&mut client, &name).await?,
-        Resume::Last { anywhere } => last(&mut client, cwd, anywhere).await?,
+        ResumeTarget::Thread(id) if ThreadId::parse(&id).is_ok() => id,
+        ResumeTarget::Thread(name) => named(&mut client, &name).await?,
+        ResumeTarget::Last { anywhere } => last(&mut client, cwd, anywhere).await?,
     };
     params["threadId"] = json!(id);
     Ok(Session::resume(client, &params).await?)
 }
 
-/// The thread of this name that was changed last.
+/// The most recently changed thread with this name.
 async fn named(client: &mut Client, name: &str) -> anyhow::Result<String> {
     let mut params = listing(PAGE);
     loop {
@@ -82,7 +82,7 @@ async fn last(client: &mut Client, cwd: &Path, anywhere: bool) -> anyhow::Result
     }
 }
 
-/// A page of threads of any provider, with those first that were changed last.
+/// The parameters for a page of threads of any provider, most recently changed first.
 fn listing(limit: usize) -> Value {
     json!({ "limit": limit, "sortKey": "updated_at", "sourceKinds": KINDS, "modelProviders": [] })
 }

@@ -1,4 +1,4 @@
-//! How servers are shown: as JSON for programs, as tables and facts for people, who see no secrets.
+//! Formats MCP servers: as JSON for programs, as tables and lists for people. Secrets are hidden.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,24 +11,24 @@ use serde_json::{Value, json};
 const NOTHING: &str = "-";
 const HIDDEN: &str = "*****";
 
-/// A server.
-pub(super) struct Entry<'a> {
+/// A server to be shown.
+pub(super) struct ServerEntry<'a> {
     pub(super) name: &'a str,
     pub(super) configured: &'a McpServer,
-    /// Why it is disabled, if an administrator says so.
+    /// Why the server is disabled by requirements.
     pub(super) disabled_reason: Option<String>,
-    /// How requests to it are authorised, where that was asked.
+    /// How requests to the server are authorised, if that was determined.
     pub(super) authorization: Option<Authorization>,
 }
 
-/// All of them for programs.
-pub(super) fn as_json(entries: &[Entry<'_>]) -> String {
+/// All servers as JSON.
+pub(super) fn as_json(entries: &[ServerEntry<'_>]) -> String {
     let all = Value::Array(entries.iter().map(to_json).collect());
     format!("{all:#}\n")
 }
 
-/// One of them for programs: with its authorisation in a list, else with its tools.
-pub(super) fn to_json(entry: &Entry<'_>) -> Value {
+/// One server as JSON: in a list with its authorisation, else with its tools.
+pub(super) fn to_json(entry: &ServerEntry<'_>) -> Value {
     let configured = entry.configured;
     let mut json = json!({
         "name": entry.name,
@@ -56,7 +56,7 @@ pub(super) fn to_json(entry: &Entry<'_>) -> Value {
 
 fn transport(transport: &McpTransport) -> Value {
     let some = |map: &BTreeMap<String, String>| (!map.is_empty()).then(|| map.clone());
-    // The values may be keys, and what is printed may be kept or shown. The configuration has them.
+    // The values may be secrets, and output may be stored or shown. The configuration file has them.
     let hidden = |map: &BTreeMap<String, String>| {
         let hidden = map.keys().map(|name| (name.clone(), HIDDEN.to_owned()));
         some(&hidden.collect())
@@ -85,8 +85,8 @@ fn transport(transport: &McpTransport) -> Value {
     }
 }
 
-/// All of them for people: programs, and then what is behind HTTP.
-pub(super) fn as_tables(entries: &[Entry<'_>]) -> String {
+/// All servers as tables: local programs first, then HTTP servers.
+pub(super) fn as_tables(entries: &[ServerEntry<'_>]) -> String {
     let mut programs =
         vec![["Name", "Command", "Args", "Env", "Cwd", "Status", "Auth"].map(str::to_owned)];
     let mut addresses =
@@ -132,7 +132,7 @@ pub(super) fn as_tables(entries: &[Entry<'_>]) -> String {
     }
 }
 
-/// Rows in columns; none without rows below the head.
+/// Formats rows in columns. None if there is only the header row.
 fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Option<String> {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<_> = (0..COLUMNS)
@@ -149,8 +149,8 @@ fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Option<String> {
     (rows.len() > 1).then(|| rows.iter().map(line).collect())
 }
 
-/// One of them for people.
-pub(super) fn as_facts(entry: &Entry<'_>) -> String {
+/// One server as a list of facts.
+pub(super) fn as_facts(entry: &ServerEntry<'_>) -> String {
     let configured = entry.configured;
     let name = entry.name;
     if !configured.enabled {
@@ -235,7 +235,7 @@ pub(super) fn as_facts(entry: &Entry<'_>) -> String {
     text
 }
 
-fn status(entry: &Entry<'_>) -> String {
+fn status(entry: &ServerEntry<'_>) -> String {
     match (entry.configured.enabled, &entry.disabled_reason) {
         (true, _) => "enabled".to_owned(),
         (false, None) => "disabled".to_owned(),
@@ -254,7 +254,7 @@ fn authorization(authorization: Option<Authorization>) -> String {
     .to_owned()
 }
 
-/// The names of variables; what is in them is nobody's business.
+/// The names of variables without their values.
 fn variables(set: &BTreeMap<String, String>, passed_on: &[String]) -> String {
     let names = set.keys().chain(passed_on);
     let hidden: Vec<_> = names.map(|name| format!("{name}={HIDDEN}")).collect();

@@ -1,4 +1,4 @@
-//! What all engines of a process share of this machine: connections, the login, the models that are known.
+//! Resources shared by all engines of a process: HTTP connections, the login, known models.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use crate::environment::variable;
 use crate::mcp_servers;
 use crate::wiring::{ORIGINATOR, identity, login_settings, non_blank, provider};
 
-/// What all engines of this process share.
+/// Resources shared by all engines of the process.
 #[derive(Debug)]
-pub(crate) struct Machine {
+pub(crate) struct EngineResources {
     http: Arc<HttpPool>,
     accounts: Arc<Accounts>,
     mcp_logins: Logins,
 }
 
-impl Machine {
+impl EngineResources {
     pub(crate) fn new(config: &Config) -> Self {
         Self::with_login(login_settings(config))
     }
@@ -52,12 +52,12 @@ impl Machine {
         }
     }
 
-    /// Who is logged in.
+    /// The login.
     pub(crate) fn accounts(&self) -> &Arc<Accounts> {
         &self.accounts
     }
 
-    /// Connections to anybody.
+    /// The HTTP connections.
     pub(crate) fn connections(&self) -> &Arc<HttpPool> {
         &self.http
     }
@@ -66,7 +66,7 @@ impl Machine {
         Arc::clone(&self.accounts) as Arc<dyn CredentialSource>
     }
 
-    /// The ports of this machine, with the models of a provider and a writer of their own.
+    /// The ports with the models of a provider and an own rollout writer.
     pub(crate) fn ports(
         &self,
         provider: Provider,
@@ -82,7 +82,7 @@ impl Machine {
         Ok(ports(model, launcher, writer, connector))
     }
 
-    /// The way to MCP servers, whose programs `launcher` starts.
+    /// Connects to MCP servers, whose programs are started by `launcher`.
     pub(crate) fn connector(&self, launcher: Launcher, config: &Config) -> Connector {
         Connector {
             launcher,
@@ -94,20 +94,20 @@ impl Machine {
         }
     }
 
-    /// Whether somebody is logged in with a ChatGPT account.
+    /// Whether the user has a ChatGPT login.
     pub(crate) fn has_chatgpt_login(&self) -> bool {
         let login = self.accounts.login();
         login.is_some_and(|login| login.mode() != AuthMode::Apikey)
     }
 
-    /// The models that are known without asking anybody.
+    /// The model catalogue without requests to a provider.
     pub(crate) fn catalog(&self, config: &Config) -> anyhow::Result<ModelCatalog> {
         let hosted = config.providers.get("openai");
         let hosted = hosted.context("there is no provider of hosted models")?;
         Ok(self.models(config, hosted)?.known())
     }
 
-    /// The models to choose from; `hosted` knows those that the program does not.
+    /// The models to choose from. `hosted` is asked for models that are not built in.
     pub(crate) fn models(&self, config: &Config, hosted: &Provider) -> anyhow::Result<ModelStore> {
         let credentials = self.credentials();
         if let Some(list) = &config.model.catalog {
@@ -124,7 +124,7 @@ impl Machine {
         ))
     }
 
-    /// The way to the models of a provider.
+    /// The client for the models of a provider.
     pub(crate) fn client(
         &self,
         provider: Provider,
@@ -141,8 +141,7 @@ impl Machine {
     }
 }
 
-/// The ports of this machine, with this model, commands started by `launcher`, and rollouts written by
-/// `writer`.
+/// The ports for a model client, commands started by `launcher`, and rollouts written by `writer`.
 pub(crate) fn ports(
     model: ProviderModel,
     launcher: Launcher,
