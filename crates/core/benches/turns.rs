@@ -12,6 +12,10 @@ use std::time::Duration;
 
 use codex_core::*;
 use codex_exec::{ExitStatus, Launch, SpawnError};
+use codex_model_client::{
+    Completion, ModelCatalog, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream,
+    ResolvedModel,
+};
 use codex_protocol::*;
 use codex_sandbox::{Levels, Namespaces};
 use futures::StreamExt;
@@ -282,10 +286,11 @@ fn completed() -> ModelEvent {
         total_tokens: 10,
         ..TokenUsage::default()
     });
-    ModelEvent::Completed {
+    ModelEvent::Completed(Completion {
         response_id: "resp".to_owned(),
         usage,
-    }
+        end_turn: None,
+    })
 }
 
 fn call() -> ResponseItem {
@@ -314,13 +319,16 @@ impl fmt::Debug for MemoryModel {
 }
 
 impl Model for MemoryModel {
-    fn info(&self, name: &str) -> Arc<ModelInfo> {
-        let window = None;
-        Arc::new(ModelInfo {
-            is_guess: false,
-            context_window: window,
-            ..ModelInfo::guess(name)
-        })
+    fn resolve(&self, name: &str) -> ResolvedModel {
+        let fallback = ModelCatalog::bundled().resolve(name).info;
+        let info = Arc::new(ModelInfo {
+            context_window: None,
+            ..ModelInfo::clone(&fallback)
+        });
+        ResolvedModel {
+            info,
+            is_fallback: false,
+        }
     }
 
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {
@@ -329,7 +337,8 @@ impl Model for MemoryModel {
         request.input.write_json(&mut body);
         std::hint::black_box(body);
         let reply = self.0.lock().pop_front().unwrap_or_default();
-        Box::pin(async move { Ok(futures::stream::iter(reply.into_iter().map(Ok)).boxed()) })
+        let events = futures::stream::iter(reply.into_iter().map(Ok));
+        Box::pin(async move { Ok(ModelStream::new(events)) })
     }
 }
 

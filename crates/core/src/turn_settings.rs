@@ -3,15 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use codex_model_client::TurnState;
+use codex_model_client::{ModelInfo, TurnState};
 use codex_protocol::{
     AskForApproval, CollaborationMode, Personality, ReasoningSummary, SandboxPolicy, ServiceTier,
     Verbosity,
 };
 use codex_skills::SkillSet;
 use serde_json::Value;
-
-use crate::ports::ModelInfo;
 
 /// Instructions for the model. They stay the same for a session.
 #[derive(Clone, Debug)]
@@ -31,6 +29,8 @@ pub(crate) struct TurnSettings {
     pub(crate) approval_policy: AskForApproval,
     pub(crate) sandbox_policy: SandboxPolicy,
     pub(crate) model: Arc<ModelInfo>,
+    /// Whether the facts about the model are assumed.
+    pub(crate) is_model_unknown: bool,
     pub(crate) mode: CollaborationMode,
     pub(crate) summary: ReasoningSummary,
     pub(crate) service_tier: Option<ServiceTier>,

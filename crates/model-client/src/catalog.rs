@@ -24,6 +24,8 @@ pub use model_info::WebSearchToolType;
 pub use store::AvailableModels;
 pub use store::ModelStore;
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,7 +39,7 @@ pub struct ModelCatalog {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedModel {
     /// The facts, under the name that was asked for.
-    pub info: ModelInfo,
+    pub info: Arc<ModelInfo>,
     /// Whether nothing is known and the facts are careful guesses.
     pub is_fallback: bool,
 }
@@ -88,13 +90,13 @@ impl ModelCatalog {
             .or_else(|| self.longest_prefix(without_namespace(name)?));
         ResolvedModel {
             is_fallback: found.is_none(),
-            info: match found {
+            info: Arc::new(match found {
                 Some(known) => ModelInfo {
                     slug: name.to_owned(),
                     ..known.clone()
                 },
                 None => bundled::fallback(name),
-            },
+            }),
         }
     }
 
@@ -143,7 +145,7 @@ mod tests {
     fn found(name: &str) -> Option<String> {
         let resolved = ModelCatalog::bundled().resolve(name);
         assert_eq!(resolved.info.slug, name);
-        (!resolved.is_fallback).then_some(resolved.info.display_name)
+        (!resolved.is_fallback).then(|| resolved.info.display_name.clone())
     }
 
     #[test]
@@ -175,7 +177,7 @@ mod tests {
     fn entries_of_a_server_replace_and_add() {
         let mut catalog = ModelCatalog::bundled();
         let before = catalog.models().len();
-        let mut known = catalog.resolve("gpt-5.2").info;
+        let mut known = ModelInfo::clone(&catalog.resolve("gpt-5.2").info);
         known.context_window = Some(1);
         let new = ModelInfo {
             slug: "gpt-9".to_owned(),

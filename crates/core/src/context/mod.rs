@@ -114,7 +114,7 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         user_instructions: None,
         developer_instructions: turn.instructions.developer.as_deref().map(str::to_owned),
         final_output_json_schema: turn.output_schema.as_deref().cloned(),
-        truncation_policy: Some(turn.model.truncation),
+        truncation_policy: Some(turn.model.truncation()),
     }
 }
 

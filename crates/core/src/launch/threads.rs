@@ -157,9 +157,10 @@ impl Threads {
     }
 
     fn instructions(&self, config: &mut SessionConfig) -> Instructions {
-        let model = self.ports.model.info(&config.settings.model);
+        let model = self.ports.model.resolve(&config.settings.model).info;
         let given = config.base_instructions.take().map(Arc::from);
-        let own = || model.instructions(config.settings.personality);
+        let personality = config.settings.personality;
+        let own = || model.instructions(personality).map(Arc::from);
         Instructions {
             base: given
                 .or_else(own)
@@ -245,8 +246,12 @@ impl ThreadLauncher for Threads {
             context.emitter.log(LineKind::ResponseItem, note);
         }
         let note = note.map(RolloutItem::ResponseItem);
-        let model = self.ports.model.info(&context.config.settings.model);
-        let conversation = Conversation::rebuilt(lines.into_iter().chain(note), model.truncation);
+        let model = self
+            .ports
+            .model
+            .resolve(&context.config.settings.model)
+            .info;
+        let conversation = Conversation::rebuilt(lines.into_iter().chain(note), model.truncation());
         let (requests, received) = mpsc::channel(MAX_QUEUED_REQUESTS);
         let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
         let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);

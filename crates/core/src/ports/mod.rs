@@ -12,10 +12,7 @@ mod provider_model;
 
 pub use clock::{Clock, SystemClock};
 pub use ids::{Ids, RandomIds};
-pub use model::{
-    BaseInstructions, Model, ModelChoice, ModelError, ModelEvent, ModelInfo, ModelRequest,
-    ModelStream, PatchTool, ReasoningRequest, Retry, ShellKind,
-};
+pub use model::Model;
 pub use observer::{ModelCall, Observer, Observers, StartingThread};
 pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;

@@ -20,7 +20,6 @@ use futures::FutureExt;
 use crate::git::Git;
 use crate::history::Conversation;
 use crate::history::user_message;
-use crate::ports::{ModelError, Retry};
 use crate::turn;
 use crate::turn::{CompletedTurn, Turn, TurnError, TurnScope};
 
@@ -64,14 +63,17 @@ pub(crate) async fn run(
             )
             .await;
         }
-        Err(TurnError::Failed(error)) => {
-            turn::emit_failure(&emitter, error);
+        Err(TurnError::Stopped) => {
+            record_result(&scope, &mut conversation, None);
+            let stopped = Err(TurnError::Stopped);
+            turn::finish(&scope, &mut conversation, guard, stopped).await;
+        }
+        Err(failure) => {
+            if let Some(error) = failure.event() {
+                emitter.emit(EventMsg::Error(error));
+            }
             record_result(&scope, &mut conversation, None);
             turn::finish_failed(&scope, &mut conversation, guard).await;
-        }
-        Err(stopped) => {
-            record_result(&scope, &mut conversation, None);
-            turn::finish(&scope, &mut conversation, guard, Err(stopped)).await;
         }
     }
     conversation
@@ -109,13 +111,10 @@ async fn run_reviewer(
 }
 
 fn not_reviewable(reason: String) -> TurnError {
-    TurnError::Failed(ModelError {
+    TurnError::Failed {
         message: format!("The review cannot start: {reason}"),
         info: CodexErrorInfo::BadRequest,
-        retry: Retry::Never,
-        http_status: None,
-        invalid_image: false,
-    })
+    }
 }
 
 /// Tells people and the model what came of it.

@@ -152,14 +152,14 @@ impl Session {
                 Err(Input::Hidden(back)) => item = back,
             }
         }
-        let model = self.base.model.info(&self.settings().model);
+        let model = self.base.model.resolve(&self.settings().model);
         let context = Arc::clone(&self.context);
         match self.idle() {
             Some(conversation) => {
                 let recorder = Recorder {
                     emitter: &context.emitter,
                     turn: "",
-                    policy: model.truncation,
+                    policy: model.info.truncation(),
                     raw_items: context.config.raw_items,
                 };
                 conversation.record(*item, &recorder);

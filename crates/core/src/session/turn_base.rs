@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use codex_model_client::TurnState;
-use codex_protocol::{SandboxPolicy, ThreadSettings, TruncationMode};
+use codex_model_client::{ModelInfo, ResolvedModel, TruncationMode, TurnState};
+use codex_protocol::{SandboxPolicy, ThreadSettings};
 
 use super::state::TurnOverrides;
 use crate::config::SessionConfig;
 use crate::input::StopSignal;
-use crate::ports::{Model, ModelInfo};
+use crate::ports::Model;
 use crate::session_context::SessionContext;
 use crate::tools::{McpTools, ToolServices, ToolSet, TurnDiffTracker, TurnTools};
 use crate::turn::TurnScope;
@@ -50,7 +50,7 @@ impl TurnBase {
         settings: &ThreadSettings,
         id: &str,
         overrides: TurnOverrides,
-        model: Arc<ModelInfo>,
+        model: ResolvedModel,
     ) -> TurnSettings {
         let config = &self.session.config;
         let zone = self.session.clock.zone();
@@ -60,11 +60,10 @@ impl TurnBase {
             cwd: settings.cwd.clone(),
             approval_policy: settings.approval_policy,
             sandbox_policy: settings.sandbox_policy.clone(),
-            summary: settings.summary.unwrap_or(model.default_summary),
-            verbosity: model
-                .default_verbosity
-                .map(|own| config.verbosity.unwrap_or(own)),
-            model,
+            summary: (settings.summary).unwrap_or(model.info.default_reasoning_summary),
+            verbosity: model.info.verbosity(config.verbosity),
+            is_model_unknown: model.is_fallback,
+            model: model.info,
             mode: settings.collaboration_mode(),
             service_tier: overrides
                 .service_tier
@@ -88,7 +87,7 @@ pub(super) struct ToolCache(Option<CachedTools>);
 
 #[derive(Debug)]
 struct CachedTools {
-    model: Arc<ModelInfo>,
+    model: ResolvedModel,
     policy: SandboxPolicy,
     tools: Arc<ToolSet>,
 }
@@ -99,28 +98,28 @@ impl ToolCache {
         model: &str,
         policy: &SandboxPolicy,
         base: &TurnBase,
-    ) -> (Arc<ModelInfo>, Arc<ToolSet>) {
+    ) -> (ResolvedModel, Arc<ToolSet>) {
         if let Some(CachedTools {
             model: known,
             policy: made_for,
             tools,
         }) = &self.0
-            && known.slug == model
+            && known.info.slug == model
             && made_for == policy
         {
-            return (Arc::clone(known), Arc::clone(tools));
+            return (known.clone(), Arc::clone(tools));
         }
-        let model = with_overrides(base.model.info(model), &base.session.config);
+        let model = with_overrides(base.model.resolve(model), &base.session.config);
         let tools = ToolSet::new(
             &base.session.config,
             &base.tool_services,
             &McpTools::default(),
-            &model,
+            &model.info,
             policy,
         );
         let tools = Arc::new(tools);
         self.0 = Some(CachedTools {
-            model: Arc::clone(&model),
+            model: model.clone(),
             policy: policy.clone(),
             tools: Arc::clone(&tools),
         });
@@ -128,24 +127,29 @@ impl ToolCache {
     }
 }
 
-/// What the configuration knows better about a model.
-fn with_overrides(model: Arc<ModelInfo>, config: &SessionConfig) -> Arc<ModelInfo> {
-    let mut changed = (*model).clone();
-    changed.reasoning |= config.reasoning_summaries;
-    changed.context_window = config.context_window.or(changed.context_window);
-    changed.auto_compact_limit = match (config.auto_compact_limit, changed.auto_compact_limit) {
-        (Some(ours), Some(own)) => Some(ours.min(own)),
-        (ours, own) => ours.or(own),
-    };
+/// The facts about a model, with what the configuration sets in their place.
+fn with_overrides(model: ResolvedModel, config: &SessionConfig) -> ResolvedModel {
+    let has_overrides = config.reasoning_summaries
+        || config.context_window.is_some()
+        || config.auto_compact_limit.is_some()
+        || config.tool_output_tokens.is_some();
+    if !has_overrides {
+        return model;
+    }
+    let mut info = ModelInfo::clone(&model.info);
+    info.supports_reasoning_summaries |= config.reasoning_summaries;
+    info.context_window = config.context_window.or(info.context_window);
+    let limits = [config.auto_compact_limit, info.auto_compact_token_limit];
+    info.auto_compact_token_limit = limits.into_iter().flatten().min();
     if let Some(tokens) = config.tool_output_tokens {
-        changed.truncation.limit = match changed.truncation.mode {
+        let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+        info.truncation_policy.limit = match info.truncation_policy.mode {
             TruncationMode::Bytes => tokens.saturating_mul(4),
             TruncationMode::Tokens => tokens,
         };
     }
-    if changed == *model {
-        model
-    } else {
-        Arc::new(changed)
+    ResolvedModel {
+        info: Arc::new(info),
+        ..model
     }
 }

@@ -198,7 +198,7 @@ fn answer(
     exit_code: i32,
     elapsed: Duration,
 ) -> String {
-    let policy = context.settings.model.truncation;
+    let policy = context.settings.model.truncation();
     match layout {
         OutputLayout::Json => structured(output, exit_code, elapsed, policy),
         OutputLayout::Plain => {

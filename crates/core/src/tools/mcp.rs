@@ -73,7 +73,7 @@ async fn call(context: &ToolContext, offered: &OfferedTool) -> ToolResult {
     }
     let began = context.session.clock.elapsed();
     let result = ask_server(context, offered, arguments).await;
-    let result = match context.settings.model.images {
+    let result = match context.settings.model.takes_images() {
         true => result,
         false => result.map(for_text_models),
     };

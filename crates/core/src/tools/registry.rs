@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_model_client::{Encoded, ToolSpec};
+use codex_model_client::{ApplyPatchToolType, Encoded, ModelInfo, ShellType, ToolSpec};
 use codex_protocol::{DynamicToolSpec, SandboxPolicy};
 
 use super::agents::{
@@ -28,7 +28,6 @@ use super::web_search::web_search;
 use crate::agents::is_agent;
 use crate::config::SessionConfig;
 use crate::mcp::OfferedTool;
-use crate::ports::{ModelInfo, PatchTool, ShellKind};
 
 /// The tools of a turn. Made once for as long as nothing that matters changes.
 #[derive(Debug)]
@@ -80,13 +79,13 @@ impl ToolSet {
         if config.features.request_permissions {
             builder.offer(RequestPermissionsTool);
         }
-        match model.patch {
-            PatchTool::Function => builder.offer(ApplyPatchTool::Function),
-            PatchTool::Freeform => builder.offer(ApplyPatchTool::Freeform),
-            PatchTool::None if config.features.apply_patch_freeform => {
+        match model.apply_patch_tool_type {
+            Some(ApplyPatchToolType::Function) => builder.offer(ApplyPatchTool::Function),
+            Some(ApplyPatchToolType::Freeform) => builder.offer(ApplyPatchTool::Freeform),
+            None if config.features.apply_patch_freeform => {
                 builder.offer(ApplyPatchTool::Freeform);
             }
-            PatchTool::None => {}
+            None => {}
         }
         let search = web_search(&config.web_search, model, policy);
         builder.specs.extend(search);
@@ -165,8 +164,8 @@ impl ToolSetBuilder {
             inline_permissions,
             login: config.allow_login_shell,
         };
-        match model.shell {
-            ShellKind::Disabled => return,
+        match model.shell_type {
+            ShellType::Disabled => return,
             _ if config.features.unified_exec => {
                 self.offer(ExecCommandTool {
                     inline_permissions,
@@ -174,9 +173,9 @@ impl ToolSetBuilder {
                 });
                 self.offer(WriteStdinTool);
             }
-            ShellKind::Argv => self.offer(argv),
-            ShellKind::Script | ShellKind::Unified => self.offer(script),
-            ShellKind::Local => self.specs.push(ToolSpec::LocalShell),
+            ShellType::Default => self.offer(argv),
+            ShellType::ShellCommand | ShellType::UnifiedExec => self.offer(script),
+            ShellType::Local => self.specs.push(ToolSpec::LocalShell),
         }
         for name in ["shell", "container.exec", "local_shell"] {
             self.accept(name, argv);

@@ -65,7 +65,7 @@ pub(crate) async fn run_user_shell(
         () = stop.stopped() => Err(ABORTED.to_owned()),
         ran = attempt(context, &request, &permit, &mut item) => ran,
     };
-    let policy = context.settings.model.truncation;
+    let policy = context.settings.model.truncation();
     match ran {
         Ok(outcome) => {
             let end = outcome.end(policy);

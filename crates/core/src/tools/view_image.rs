@@ -44,7 +44,7 @@ impl Tool for ViewImageTool {
 
 async fn view(context: &ToolContext) -> ToolResult {
     let failed = |text: String| ToolFailure::Model(text);
-    if !context.settings.model.images {
+    if !context.settings.model.takes_images() {
         let refusal = "view_image is not allowed because you do not support image inputs";
         return Err(failed(refusal.to_owned()));
     }

@@ -1,10 +1,9 @@
 //! Web search, which the provider carries out: what the model is told of it.
 
-use codex_model_client::{ToolSpec, WebSearchFilters};
+use codex_model_client::{ModelInfo, ToolSpec, WebSearchFilters, WebSearchToolType};
 use codex_protocol::{SandboxPolicy, WebSearchMode};
 
 use crate::config::WebSearch;
-use crate::ports::ModelInfo;
 
 /// The tool for turns with this policy; none if the model may not search.
 pub(crate) fn web_search(
@@ -34,14 +33,15 @@ pub(crate) fn web_search(
         }),
         user_location: location,
         search_context_size: size,
-        search_content_types: model
-            .searches_images
+        search_content_types: (model.web_search_tool_type == WebSearchToolType::TextAndImage)
             .then(|| vec!["text".to_owned(), "image".to_owned()]),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use codex_model_client::ModelCatalog;
+
     use super::*;
 
     #[test]
@@ -52,7 +52,7 @@ mod tests {
                 live_with_full_access,
                 options: None,
             };
-            let model = ModelInfo::guess("m");
+            let model = ModelCatalog::bundled().resolve("m").info;
             match web_search(&search, &model, &SandboxPolicy::DangerFullAccess)? {
                 ToolSpec::WebSearch {
                     external_web_access,

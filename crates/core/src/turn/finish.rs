@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use codex_protocol::{ErrorEvent, EventMsg, TurnAbortReason, WarningEvent};
+use codex_protocol::{EventMsg, TurnAbortReason, WarningEvent};
 
 use super::guard::TurnGuard;
 use super::outcome::{CompletedTurn, TurnError};
 use super::recording::Turn;
 use super::scope::TurnScope;
 use crate::context;
-use crate::events::{HeldEvents, TurnEmitter};
+use crate::events::HeldEvents;
 use crate::history::{Conversation, Recorder};
 use crate::input::Input;
-use crate::ports::ModelError;
 
 /// How long an abort waits for the disk.
 const ABORT_FLUSH: Duration = Duration::from_millis(100);
@@ -25,16 +24,11 @@ pub(crate) async fn finish(
     guard: TurnGuard,
     ended: Result<CompletedTurn, TurnError>,
 ) {
-    let emitter = scope.emitter();
     match ended {
         Ok(completed) => {
             let held = scope.session.emitter.hold_events();
             guard.complete(completed);
             saved(scope, held).await;
-        }
-        Err(TurnError::Failed(error)) => {
-            emit_failure(&emitter, error);
-            finish_failed(scope, conversation, guard).await;
         }
         Err(TurnError::Stopped) => {
             let left = scope.input_queue.close();
@@ -59,14 +53,13 @@ pub(crate) async fn finish(
                 () = scope.session.clock.sleep(ABORT_FLUSH) => {}
             }
         }
+        Err(failure) => {
+            if let Some(error) = failure.event() {
+                scope.emitter().emit(EventMsg::Error(error));
+            }
+            finish_failed(scope, conversation, guard).await;
+        }
     }
-}
-
-pub(crate) fn emit_failure(emitter: &TurnEmitter, error: ModelError) {
-    emitter.emit(EventMsg::Error(ErrorEvent {
-        message: error.message,
-        codex_error_info: Some(error.info),
-    }));
 }
 
 /// Ends a turn whose failure was emitted.

@@ -28,7 +28,7 @@ impl TurnGuard {
         guard.emitter.emit(EventMsg::TurnStarted(TurnStartedEvent {
             turn_id: guard.emitter.turn_id().to_owned(),
             started_at: Some(guard.clock.now().as_second()),
-            model_context_window: scope.settings.model.effective_window(),
+            model_context_window: scope.settings.model.effective_context_window(),
             collaboration_mode_kind: scope.settings.mode.mode,
         }));
         guard

@@ -23,7 +23,7 @@ mod skills;
 mod text_filter;
 
 pub(crate) use compact::run_compaction;
-pub(crate) use finish::{emit_failure, finish, finish_failed};
+pub(crate) use finish::{finish, finish_failed};
 pub(crate) use guard::TurnGuard;
 pub(crate) use outcome::{CompletedTurn, TurnError, panicked};
 pub(crate) use recording::Turn;

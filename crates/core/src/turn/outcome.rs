@@ -1,8 +1,7 @@
 //! How a turn can end.
 
-use codex_protocol::CodexErrorInfo;
-
-use crate::ports::{ModelError, Retry};
+use codex_model_client::ModelError;
+use codex_protocol::{CodexErrorInfo, ErrorEvent};
 
 /// Why a turn ends early.
 #[derive(Debug)]
@@ -10,7 +9,27 @@ pub(crate) enum TurnError {
     /// It was stopped.
     Stopped,
     /// A request to the model failed for good.
-    Failed(ModelError),
+    Model(ModelError),
+    /// It failed for another reason.
+    Failed {
+        message: String,
+        info: CodexErrorInfo,
+    },
+}
+
+impl TurnError {
+    /// What clients are told, if the turn failed.
+    pub(crate) fn event(self) -> Option<ErrorEvent> {
+        let (message, info) = match self {
+            Self::Stopped => return None,
+            Self::Model(error) => (error.to_string(), error.codex_error_info()),
+            Self::Failed { message, info } => (message, info),
+        };
+        Some(ErrorEvent {
+            message,
+            codex_error_info: Some(info),
+        })
+    }
 }
 
 /// The result of a completed turn.
@@ -22,11 +41,8 @@ pub(crate) struct CompletedTurn {
 
 /// The error of a task that panicked.
 pub(crate) fn panicked() -> TurnError {
-    TurnError::Failed(ModelError {
+    TurnError::Failed {
         message: "Fatal error: the turn ended unexpectedly".to_owned(),
         info: CodexErrorInfo::Other,
-        retry: Retry::Never,
-        http_status: None,
-        invalid_image: false,
-    })
+    }
 }

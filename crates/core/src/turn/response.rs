@@ -1,5 +1,6 @@
 //! From the events of one response to items, deltas and calls.
 
+use codex_model_client::ModelEvent;
 use codex_protocol::{
     AgentReasoningSectionBreakEvent, EventMsg, ItemDeltaEvent, ModeKind, ModelRerouteEvent,
     ModelRerouteReason, ReasoningContentDeltaEvent, ReasoningRawContentDeltaEvent, ResponseItem,
@@ -13,7 +14,6 @@ use super::plan_text::split;
 use super::recording::Turn;
 use super::text_filter::visible;
 use crate::history::user_message;
-use crate::ports::ModelEvent;
 use crate::tools::ToolCall;
 
 /// One response while it is read.
@@ -54,13 +54,21 @@ impl Turn<'_> {
     ) -> Option<CompletedTurn> {
         match event {
             ModelEvent::TextDelta(delta) => self.text_delta(response, delta),
-            ModelEvent::SummaryDelta { index, delta } => {
-                self.summary_delta(response, index, delta);
+            ModelEvent::ReasoningSummaryDelta {
+                delta,
+                summary_index,
+            } => {
+                self.summary_delta(response, summary_index, delta);
             }
-            ModelEvent::ReasoningDelta { index, delta } => {
-                self.reasoning_delta(response, index, delta);
+            ModelEvent::ReasoningDelta {
+                delta,
+                content_index,
+            } => {
+                self.reasoning_delta(response, content_index, delta);
             }
-            ModelEvent::SummaryPartAdded { index } => self.section_break(response, index),
+            ModelEvent::ReasoningSummaryPart { summary_index } => {
+                self.section_break(response, summary_index);
+            }
             ModelEvent::ItemAdded(item) => {
                 let started = self.start_item(&item);
                 response.active = started.or(response.active.take());
@@ -72,16 +80,17 @@ impl Turn<'_> {
                 self.emitter.emit(self.conversation.usage.event());
             }
             ModelEvent::ReasoningIncluded => self.conversation.usage.reasoning_included = true,
-            ModelEvent::Completed { response_id, usage } => {
-                if let Some(usage) = usage {
-                    let window = self.scope.settings.model.effective_window();
+            ModelEvent::ModelsEtag(_) | ModelEvent::Created => {}
+            ModelEvent::Completed(completion) => {
+                if let Some(usage) = completion.usage {
+                    let window = self.scope.settings.model.effective_context_window();
                     self.conversation.usage.add(usage, window);
                 }
                 response.end();
                 self.emitter.emit(self.conversation.usage.event());
                 return Some(CompletedTurn {
                     last_agent_message: response.last_message.take(),
-                    response_id: Some(response_id),
+                    response_id: Some(completion.response_id),
                 });
             }
         }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::ports::{Clock, ModelError, Retry};
+use codex_model_client::ModelError;
+
+use crate::ports::Clock;
 
 const FIRST: Duration = Duration::from_millis(200);
 /// Waits do not double further than this many times.
@@ -10,12 +12,11 @@ const DOUBLINGS: u32 = 16;
 
 /// The wait before repeat number `repeat`, counted from 1; none if it should not be repeated.
 pub(crate) fn delay(error: &ModelError, repeat: u32, clock: &dyn Clock) -> Option<Duration> {
-    match error.retry {
-        Retry::Never => None,
-        Retry::After(delay) => Some(delay),
-        Retry::Soon => {
-            let doubled = FIRST * 2u32.pow((repeat - 1).min(DOUBLINGS));
-            Some(doubled.mul_f64(0.9 + 0.2 * clock.jitter()))
-        }
+    if !error.is_retryable() {
+        return None;
     }
+    Some(error.retry_after().unwrap_or_else(|| {
+        let doubled = FIRST * 2u32.pow((repeat - 1).min(DOUBLINGS));
+        doubled.mul_f64(0.9 + 0.2 * clock.jitter())
+    }))
 }

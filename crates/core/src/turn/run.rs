@@ -26,7 +26,7 @@ pub(crate) async fn run_regular(
     input: TurnInput,
 ) -> Conversation {
     let emitter = scope.emitter();
-    if scope.settings.model.is_guess {
+    if scope.settings.is_model_unknown {
         let message = format!(
             "The model `{}` is not in the catalogue: its context window and abilities are \
              assumed.",

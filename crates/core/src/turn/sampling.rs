@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_model_client::{ModelError, ModelEvent, ModelRequest, ModelStream, RequestContext};
 use codex_protocol::{
     CodexErrorInfo, EventMsg, ResponseItem, SessionSource, StreamErrorEvent, SubAgentSource,
 };
@@ -15,9 +16,7 @@ use super::outcome::{CompletedTurn, TurnError};
 use super::recording::Turn;
 use super::response::ActiveResponse;
 use super::retry;
-use crate::ports::{
-    ModelCall, ModelError, ModelEvent, ModelRequest, ModelStream, ReasoningRequest, Retry,
-};
+use crate::ports::ModelCall;
 
 /// What a response came to.
 #[derive(Debug)]
@@ -39,20 +38,20 @@ impl Turn<'_> {
             let span = tracing::debug_span!("model_request", attempt = repeats + 1);
             let error = match self.attempt().instrument(span).await {
                 Ok(sampled) => return Ok(sampled),
-                Err(TurnError::Stopped) => return Err(TurnError::Stopped),
-                Err(TurnError::Failed(error)) => error,
+                Err(TurnError::Model(error)) => error,
+                Err(error) => return Err(error),
             };
-            if error.invalid_image {
+            if error == ModelError::InvalidImage {
                 self.repair_image()?;
                 continue;
             }
-            if error.info == CodexErrorInfo::ContextWindowExceeded {
+            if error == ModelError::ContextWindowExceeded {
                 self.window_exceeded();
             }
             let clock = self.scope.session.clock.as_ref();
             let delay = retry::delay(&error, repeats + 1, clock).filter(|_| repeats < most);
             let Some(delay) = delay else {
-                return Err(TurnError::Failed(error));
+                return Err(TurnError::Model(error));
             };
             repeats += 1;
             self.wait_to_retry(repeats, most, error, delay).await?;
@@ -113,7 +112,7 @@ impl Turn<'_> {
         let mut stream: ModelStream = tokio::select! {
             biased;
             () = &mut stopped => return Err(TurnError::Stopped),
-            opened = scope.model.stream(request) => opened.map_err(TurnError::Failed)?,
+            opened = scope.model.stream(request) => opened.map_err(TurnError::Model)?,
         };
         loop {
             tokio::select! {
@@ -128,8 +127,8 @@ impl Turn<'_> {
                 event = stream.next() => event,
             };
             let event = event
-                .unwrap_or_else(|| Err(ModelError::cut_off()))
-                .map_err(TurnError::Failed)?;
+                .unwrap_or_else(|| Err(cut_off()))
+                .map_err(TurnError::Model)?;
             if let ModelEvent::ItemDone(item @ ResponseItem::ImageGenerationCall { .. }) = event {
                 tokio::select! {
                     biased;
@@ -146,51 +145,44 @@ impl Turn<'_> {
     pub(crate) fn request(&mut self, compaction: Option<&str>) -> ModelRequest {
         let settings = &self.scope.settings;
         let model = &settings.model;
-        let effort = settings
-            .mode
-            .settings
-            .reasoning_effort
-            .clone()
-            .or_else(|| model.default_effort.clone());
+        let session = &self.scope.session;
+        let effort = settings.mode.settings.reasoning_effort.clone();
         ModelRequest {
-            thread_id: self.scope.session.emitter.thread().clone(),
-            turn_id: Arc::clone(&settings.id),
-            model: Arc::clone(model),
+            model: model.slug.clone(),
             instructions: Arc::clone(&settings.instructions.base),
-            input: self.conversation.history.prompt(model.images),
+            input: self.conversation.history.prompt(model.takes_images()),
             tools: self.scope.tools.specs(),
-            parallel_tool_calls: model.parallel_tool_calls,
-            reasoning: model.reasoning.then_some(ReasoningRequest {
-                effort,
-                summary: settings.summary,
-            }),
+            parallel_tool_calls: model.supports_parallel_tool_calls,
+            reasoning: model.reasoning(effort, Some(settings.summary)),
             service_tier: settings.service_tier.clone(),
             verbosity: settings.verbosity,
-            output_schema: settings.output_schema.clone(),
-            turn_state: settings.turn_state.clone(),
-            observer: self.scope.session.emitter.observer().and_then(|observer| {
-                observer.model_asked(&ModelCall {
-                    turn: &settings.id,
-                    model: &model.slug,
-                    compaction,
-                })
-            }),
-            subagent: subagent(&self.scope.session.config.source),
+            output_schema: settings.output_schema.as_deref().cloned(),
+            context: RequestContext {
+                thread_id: session.emitter.thread().0.clone(),
+                turn_state: settings.turn_state.clone(),
+                observer: session.emitter.observer().and_then(|observer| {
+                    observer.model_asked(&ModelCall {
+                        turn: &settings.id,
+                        model: &model.slug,
+                        compaction,
+                    })
+                }),
+                subagent: subagent(&session.config.source),
+                ..RequestContext::default()
+            },
         }
     }
 
     fn emit_retry(&self, repeat: u32, most: u32, error: ModelError) {
         self.emitter.emit(EventMsg::StreamError(StreamErrorEvent {
             message: format!("Reconnecting... {repeat}/{most}"),
-            codex_error_info: Some(CodexErrorInfo::ResponseStreamDisconnected {
-                http_status_code: error.http_status,
-            }),
-            additional_details: Some(error.message),
+            codex_error_info: Some(error.retry_info()),
+            additional_details: Some(error.to_string()),
         }));
     }
 
     fn window_exceeded(&mut self) {
-        if let Some(window) = self.scope.settings.model.effective_window() {
+        if let Some(window) = self.scope.settings.model.effective_context_window() {
             self.conversation.usage.fill(window);
             self.emitter.emit(self.conversation.usage.event());
         }
@@ -201,14 +193,11 @@ impl Turn<'_> {
         if self.conversation.history.drop_newest_tool_images() {
             return Ok(());
         }
-        Err(TurnError::Failed(ModelError {
+        Err(TurnError::Failed {
             message: "Invalid image in your last message. Please remove it and try again."
                 .to_owned(),
             info: CodexErrorInfo::BadRequest,
-            retry: Retry::Never,
-            http_status: None,
-            invalid_image: false,
-        }))
+        })
     }
 }
 
@@ -227,16 +216,7 @@ fn subagent(source: &SessionSource) -> Option<String> {
     Some(label.to_owned())
 }
 
-impl ModelError {
-    pub(crate) fn cut_off() -> Self {
-        Self {
-            message:
-                "stream disconnected before completion: stream closed before response.completed"
-                    .to_owned(),
-            info: CodexErrorInfo::Other,
-            retry: Retry::Soon,
-            http_status: None,
-            invalid_image: false,
-        }
-    }
+/// The error of a stream that ends without its last event.
+pub(crate) fn cut_off() -> ModelError {
+    ModelError::disconnected("stream closed before response.completed")
 }

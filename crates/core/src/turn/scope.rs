@@ -34,7 +34,7 @@ impl TurnScope {
         Recorder {
             emitter: &self.session.emitter,
             turn: &self.settings.id,
-            policy: self.settings.model.truncation,
+            policy: self.settings.model.truncation(),
             raw_items: self.session.config.raw_items,
         }
     }

@@ -38,7 +38,9 @@ fn last_output(driver: &Driver) -> Value {
 /// What the model was sent last by the thread itself.
 fn last_input(driver: &Driver) -> Value {
     let sent = driver.model.sent();
-    let own = sent.iter().rposition(|request| request.subagent.is_none());
+    let own = sent
+        .iter()
+        .rposition(|request| request.context.subagent.is_none());
     driver.model.inputs()[own.unwrap()].clone()
 }
 
@@ -120,7 +122,9 @@ async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
     assert!(notices(&input)[0].contains("found it"));
 
     let requests = driver.model.sent();
-    let asked = requests.iter().find(|request| request.subagent.is_some());
+    let asked = requests
+        .iter()
+        .find(|request| request.context.subagent.is_some());
     let tools = serde_json::to_string(&asked.unwrap().tools).unwrap();
     for own in ["spawn_agent", "request_user_input"] {
         assert!(!tools.contains(own), "an agent has no {own}");
@@ -249,7 +253,7 @@ async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
     let requests = driver.model.sent();
     let last = requests
         .iter()
-        .rposition(|request| request.subagent.is_some());
+        .rposition(|request| request.context.subagent.is_some());
     let input = driver.model.inputs()[last.unwrap()].clone();
     let said = texts(&input, "assistant");
     assert_eq!(said, ["one", "two"], "it knows what it knew");
@@ -270,7 +274,7 @@ async fn an_agent_may_go_on_from_what_its_parent_knows() {
     let requests = driver.model.sent();
     let asked = requests
         .iter()
-        .position(|request| request.subagent.is_some());
+        .position(|request| request.context.subagent.is_some());
     let input = driver.model.inputs()[asked.unwrap()].clone();
     assert_well_formed(&input);
     assert_eq!(texts(&input, "assistant"), ["earlier"]);

@@ -1,6 +1,6 @@
 //! Compaction: when, how, and that it never loses what it must not.
 
-use codex_core::{ModelEvent, Retry};
+use codex_model_client::{ModelError, ModelEvent};
 use codex_protocol::*;
 
 use crate::support::*;
@@ -110,7 +110,7 @@ async fn fails(replies: Vec<Reply>, stop: bool) {
 #[tokio::test]
 async fn a_compaction_that_fails_leaves_everything_as_it_was() {
     fails(vec![Reply::Refused(fatal("no such model"))], false).await;
-    let broken = || Reply::Events(vec![Err(broken(Retry::Soon))]);
+    let broken = || Reply::Events(vec![Err(broken())]);
     fails(vec![broken(), broken()], false).await;
     let mut halfway = starts("summ", &["su"]);
     halfway.push(Err(fatal("gone")));
@@ -138,11 +138,7 @@ async fn a_turn_whose_compaction_fails_keeps_what_was_said() {
 #[tokio::test]
 async fn a_conversation_too_long_to_summarise_loses_its_oldest_items_in_the_request_only() {
     let mut driver = one_turn(1_000_000, 100).await;
-    let full = || {
-        let mut error = fatal("too long");
-        error.info = CodexErrorInfo::ContextWindowExceeded;
-        Reply::Refused(error)
-    };
+    let full = || Reply::Refused(ModelError::ContextWindowExceeded);
     driver.model.push(full());
     driver.model.push(full());
     driver.model.push(Reply::Events(says_at("summary", 100)));
@@ -173,7 +169,7 @@ async fn a_smaller_model_gets_a_summary_by_the_larger_one() {
     driver.model.push(Reply::Events(says("two", &[])));
     turn(&mut driver, "say two").await;
     let sent = driver.model.sent();
-    let models: Vec<&str> = sent.iter().map(|sent| sent.model.slug.as_str()).collect();
+    let models: Vec<&str> = sent.iter().map(|sent| sent.model.as_str()).collect();
     assert_eq!(models, ["mock-model", "mock-model", "small-model"]);
 }
 

@@ -1,6 +1,6 @@
 //! Stopping a turn, beside what holds at every stage.
 
-use codex_core::ModelEvent;
+use codex_model_client::ModelEvent;
 use codex_protocol::*;
 
 use crate::support::*;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codex_core::{ModelEvent, Retry};
+use codex_model_client::{ModelError, ModelEvent};
 use codex_protocol::*;
 
 use crate::support::*;
@@ -34,8 +34,11 @@ async fn recovers(replies: Vec<Reply>) -> Driver {
 #[tokio::test]
 async fn before_the_first_byte() {
     let driver = recovers(vec![
-        Reply::Refused(broken(Retry::Soon)),
-        Reply::Events(vec![Err(broken(Retry::After(Duration::from_secs(7))))]),
+        Reply::Refused(broken()),
+        Reply::Events(vec![Err(ModelError::Disconnected {
+            detail: "test".to_owned(),
+            retry_after: Some(Duration::from_secs(7)),
+        })]),
     ])
     .await;
     let waits = driver.clock.sleeps();
@@ -61,10 +64,7 @@ async fn at_the_end_of_a_stream_that_was_cut() {
 
 #[tokio::test]
 async fn a_tool_that_ran_before_the_cut_is_not_forgotten() {
-    let events = vec![
-        Ok(ModelEvent::ItemDone(plan_call("a"))),
-        Err(broken(Retry::Soon)),
-    ];
+    let events = vec![Ok(ModelEvent::ItemDone(plan_call("a"))), Err(broken())];
     let driver = recovers(vec![Reply::Events(events)]).await;
     assert_eq!(outputs(&driver.model.inputs()[1]), ["Plan updated"]);
 }
@@ -105,7 +105,7 @@ async fn what_would_fail_again_is_told_at_once() {
 
 #[tokio::test]
 async fn what_fails_too_often_is_told() {
-    let refused = || Reply::Refused(broken(Retry::Soon));
+    let refused = || Reply::Refused(broken());
     fails(
         vec![refused(), refused()],
         "stream disconnected before completion: test",
@@ -115,9 +115,9 @@ async fn what_fails_too_often_is_told() {
 
 #[tokio::test]
 async fn a_full_window_is_counted() {
-    let mut error = fatal("too long");
-    error.info = CodexErrorInfo::ContextWindowExceeded;
-    let driver = fails(vec![Reply::Refused(error)], "too long").await;
+    let error = ModelError::ContextWindowExceeded;
+    let message = error.to_string();
+    let driver = fails(vec![Reply::Refused(error)], &message).await;
     let counted = driver.seen.iter().find_map(|event| match &event.msg {
         EventMsg::TokenCount(count) => count.info,
         _ => None,

@@ -1,6 +1,6 @@
 //! Reviews: what people see, what the model is told, and how one ends early.
 
-use codex_core::{Retry, SteerError, TaskKind};
+use codex_core::{SteerError, TaskKind};
 use codex_protocol::*;
 use serde_json::json;
 
@@ -158,7 +158,7 @@ async fn what_cannot_be_reviewed_is_told() {
 async fn a_review_takes_no_input_and_what_is_said_meanwhile_waits() {
     let mut driver = Driver::new().await;
     driver.clock.hold();
-    driver.model.push(Reply::Refused(broken(Retry::Soon)));
+    driver.model.push(Reply::Refused(broken()));
     driver.submit(review("look")).await;
     driver
         .until(|msg| matches!(msg, EventMsg::StreamError(_)))

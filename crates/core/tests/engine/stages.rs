@@ -9,7 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use codex_core::{ModelError, ModelEvent, Retry};
+use codex_model_client::{ModelError, ModelEvent};
 use codex_protocol::*;
 
 use crate::support::*;
@@ -107,7 +107,7 @@ impl Scene {
             Stage::TextDelta => (starts("hello", &["hel"]), "agent_message_content_delta"),
             Stage::Tool => (command(), "exec_command_begin"),
             Stage::Approval => (command(), "exec_approval_request"),
-            Stage::RetryWait => (vec![Err(broken(Retry::Soon))], "stream_error"),
+            Stage::RetryWait => (vec![Err(broken())], "stream_error"),
         };
         self.feed(events);
         self.driver.until(|msg| name(msg) == sign).await;
@@ -262,7 +262,7 @@ impl Scene {
     }
 
     async fn fail_for_now(mut self) {
-        self.request_fails(broken(Retry::Soon)).await;
+        self.request_fails(broken()).await;
         self.model_says_next("fine");
         self.let_go().await;
         self.completes(Some("fine")).await;

@@ -1,6 +1,7 @@
 //! Input for a turn that runs, beside what holds at every stage.
 
-use codex_core::{ModelEvent, SteerError, TurnInput};
+use codex_core::{SteerError, TurnInput};
+use codex_model_client::ModelEvent;
 use codex_protocol::*;
 
 use crate::support::*;

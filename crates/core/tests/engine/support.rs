@@ -8,6 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use codex_core::*;
 use codex_exec::{ExitStatus, Launch, OutputChunk, OutputStream, SpawnError};
+use codex_model_client::{
+    Completion, InstructionsVariables, ModelCatalog, ModelError, ModelEvent, ModelInfo,
+    ModelMessages, ModelRequest, ModelStream, ResolvedModel,
+};
 use codex_protocol::*;
 use codex_sandbox::{Levels, Namespaces};
 use futures::StreamExt;
@@ -119,17 +123,19 @@ impl ScriptedModel {
 
 impl Model for ScriptedModel {
     /// Models whose name begins with `small` take in little.
-    fn info(&self, name: &str) -> Arc<ModelInfo> {
-        let guess = ModelInfo::guess(name);
+    fn resolve(&self, name: &str) -> ResolvedModel {
+        let fallback = ModelCatalog::bundled().resolve(name).info;
         let small = name.starts_with("small").then_some(10_000);
-        Arc::new(ModelInfo {
-            is_guess: false,
-            parallel_tool_calls: true,
-            context_window: small.or(guess.context_window),
-            friendly: Some("Be kind.".into()),
-            pragmatic: Some("Be brief.".into()),
-            ..guess
-        })
+        let info = Arc::new(ModelInfo {
+            supports_parallel_tool_calls: true,
+            context_window: small.or(fallback.context_window),
+            model_messages: Some(personalities()),
+            ..ModelInfo::clone(&fallback)
+        });
+        ResolvedModel {
+            info,
+            is_fallback: false,
+        }
     }
 
     fn compacts(&self) -> bool {
@@ -150,17 +156,18 @@ impl Model for ScriptedModel {
 
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {
         self.note(&request);
-        let replies = match request.subagent.as_deref() {
+        let replies = match request.context.subagent.as_deref() {
             Some("collab_spawn") => &self.0.to_agents,
             _ => &self.0.replies,
         };
         let reply = replies.lock().pop_front().expect("a scripted reply");
         Box::pin(async move {
             Ok(match reply {
-                Reply::Events(events) => futures::stream::iter(events).boxed(),
-                Reply::Stall(events) => futures::stream::iter(events)
-                    .chain(futures::stream::pending())
-                    .boxed(),
+                Reply::Events(events) => ModelStream::new(futures::stream::iter(events)),
+                Reply::Stall(events) => {
+                    let silence = futures::stream::pending();
+                    ModelStream::new(futures::stream::iter(events).chain(silence))
+                }
                 Reply::Refused(error) => return Err(error),
                 Reply::Silence => std::future::pending().await,
                 Reply::Fed(mut events) => {
@@ -168,7 +175,7 @@ impl Model for ScriptedModel {
                     let rest = futures::stream::unfold(events, |mut events| async {
                         Some((events.recv().await?, events))
                     });
-                    futures::stream::iter(first.map(Ok)).chain(rest).boxed()
+                    ModelStream::new(futures::stream::iter(first.map(Ok)).chain(rest))
                 }
             })
         })
@@ -589,10 +596,11 @@ pub(crate) fn completed(id: &str) -> ModelEvent {
         total_tokens: 15,
         ..TokenUsage::default()
     };
-    ModelEvent::Completed {
+    ModelEvent::Completed(Completion {
         response_id: id.to_owned(),
         usage: Some(usage),
-    }
+        end_turn: None,
+    })
 }
 
 /// A whole message in deltas.
@@ -627,18 +635,16 @@ pub(crate) fn completed_at(id: &str, total_tokens: i64) -> ModelEvent {
         total_tokens,
         ..TokenUsage::default()
     };
-    ModelEvent::Completed {
+    ModelEvent::Completed(Completion {
         response_id: id.to_owned(),
         usage: Some(usage),
-    }
+        end_turn: None,
+    })
 }
 
 /// A failure that would come again.
 pub(crate) fn fatal(message: &str) -> ModelError {
-    ModelError {
-        message: message.to_owned(),
-        ..broken(Retry::Never)
-    }
+    ModelError::InvalidRequest(message.to_owned())
 }
 
 pub(crate) fn calls(items: Vec<ResponseItem>) -> Vec<Result<ModelEvent, ModelError>> {
@@ -650,13 +656,19 @@ pub(crate) fn calls(items: Vec<ResponseItem>) -> Vec<Result<ModelEvent, ModelErr
     events
 }
 
-pub(crate) fn broken(retry: Retry) -> ModelError {
-    ModelError {
-        message: "stream disconnected before completion: test".to_owned(),
-        info: CodexErrorInfo::Other,
-        retry,
-        http_status: None,
-        invalid_image: false,
+/// A failure that may pass.
+pub(crate) fn broken() -> ModelError {
+    ModelError::disconnected("test")
+}
+
+fn personalities() -> ModelMessages {
+    ModelMessages {
+        instructions_template: None,
+        instructions_variables: Some(InstructionsVariables {
+            personality_default: None,
+            personality_friendly: Some("Be kind.".to_owned()),
+            personality_pragmatic: Some("Be brief.".to_owned()),
+        }),
     }
 }
 

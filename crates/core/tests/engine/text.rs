@@ -296,11 +296,11 @@ async fn what_a_turn_overrides_stays_except_the_form_of_its_answer() {
     let sent = driver.model.sent();
     let schemas: Vec<_> = sent
         .iter()
-        .map(|sent| sent.output_schema.as_deref())
+        .map(|sent| sent.output_schema.as_ref())
         .collect();
     assert_eq!(schemas, [Some(&schema), None]);
     for request in &sent {
-        assert_eq!(request.model.slug, "other-model");
+        assert_eq!(request.model, "other-model");
         assert_eq!(request.service_tier, Some(ServiceTier::Fast));
         assert_eq!(request.reasoning, None, "the model cannot be told how");
     }
@@ -338,5 +338,5 @@ async fn what_the_administrator_forbids_changes_nothing_at_all() {
     driver.model.push(Reply::Events(says("ok", &[])));
     driver.say("hi").await;
     driver.turn_over().await;
-    assert_eq!(driver.model.sent()[0].model.slug, "mock-model");
+    assert_eq!(driver.model.sent()[0].model, "mock-model");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codex_core::ModelEvent;
+use codex_model_client::ModelEvent;
 use codex_protocol::*;
 use serde_json::json;
 

@@ -101,6 +101,9 @@ pub struct ModelInfo {
     pub supports_search_tool: bool,
 }
 
+/// Stands for the text of the personality in a template.
+const PERSONALITY_VARIABLE: &str = "{{ personality }}";
+
 fn auto_summary() -> ReasoningSummary {
     ReasoningSummary::Auto
 }
@@ -180,6 +183,32 @@ impl ModelInfo {
         variables.is_some_and(|texts| {
             texts.personality_friendly.is_some() && texts.personality_pragmatic.is_some()
         })
+    }
+
+    /// The limit for the output of a tool.
+    pub fn truncation(&self) -> codex_protocol::TruncationPolicy {
+        codex_protocol::TruncationPolicy {
+            mode: match self.truncation_policy.mode {
+                TruncationMode::Bytes => codex_protocol::TruncationMode::Bytes,
+                TruncationMode::Tokens => codex_protocol::TruncationMode::Tokens,
+            },
+            limit: u64::try_from(self.truncation_policy.limit).unwrap_or(0),
+        }
+    }
+
+    /// The instructions made for the model, if there are any.
+    pub fn instructions(&self, personality: Option<Personality>) -> Option<String> {
+        let messages = self.model_messages.as_ref();
+        let template = messages.and_then(|messages| messages.instructions_template.as_deref());
+        let Some(template) = template else {
+            return self.base_instructions.clone();
+        };
+        let variables = messages.and_then(|messages| messages.instructions_variables.as_ref());
+        let text = match personality {
+            Some(personality) => self.personality(personality),
+            None => variables.and_then(|texts| texts.personality_default.as_deref()),
+        };
+        Some(template.replace(PERSONALITY_VARIABLE, text.unwrap_or_default()))
     }
 
     /// Whether it can be shown images.

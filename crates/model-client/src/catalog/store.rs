@@ -276,7 +276,7 @@ mod tests {
             }
             let model = ModelInfo {
                 slug: "gpt-9".to_owned(),
-                ..ModelCatalog::bundled().resolve("gpt-5.4").info
+                ..ModelInfo::clone(&ModelCatalog::bundled().resolve("gpt-5.4").info)
             };
             let etag = Some("v9".to_owned());
             Ok(ModelList {
@@ -415,7 +415,7 @@ mod tests {
     #[tokio::test]
     async fn a_list_from_a_file_counts_alone() {
         let mut entry =
-            serde_json::to_value(ModelCatalog::bundled().resolve("gpt-5.4").info).unwrap();
+            serde_json::to_value(&*ModelCatalog::bundled().resolve("gpt-5.4").info).unwrap();
         entry["slug"] = json!("mine");
         let list = json!({ "models": [entry, { "slug": "half an entry" }] });
         let store = ModelStore::fixed(&list, Arc::new(FixedCredential(None)));

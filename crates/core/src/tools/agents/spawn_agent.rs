@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use codex_model_client::ToolSpec;
+use codex_model_client::{ModelInfo, ToolSpec, Visibility};
 use codex_protocol::{
     AgentStatus, CollabAgentSpawnBeginEvent, CollabAgentSpawnEndEvent, EventMsg,
     FunctionCallOutputBody, ReasoningEffort, ResponseItem, UserInput,
@@ -17,7 +17,6 @@ use crate::agents::{AgentFork, AgentRequest, NewAgent};
 use crate::agents::{AgentHandle, config_of_agent, take_policies};
 use crate::config::SessionConfig;
 use crate::config::{AgentSettings, DEFAULT_ROLE, all_roles, find_role};
-use crate::ports::ModelChoice;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
@@ -42,7 +41,7 @@ struct SpawnAgentArguments {
 }
 
 impl SpawnAgentTool {
-    pub(crate) fn make_spec(settings: &AgentSettings, models: &[ModelChoice]) -> Arc<ToolSpec> {
+    pub(crate) fn make_spec(settings: &AgentSettings, models: &[&ModelInfo]) -> Arc<ToolSpec> {
         let (message, items) = input_properties();
         let mut role = "What kind of agent; `default` unless given. One of:".to_owned();
         for known in all_roles(settings) {
@@ -53,7 +52,8 @@ impl SpawnAgentTool {
                          for a smaller one."
                 .to_owned();
         for known in models {
-            if let Some(description) = &known.description {
+            let is_listed = known.visibility == Visibility::List;
+            if let Some(description) = known.description.as_ref().filter(|_| is_listed) {
                 let _ = write!(model, "\n- {}: {description}", known.slug);
             }
         }
@@ -193,7 +193,7 @@ fn failed(reason: String) -> ToolFailure {
 fn choose_model(
     config: &mut SessionConfig,
     asked: &SpawnAgentArguments,
-    known: &[ModelChoice],
+    known: &[&ModelInfo],
 ) -> Result<(), String> {
     if let Some(name) = &asked.model {
         let chosen = known.iter().find(|model| model.slug == *name);
@@ -205,7 +205,7 @@ fn choose_model(
             ));
         }
         config.settings.model.clone_from(name);
-        config.settings.effort = chosen.and_then(|model| model.default_effort.clone());
+        config.settings.effort = chosen.and_then(|model| model.default_reasoning_level.clone());
     }
     let Some(effort) = &asked.reasoning_effort else {
         return Ok(());
@@ -213,8 +213,13 @@ fn choose_model(
     let model = known
         .iter()
         .find(|model| model.slug == config.settings.model);
-    if let Some(model) = model.filter(|model| !model.efforts.contains(effort)) {
-        let known: Vec<&str> = model.efforts.iter().map(ReasoningEffort::as_str).collect();
+    let efforts = |model: &&&ModelInfo| {
+        let levels = model.supported_reasoning_levels.iter();
+        levels.map(|level| level.effort.clone()).collect::<Vec<_>>()
+    };
+    if let Some(model) = model.filter(|model| !efforts(model).contains(effort)) {
+        let known = efforts(&model);
+        let known: Vec<&str> = known.iter().map(ReasoningEffort::as_str).collect();
         return Err(format!(
             "Reasoning effort `{}` is not supported for model `{}`. Supported reasoning efforts: {}",
             effort.as_str(),

@@ -86,7 +86,7 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         Ok(second) => second.unwrap_or(first),
         Err(stopped) => return Err(decline(item, stopped)),
     };
-    let policy = context.settings.model.truncation;
+    let policy = context.settings.model.truncation();
     item.end(outcome.end(policy));
     text(outcome.for_model(request.layout, policy))
 }

@@ -1,18 +1,18 @@
 //! Compaction on this side: the model writes a summary.
 
-use codex_model_client::{Prompt, PromptItem};
-use codex_protocol::{CodexErrorInfo, ResponseItem};
+use codex_model_client::{Encoded, ModelError, ModelEvent, ModelRequest, Prompt, PromptItem};
+use codex_protocol::ResponseItem;
 use futures::StreamExt;
 
 use super::Compaction;
 use super::CompactionPhase;
 use crate::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
 use crate::history::user_message;
-use crate::ports::{ModelError, ModelEvent, ModelRequest};
 use crate::turn::items::assistant_text;
 use crate::turn::outcome::TurnError;
 use crate::turn::recording::Turn;
 use crate::turn::retry;
+use crate::turn::sampling::cut_off;
 
 impl Turn<'_> {
     pub(super) async fn compact_locally(
@@ -28,7 +28,7 @@ impl Turn<'_> {
 
     /// Lets the model write a summary. When even that is too much the oldest items go.
     async fn summary(&mut self, phase: CompactionPhase, id: &str) -> Result<String, TurnError> {
-        let images = self.scope.settings.model.images;
+        let images = self.scope.settings.model.takes_images();
         let prompt = self.conversation.history.prompt(images);
         let mut input: Vec<_> = prompt.items().map(PromptItem::read).collect();
         let prompt = self.scope.session.config.compact_prompt.as_deref();
@@ -42,10 +42,10 @@ impl Turn<'_> {
                 .await
             {
                 Ok(text) => return Ok(text),
-                Err(TurnError::Stopped) => return Err(TurnError::Stopped),
-                Err(TurnError::Failed(error)) => error,
+                Err(TurnError::Model(error)) => error,
+                Err(error) => return Err(error),
             };
-            let overflow = error.info == CodexErrorInfo::ContextWindowExceeded;
+            let overflow = error == ModelError::ContextWindowExceeded;
             if overflow && drop_oldest(&mut input) {
                 repeats = 0;
                 continue;
@@ -53,7 +53,7 @@ impl Turn<'_> {
             let clock = self.scope.session.clock.as_ref();
             let delay = retry::delay(&error, repeats + 1, clock);
             let Some(delay) = delay.filter(|_| !overflow && repeats < most) else {
-                return Err(TurnError::Failed(error));
+                return Err(TurnError::Model(error));
             };
             repeats += 1;
             self.wait_to_retry(repeats, most, error, delay).await?;
@@ -68,15 +68,15 @@ impl Turn<'_> {
     ) -> Result<String, TurnError> {
         let request = ModelRequest {
             input,
-            tools: Default::default(),
+            tools: Encoded::default(),
             parallel_tool_calls: false,
-            ..self.request_to_compact(phase, id)
+            ..self.request_to_compact(phase, id).0
         };
         let stop = &self.scope.stop;
         let mut stream = tokio::select! {
             biased;
             () = stop.stopped() => return Err(TurnError::Stopped),
-            opened = self.scope.model.stream(request) => opened.map_err(TurnError::Failed)?,
+            opened = self.scope.model.stream(request) => opened.map_err(TurnError::Model)?,
         };
         let mut text = String::new();
         loop {
@@ -86,17 +86,17 @@ impl Turn<'_> {
                 event = stream.next() => event,
             };
             match event
-                .unwrap_or_else(|| Err(ModelError::cut_off()))
-                .map_err(TurnError::Failed)?
+                .unwrap_or_else(|| Err(cut_off()))
+                .map_err(TurnError::Model)?
             {
                 ModelEvent::ItemDone(ResponseItem::Message { role, content, .. })
                     if role == "assistant" =>
                 {
                     text = assistant_text(&content);
                 }
-                ModelEvent::Completed { usage, .. } => {
-                    if let Some(usage) = usage {
-                        let window = self.scope.settings.model.effective_window();
+                ModelEvent::Completed(completion) => {
+                    if let Some(usage) = completion.usage {
+                        let window = self.scope.settings.model.effective_context_window();
                         self.conversation.usage.add(usage, window);
                     }
                     self.emitter.emit(self.conversation.usage.event());

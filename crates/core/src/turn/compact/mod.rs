@@ -7,6 +7,9 @@
 mod local;
 mod remote;
 
+use std::sync::Arc;
+
+use codex_model_client::{ModelInfo, ModelRequest};
 use codex_protocol::{
     Compacted, ContextCompactionItem, EventMsg, ResponseItem, TurnItem, WarningEvent,
 };
@@ -16,7 +19,6 @@ use crate::context;
 use crate::events::TurnEmitter;
 use crate::history::Conversation;
 use crate::history::summary;
-use crate::ports::ModelRequest;
 use crate::turn::finish::finish;
 use crate::turn::guard::TurnGuard;
 use crate::turn::outcome::{CompletedTurn, TurnError};
@@ -80,7 +82,7 @@ impl Turn<'_> {
         &mut self,
         phase: CompactionPhase,
     ) -> Result<(), TurnError> {
-        let Some(limit) = self.scope.settings.model.compact_at() else {
+        let Some(limit) = self.scope.settings.model.auto_compact_limit() else {
             return Ok(());
         };
         if self.context_tokens() < limit {
@@ -128,27 +130,35 @@ impl Turn<'_> {
 
     /// The request that carries the conversation as it is. Before a turn with a model that takes in
     /// less, the model of the turn before is asked, which can read all of it.
-    fn request_to_compact(&mut self, phase: CompactionPhase, id: &str) -> ModelRequest {
+    fn request_to_compact(
+        &mut self,
+        phase: CompactionPhase,
+        id: &str,
+    ) -> (ModelRequest, Arc<ModelInfo>) {
         let request = ModelRequest {
             output_schema: None,
             ..self.request(Some(id))
         };
+        let own = Arc::clone(&self.scope.settings.model);
         let previous = self.conversation.previous_model.as_deref();
-        let own = &self.scope.settings.model;
-        let previous = previous
-            .filter(|previous| phase == CompactionPhase::BeforeTurn && *previous != own.slug);
         let larger = previous
-            .map(|previous| self.scope.model.info(previous))
-            .filter(|previous| previous.effective_window() > own.effective_window());
+            .filter(|previous| phase == CompactionPhase::BeforeTurn && *previous != own.slug)
+            .map(|previous| self.scope.model.resolve(previous).info)
+            .filter(|previous| {
+                previous.effective_context_window() > own.effective_context_window()
+            });
         match larger {
-            Some(model) => ModelRequest { model, ..request },
-            None => request,
+            Some(larger) => {
+                let model = larger.slug.clone();
+                (ModelRequest { model, ..request }, larger)
+            }
+            None => (request, own),
         }
     }
 
     fn replace_history(&mut self, mut items: Vec<ResponseItem>, message: String, id: &str) {
         if let Some(observer) = self.scope.session.emitter.observer() {
-            let images = self.scope.settings.model.images;
+            let images = self.scope.settings.model.takes_images();
             let before = self.conversation.history.prompt(images);
             observer.compacted(self.emitter.turn_id(), id, before, &items);
         }
@@ -171,7 +181,7 @@ impl Turn<'_> {
         if let Some(reference) = &self.conversation.reference {
             emitter.log(LineKind::TurnContext, reference);
         }
-        let window = self.scope.settings.model.effective_window();
+        let window = self.scope.settings.model.effective_context_window();
         let instructions = &self.scope.settings.instructions.base;
         self.conversation.estimate(instructions, window);
         self.emitter.emit(self.conversation.usage.event());

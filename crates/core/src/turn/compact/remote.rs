@@ -1,12 +1,12 @@
 //! Compaction by the provider: it answers what is to stand for the conversation.
 
+use codex_model_client::{ModelInfo, ModelRequest};
 use codex_protocol::ResponseItem;
 
 use super::Compaction;
 use super::CompactionPhase;
 use crate::history::summary::without_images;
 use crate::history::{EntryKind, HistoryEntry};
-use crate::ports::{ModelError, ModelRequest};
 use crate::turn::outcome::TurnError;
 use crate::turn::recording::Turn;
 
@@ -16,8 +16,8 @@ impl Turn<'_> {
         phase: CompactionPhase,
         id: &str,
     ) -> Result<Compaction, TurnError> {
-        let mut request = self.request_to_compact(phase, id);
-        self.make_it_fit(&mut request);
+        let (mut request, model) = self.request_to_compact(phase, id);
+        self.make_it_fit(&mut request, &model);
         if request.input.is_empty() {
             let (items, message) = (Vec::new(), String::new());
             return Ok(Compaction { items, message });
@@ -27,11 +27,9 @@ impl Turn<'_> {
             () = self.scope.stop.stopped() => return Err(TurnError::Stopped),
             compacted = self.scope.model.compact(request) => compacted,
         };
-        let items = compacted.map_err(|error| {
-            TurnError::Failed(ModelError {
-                message: format!("Error running remote compact task: {error}"),
-                ..error
-            })
+        let items = compacted.map_err(|error| TurnError::Failed {
+            message: format!("Error running remote compact task: {error}"),
+            info: error.codex_error_info(),
         })?;
         let items = items
             .into_iter()
@@ -44,8 +42,8 @@ impl Turn<'_> {
 
     /// What the engine itself put at the end goes first, calls together with their outputs, until
     /// the model can take the rest in.
-    fn make_it_fit(&self, request: &mut ModelRequest) {
-        let Some(window) = request.model.effective_window() else {
+    fn make_it_fit(&self, request: &mut ModelRequest, model: &ModelInfo) {
+        let Some(window) = model.effective_context_window() else {
             return;
         };
         let window = usize::try_from(window).unwrap_or(0);
