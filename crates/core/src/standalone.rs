@@ -13,22 +13,22 @@ use codex_sandbox::{EngineFiles, Network, Refusal, Surroundings};
 
 use crate::gate::policy_of;
 
-/// What such commands run with.
+/// What the commands of a client run with.
 #[derive(Clone, Debug)]
 pub struct StandaloneCommands {
-    /// Starts them.
+    /// Starts the processes.
     pub launcher: Launcher,
-    /// The folder that theirs are relative to, and run in unless they say otherwise.
+    /// The folder that relative folders of commands start at, and the default working folder.
     pub cwd: PathBuf,
-    /// Their environment.
+    /// The environment of commands.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
-    /// What they may touch unless they say otherwise.
+    /// The sandbox policy of commands that bring none.
     pub sandbox_policy: SandboxPolicy,
-    /// What the engine goes by, kept from commands.
+    /// The files that control the engine. Commands cannot change them.
     pub engine_files: Arc<EngineFiles>,
 }
 
-/// One of them.
+/// A command of a client.
 #[derive(Clone, Debug)]
 pub struct StandaloneCommand {
     /// The program and its arguments.
@@ -37,19 +37,19 @@ pub struct StandaloneCommand {
     pub cwd: Option<PathBuf>,
     /// Variables to set, and those without a value to unset.
     pub environment: BTreeMap<String, Option<String>>,
-    /// What it may touch.
+    /// The sandbox policy, if not the default one.
     pub sandbox_policy: Option<SandboxPolicy>,
-    /// Its standard streams.
+    /// The standard streams.
     pub streams: StreamSetup,
 }
 
 /// Why a command does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum StandaloneError {
-    /// The sandbox cannot be had, and without it nothing is run.
+    /// The sandbox cannot be enforced.
     #[error("the sandbox cannot be enforced: {0}")]
     Refused(#[from] Refusal),
-    /// It cannot be started.
+    /// The process cannot be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
 }
@@ -70,7 +70,7 @@ impl StandaloneCommands {
     fn launch(&self, command: StandaloneCommand) -> Result<Launch, StandaloneError> {
         let cwd = command.cwd.map(|cwd| self.cwd.join(cwd));
         let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
-        // A sandbox is made for a folder. That there is none is the command's own mistake.
+        // A sandbox needs an existing folder; without one, the error is that of the command.
         std::fs::metadata(&cwd).map_err(SpawnError::Command)?;
         let policy = command.sandbox_policy.as_ref();
         let policy = policy_of(policy.unwrap_or(&self.sandbox_policy));
@@ -86,7 +86,7 @@ impl StandaloneCommands {
         }
         let surroundings = Surroundings {
             tmpdir: environment.get(OsStr::new("TMPDIR")).map(PathBuf::from),
-            // Clients choose the folders of each command anew.
+            // The client chooses the folder of each command.
             engine: Arc::new(self.engine_files.for_another_session()),
             ..Surroundings::of(&cwd)
         };

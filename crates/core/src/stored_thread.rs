@@ -1,7 +1,7 @@
-//! What the engine needs of a stored thread, and no more: the lines that its history is rebuilt from.
+//! A stored thread, read as far as the engine needs it: the lines that its history is rebuilt from.
 //!
-//! Most lines of a long thread tell people what happened, and most settings of turns were replaced
-//! by later ones; those are passed over without being read.
+//! Most lines of a long thread are events for clients, and most settings of turns are replaced by later ones.
+//! They are skipped without being parsed.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,20 +13,20 @@ use codex_rollout::{LoadError, LoadedRollout, ScannedLine, scan};
 #[derive(Debug)]
 pub struct StoredThread {
     pub(crate) path: PathBuf,
-    /// The first line that says what thread it is.
+    /// The first line with the facts about the thread.
     pub(crate) meta: SessionMeta,
-    /// What the model was told to be, if any line says so.
+    /// The base instructions, if a line has them.
     pub(crate) instructions: Option<String>,
     pub(crate) lines: StoredLines,
-    /// How many bytes of the file are whole lines.
+    /// The bytes of the file that are whole lines.
     pub(crate) length: u64,
-    /// How long the file was at least when it was read. What is added later is another process's.
+    /// The length of the file when it was read, at least. More than that was added by another process.
     pub(crate) size: u64,
 }
 
 impl StoredThread {
-    /// Reads the file of a thread, or what of it stands before `end`. `also` sees every line of that too,
-    /// so that who needs more of a thread does not go through its file once more.
+    /// Reads the file of a thread up to `end`. `also` is called with every line, so the file is read only
+    /// once.
     ///
     /// # Errors
     /// The file cannot be read, or it does not say what thread it is.
@@ -56,7 +56,7 @@ impl StoredThread {
         })
     }
 
-    /// Reads the file of a thread with every line that it has.
+    /// Reads all lines of the file of a thread.
     pub(crate) fn read_all(path: &Path) -> Result<Self, LoadError> {
         let size = path.metadata().map_or(0, |metadata| metadata.len());
         let LoadedRollout { meta, items, .. } = codex_rollout::load(path)?;
@@ -88,7 +88,7 @@ pub(crate) enum StoredLines {
 }
 
 impl StoredLines {
-    /// Those that were read already: all, or none of a thread that was not [read whole](Stored::read_all).
+    /// The lines that are parsed already: all or none.
     pub(crate) fn read(&self) -> &[RolloutItem] {
         match self {
             Self::Read(items) => items,
@@ -109,10 +109,11 @@ impl IntoIterator for StoredLines {
     }
 }
 
-/// A piece takes no more lines when it has so many bytes.
+/// A chunk takes no more lines from this size on.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// Lines as they stand in a file, in pieces: what was read of them does not stay beside what it comes to.
+/// Lines as bytes, in chunks. They are parsed when the history is rebuilt, so they are never all in memory in
+/// both forms.
 #[derive(Debug, Default)]
 pub(crate) struct RawLines {
     chunks: Vec<Vec<u8>>,
@@ -121,11 +122,11 @@ pub(crate) struct RawLines {
     tokens: LatestLine,
 }
 
-/// The newest line of a kind of which only that one counts.
+/// The latest line of a kind of which only the latest counts.
 #[derive(Debug, Default)]
 struct LatestLine {
     line: Vec<u8>,
-    /// Before which other line it stood.
+    /// The number of kept lines before it.
     at: usize,
 }
 
@@ -154,9 +155,10 @@ impl RawLines {
     fn read(self) -> impl Iterator<Item = RolloutItem> {
         let (settings, tokens) = (read_line(&self.settings.line), read_line(&self.tokens.line));
         let at = self.settings.at;
-        let (mut early, late) = match at < self.count {
-            true => (settings, None),
-            false => (None, settings),
+        let (mut early, late) = if at < self.count {
+            (settings, None)
+        } else {
+            (None, settings)
         };
         let lines = self.chunks.into_iter().flat_map(|chunk| {
             let lines = chunk.split_inclusive(|byte| *byte == b'\n');
@@ -210,7 +212,7 @@ impl StoredThreadReader {
     }
 }
 
-/// Whether a count of tokens has none, as before the first response.
+/// Whether a token count is empty, as before the first response.
 fn has_no_usage(line: &[u8]) -> bool {
     let window = &line[..line.len().min(200)];
     memchr::memmem::find(window, b"\"info\":null").is_some()

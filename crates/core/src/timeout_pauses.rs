@@ -1,5 +1,5 @@
-//! Holds on the time limits of a thread's commands: while somebody asks a person something on the
-//! thread's behalf, no limit runs out.
+//! Pauses the time limits of a thread's commands, for instance while a person is asked on behalf of the
+//! thread.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use tokio::sync::watch;
 
 use crate::ports::Clock;
 
-/// The holds of one thread, counted. They last until they are taken back or the thread is closed.
+/// The pauses of one thread, counted. They last until they are ended or the thread is closed.
 #[derive(Clone, Debug, Default)]
 pub struct TimeoutPauses(watch::Sender<u64>);
 
 impl TimeoutPauses {
-    /// Adds a hold and answers how many there are.
+    /// Adds a pause. Returns how many there are.
     pub fn add(&self) -> u64 {
         self.0.send_modify(|count| *count = count.saturating_add(1));
         *self.0.borrow()
     }
 
-    /// Takes one back and answers how many are left; none if there was none.
+    /// Ends a pause. Returns how many are left; none if there was none.
     pub fn take_back(&self) -> Option<u64> {
         let taken = self.0.send_if_modified(|count| match count.checked_sub(1) {
             Some(fewer) => {
@@ -30,7 +30,7 @@ impl TimeoutPauses {
         taken.then(|| *self.0.borrow())
     }
 
-    /// Waits until a time limit is up, not counting the time under a hold.
+    /// Waits until a time limit has passed, without the time of pauses.
     pub(crate) async fn limit(&self, clock: &dyn Clock, limit: Duration) {
         let mut timeout_pauses = self.0.subscribe();
         let mut left = limit;

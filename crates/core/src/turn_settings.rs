@@ -1,4 +1,4 @@
-//! The settings of one turn. They are fixed when it starts; changes hold for the next one.
+//! The settings of one turn. They are fixed when the turn starts.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -37,7 +37,7 @@ pub(crate) struct TurnSettings {
     pub(crate) verbosity: Option<Verbosity>,
     pub(crate) personality: Option<Personality>,
     pub(crate) output_schema: Option<Arc<Value>>,
-    /// Why it runs with other settings than it was to; it fails with that.
+    /// Why the requested settings were refused. The turn fails with this.
     pub(crate) refused: Option<String>,
     /// The local date.
     pub(crate) date: String,
@@ -45,14 +45,14 @@ pub(crate) struct TurnSettings {
     pub(crate) timezone: String,
     pub(crate) shell: PathBuf,
     pub(crate) instructions: Instructions,
-    /// Where the provider wants the requests of this turn.
+    /// The routing state of the provider for the requests of this turn.
     pub(crate) turn_state: TurnState,
-    /// The skills as they were when the turn began, once that is known.
+    /// The skills at the begin of the turn, once they are known.
     pub(crate) skills: OnceLock<Arc<SkillSet>>,
 }
 
 impl TurnSettings {
-    /// A path as the model means it.
+    /// Resolves a path of the model.
     pub(crate) fn resolve(&self, path: &str) -> PathBuf {
         match path {
             "" => self.cwd.clone(),

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{AgentSettings, SessionConfig};
 use crate::turn_settings::TurnSettings;
 
-/// The place of a thread in a tree of agents.
+/// The position of a thread in a tree of agents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AgentTree {
     /// The distance from the root.
@@ -30,7 +30,7 @@ impl AgentTree {
         self
     }
 
-    /// The place of an agent of this thread.
+    /// The position of an agent of this thread.
     pub(crate) fn of_agent(&self) -> Self {
         Self {
             depth: self.depth.saturating_add(1),

@@ -1,4 +1,4 @@
-//! The agents that a thread has open.
+//! The open agents of a thread.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ pub(crate) struct ChildAgent {
     pub(crate) nickname: Option<String>,
     pub(crate) role: Option<String>,
     pub(crate) status: watch::Receiver<AgentStatus>,
-    /// Whether its parent was told that it is done.
+    /// Whether the model of the parent was told that it is done.
     is_reported: bool,
     cancel: DropGuard,
-    /// Its place in the tree.
+    /// Its slot in the tree.
     _slot: OwnedSemaphorePermit,
 }
 
-/// What tools know of an agent. Holding it does not keep the agent from ending.
+/// The handle of an agent. It does not keep the agent running.
 #[derive(Clone, Debug)]
 pub(crate) struct AgentHandle {
     pub(crate) thread: Thread,
@@ -75,14 +75,14 @@ impl ChildAgent {
     }
 }
 
-/// The agents that a thread has open.
+/// The open agents of a thread.
 #[derive(Debug)]
 pub(crate) struct ChildAgents {
     open: BTreeMap<ThreadId, ChildAgent>,
     names: AgentNames,
-    /// Where those who hear the thread are handed its agents.
+    /// Passes the agents on to the subscriber of the thread.
     publish: mpsc::Sender<SpawnedAgent>,
-    /// The agents that are at work, each until it is done.
+    /// The running agents, each until it is done.
     working: JoinSet<()>,
 }
 
@@ -96,17 +96,17 @@ impl ChildAgents {
         }
     }
 
-    /// A name for an agent.
+    /// Chooses a name for an agent.
     pub(crate) fn name(&mut self, candidates: &[String], random: f64) -> String {
         self.names.pick(candidates, random)
     }
 
-    /// An agent has this name already.
+    /// Marks a name as used.
     pub(crate) fn take_name(&mut self, name: &str) {
         self.names.take(name);
     }
 
-    /// Hands an agent to whoever hears the thread; false if nobody takes it.
+    /// Passes an agent on to the subscriber of the thread. Returns false if nobody takes it.
     pub(crate) fn publish(&self, agent: SpawnedAgent) -> bool {
         self.publish.try_send(agent).is_ok()
     }
@@ -119,13 +119,13 @@ impl ChildAgents {
         self.open.insert(child.thread.id().clone(), child);
     }
 
-    /// An agent that is open.
+    /// An open agent.
     pub(crate) fn find(&self, id: &ThreadId) -> Option<AgentHandle> {
         let child = self.open.get(id)?;
         (!child.thread.requests.is_closed()).then(|| child.handle())
     }
 
-    /// Lets go of those that others have closed, whose places are free with that.
+    /// Removes agents that have ended, which frees their slots.
     pub(crate) fn forget_closed(&mut self) {
         self.open
             .retain(|_, child| !child.thread.requests.is_closed());
@@ -136,14 +136,14 @@ impl ChildAgents {
         (!child.thread.requests.is_closed()).then_some(child)
     }
 
-    /// Waits until one is done; for ever if none is at work.
+    /// Waits until an agent is done; for ever if none runs.
     pub(crate) async fn one_done(&mut self) {
         if self.working.join_next().await.is_none() {
             std::future::pending().await
         }
     }
 
-    /// Those that are done and were not reported yet, which they are now.
+    /// The agents that are done and were not reported yet. They count as reported from now on.
     pub(crate) fn report(&mut self) -> Vec<(ThreadId, AgentStatus)> {
         let mut done = Vec::new();
         for (id, child) in &mut self.open {
@@ -156,7 +156,7 @@ impl ChildAgents {
         done
     }
 
-    /// Ends all of them, and waits until they have ended.
+    /// Ends all agents, and waits until they have ended.
     pub(crate) async fn close_all(&mut self) {
         let open = std::mem::take(&mut self.open);
         futures::future::join_all(open.into_values().map(ChildAgent::close)).await;

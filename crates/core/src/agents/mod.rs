@@ -1,4 +1,4 @@
-//! Agents: threads that a thread starts, to have work done beside its own.
+//! Agents: threads that a thread starts to work for it.
 //!
 //! An agent is a thread like any other. The session of its parent owns its [`ChildAgent`]: dropping that ends
 //! the agent, so no agent outlives its parent. A thread has access to its own agents only.

@@ -1,8 +1,8 @@
-//! What agents are called.
+//! The names of agents.
 
 use std::collections::HashSet;
 
-/// Names for agents: rivers, which no agent is likely to be mistaken for.
+/// Names for agents: rivers.
 const POOL: &[&str] = &[
     "Aare",
     "Adda",
@@ -113,17 +113,17 @@ const POOL: &[&str] = &[
     "Zambezi",
 ];
 
-/// The names that a thread has given.
+/// The names that are used.
 #[derive(Debug, Default)]
 pub(super) struct AgentNames {
     used: HashSet<String>,
-    /// How often all of a pool were used.
+    /// How often all names of a pool were used.
     rounds: usize,
 }
 
 impl AgentNames {
-    /// A name that is free: one of the candidates, or of our own if there are none. `random` is between
-    /// 0 and 1. When all are used they are used again, as the second of that name and so on.
+    /// Chooses a free name from the candidates, or from our own if there are none. `random` is between 0 and
+    /// 1. When all are used, they are used again with a number.
     pub(super) fn pick(&mut self, candidates: &[String], random: f64) -> String {
         let own = || POOL.iter().map(|name| (*name).to_owned()).collect();
         let pool: Vec<String> = match candidates {
@@ -147,7 +147,7 @@ impl AgentNames {
         }
     }
 
-    /// Not to be given again.
+    /// Marks a name as used.
     pub(super) fn take(&mut self, name: &str) {
         self.used.insert(name.to_owned());
     }

@@ -38,7 +38,7 @@ pub(crate) struct NewAgent {
 #[derive(Debug)]
 pub(crate) struct AgentFork {
     pub(crate) source: AgentSource,
-    /// Tells the model so.
+    /// Tells the model that it is now an agent.
     pub(crate) note: ResponseItem,
 }
 

@@ -1,18 +1,18 @@
-//! Roles: what an agent is for, and what differs in its settings.
+//! Roles of agents.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::SessionConfig;
 
-/// The agents that the model may start.
+/// The settings for agents.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
-    /// How many may be open at once, over all threads of a tree.
+    /// How many agents a tree may have open at once.
     pub max_threads: usize,
-    /// How deep they may start each other. The root is at 0.
+    /// The maximum depth of the tree. The root is at 0.
     pub max_depth: i32,
-    /// Roles beside the ones that we know.
+    /// Roles in addition to the built-in ones.
     pub roles: Option<Arc<dyn Roles>>,
 }
 
@@ -26,33 +26,33 @@ impl Default for AgentSettings {
     }
 }
 
-/// Roles that come from outside of the engine.
+/// Roles from outside of the engine.
 pub trait Roles: Debug + Send + Sync {
-    /// All of them.
+    /// All roles.
     fn all(&self) -> &[AgentRole];
 
-    /// Changes the settings of an agent to those of a role. May read files.
+    /// Applies a role to the configuration of an agent. May read files.
     ///
     /// # Errors
     /// The settings of the role cannot be had; a sentence that says why.
     fn apply(&self, role: &str, config: &mut SessionConfig) -> Result<(), String>;
 }
 
-/// What is known of a role.
+/// A role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentRole {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is for, for the model.
+    /// The description for the model.
     pub description: String,
-    /// Names for agents of the role; ours if there are none.
+    /// Names for agents of the role; our own if there are none.
     pub nicknames: Vec<String>,
 }
 
-/// The role of agents that were given none.
+/// The default role.
 pub(crate) const DEFAULT_ROLE: &str = "default";
 
-/// Our own roles. They differ in what the model uses them for, and in no setting.
+/// The built-in roles. They do not differ in settings.
 const OWN: [(&str, &str); 3] = [
     (DEFAULT_ROLE, "An agent without a special role."),
     (
@@ -67,7 +67,7 @@ const OWN: [(&str, &str); 3] = [
     ),
 ];
 
-/// Every role: those from outside first, which replace ours of the same name.
+/// All roles. Those from outside replace built-in ones of the same name.
 pub(crate) fn all_roles(settings: &AgentSettings) -> Vec<AgentRole> {
     let outside = settings.roles.as_deref().map_or(&[][..], Roles::all);
     let mut all = outside.to_vec();

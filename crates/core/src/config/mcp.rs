@@ -1,4 +1,4 @@
-//! MCP servers as a session is configured with them.
+//! The configuration of MCP servers.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -12,26 +12,26 @@ pub struct McpServer {
     pub server: Server,
     /// Whether there is no thread without it.
     pub required: bool,
-    /// How calls of its tools are approved, by its own names for them; as their annotations say
-    /// unless told.
+    /// How calls of its tools are approved, by the server's names of the tools. The default is
+    /// [`ToolApproval::Auto`].
     pub approval: BTreeMap<String, ToolApproval>,
 }
 
 /// How calls of a tool are approved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolApproval {
-    /// As its annotations say.
+    /// By the annotations of the tool.
     #[default]
     Auto,
-    /// Each by a person.
+    /// A person approves each call.
     Prompt,
-    /// Without asking.
+    /// Calls need no approval.
     Approve,
 }
 
-/// Where people's leave to call a tool is kept for all threads to come.
+/// Stores approvals of MCP tools for later threads.
 pub trait McpApprovals: Debug + Send + Sync {
-    /// From now on calls of this tool need no leave. Writes a file.
+    /// Approves all later calls of a tool. Writes a file.
     ///
     /// # Errors
     /// It was not written; a sentence that says why.

@@ -1,4 +1,4 @@
-//! The values that a session is made from. Where they come from is not the engine's business.
+//! The configuration of a session, as values. Reading it from files is not part of the engine.
 
 mod agents;
 mod hooks;
@@ -23,98 +23,98 @@ pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
 pub use hooks::{EndedTurn, InstructionFiles, Limits, TurnEnded};
 pub use mcp::{McpApprovals, McpServer, ToolApproval};
 
-/// What a session starts with.
+/// The configuration of a session.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
     /// The home folder of the engine.
     pub home: PathBuf,
-    /// What it is set to at first.
+    /// The first settings of the thread.
     pub settings: ThreadSettings,
-    /// The model of reviews, if it is another one.
+    /// The model of reviews, if it differs.
     pub review_model: Option<String>,
-    /// How much to write.
+    /// The verbosity of the model.
     pub verbosity: Option<Verbosity>,
-    /// What it may be set to later; anything, if there are no limits.
+    /// The limits of later changes of settings.
     pub limits: Option<Arc<dyn Limits>>,
     /// Rules about commands.
     pub rules: RuleSet,
-    /// Instructions in place of ours.
+    /// Base instructions in place of the default ones.
     pub base_instructions: Option<String>,
-    /// Instructions on top.
+    /// Additional instructions.
     pub developer_instructions: Option<String>,
-    /// The request for a summary, in place of ours.
+    /// The prompt for a summary, in place of the default one.
     pub compact_prompt: Option<String>,
-    /// Tools that the client carries out.
+    /// Tools of the client.
     pub dynamic_tools: Vec<DynamicToolSpec>,
     /// The MCP servers.
     pub mcp_servers: Vec<McpServer>,
-    /// Where leave to call their tools is kept, beyond the thread.
+    /// Stores approvals of MCP tools for later threads.
     pub mcp_approvals: Option<Arc<dyn McpApprovals>>,
     /// Web searches.
     pub web_search: WebSearch,
-    /// What files say to the model about the working folder.
+    /// The text of the instruction files for the working folder.
     pub user_instructions: Option<Arc<str>>,
-    /// Those files, for agents that work elsewhere.
+    /// Reads the instruction files for agents in other folders.
     pub instruction_files: Option<Arc<dyn InstructionFiles>>,
     /// The skills of this machine.
     pub skills: Option<Arc<SkillLibrary>>,
-    /// Whether what people type is kept for recalling it.
+    /// Whether input of the user is kept for recalling it.
     pub message_history: MessageHistory,
-    /// What is switched on.
+    /// The features that are enabled.
     pub features: Features,
-    /// Snapshots of the working tree before each turn, to go back to.
+    /// Snapshots of the working tree before each turn, for undo.
     pub snapshots: Option<Snapshots>,
-    /// Tokens of a tool's output, in place of the model's own limit.
+    /// The token limit for the output of a tool, in place of the model's.
     pub tool_output_tokens: Option<u64>,
-    /// The base figure of the context window, in place of the model's own.
+    /// The size of the context window, in place of the model's.
     pub context_window: Option<i64>,
-    /// At how many tokens to compact, where that is lower than the model's own.
+    /// The token limit for compaction, if it is lower than the model's.
     pub auto_compact_limit: Option<i64>,
-    /// The environment of commands, the id of the thread excepted.
+    /// The environment of commands, without the id of the thread.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// The user's shell.
     pub shell: PathBuf,
     /// Whether the model may ask for a login shell.
     pub allow_login_shell: bool,
-    /// How often to repeat a request whose stream failed.
+    /// The maximum number of repeats of a request whose stream failed.
     pub stream_max_retries: u32,
-    /// Who started the thread.
+    /// What started the thread.
     pub source: SessionSource,
-    /// The client's name.
+    /// The name of the client.
     pub originator: String,
-    /// The version to write into the rollout.
+    /// The version that is written to the rollout.
     pub version: String,
-    /// Whether to leave no file.
+    /// Whether the thread has no file.
     pub ephemeral: bool,
-    /// The agents that the model may start; none if it may not.
+    /// The settings for agents; none if the model may start none.
     pub agents: Option<AgentSettings>,
-    /// How much to keep in the file.
+    /// The events that are written to the rollout.
     pub detail: PersistedDetail,
-    /// Whether to tell every item that is recorded in the history.
+    /// Whether to emit every item that is recorded in the history.
     pub raw_items: bool,
-    /// Whether to tell the stored events of a loaded thread when it is configured.
+    /// Whether `session_configured` contains the stored events of a loaded thread.
     pub replay_events: bool,
-    /// Whether to tell the reasoning itself once it is complete.
+    /// Whether to emit the raw reasoning when it is complete.
     pub show_raw_reasoning: bool,
-    /// Whether the model is taken to sum up its reasoning, whatever is known of it.
+    /// Whether to request reasoning summaries whatever is known about the model.
     pub reasoning_summaries: bool,
-    /// The longest that a background command is waited for.
+    /// The longest wait for a background command.
     pub longest_poll: Duration,
-    /// Who is told of turns that have ended.
+    /// Is notified of turns that have ended.
     pub turn_ended: Option<Arc<dyn TurnEnded>>,
-    /// What the engine goes by, kept from commands.
+    /// The files that control the engine. Commands cannot change them.
     pub engine_files: Arc<EngineFiles>,
 }
 
 impl SessionConfig {
-    /// Reads what files say about the working folder. Called where that may take its time.
+    /// Reads the instruction files for the working folder. Blocks on the file system.
     pub fn read_instructions(&mut self) {
         let files = self.instruction_files.as_ref();
         let text = files.and_then(|files| files.read(&self.settings.cwd));
         self.user_instructions = text.map(Arc::from);
     }
 
-    /// Everything at its default.
+    /// A configuration with all defaults.
     #[must_use]
     pub fn new(home: impl Into<PathBuf>, cwd: impl Into<PathBuf>, model: &str) -> Self {
         let home = home.into();
@@ -170,12 +170,12 @@ impl SessionConfig {
     }
 }
 
-/// Whether what people type is kept for recalling it, over all threads.
+/// Whether input of the user is kept for recalling it, over all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHistory {
     /// Whether it is.
     pub keep: bool,
-    /// How large its file may grow.
+    /// The maximum size of its file.
     pub max_bytes: Option<u64>,
 }
 
@@ -188,14 +188,14 @@ impl Default for MessageHistory {
     }
 }
 
-/// Whether the model may search the web, which its provider does for it.
+/// Whether the model may search the web. The provider does the search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebSearch {
     /// Whether it may, and in what.
     pub mode: WebSearchMode,
-    /// Whether stored results become live ones for turns with full access to everything else.
+    /// Whether cached results become live ones for turns with full access.
     pub live_with_full_access: bool,
-    /// How searches are narrowed.
+    /// Filters for searches.
     pub options: Option<WebSearchToolConfig>,
 }
 
@@ -209,31 +209,31 @@ impl Default for WebSearch {
     }
 }
 
-/// What is left out of snapshots. Without a limit, nothing is.
+/// What is left out of snapshots; nothing without limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshots {
-    /// Untracked files with more bytes.
+    /// The maximum size of an untracked file.
     pub max_file_bytes: Option<u64>,
-    /// Untracked folders with as many files.
+    /// The maximum number of files in an untracked folder.
     pub max_folder_files: Option<u64>,
-    /// Whether to say nothing of it.
+    /// Whether to emit no warnings about them.
     pub quiet: bool,
 }
 
-/// What is switched on.
+/// The features that are enabled.
 #[derive(Clone, Copy, Debug)]
 pub struct Features {
-    /// Any shell tool at all.
+    /// Any shell tool.
     pub shell_tool: bool,
-    /// Shell sessions that go on.
+    /// Commands that run in the background.
     pub unified_exec: bool,
-    /// `apply_patch` as free text, whatever the model.
+    /// The free-form `apply_patch` tool for all models.
     pub apply_patch_freeform: bool,
-    /// The tool that asks for permissions.
+    /// The tool `request_permissions`.
     pub request_permissions: bool,
-    /// Permissions asked for together with a command.
+    /// Requests for permissions together with a command.
     pub exec_permissions: bool,
-    /// Questions to the user outside plan mode.
+    /// Questions to the user outside of plan mode.
     pub default_mode_questions: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The surroundings of a turn, as a block of text.
+//! The environment of a turn, as text.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ pub(crate) fn full(turn: &TurnSettings) -> String {
     block(turn, true)
 }
 
-/// Again, if any of it changed.
+/// The environment again, if it has changed.
 pub(crate) fn changed(turn: &TurnSettings, reference: &TurnContext) -> Option<String> {
     let cwd_changed = reference.cwd != turn.cwd.display().to_string();
     let changed = cwd_changed

@@ -7,10 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use codex_image::{Unusable, picture};
 
-/// The largest image file that is taken along.
+/// The maximum size of an image file.
 const IMAGE_LIMIT: u64 = 20 * 1024 * 1024;
 
-/// What the names of files say that they are.
+/// MIME types by file extension.
 const KINDS: [(&str, &str); 10] = [
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
@@ -24,19 +24,19 @@ const KINDS: [(&str, &str); 10] = [
     ("txt", "text/plain"),
 ];
 
-/// Why a file is no image for the model.
+/// Why a file cannot be used as an image.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImageProblem {
     #[error("{0}")]
     Unreadable(#[from] io::Error),
-    /// By what its name says that it is.
+    /// Its MIME type by the file extension.
     #[error("unsupported image `{0}`")]
     Unsupported(&'static str),
     #[error("{0}")]
     Invalid(String),
 }
 
-/// The image of a file, as a URL that holds it.
+/// Reads an image file as a data URL.
 pub(crate) async fn data_url(path: &Path) -> Result<String, ImageProblem> {
     let size = tokio::fs::metadata(path).await?.len();
     if size > IMAGE_LIMIT {

@@ -1,8 +1,7 @@
-//! What the model is told besides what people say: instructions, permissions, surroundings.
+//! The context of the model: instructions, permissions, environment.
 //!
-//! All of it is made here, as values; the turn records them. The first turn gets everything, later
-//! ones only what changed since the model was last told ([`TurnContext`] is that memory, and it is
-//! also a line of the rollout).
+//! It is made here as values; the turn records them. The first turn gets all of it, later ones only what has
+//! changed since. [`TurnContext`] says what the model has, and is also a line of the rollout.
 
 mod environment;
 mod image_file;
@@ -20,27 +19,27 @@ use crate::turn_settings::TurnSettings;
 pub(crate) use image_file::{ImageProblem, data_url};
 pub(crate) use user_input::message_of;
 
-/// Our instructions for every model that brings none.
+/// The default instructions, for models without their own.
 const BASE_INSTRUCTIONS: &str = include_str!("../../prompts/base.md");
-/// Instructions of the plan mode, where the client gives none.
+/// The instructions of the plan mode, if the client gives none.
 const PLAN_INSTRUCTIONS: &str = include_str!("../../prompts/plan_mode.md");
 
-/// Instructions of the default mode, for a model that was in another one.
+/// The instructions of the default mode, after another mode.
 const DEFAULT_INSTRUCTIONS: &str = include_str!("../../prompts/default_mode.md");
 
-/// Our instructions, shared by all threads.
+/// The default instructions, shared by all threads.
 pub(crate) fn base_instructions() -> Arc<str> {
     static SHARED: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(BASE_INSTRUCTIONS));
     Arc::clone(&SHARED)
 }
 
-/// What tells the model that its turn was stopped.
+/// The message that the turn was stopped.
 pub(crate) fn turn_aborted_marker() -> ResponseItem {
     let guidance = include_str!("../../prompts/turn_aborted.md").trim_end();
     user_message([format!("<turn_aborted>\n{guidance}\n</turn_aborted>")])
 }
 
-/// Everything the model has to know at the start.
+/// The whole context.
 pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<ResponseItem> {
     let mut sections = Vec::new();
     sections.extend(model_switch(turn, previous_model));
@@ -62,7 +61,7 @@ pub(crate) fn initial(turn: &TurnSettings, previous_model: Option<&str>) -> Vec<
     vec![developer_message(sections), user_message(user)]
 }
 
-/// What changed since the model was last told.
+/// What has changed since the context was last recorded.
 pub(crate) fn updates(
     turn: &TurnSettings,
     reference: &TurnContext,
@@ -93,7 +92,7 @@ pub(crate) fn updates(
     items
 }
 
-/// What the model has been told once `turn` has begun.
+/// The context that the model has after this turn has begun.
 pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
     TurnContext {
         turn_id: Some(turn.id.to_string()),
@@ -110,7 +109,8 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         realtime_active: Some(false),
         effort: turn.mode.settings.reasoning_effort.clone(),
         summary: turn.summary,
-        // The same all along, and in the history; once a turn would be too often.
+        // They do not change and are part of the history; repeating them in every turn would take too much
+        // space.
         user_instructions: None,
         developer_instructions: turn.instructions.developer.as_deref().map(str::to_owned),
         final_output_json_schema: turn.output_schema.as_deref().cloned(),
@@ -128,7 +128,7 @@ fn model_switch(turn: &TurnSettings, previous: Option<&str>) -> Option<String> {
     ))
 }
 
-/// Whether a mode is the default one with our own instructions, which only say that no other one holds.
+/// Whether a mode is the default mode without instructions of the client.
 fn is_plain(mode: &CollaborationMode) -> bool {
     mode.mode == ModeKind::Default && mode.settings.developer_instructions.is_none()
 }
@@ -143,7 +143,7 @@ fn collaboration_mode(turn: &TurnSettings) -> Option<String> {
     (!text.is_empty()).then(|| format!("<collaboration_mode>{text}</collaboration_mode>"))
 }
 
-/// The tone, if the model has words for it that it was not told yet.
+/// The personality, if the model has a text for it that is not part of the instructions.
 fn personality(turn: &TurnSettings) -> Option<String> {
     let text = turn.model.personality(turn.personality?)?;
     let is_new = !turn.instructions.base.contains(text);

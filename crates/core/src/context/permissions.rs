@@ -1,4 +1,4 @@
-//! What commands may do and when people are asked, in words for the model.
+//! The permissions of commands, described for the model.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use codex_protocol::{AskForApproval, GranularApproval, NetworkAccess, SandboxPol
 
 use crate::turn_settings::TurnSettings;
 
-/// The section.
+/// The section on permissions.
 pub(crate) fn text(turn: &TurnSettings) -> String {
     let mut text = "<permissions instructions>\n".to_owned();
     text.push_str(&sandbox(&turn.sandbox_policy));

@@ -1,13 +1,13 @@
-//! What the model is told about the skills that it may use by itself.
+//! The skills that the model may use without being asked.
 
 use std::fmt::Write;
 
 use crate::turn_settings::TurnSettings;
 
-/// How to go about skills.
+/// The rules for using skills.
 const RULES: &str = include_str!("../../prompts/skills.md").trim_ascii_end();
 
-/// The section; none if there are no skills.
+/// The section on skills; none if there are no skills.
 pub(super) fn text(turn: &TurnSettings) -> Option<String> {
     let skills = turn.skills.get()?;
     let mut lines = String::new();

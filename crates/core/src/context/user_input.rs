@@ -1,4 +1,4 @@
-//! What a person put in, as a message for the model.
+//! Converts the input of the user to a message for the model.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn wrapped(open: String, image_url: String) -> [ContentItem; 3] {
     ]
 }
 
-/// What the model is told in place of an image.
+/// The text in place of an image that cannot be used.
 fn image_error(path: &str, problem: ImageProblem) -> String {
     match problem {
         ImageProblem::Unreadable(error) => {

@@ -1,8 +1,8 @@
-//! How an agent is doing, and how its parent hears of it.
+//! The status of an agent, derived from its events.
 
 use codex_protocol::{AgentStatus, EventMsg, TurnAbortReason};
 
-/// How a thread is doing once it has said this, if that tells.
+/// The status of a thread after an event, if the event changes it.
 pub(crate) fn status_after(msg: &EventMsg) -> Option<AgentStatus> {
     Some(match msg {
         EventMsg::TurnStarted(_) => AgentStatus::Running,
@@ -11,7 +11,7 @@ pub(crate) fn status_after(msg: &EventMsg) -> Option<AgentStatus> {
         }
         EventMsg::TurnAborted(aborted) => match aborted.reason {
             TurnAbortReason::Interrupted => AgentStatus::Interrupted,
-            // Another task has taken its place and goes on.
+            // Another task has replaced it.
             TurnAbortReason::Replaced | TurnAbortReason::ReviewEnded => return None,
         },
         EventMsg::Error(error) => {
@@ -26,7 +26,7 @@ pub(crate) fn status_after(msg: &EventMsg) -> Option<AgentStatus> {
     })
 }
 
-/// Takes the next status; false if it tells less than the one before: a turn that failed is over too.
+/// Takes the next status. Returns false if it is ignored: a failure is not covered by the end of its turn.
 pub(crate) fn go_on(now: &mut AgentStatus, next: AgentStatus) -> bool {
     let has_failed = matches!(now, AgentStatus::Errored(_));
     if has_failed && matches!(next, AgentStatus::Completed(_)) {

@@ -1,9 +1,9 @@
-//! The event queue of a thread, and the emitter in front of it.
+//! The event queue of a thread, and the emitter.
 //!
-//! One event, three readers: the rollout, the observer, the subscriber; in this order, and all of
-//! them see all events in the same order. Emitting never waits, so that a guard can do it when it is
-//! dropped. What keeps the queue bounded is that whoever brings in unbounded data, the reader of a
-//! model's stream or of a command's output, first waits for [`Emitter::ready`].
+//! An event goes to the rollout, the observer and the subscriber, in this order, and all of them see the same
+//! order. Emitting never waits, so a guard can do it when it is dropped. The queue stays bounded because
+//! readers of unbounded data (the stream of a model, the output of a command) wait for [`Emitter::ready`]
+//! first.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -20,20 +20,20 @@ use tokio::sync::{Notify, watch};
 use super::agent_status::{go_on, status_after};
 use crate::ports::{Clock, Observer};
 
-/// How many events may wait for the subscriber before sources are held back.
+/// How many events may be queued before sources have to wait.
 const READ_AHEAD: usize = 1024;
-/// How many bytes of them may.
+/// How many bytes of them may be queued.
 const BYTES_AHEAD: usize = 4 * 1024 * 1024;
 
-/// Says what happens in a thread. Cheap to clone.
+/// Emits the events of a thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitter(Arc<EmitterShared>, EventSource);
 
-/// Who speaks.
+/// The source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EventSource {
     Thread,
-    /// Somebody who works for the thread and has a history of its own.
+    /// A reviewer of the thread, which has a history of its own.
     Reviewer,
 }
 
@@ -43,9 +43,9 @@ struct EmitterShared {
     detail: PersistedDetail,
     clock: Arc<dyn Clock>,
     observer: Option<Arc<dyn Observer>>,
-    /// Held for the length of one event, never across a wait: it is what orders events.
+    /// Orders the events. Locked for one event, never across an await.
     state: Mutex<EmitterState>,
-    /// How the thread is doing, as far as its subscriber may know.
+    /// The status of the thread, as far as the subscriber knows it.
     status: watch::Sender<AgentStatus>,
     readable: Notify,
     drained: Notify,
@@ -55,14 +55,14 @@ struct EmitterShared {
 #[derive(Debug)]
 struct EmitterState {
     queue: VecDeque<Event>,
-    /// About how many bytes what waits has.
+    /// The approximate bytes of the queued events.
     bytes: usize,
-    /// What follows in the queue once the last [`HeldEvents`] is gone.
+    /// Events that are queued when the last [`HeldEvents`] is dropped.
     held: Vec<Event>,
-    /// How many of them there are.
+    /// How many [`HeldEvents`] there are.
     guards: usize,
     log: Option<RolloutLog>,
-    /// Whether the file is about to be made, once its first line is known.
+    /// Whether the file is being created.
     gathering: bool,
     closed: bool,
     abandoned: bool,
@@ -103,8 +103,8 @@ impl Emitter {
         )
     }
 
-    /// The same, for a reviewer: people see what it does but not what it says, and its history stays
-    /// out of the thread's file.
+    /// An emitter for a reviewer: clients see what it does but not its messages, and its history is not
+    /// written to the file of the thread.
     pub(crate) fn for_reviewer(&self) -> Self {
         Self(Arc::clone(&self.0), EventSource::Reviewer)
     }
@@ -117,7 +117,7 @@ impl Emitter {
         self.0.observer.as_deref()
     }
 
-    /// Says that something happened.
+    /// Emits an event.
     pub(crate) fn emit(&self, id: &str, msg: EventMsg) {
         if self.1 == EventSource::Reviewer && !is_shown_of_reviewer(&msg) {
             return;
@@ -156,19 +156,19 @@ impl Emitter {
         shared.readable.notify_one();
     }
 
-    /// How the thread is doing. Changes with what the subscriber is told.
+    /// The status of the thread, as far as the subscriber knows it.
     pub(crate) fn status(&self) -> watch::Receiver<AgentStatus> {
         self.0.status.subscribe()
     }
 
-    /// From now on the rollout has what is said, and the subscriber hears it once that is dropped: for
-    /// what may be told only when it is on disk.
+    /// Holds events back from the subscriber until the guard is dropped. They are written to the rollout at
+    /// once. For events that may only be seen once they are on disk.
     pub(crate) fn hold_events(&self) -> HeldEvents {
         self.0.state.lock().guards += 1;
         HeldEvents(self.clone())
     }
 
-    /// Appends a line to the rollout that is no event.
+    /// Appends a line that is no event to the rollout.
     pub(crate) fn log(&self, kind: LineKind, payload: &impl Serialize) {
         if self.1 == EventSource::Reviewer {
             return;
@@ -179,7 +179,7 @@ impl Emitter {
         }
     }
 
-    /// The same, for a payload that is JSON already.
+    /// Like [`Emitter::log`], for a payload that is JSON already.
     pub(crate) fn log_json(&self, kind: LineKind, payload: &str) {
         if self.1 == EventSource::Reviewer {
             return;
@@ -190,18 +190,17 @@ impl Emitter {
         }
     }
 
-    /// From now on no other process writes the thread.
+    /// Prevents other processes from writing the thread.
     pub(crate) fn claim(&self) -> Result<(), ClaimError> {
         self.with_log(RolloutLog::claim).unwrap_or(Ok(()))
     }
 
-    /// Other processes may go on with the thread as soon as everything is written.
+    /// Allows other processes to write the thread, once everything is written.
     pub(crate) fn give_back(&self) {
         self.with_log(RolloutLog::release);
     }
 
-    /// Whether the thread needs a file now that it did not need before. If so, what is said waits for
-    /// [`Emitter::materialise`].
+    /// Whether the thread needs a file now and has none. If so, lines wait for [`Emitter::materialise`].
     pub(crate) fn begin_file(&self) -> bool {
         let mut state = self.0.state.lock();
         let is_held = state.log.as_ref().is_some_and(|log| !log.is_materialised());
@@ -213,7 +212,7 @@ impl Emitter {
         self.with_log(|log| log.is_materialised()).unwrap_or(false)
     }
 
-    /// From now on the thread has a file, whose first line tells this of its repository.
+    /// Creates the file, with these facts about the repository in its first line.
     pub(crate) fn materialise(&self, git: Option<&GitInfo>) {
         let at = self.0.clock.now();
         let mut state = self.0.state.lock();
@@ -233,7 +232,7 @@ impl Emitter {
         self.with_log(|log| log.path().to_owned())
     }
 
-    /// Waits until every line so far was handed to the operating system.
+    /// Waits until all lines so far are written.
     pub(crate) async fn flush(&self) -> Result<(), RolloutWriteError> {
         loop {
             let gathered = self.0.gathered.notified();
@@ -249,7 +248,7 @@ impl Emitter {
         }
     }
 
-    /// Waits until the subscriber has caught up enough for more.
+    /// Waits until there is room in the queue.
     pub(crate) async fn ready(&self) {
         loop {
             let drained = self.0.drained.notified();
@@ -260,7 +259,7 @@ impl Emitter {
         }
     }
 
-    /// No event follows.
+    /// Closes the queue.
     pub(crate) fn close(&self) {
         let mut state = self.0.state.lock();
         let last = std::mem::take(&mut state.held);
@@ -276,12 +275,12 @@ impl Emitter {
     }
 }
 
-/// Keeps events from the subscriber as long as it lives.
+/// Holds events back from the subscriber while it exists.
 #[derive(Debug)]
 pub(crate) struct HeldEvents(Emitter);
 
 impl HeldEvents {
-    /// Says something that the subscriber hears before what is held. The observer heard that already.
+    /// Emits an event before those that are held. It is not written to the rollout.
     pub(crate) fn emit_first(&self, id: &str, msg: EventMsg) {
         let event = Event {
             id: id.to_owned(),
@@ -314,7 +313,7 @@ impl Drop for HeldEvents {
     }
 }
 
-/// About how many bytes an event has, if it is one of those that come in great numbers.
+/// The approximate bytes of an event, for types of which there are many.
 fn bulk(msg: &EventMsg) -> usize {
     match msg {
         EventMsg::ExecCommandOutputDelta(delta) => delta.chunk.0.len(),
@@ -325,7 +324,7 @@ fn bulk(msg: &EventMsg) -> usize {
     }
 }
 
-/// What a reviewer says is told as its result, once it is there.
+/// The messages of a reviewer are emitted as its result.
 fn is_shown_of_reviewer(msg: &EventMsg) -> bool {
     !matches!(
         msg,
@@ -353,16 +352,17 @@ impl EmitterState {
     }
 }
 
-/// The events of a thread, for their one subscriber. Whoever has several fans out.
+/// The events of a thread, for one subscriber.
 ///
-/// Dropping it lets the thread go on unheard.
+/// If it is dropped, the thread continues without a subscriber.
 #[derive(Debug)]
 pub struct Events(Arc<EmitterShared>);
 
 impl Events {
     /// The next event; none once the thread is closed.
     pub async fn next(&mut self) -> Option<Event> {
-        // One reader and a stored permit: nothing is missed between looking and waiting.
+        // There is one reader, and the permit is stored, so no event is missed between the check and the
+        // wait.
         loop {
             if let Some(event) = self.try_next() {
                 return Some(event);
@@ -374,7 +374,7 @@ impl Events {
         }
     }
 
-    /// The next event, if it is there already.
+    /// The next event, if there is one.
     pub fn try_next(&mut self) -> Option<Event> {
         let mut state = self.0.state.lock();
         let event = state.queue.pop_front()?;
@@ -388,7 +388,7 @@ impl Events {
         Some(event)
     }
 
-    /// Every event that is there, or the next one; false once the thread is closed.
+    /// All queued events, or the next one. Returns false once the thread is closed.
     pub async fn next_batch(&mut self, batch: &mut Vec<Event>) -> bool {
         let Some(first) = self.next().await else {
             return false;

@@ -1,11 +1,10 @@
-//! The older spelling of streamed text, for readers of v1.
+//! The older form of text deltas, for clients of v1.
 //!
-//! The engine says every delta once. Whoever serves clients that know the older events only puts
-//! these behind the newer ones.
+//! The engine emits each delta once, in the newer form. For clients of the older form, add these.
 
 use codex_protocol::{DeltaEvent, Event, EventMsg};
 
-/// The older twin of a delta.
+/// The older form of a delta.
 #[must_use]
 pub fn older_delta(event: &Event) -> Option<Event> {
     let older = |delta: &String| DeltaEvent {

@@ -1,4 +1,4 @@
-//! How a turn speaks: every event under its id, items with their older twins behind them.
+//! Emits the events of a turn: each under the id of the turn, items with the older events behind them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use codex_protocol::{
 use super::Emitter;
 use crate::input::TurnInput;
 
-/// The voice of a turn. Cheap to clone.
+/// Emits the events of a turn. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnEmitter {
     emitter: Emitter,
@@ -54,7 +54,7 @@ impl TurnEmitter {
             .for_each(|older_event| self.emit(older_event));
     }
 
-    /// `raw_reasoning` tells whether people want to read the reasoning itself.
+    /// `raw_reasoning` says whether to emit the reasoning itself.
     pub(crate) fn item_completed(&self, item: TurnItem, raw_reasoning: bool) {
         let older_events = older_events(&item, raw_reasoning);
         self.emit(EventMsg::ItemCompleted(self.item_event(item)));
@@ -63,7 +63,7 @@ impl TurnEmitter {
             .for_each(|older_event| self.emit(older_event));
     }
 
-    /// A person said something.
+    /// Emits a message of the user.
     pub(crate) fn user_message(&self, id: String, input: TurnInput) {
         let item = TurnItem::UserMessage(UserMessageItem {
             id,
@@ -84,7 +84,7 @@ impl TurnEmitter {
     }
 }
 
-/// The older events that say the same as a completed item.
+/// The older events with the content of a completed item.
 fn older_events(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
     match item {
         TurnItem::UserMessage(item) => vec![EventMsg::UserMessage(user_message(item))],

@@ -1,4 +1,4 @@
-//! What people have granted: for the session, for the turn, and as rules.
+//! What was approved: for the session, for the turn, and as rules.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -11,24 +11,24 @@ use super::effect::SandboxPermissions;
 /// What was approved for the whole session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ApprovalKey {
-    /// A command, in a spelling that differs only where it matters.
+    /// A command, normalised.
     Command {
         canonical: Vec<String>,
-        /// The shell that reads it, if it is a script.
+        /// The shell, if the command is a script.
         shell: Option<String>,
         cwd: PathBuf,
         permissions: SandboxPermissions,
-        /// What it asked for beyond the sandbox, as JSON.
+        /// The additional permissions, as JSON.
         additional: String,
         tty: Option<bool>,
     },
     /// A file that patches may change.
     Path(PathBuf),
-    /// A tool of an MCP server, whatever it is called with.
+    /// A tool of an MCP server, with any arguments.
     McpTool { server: String, tool: String },
 }
 
-/// What people have granted.
+/// What was approved.
 #[derive(Debug, Default)]
 pub(crate) struct ApprovalStore {
     approved: HashSet<ApprovalKey>,
@@ -66,19 +66,19 @@ impl ApprovalStore {
         self.turn = Grants::default();
     }
 
-    /// All that was granted so far.
+    /// All grants so far.
     pub(crate) fn grants(&self) -> Grants {
         let mut grants = self.session.clone();
         merge(&mut grants, &self.turn);
         grants
     }
 
-    /// The rules of files and those that people added.
+    /// The rules of the files, and those that were added since.
     pub(crate) fn rules(&self) -> &RuleSet {
         &self.rules
     }
 
-    /// Commands that begin with these words may run from now on. A justification goes with the rule.
+    /// Allows commands that begin with these words. The justification becomes part of the rule.
     pub(crate) fn allow_prefix(&mut self, prefix: &[String], justification: Option<&str>) {
         let pattern = prefix.iter().cloned().map(PatternToken::Word).collect();
         if let Ok(rule) =
@@ -89,7 +89,7 @@ impl ApprovalStore {
     }
 }
 
-/// Adds to what was granted.
+/// Adds to grants.
 pub(crate) fn merge(grants: &mut Grants, more: &Grants) {
     let add = |paths: &mut Vec<PathBuf>, more: &[PathBuf]| {
         for path in more {

@@ -15,7 +15,7 @@ use super::programs::CommandPrograms;
 use super::restrictions::{Restriction, restriction};
 use super::turn_policy::{TurnPolicy, grants_of};
 
-/// What a part of a command calls for, mildest first.
+/// The requirement of a part of a command, mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     /// A rule allows it.
@@ -70,7 +70,7 @@ pub(crate) fn decide(
             }
             let keys = vec![approval_key(command)];
             if approvals.is_approved(&keys) {
-                // An earlier approval says nothing about a second run without sandbox.
+                // The earlier approval does not cover a second run without sandbox.
                 return Decision::Run(permit(false));
             }
             let asked = verdicts
@@ -92,8 +92,8 @@ pub(crate) fn decide(
     }
 }
 
-/// Decides about a second run without sandbox, after the first looked as if the sandbox stopped it.
-/// None: what the first run printed is the answer.
+/// Decides about a second run without sandbox, if the sandbox seems to have stopped the first. None: the
+/// output of the first run counts.
 pub(crate) fn decide_retry(
     command: &CommandEffect,
     turn_policy: &TurnPolicy,
@@ -131,7 +131,7 @@ pub(crate) fn decide_retry(
     }))
 }
 
-/// A script is cut into its commands only if the shell is one that runs them as they are written.
+/// A script is split into its commands only if its shell is a known one.
 fn trusted_parts(command: &CommandEffect, programs: &CommandPrograms<'_>) -> Segments {
     match posix_shell(&command.argv) {
         Some((shell, flag)) if !programs.is_trusted_shell(shell, flag) => {
@@ -141,7 +141,7 @@ fn trusted_parts(command: &CommandEffect, programs: &CommandPrograms<'_>) -> Seg
     }
 }
 
-/// Judges the parts of one command.
+/// Decides about the parts of one command.
 struct CommandCheck<'a> {
     command: &'a CommandEffect,
     turn_policy: &'a TurnPolicy,
@@ -150,27 +150,28 @@ struct CommandCheck<'a> {
 }
 
 impl CommandCheck<'_> {
-    /// Looking at files costs time, so it is left out where the verdict does not depend on it.
+    /// Checking files takes time, so it is left out where it does not change the result.
     fn parts(&self) -> Segments {
         let matters = self.turn_policy.approval == AskForApproval::UnlessTrusted
             || self.wants_more()
             || *self.approvals.rules() != RuleSet::default();
-        match matters {
-            true => trusted_parts(self.command, &self.programs),
-            false => segments(&self.command.argv),
+        if matters {
+            trusted_parts(self.command, &self.programs)
+        } else {
+            segments(&self.command.argv)
         }
     }
 
     fn verdicts(&self, parts: &Segments) -> Vec<Verdict> {
         let untrusted = self.turn_policy.approval == AskForApproval::UnlessTrusted;
-        // Elsewhere nothing depends on it.
-        let safe = match untrusted {
-            true => known_safe_parts(&self.command.argv, &self.programs),
-            false => Vec::new(),
+        // Otherwise the result does not depend on it.
+        let safe = if untrusted {
+            known_safe_parts(&self.command.argv, &self.programs)
+        } else {
+            Vec::new()
         };
-        let is_safe = |index: usize| match safe.len() == parts.commands.len() {
-            true => safe.get(index).copied().unwrap_or(false),
-            false => false,
+        let is_safe = |index: usize| {
+            safe.len() == parts.commands.len() && safe.get(index).copied().unwrap_or(false)
         };
         let parts = parts.commands.iter().enumerate();
         parts
@@ -202,8 +203,9 @@ impl CommandCheck<'_> {
         }
     }
 
-    /// A rule allows the program that its name stands for on this machine, not one that the model wrote. If the rule
-    /// names the file of the model itself, or comes of an approval of a confined command, the sandbox stays.
+    /// A rule allows the program that a name resolves to on this machine, unless the model could have written
+    /// that file. If the rule names a file of the model itself, or comes from the approval of a confined
+    /// command, the sandbox stays.
     fn allowed_by_rule(&self, part: &[String]) -> Option<Verdict> {
         let found = self.approvals.rules().check(part, ProgramMatching::ByName);
         if found.decision != Some(RuleDecision::Allow) {
@@ -223,13 +225,14 @@ impl CommandCheck<'_> {
                 .any(|found| found.resolved_program.is_some());
             return (program.contains('/') && !by_name).then_some(Verdict::Allowed);
         }
-        Some(match keeps_sandbox {
-            true => Verdict::Allowed,
-            false => Verdict::AllowedByRule,
+        Some(if keeps_sandbox {
+            Verdict::Allowed
+        } else {
+            Verdict::AllowedByRule
         })
     }
 
-    /// Whether it asks for more than the sandbox of the turn and what was granted.
+    /// Whether it needs more than the sandbox of the turn and the grants.
     fn wants_more(&self) -> bool {
         self.command.permissions != SandboxPermissions::UseDefault
             && !self.turn_policy.is_open()
@@ -237,12 +240,12 @@ impl CommandCheck<'_> {
     }
 }
 
-/// Commands that shells know themselves and that start nothing.
+/// Builtins of shells that start no process.
 const BUILTINS: [&str; 8] = [
     "cd", "echo", "false", "printf", "pwd", "test", "true", "umask",
 ];
 
-/// Whether what a command asks for beyond the sandbox was granted before.
+/// Whether the additional permissions of a command were granted before.
 fn is_granted(
     command: &CommandEffect,
     turn_policy: &TurnPolicy,
@@ -301,7 +304,7 @@ fn approval_key(command: &CommandEffect) -> ApprovalKey {
     }
 }
 
-/// The rule that the model proposes, unless it would allow too much or not enough.
+/// The rule that the model proposes, unless it is too wide or does not match.
 fn proposed(command: &CommandEffect, parts: &Segments, rules: &RuleSet) -> Option<Vec<String>> {
     let rule = command.prefix_rule.as_ref()?;
     rules

@@ -7,9 +7,9 @@ use super::approval_store::ApprovalKey;
 /// How an effect is confined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Confinement {
-    /// Not at all.
+    /// Not confined.
     None,
-    /// By the policy of the turn, widened by what was granted.
+    /// By the policy of the turn, extended by the grants.
     Policy(codex_sandbox::Grants),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct ApprovalRequest {
     pub(crate) reason: Option<String>,
     /// The words that a new rule could allow.
     pub(crate) amendment: Option<Vec<String>>,
-    /// Whether people are asked to let it run without sandbox. If not, a new rule keeps the sandbox.
+    /// Whether the approval is for a run without sandbox. If not, a new rule keeps the sandbox.
     pub(crate) lifts_sandbox: bool,
     pub(crate) offered: Vec<ReviewDecision>,
     /// What to store if it is approved for the whole session.

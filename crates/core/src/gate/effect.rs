@@ -49,7 +49,7 @@ pub(crate) enum SandboxPermissions {
 /// A patch that was verified.
 #[derive(Clone, Debug)]
 pub(crate) struct PatchEffect {
-    /// What people are shown.
+    /// The changes as clients see them.
     pub(crate) changes: BTreeMap<String, FileChange>,
     /// Every path that is written, links followed.
     pub(crate) touched: Vec<PathBuf>,
@@ -71,7 +71,7 @@ pub(crate) struct McpEffect {
     pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) arguments: Option<Value>,
-    /// What the server says of the tool.
+    /// The annotations of the server about the tool.
     pub(crate) annotations: Value,
     pub(crate) approval: ToolApproval,
 }

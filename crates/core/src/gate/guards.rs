@@ -1,11 +1,11 @@
-//! What is wrong with how a command was asked for, before anybody looks at the command.
+//! Checks of the arguments of a command, before the command itself is checked.
 
 use codex_protocol::AskForApproval;
 
 use super::effect::{CommandEffect, SandboxPermissions};
 use super::turn_policy::TurnPolicy;
 
-/// Refuses wishes that the policies do not allow to be made.
+/// Refuses requests for permissions that the policies do not allow.
 pub(crate) fn check_arguments(
     command: &CommandEffect,
     turn_policy: &TurnPolicy,
@@ -62,7 +62,7 @@ pub(crate) fn check_arguments(
     Ok(())
 }
 
-/// The name by which texts call a policy.
+/// The name of a policy in error messages.
 fn policy_name(policy: AskForApproval) -> String {
     match policy {
         AskForApproval::UnlessTrusted => "UnlessTrusted".to_owned(),

@@ -24,7 +24,7 @@ pub(crate) enum Denied {
     Refused(String),
     /// A person declined.
     Declined,
-    /// A person closed the question; the turn goes on.
+    /// A person closed the question without a decision; the turn continues.
     Cancelled,
     /// A person stopped the turn, or nobody can be asked any more.
     Aborted,

@@ -9,7 +9,7 @@ use super::effect::McpEffect;
 use super::turn_policy::TurnPolicy;
 use crate::config::ToolApproval;
 
-/// Decides by what the server says of its tool and by what people said before.
+/// Decides by the annotations of the tool and by earlier approvals.
 pub(crate) fn decide(
     call: &McpEffect,
     turn_policy: &TurnPolicy,
@@ -46,7 +46,7 @@ pub(crate) fn decide(
     })
 }
 
-/// What a server does not say of its tool is taken for the worst.
+/// A missing annotation counts as the dangerous value.
 fn needs_approval(annotations: &Value) -> bool {
     let hint = |name: &str| annotations[name].as_bool();
     match (hint("destructiveHint"), hint("readOnlyHint")) {

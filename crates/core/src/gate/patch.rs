@@ -9,7 +9,7 @@ use super::decision::{ApprovalRequest, Confinement, Decision, Permit};
 use super::effect::PatchEffect;
 use super::turn_policy::TurnPolicy;
 
-/// Decides by the paths that are really written.
+/// Decides by the paths that are written, links resolved.
 pub(crate) fn decide(
     patch: &PatchEffect,
     turn_policy: &TurnPolicy,

@@ -1,7 +1,7 @@
-//! Which file a program name stands for, and who may have written that file.
+//! Which file a program name resolves to, and whether the model could have written that file.
 //!
-//! Nothing is remembered between decisions: the files are looked at again each time, and only where the answer counts
-//! (approval policy `untrusted`, rules that allow).
+//! Nothing is cached: the files are checked for each decision, and only where the result counts (approval
+//! policy `untrusted`, rules that allow).
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use codex_shell_command::ProgramCheck;
 use super::effect::CommandEffect;
 use super::turn_policy::TurnPolicy;
 
-/// Where the system keeps its programs, links followed.
+/// Folders with programs of the system, links resolved.
 const SYSTEM_FOLDERS: [&str; 7] = [
     "/bin",
     "/sbin",
@@ -27,13 +27,13 @@ const SYSTEM_FOLDERS: [&str; 7] = [
 /// Folders that everybody may write.
 const SHARED_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// Where programs are looked for when nothing says where.
+/// The search path if `PATH` is not set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-/// Folders in a home that login shells often put before the others.
+/// Folders of a home that login shells often put first.
 const LOGIN_FOLDERS: [&str; 2] = ["bin", ".local/bin"];
 
-/// Files in a home that shells run before a script.
+/// Files of a home that shells run before a script.
 const LOGIN_FILES: [&str; 6] = [
     ".bash_profile",
     ".bash_login",
@@ -43,7 +43,7 @@ const LOGIN_FILES: [&str; 6] = [
     ".bashrc",
 ];
 
-/// The programs as one command finds them.
+/// The programs as a command finds them.
 pub(super) struct CommandPrograms<'a> {
     turn_policy: &'a TurnPolicy,
     command: &'a CommandEffect,
@@ -65,7 +65,7 @@ impl<'a> CommandPrograms<'a> {
         }
     }
 
-    /// Whether the name or path stands for a program that the model cannot have written.
+    /// Whether the name or path resolves to a program that the model cannot have written.
     pub(super) fn is_foreign_to_model(&self, program: &str) -> bool {
         let files = self.files(program);
         files.is_some_and(|files| {
@@ -78,13 +78,13 @@ impl<'a> CommandPrograms<'a> {
         self.files(program).is_some_and(|files| files.is_empty())
     }
 
-    /// The last component of the file that a name or path leads to.
+    /// The file name that a name or path resolves to.
     pub(super) fn resolved_name(&self, program: &str) -> Option<String> {
         let file = self.files(program)?.into_iter().next()?;
         Some(file.file_name()?.to_str()?.to_owned())
     }
 
-    /// The files that may run, links followed. None: that cannot be told.
+    /// The files that may run, links resolved. None if they cannot be determined.
     fn files(&self, program: &str) -> Option<Vec<PathBuf>> {
         if program.contains('/') {
             let file = executable(&self.command.cwd.join(program));
@@ -99,7 +99,7 @@ impl<'a> CommandPrograms<'a> {
             .collect();
         let path = self.variable("PATH").unwrap_or(OsStr::new(DEFAULT_PATH));
         for folder in std::env::split_paths(path) {
-            // What a folder is that depends on where the command is by then cannot be told.
+            // A relative folder depends on the working folder of the command at that moment.
             if !folder.is_absolute() {
                 return None;
             }
@@ -123,7 +123,7 @@ impl<'a> CommandPrograms<'a> {
         rules.as_ref().is_some_and(|rules| rules.may_write(file))
     }
 
-    /// `file` has its links followed.
+    /// Links in `file` must be resolved.
     fn is_of_system(&self, file: &Path) -> bool {
         SYSTEM_FOLDERS.iter().any(|folder| file.starts_with(folder))
             && !self.may_be_written(file)
@@ -158,9 +158,10 @@ impl ProgramCheck for CommandPrograms<'_> {
     fn is_trusted_shell(&self, shell: &str, flag: &str) -> bool {
         let own =
             Path::new(shell) == self.turn_policy.shell && self.turn_policy.shell.is_absolute();
-        let is_shell = match own {
-            true => self.is_foreign_to_model(shell),
-            false => self.is_system_program(shell),
+        let is_shell = if own {
+            self.is_foreign_to_model(shell)
+        } else {
+            self.is_system_program(shell)
         };
         let home = self
             .variable("ZDOTDIR")
@@ -189,7 +190,7 @@ impl ProgramCheck for CommandPrograms<'_> {
     }
 }
 
-/// The file, links followed, if it can be run.
+/// The file, links resolved, if it is executable.
 fn executable(path: &Path) -> Option<PathBuf> {
     let file = path.canonicalize().ok()?;
     let about = file.metadata().ok()?;
@@ -225,7 +226,7 @@ fn anybody_may_write(_: &Path) -> bool {
     false
 }
 
-/// Files of Homebrew belong to whoever installed it.
+/// Files of Homebrew belong to the user who installed it.
 #[cfg(unix)]
 fn belongs_to_administrator(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! Rules that forbid or ask, applied to everything that a command may start.
+//! Rules that forbid or ask, applied to every command that may be started.
 
 use codex_exec_policy::{
     Decision as RuleDecision, Restriction as RuleRestriction, RuleMatch, RuleSet,
@@ -8,21 +8,21 @@ use codex_shell_command::{ReachableCommand, quote_command, reachable_commands};
 use super::effect::CommandEffect;
 use super::programs::CommandPrograms;
 
-/// Longer arguments are not searched for words of rules.
+/// Longer arguments are not searched.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-/// What rules that forbid or ask say about a command.
+/// The result of the rules that forbid or ask.
 #[derive(Debug)]
 pub(super) enum Restriction {
     None,
-    /// People are asked, with this reason.
+    /// Ask for approval, with this reason.
     Ask(String),
-    /// It must not run, for this reason.
+    /// Refuse, for this reason.
     Forbid(String),
 }
 
-/// Looks for restricted commands in every command that can be found. Where the text of the command does not tell all
-/// that may run, people are asked: a rule that forbids would otherwise be a matter of spelling.
+/// Checks every command that can be found in the text. If the text does not show all commands that may run,
+/// approval is asked for: otherwise a different spelling could evade a rule.
 pub(super) fn restriction(
     command: &CommandEffect,
     rules: &RuleSet,
@@ -71,7 +71,7 @@ fn forbidden(command: &CommandEffect, found: RuleMatch) -> String {
     }
 }
 
-/// By the program as written, by its name without folder, and by the name of the file that it leads to.
+/// Checks the program as written, its name without folder, and the name of the file that it resolves to.
 fn restrictions(
     reached: &ReachableCommand,
     rules: &RuleSet,
@@ -93,7 +93,7 @@ fn restrictions(
         .collect()
 }
 
-/// Whether the words of a rule stand in a text, one after the other.
+/// Whether the words of a rule occur in a text, one after the other.
 fn mentions(text: &str, rules: &RuleSet) -> bool {
     if text.len() > MAX_TEXT_BYTES {
         return true;

@@ -24,13 +24,13 @@ pub(crate) struct TurnPolicy {
     pub(crate) policy: Policy,
     pub(crate) cwd: PathBuf,
     pub(crate) tmpdir: Option<PathBuf>,
-    /// The variables of commands.
+    /// The environment of commands.
     pub(crate) environment: Arc<BTreeMap<OsString, OsString>>,
-    /// The person's own shell.
+    /// The shell of the user.
     pub(crate) shell: PathBuf,
-    /// Whether commands may bring a wish for permissions along.
+    /// Whether a command may ask for additional permissions.
     pub(crate) inline_permissions: bool,
-    /// What the engine goes by, and what the writable roots were bound to.
+    /// The files that control the engine, and what the writable roots resolved to.
     pub(crate) engine: Arc<EngineFiles>,
 }
 
@@ -56,7 +56,7 @@ impl TurnPolicy {
         )
     }
 
-    /// Whether commands are told that there is no network.
+    /// Whether commands get the variable that says that the network is restricted.
     pub(crate) fn network_is_restricted(&self) -> bool {
         self.policy.network() == Network::Restricted
     }
@@ -87,12 +87,12 @@ impl TurnPolicy {
         }
     }
 
-    /// What may be written, where that is enforced.
+    /// The file rules, if the policy confines files.
     pub(crate) fn file_rules(&self, grants: Grants) -> Option<FileRules> {
         FileRules::of(&self.policy, &self.surroundings(grants))
     }
 
-    /// Whether all of these paths, links followed, may be written without asking.
+    /// Whether all of these paths, links resolved, may be written without approval.
     pub(crate) fn may_write(&self, paths: &[PathBuf], grants: Grants) -> bool {
         match self.file_rules(grants) {
             Some(rules) => paths.iter().all(|path| rules.may_write(path)),
@@ -114,7 +114,7 @@ impl TurnPolicy {
         readable && !rules.hides(path)
     }
 
-    /// How to launch under a confinement.
+    /// The plan for a launch under a confinement.
     pub(crate) fn plan(
         &self,
         confinement: &Confinement,
@@ -129,13 +129,13 @@ impl TurnPolicy {
     }
 }
 
-/// Prepares the folders of a session before any of its commands runs: what its writable roots lead to
-/// is decided now, and what killed processes left behind is removed.
+/// Prepares the folders of a session before its commands run: resolves its writable roots, and removes what
+/// killed processes left behind.
 pub(crate) fn prepare_folders(config: &SessionConfig) {
     codex_sandbox::remove_abandoned_placeholders(&config.settings.cwd);
     let policy = match policy_of(&config.settings.sandbox_policy) {
         policy @ Policy::WorkspaceWrite(_) => policy,
-        // A later turn may write.
+        // A later turn may be allowed to write.
         _ => Policy::WorkspaceWrite(WorkspaceWrite::default()),
     };
     let surroundings = Surroundings {
@@ -146,7 +146,7 @@ pub(crate) fn prepare_folders(config: &SessionConfig) {
     FileRules::bind_roots(&policy, &surroundings);
 }
 
-/// The policy as the sandbox understands it.
+/// Converts a policy to that of the sandbox.
 pub(crate) fn policy_of(policy: &SandboxPolicy) -> Policy {
     match policy {
         SandboxPolicy::DangerFullAccess => Policy::DangerFullAccess,
@@ -203,7 +203,7 @@ fn read_access(access: &ReadOnlyAccess) -> ReadAccess {
     }
 }
 
-/// A wish for permissions as what the sandbox understands.
+/// Permissions in the terms of the sandbox.
 pub(crate) fn grants_of(profile: &PermissionProfile, cwd: &Path) -> Grants {
     let files = profile.file_system.clone().unwrap_or_default();
     let paths = |paths: Option<Vec<codex_protocol::AbsolutePathBuf>>| {

@@ -1,4 +1,4 @@
-//! Questions to the git program, which runs nothing else and not for long.
+//! Runs git, hardened and with a time limit.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use futures::StreamExt;
 use crate::ports::{Clock, Processes};
 use crate::session_context::SessionContext;
 
-/// How long a question may take, unless who asks has more patience.
+/// The default time limit of a command.
 const WAIT_LIMIT: Duration = Duration::from_secs(20);
-/// A longer answer is none.
+/// The maximum size of an output.
 const LIMIT: usize = 16 * 1024 * 1024;
 
 /// The git program in one folder.
@@ -26,7 +26,7 @@ pub(crate) struct Git {
     clock: Arc<dyn Clock>,
     environment: Vec<(OsString, OsString)>,
     folder: PathBuf,
-    /// Where folders of ours are made for git to work with.
+    /// For private git folders.
     scratch: PathBuf,
     wait_limit: Duration,
 }
@@ -45,14 +45,14 @@ impl Git {
         }
     }
 
-    /// Git that may take this long for an answer.
+    /// The same with another time limit.
     pub(crate) fn with_wait_limit(mut self, wait_limit: Duration) -> Self {
         self.wait_limit = wait_limit;
         self
     }
 
-    /// Git in the same folder that takes a folder of ours, which it lives as long as, for the repository: nothing that
-    /// the repository configures counts. For whatever touches files.
+    /// Git in the same folder with a private git folder, which must outlive it. The configuration of the
+    /// repository does not apply. For commands that change files.
     pub(crate) async fn private(&self, index: Index) -> Option<(Self, PrivateGitDir)> {
         let places = self.run(&private::WHERE).await?;
         let settings = self.run(&private::SETTINGS_QUESTION).await;
@@ -74,7 +74,7 @@ impl Git {
         Self { folder, ..self }
     }
 
-    /// Git with one more variable.
+    /// Git with one more environment variable.
     pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.push((name.into(), value.into()));
         self
@@ -89,7 +89,7 @@ impl Git {
         codex_sandbox::marked_folder(&self.folder, ".git").is_some()
     }
 
-    /// The id of the commit that a name stands for.
+    /// The id of the commit that a name resolves to.
     pub(crate) async fn commit(&self, name: &str) -> Option<String> {
         let name = format!("{name}^{{commit}}");
         self.line(&[
@@ -109,15 +109,14 @@ impl Git {
         count.is_some_and(|count| count != "0")
     }
 
-    /// The answer to a question, if it is one line.
+    /// The output of a command, if it is one line.
     pub(crate) async fn line(&self, arguments: &[&str]) -> Option<String> {
         let answer = String::from_utf8(self.run(arguments).await?).ok()?;
         let line = answer.trim();
         (!line.is_empty() && !line.contains('\n')).then(|| line.to_owned())
     }
 
-    /// The names that git lists when told to end each with a zero byte. Those that are no text are
-    /// left out.
+    /// The output of a command that separates names by zero bytes. Names that are not UTF-8 are left out.
     pub(crate) async fn names(&self, arguments: &[&str]) -> Option<Vec<String>> {
         let answer = self.run(arguments).await?;
         let names = answer
@@ -132,7 +131,7 @@ impl Git {
         harmless::program(path.map(|(_, path)| path.as_os_str()), &self.folder)
     }
 
-    /// What git prints, if it ends well and does not print too much.
+    /// The output of a command, if it succeeds and is not too long.
     pub(crate) async fn run(&self, arguments: &[&str]) -> Option<Vec<u8>> {
         let launch = Launch {
             command: harmless::command(&self.program(), arguments),

@@ -1,6 +1,6 @@
-//! What the first line of a rollout tells of the repository that the thread works in.
+//! The facts about the repository in the first line of a rollout.
 //!
-//! Asked when the file is made, beside the turn and not in its way; a program that hangs is given up.
+//! They are asked for when the file is created, in the background. If git hangs, they are left out.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use codex_protocol::GitInfo;
 use super::client::Git;
 use crate::session_context::SessionContext;
 
-/// How long the file may wait for its first line.
+/// How long the first line may wait for the facts.
 const WAIT_LIMIT: Duration = Duration::from_secs(5);
 
-/// From now on the thread has a file.
+/// Creates the file of the thread.
 pub(crate) fn materialise(session: &SessionContext) {
     let emitter = session.emitter.clone();
     if !emitter.begin_file() {

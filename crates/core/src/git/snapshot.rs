@@ -1,7 +1,7 @@
-//! Snapshots of a working tree, to go back to: commits that no branch knows of.
+//! Snapshots of a working tree for undo: commits without a branch.
 //!
-//! Taking one changes neither the repository's index nor any file. Going back changes files only, and
-//! of those that git does not track only what was not there before is removed.
+//! Taking one changes neither the index nor any file. Restoring changes files only; of the untracked ones it
+//! removes only those that are new.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,12 +15,12 @@ use super::client::Git;
 use crate::config::Snapshots;
 use crate::ports::Clock;
 
-/// How long git may take for a step. People can stop the turn that waits for it.
+/// The time limit for a step of git. A user can stop the turn that waits for it.
 const WAIT_LIMIT: Duration = Duration::from_secs(60 * 60);
-/// After so long people are told what their turn waits for.
+/// After this time a warning is emitted.
 const SLOW: Duration = Duration::from_secs(240);
 
-/// What is made anew by tools and not worth keeping.
+/// Folders that tools generate; they are not worth keeping.
 const GENERATED_FOLDERS: [&str; 12] = [
     "node_modules",
     ".venv",
@@ -43,18 +43,18 @@ const AUTHOR: [(&str, &str); 4] = [
     ("GIT_COMMITTER_EMAIL", "snapshot@codex.local"),
 ];
 
-/// Untracked files that are there, with the arguments of git that list them.
+/// The arguments of git that list untracked files.
 const UNTRACKED: [&str; 4] = ["ls-files", "--others", "--exclude-standard", "-z"];
 
 /// A snapshot that was taken.
 #[derive(Debug)]
 pub(crate) struct TreeSnapshot {
     pub(crate) commit: GhostCommit,
-    /// Files and folders that are too large to be in it.
+    /// Files and folders that are too large.
     pub(crate) left_out: Vec<String>,
 }
 
-/// Waits for a snapshot; what there is to tell people when that takes long is told once.
+/// Waits for a snapshot. Warns once if it takes long.
 pub(crate) async fn warn_if_slow<T>(
     capturing: impl Future<Output = T>,
     clock: &dyn Clock,
@@ -74,8 +74,7 @@ pub(crate) async fn warn_if_slow<T>(
     capturing.await
 }
 
-/// Takes a snapshot of the tree around git's folder. None where there is no repository, or git
-/// cannot.
+/// Takes a snapshot of the tree around the folder. None without a repository, or if git fails.
 pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<TreeSnapshot> {
     let git = git.clone().with_wait_limit(WAIT_LIMIT);
     let (staged, git_dir) = git.private(Index::Empty).await?;
@@ -114,7 +113,7 @@ pub(crate) async fn capture(git: &Git, limits: Snapshots) -> Option<TreeSnapshot
     })
 }
 
-/// Puts the files in and below git's folder back as they were.
+/// Restores the files in and below the folder.
 pub(crate) async fn restore(git: &Git, snapshot: &GhostCommit) -> Result<(), &'static str> {
     let git = &git.clone().with_wait_limit(WAIT_LIMIT);
     let private = git.private(Index::Copy).await;
@@ -143,7 +142,7 @@ pub(crate) async fn restore(git: &Git, snapshot: &GhostCommit) -> Result<(), &'s
     Ok(())
 }
 
-/// What the snapshot does not have, tracked or not.
+/// Files that are not in the snapshot, tracked or not.
 async fn new_files(git: &Git, id: &str) -> Option<Vec<String>> {
     let [command, others, standard, zero] = UNTRACKED;
     let untracked = [command, others, standard, zero, "--full-name"];
@@ -162,7 +161,7 @@ async fn new_files(git: &Git, id: &str) -> Option<Vec<String>> {
     Some(new)
 }
 
-/// Removes a file, and the folders that are empty without it.
+/// Removes a file, and its folders if they become empty.
 async fn remove(top: &Path, name: &str) {
     let path = top.join(name);
     if tokio::fs::remove_file(&path).await.is_err() {
@@ -176,13 +175,13 @@ async fn remove(top: &Path, name: &str) {
     }
 }
 
-/// Untracked files by what becomes of them.
+/// Untracked files: those in the snapshot, and those that are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct SortedPaths {
     taken: Vec<String>,
-    /// Too large.
+    /// Files that are too large.
     files: Vec<String>,
-    /// With too many files.
+    /// Folders with too many files.
     folders: Vec<String>,
 }
 

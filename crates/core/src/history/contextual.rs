@@ -1,11 +1,10 @@
-//! Telling what people said from what the engine put into their mouth.
+//! Distinguishes messages of the user from context that the engine added with the same role.
 //!
-//! The engine gives the model context as messages of role `user`. They are known by how they start
-//! and end, also in files that other versions wrote.
+//! Context is recognised by its beginning and end, also in files of other versions.
 
 use codex_protocol::{ContentItem, ResponseItem};
 
-/// Start and end of text that is context.
+/// The beginning and end of context.
 const WRAPPERS: [(&str, &str); 7] = [
     ("# agents.md instructions for ", "</instructions>"),
     ("<environment_context>", "</environment_context>"),
@@ -16,7 +15,7 @@ const WRAPPERS: [(&str, &str); 7] = [
     ("<hook_prompt hook_run_id=", "</hook_prompt>"),
 ];
 
-/// How the developer messages start that tell the settings of a turn.
+/// The beginnings of developer messages with settings of a turn.
 const SETTINGS_SECTIONS: [&str; 5] = [
     "<permissions instructions>",
     "<model_switch>",
@@ -30,7 +29,7 @@ pub(crate) fn is_contextual(content: &[ContentItem]) -> bool {
     texts(content).any(is_context)
 }
 
-/// The first thing that a person said in these items; empty if nobody did.
+/// The first message of a person in these items; empty if there is none.
 #[must_use]
 pub fn first_user_text(items: &[ResponseItem]) -> String {
     let said = items.iter().find_map(|item| match item {
@@ -44,7 +43,7 @@ pub fn first_user_text(items: &[ResponseItem]) -> String {
     said.map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
-/// Whether a developer message tells settings.
+/// Whether a developer message contains settings.
 pub(crate) fn tells_settings(content: &[ContentItem]) -> bool {
     texts(content).any(|text| {
         SETTINGS_SECTIONS

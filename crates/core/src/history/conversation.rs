@@ -1,5 +1,4 @@
-//! What a thread remembers between turns. It is owned: by the session while idle, by the turn while
-//! one runs.
+//! The conversation of a thread. The session owns it while idle, the running task otherwise.
 
 use std::collections::VecDeque;
 
@@ -14,24 +13,24 @@ use super::rebuild::rebuild;
 use super::truncate::tokens_of;
 use crate::events::Emitter;
 
-/// How many responses a client can go back to.
+/// How many responses can be returned to.
 const MAX_RESPONSE_MARKS: usize = 1024;
 
-/// What a thread remembers.
+/// What is remembered between turns.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     pub(crate) history: History,
-    /// The settings that the model was last told; none if it has to be told all.
+    /// The context that the model has; none if it has to be sent again.
     pub(crate) reference: Option<TurnContext>,
     /// The model of the last turn.
     pub(crate) previous_model: Option<String>,
     pub(crate) usage: ThreadUsage,
-    /// How long the history was after each of the latest responses.
+    /// The length of the history after each of the latest responses.
     response_marks: VecDeque<(String, usize)>,
 }
 
 impl Conversation {
-    /// The conversation that the lines of a rollout tell.
+    /// Rebuilds the conversation from the lines of a rollout.
     pub(crate) fn rebuilt(
         lines: impl IntoIterator<Item = RolloutItem>,
         policy: TruncationPolicy,
@@ -49,7 +48,7 @@ impl Conversation {
         }
     }
 
-    /// Records an item: in the history, in the rollout, and for those who want every item.
+    /// Records an item in the history and the rollout, and emits it if raw items are wanted.
     pub(crate) fn record(&mut self, item: ResponseItem, to: &Recorder<'_>) {
         let raw = to.raw_items.then(|| item.clone());
         let Some(json) = self.history.record(item, to.policy) else {
@@ -64,19 +63,19 @@ impl Conversation {
         }
     }
 
-    /// The context is what the history and these instructions come to: an estimate takes the place
-    /// of what the last response used.
+    /// Estimates the context from the history and these instructions, in place of the usage of the last
+    /// response.
     pub(crate) fn estimate(&mut self, instructions: &str, window: Option<i64>) {
         let tokens = tokens_of(instructions.len()) + self.history.tokens();
         self.usage.estimate(tokens, window);
     }
 
-    /// The latest state of the files that can be gone back to.
+    /// The latest snapshot for undo.
     pub(crate) fn latest_snapshot(&self) -> Option<GhostCommit> {
         self.history.latest_snapshot()
     }
 
-    /// It was gone back to.
+    /// Removes the snapshot after an undo.
     pub(crate) fn forget_snapshot(&mut self) {
         let Some(index) = self.history.forget_snapshot() else {
             return;
@@ -86,7 +85,7 @@ impl Conversation {
         }
     }
 
-    /// Remembers where a response ended.
+    /// Remembers the end of a response.
     pub(crate) fn mark_response(&mut self, response_id: &str) {
         if self.response_marks.len() == MAX_RESPONSE_MARKS {
             self.response_marks.pop_front();
@@ -95,7 +94,7 @@ impl Conversation {
             .push_back((response_id.to_owned(), self.history.len()));
     }
 
-    /// Goes back to where a response ended. False if it is not known.
+    /// Goes back to the end of a response. Returns false if it is not known.
     pub(crate) fn return_to(&mut self, response_id: &str) -> bool {
         let Some(index) = self
             .response_marks
@@ -110,7 +109,7 @@ impl Conversation {
     }
 }
 
-/// Where recorded items go besides the history.
+/// The destinations of recorded items besides the history.
 #[derive(Debug)]
 pub(crate) struct Recorder<'a> {
     pub(crate) emitter: &'a Emitter,
@@ -119,17 +118,17 @@ pub(crate) struct Recorder<'a> {
     pub(crate) raw_items: bool,
 }
 
-/// What a thread has used, and where its account stands.
+/// The token usage and the rate limits.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadUsage {
     pub(crate) info: Option<TokenUsageInfo>,
     pub(crate) limits: Option<RateLimitSnapshot>,
-    /// The server counts past reasoning itself.
+    /// The usage of the server includes past reasoning.
     pub(crate) reasoning_included: bool,
 }
 
 impl ThreadUsage {
-    /// Adds what a response used.
+    /// Adds the usage of a response.
     pub(crate) fn add(&mut self, used: TokenUsage, window: Option<i64>) {
         let info = self.info.get_or_insert_with(TokenUsageInfo::default);
         info.total_token_usage.add(&used);
@@ -137,7 +136,7 @@ impl ThreadUsage {
         info.model_context_window = window;
     }
 
-    /// The context is as large as an estimate says.
+    /// Sets the size of the context to an estimate.
     fn estimate(&mut self, tokens: usize, window: Option<i64>) {
         let info = self.info.get_or_insert_with(TokenUsageInfo::default);
         let total_tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
@@ -148,7 +147,7 @@ impl ThreadUsage {
         info.model_context_window = window;
     }
 
-    /// The context filled the window.
+    /// Sets the context to the full window.
     pub(crate) fn fill(&mut self, window: i64) {
         let info = self.info.get_or_insert_with(TokenUsageInfo::default);
         let before = info.total_token_usage.total_tokens;
@@ -161,7 +160,7 @@ impl ThreadUsage {
         info.model_context_window = Some(window);
     }
 
-    /// Takes a newer report on the account's limits; what it leaves out stays.
+    /// Takes a newer snapshot of the rate limits. Missing values are kept.
     pub(crate) fn limit(&mut self, mut newer: RateLimitSnapshot) {
         let older = self.limits.take().unwrap_or_default();
         newer.limit_id = newer.limit_id.or_else(|| Some("codex".to_owned()));
@@ -178,7 +177,7 @@ impl ThreadUsage {
         })
     }
 
-    /// Tokens of the last request and its response.
+    /// The tokens of the last request and its response.
     pub(crate) fn last_total(&self) -> i64 {
         self.info
             .map_or(0, |info| info.last_token_usage.total_tokens)

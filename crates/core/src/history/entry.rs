@@ -1,4 +1,4 @@
-//! An item of the history, and a digest of what the engine asks about it.
+//! An entry of the history: what the engine needs to know about an item.
 
 use std::sync::Arc;
 
@@ -9,36 +9,36 @@ use codex_protocol::{
 use super::contextual::{is_contextual, tells_settings};
 use super::truncate::tokens_of;
 
-/// What an image counts in an estimate, whatever its data weigh.
+/// The bytes that an image counts in an estimate.
 const IMAGE_BYTES: usize = 7373;
 
-/// What kind of item it is.
+/// The kind of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EntryKind {
-    /// What a person said.
+    /// A message of the user.
     UserTurn,
-    /// What the engine said as role `user`.
+    /// Context of the engine with the role `user`.
     UserContext,
-    /// A developer message; whether it tells settings.
+    /// A developer message; whether it contains settings.
     Developer { settings: bool },
-    /// What the model said.
+    /// A message of the model.
     Assistant,
-    /// What the model thought.
+    /// Reasoning of the model.
     Reasoning,
-    /// A call that wants an output.
+    /// A call that needs an output.
     Call(CallLink),
     /// The output of a call.
     Output(CallLink),
-    /// What the provider did by itself: searches, images.
+    /// Work of the provider: searches, images.
     Hosted,
-    /// Kept, never sent.
+    /// A snapshot, which is never sent.
     Snapshot,
-    /// What a provider's compaction left.
+    /// The result of a compaction by the provider.
     Compaction,
 }
 
 impl EntryKind {
-    /// The kind of an item; none for items that have no place in a history.
+    /// The kind of an item; none for items that are not kept in a history.
     pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
         let link = |family, id: &str| CallLink {
             family,
@@ -92,14 +92,14 @@ impl EntryKind {
     }
 }
 
-/// What ties a call and its output together.
+/// Links a call and its output.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CallLink {
     pub(crate) family: CallFamily,
     pub(crate) id: Arc<str>,
 }
 
-/// Which type of output a call wants.
+/// The type of output that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CallFamily {
     Function,
@@ -111,15 +111,15 @@ pub(crate) enum CallFamily {
 #[derive(Clone, Debug)]
 pub(crate) struct HistoryEntry {
     pub(crate) kind: EntryKind,
-    /// What is kept and never sent; the item of any other entry is in the prompt.
+    /// The snapshot of a snapshot entry. All other items are in the prompt.
     pub(crate) snapshot: Option<Box<GhostCommit>>,
-    /// An estimate.
+    /// The estimated tokens.
     pub(crate) tokens: usize,
     pub(crate) has_images: bool,
 }
 
 impl HistoryEntry {
-    /// The entry of an item whose JSON has so many bytes.
+    /// The entry of an item with JSON of this length.
     pub(crate) fn new(kind: EntryKind, item: ResponseItem, length: usize) -> Self {
         let (images, image_bytes) = images_of(&item);
         let bytes = length.saturating_sub(image_bytes) + images * IMAGE_BYTES;
@@ -157,7 +157,7 @@ impl HistoryEntry {
     }
 }
 
-/// How many images an item holds, and how many bytes of it are their data.
+/// The number of images in an item, and the bytes of their data.
 fn images_of(item: &ResponseItem) -> (usize, usize) {
     let mut found = (0, 0);
     let mut count = |url: &str| {
@@ -186,7 +186,7 @@ fn images_of(item: &ResponseItem) -> (usize, usize) {
     found
 }
 
-/// What encrypted content stands for, as an estimate.
+/// The estimated size of encrypted content.
 fn encrypted_bytes(item: &ResponseItem) -> usize {
     let encrypted = match item {
         ResponseItem::Reasoning {
@@ -198,7 +198,7 @@ fn encrypted_bytes(item: &ResponseItem) -> usize {
     encrypted.map_or(0, |text| (text.len() * 3 / 4).saturating_sub(650))
 }
 
-/// The output that a call gets which never got one.
+/// The output for a call that got none.
 pub(crate) fn aborted_output(link: &CallLink) -> ResponseItem {
     let call_id = link.id.to_string();
     let output = FunctionCallOutputBody::Text("aborted".into());

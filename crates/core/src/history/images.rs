@@ -4,7 +4,7 @@ use codex_protocol::{
     ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem,
 };
 
-/// The item with a text in place of each image.
+/// Replaces each image by a text.
 pub(crate) fn replace_images(mut item: ResponseItem, text: &str) -> ResponseItem {
     match &mut item {
         ResponseItem::Message { content, .. } => {

@@ -10,26 +10,26 @@ use super::entry::{CallLink, EntryKind, HistoryEntry, aborted_output};
 use super::images::replace_images;
 use super::truncate;
 
-/// What stands for an image when the model cannot see.
+/// Replaces an image if the model cannot see images.
 const NO_IMAGES: &str = "image content omitted because you do not support image input";
 
 /// The history of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     entries: Vec<HistoryEntry>,
-    /// Calls that wait for their output, and how many times: models repeat ids.
+    /// Calls without an output, and how many: models repeat ids.
     open: HashMap<CallLink, usize>,
-    /// What a request carries: all entries but the snapshots.
+    /// The items of a request: all but the snapshots.
     prompt: Prompt,
     sums: TokenSums,
 }
 
-/// What would otherwise be added up in every turn.
+/// Sums that would otherwise be computed in every turn.
 #[derive(Debug, Default)]
 struct TokenSums {
-    /// An estimate of the reasoning.
+    /// The estimated tokens of reasoning.
     reasoning: usize,
-    /// The same of the reasoning before the last thing a person said.
+    /// The reasoning before the last message of the user.
     past_reasoning: usize,
     with_images: usize,
 }
@@ -46,7 +46,7 @@ impl TokenSums {
 }
 
 impl History {
-    /// Records an item. Answers its JSON, or none if the item has no place here.
+    /// Records an item. Returns its JSON, or none if the item is not kept.
     pub(crate) fn record(
         &mut self,
         item: ResponseItem,
@@ -68,7 +68,7 @@ impl History {
         Some(json)
     }
 
-    /// Notes that a call waits for its output or has it; none for an output without a call.
+    /// Registers a call or its output. None for an output without a call.
     fn pair(&mut self, kind: &EntryKind) -> Option<()> {
         match kind {
             EntryKind::Call(link) => *self.open.entry(link.clone()).or_default() += 1,
@@ -84,7 +84,7 @@ impl History {
         Some(())
     }
 
-    /// Puts other items in place of all.
+    /// Replaces all items.
     pub(crate) fn replace(&mut self, items: impl IntoIterator<Item = ResponseItem>) {
         *self = Self::default();
         self.extend(items);
@@ -110,14 +110,14 @@ impl History {
         items.collect()
     }
 
-    /// Takes all items from one on out.
+    /// Removes the items from an index on.
     fn split_off(&mut self, start: usize) -> Vec<ResponseItem> {
         let items = self.items_from(start);
         self.truncate(start);
         items
     }
 
-    /// Gives every call that still waits an output, right behind it.
+    /// Adds an output behind every call that has none.
     pub(crate) fn close_calls(&mut self) {
         let waits = |entry: &HistoryEntry| match &entry.kind {
             EntryKind::Call(link) => self.open.contains_key(link),
@@ -131,7 +131,7 @@ impl History {
         };
         let mut open = self.open.clone();
         let mut closed = Vec::new();
-        // From the end: of calls with the same id, the last ones are those without output.
+        // From the end: among calls with the same id, the last ones have no output.
         for item in self.split_off(first).into_iter().rev() {
             if let Some(EntryKind::Call(link)) = EntryKind::of(&item)
                 && let Some(waiting) = open.get_mut(&link)
@@ -145,7 +145,7 @@ impl History {
         self.extend(closed.into_iter().rev());
     }
 
-    /// What a request carries.
+    /// The input of a request.
     pub(crate) fn prompt(&mut self, images: bool) -> Prompt {
         self.close_calls();
         if images || self.sums.with_images == 0 {
@@ -167,7 +167,7 @@ impl History {
         snapshot.cloned()
     }
 
-    /// Takes the latest snapshot out. Answers where it was.
+    /// Removes the latest snapshot. Returns its index.
     pub(crate) fn forget_snapshot(&mut self) -> Option<usize> {
         let index = self.index_of_snapshot()?;
         self.entries.remove(index);
@@ -187,13 +187,13 @@ impl History {
         &self.entries
     }
 
-    /// Every entry that requests carry, with its item.
+    /// The entries that requests contain, with their items.
     pub(crate) fn sent(&self) -> impl Iterator<Item = (&HistoryEntry, PromptItem<'_>)> {
         let entries = self.entries.iter().filter(|entry| entry.is_sent());
         entries.zip(self.prompt.items())
     }
 
-    /// Goes back to an earlier length.
+    /// Truncates to an earlier length.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.entries.truncate(length);
         self.open.clear();
@@ -208,12 +208,12 @@ impl History {
         self.prompt.truncate(sent);
     }
 
-    /// An estimate of all of it.
+    /// The estimated tokens of the history.
     pub(crate) fn tokens(&self) -> usize {
         self.entries.iter().map(|entry| entry.tokens).sum()
     }
 
-    /// An estimate of what was recorded since the model last said something.
+    /// The estimated tokens since the last item of the model.
     pub(crate) fn tokens_since_model(&self) -> usize {
         let newer = self
             .entries
@@ -223,12 +223,12 @@ impl History {
         newer.map(|entry| entry.tokens).sum()
     }
 
-    /// An estimate of the reasoning before the last thing a person said.
+    /// The estimated tokens of the reasoning before the last message of the user.
     pub(crate) fn past_reasoning_tokens(&self) -> usize {
         self.sums.past_reasoning
     }
 
-    /// Replaces the images of the newest tool output; false if a person's message comes first.
+    /// Replaces the images of the newest tool output. Returns false if a message of the user is newer.
     pub(crate) fn drop_newest_tool_images(&mut self) -> bool {
         let newest = self.entries.iter().rposition(|entry| {
             matches!(entry.kind, EntryKind::UserTurn | EntryKind::Output(_)) && entry.has_images
@@ -249,7 +249,7 @@ impl History {
     }
 }
 
-/// Cuts what is too long in an item.
+/// Truncates an output that is too long.
 fn cut(item: ResponseItem, policy: TruncationPolicy) -> ResponseItem {
     match item {
         ResponseItem::FunctionCallOutput { call_id, output } => {

@@ -1,4 +1,4 @@
-//! Making a history from the lines of a rollout: for resuming, forking and rolling back.
+//! Rebuilds a history from the lines of a rollout.
 
 use codex_protocol::{
     EventMsg, ResponseItem, RolloutItem, TokenUsageInfo, TruncationPolicy, TurnContext,
@@ -7,11 +7,11 @@ use codex_protocol::{
 use super::items::History;
 use super::summary;
 
-/// What the lines of a rollout come to.
+/// What is rebuilt from the lines of a rollout.
 #[derive(Debug, Default)]
 pub(crate) struct RebuiltHistory {
     pub(crate) history: History,
-    /// The settings that the model was last told; none if it has to be told anew.
+    /// The context that the model has; none if it has to be sent again.
     pub(crate) reference: Option<TurnContext>,
     /// The model of the last turn.
     pub(crate) previous_model: Option<String>,
@@ -59,7 +59,7 @@ pub(crate) fn rebuild(
     rebuilt
 }
 
-/// What older files leave to the reader: the history after a compaction.
+/// Older files do not contain the history after a compaction; it is made here.
 fn summarise(history: &mut History, message: &str) {
     let texts = summary::user_texts(history);
     let items: Vec<ResponseItem> = summary::compacted_history(&texts, message);

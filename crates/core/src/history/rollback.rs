@@ -3,17 +3,17 @@
 use super::entry::EntryKind;
 use super::items::History;
 
-/// The prefix of the id of a call that stands for an output of a tool of the client.
+/// The prefix of the id of the call that goes with an output of a tool of the client.
 pub(crate) const CLIENT_CALL: &str = "client_tool_";
 
-/// What taking turns back did besides shortening the history.
+/// The effect of rolling back, besides the shorter history.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RollbackEffect {
-    /// Context went with the turns, so the model has to be told anew.
+    /// Whether context was removed with the turns, so that it has to be sent again.
     pub(crate) lost_context: bool,
 }
 
-/// A turn begins with what a person said, or with what a tool of the client answered.
+/// A turn begins with a message of the user, or with an output of a tool of the client.
 fn begins_turn(kind: &EntryKind) -> bool {
     match kind {
         EntryKind::UserTurn => true,
@@ -23,9 +23,9 @@ fn begins_turn(kind: &EntryKind) -> bool {
 }
 
 impl History {
-    /// Cuts the last `turns` user turns, and the context that was given just before them.
+    /// Removes the last `turns` user turns, and the context recorded just before them.
     ///
-    /// With more turns than there are everything from the first one goes, its context included.
+    /// If there are fewer turns, everything from the first one on is removed, with its context.
     pub(crate) fn roll_back(&mut self, turns: usize) -> RollbackEffect {
         let starts: Vec<usize> = self
             .entries()

@@ -1,4 +1,4 @@
-//! The history after a compaction on this side: what people said lately, and a summary.
+//! The history after a local compaction: the latest messages of the user, and a summary.
 
 use codex_protocol::{ContentItem, ResponseItem, TruncationMode, TruncationPolicy};
 
@@ -9,22 +9,22 @@ use super::items::History;
 use super::messages::user_message;
 use super::truncate::{middle_cut, tokens_of};
 
-/// Tokens of what people said that stay.
+/// The tokens of user messages that are kept.
 const USER_TOKENS: usize = 20_000;
 
-/// What stands for an image that went.
+/// Replaces a removed image.
 const IMAGE_GONE: &str = "(An image stood here. It is not part of the summarised conversation; open its \
                           file or ask for it again if it is needed.)";
 
-/// The request for a summary.
+/// The prompt for a summary.
 pub(crate) const COMPACT_PROMPT: &str = include_str!("../../prompts/compact.md");
 
-/// What every summary begins with. Files are read by it, so it must not change.
+/// The beginning of every summary. Stored threads depend on it, so it must not change.
 fn prefix() -> &'static str {
     include_str!("../../prompts/summary_prefix.md").trim_end()
 }
 
-/// What people said, without summaries of earlier compactions.
+/// The messages of the user, without summaries of earlier compactions.
 pub(crate) fn user_texts(history: &History) -> Vec<String> {
     let said = history
         .sent()
@@ -66,7 +66,7 @@ pub(crate) fn compacted_history(texts: &[String], summary: &str) -> Vec<Response
     kept.into_iter().map(|text| user_message([text])).collect()
 }
 
-/// Whether an item is something that a person said.
+/// Whether an item is a message of the user.
 pub(crate) fn is_said(item: &ResponseItem) -> bool {
     user_text(item).is_some_and(|text| !is_summary(&text))
 }
@@ -87,7 +87,7 @@ fn user_text(item: &ResponseItem) -> Option<String> {
     }
 }
 
-/// The item with words in place of its images, which would otherwise be stored again and again.
+/// Replaces the images of an item, which would otherwise be stored again with every compaction.
 pub(crate) fn without_images(item: ResponseItem) -> ResponseItem {
     replace_images(item, IMAGE_GONE)
 }

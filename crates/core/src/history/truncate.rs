@@ -1,10 +1,10 @@
-//! Cutting long text: head and tail stay, the middle says how much is gone.
+//! Truncating long text: the beginning and the end are kept, with a marker between them.
 
 use codex_protocol::{
     FunctionCallOutputBody, FunctionCallOutputContentItem, TruncationMode, TruncationPolicy,
 };
 
-/// Bytes of a token, as an estimate.
+/// The estimated bytes of a token.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// The budget of a policy in bytes.
@@ -16,7 +16,7 @@ pub(crate) fn byte_budget(policy: TruncationPolicy) -> usize {
     }
 }
 
-/// How many tokens a text of that many bytes has, as an estimate.
+/// The estimated tokens of a text of this length.
 pub(crate) fn tokens_of(bytes: usize) -> usize {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
@@ -44,7 +44,7 @@ fn cut_to(text: &str, budget: usize, mode: TruncationMode) -> String {
     [head, &marker, tail].concat()
 }
 
-/// The middle cut, with the number of lines in front if anything was cut.
+/// Like [`middle_cut`], with the number of lines in front if anything was cut.
 pub(crate) fn formatted_cut(text: &str, policy: TruncationPolicy) -> String {
     if text.len() <= byte_budget(policy) && policy.limit > 0 {
         return text.to_owned();
@@ -56,8 +56,8 @@ pub(crate) fn formatted_cut(text: &str, policy: TruncationPolicy) -> String {
     )
 }
 
-/// Cuts the output of a tool as it is recorded: a fifth above the policy, so that what a tool has
-/// cut itself passes whole.
+/// Truncates the output of a tool when it is recorded. The limit is a fifth higher, so that output which the
+/// tool has truncated is kept.
 pub(crate) fn cut_output(
     output: FunctionCallOutputBody,
     policy: TruncationPolicy,
@@ -73,9 +73,10 @@ pub(crate) fn cut_output(
         FunctionCallOutputBody::Text(text) => {
             let text = text.as_str();
             let fits = text.len() <= byte_budget(policy);
-            FunctionCallOutputBody::Text(match fits {
-                true => text.into_owned().into(),
-                false => middle_cut(&text, policy).into(),
+            FunctionCallOutputBody::Text(if fits {
+                text.into_owned().into()
+            } else {
+                middle_cut(&text, policy).into()
             })
         }
         FunctionCallOutputBody::Content(parts) => {

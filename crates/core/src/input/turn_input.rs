@@ -9,7 +9,7 @@ pub struct TurnInput {
     pub items: Vec<UserInput>,
     /// The client's id of the message.
     pub client_id: Option<String>,
-    /// The output of a tool of the client, which stands in place of a message.
+    /// The output of a tool of the client, in place of a message.
     pub tool_output: Option<ToolOutput>,
 }
 

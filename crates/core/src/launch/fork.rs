@@ -26,7 +26,7 @@ pub(crate) fn cut(mut lines: Vec<RolloutItem>, at: ForkAt) -> Vec<RolloutItem> {
     lines
 }
 
-/// Where the user messages are that were not taken back.
+/// The user messages that were not rolled back.
 fn user_messages(lines: &[RolloutItem]) -> Vec<usize> {
     let mut starts: Vec<usize> = Vec::new();
     for (index, line) in lines.iter().enumerate() {

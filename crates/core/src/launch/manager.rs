@@ -1,4 +1,4 @@
-//! All threads of the process: starting, resuming, forking, finding and closing them.
+//! The interface for starting, resuming, forking, finding and closing threads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::thread_origin::{ThreadLauncher, ThreadOrigin};
 pub struct ThreadManager(Arc<Threads>);
 
 impl ThreadManager {
-    /// No threads yet.
+    /// A manager without threads.
     #[must_use]
     pub fn new(ports: Ports) -> Self {
         Self(Arc::new(Threads::new(ports, None)))
     }
 
-    /// The same, with every thread shown to those who may want to watch it.
+    /// The same manager with observers.
     #[must_use]
     pub fn observed_by(self, observers: Option<Arc<dyn Observers>>) -> Self {
         Self(Arc::new(Threads::new(self.0.ports.clone(), observers)))
@@ -127,19 +127,19 @@ impl ThreadManager {
         Arc::clone(&self.0).launch(origin)
     }
 
-    /// A thread that runs.
+    /// A running thread.
     #[must_use]
     pub fn get(&self, id: &ThreadId) -> Option<Thread> {
         self.0.get(id)
     }
 
-    /// The ids of all threads that run.
+    /// The ids of all running threads.
     #[must_use]
     pub fn ids(&self) -> Vec<ThreadId> {
         self.0.ids()
     }
 
-    /// Closes a thread and waits until it is. False if it did not run.
+    /// Closes a thread and waits for its end. Returns false if it did not run.
     pub async fn close(&self, id: &ThreadId) -> bool {
         let Some(thread) = self.0.remove(id) else {
             return false;

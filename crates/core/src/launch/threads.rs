@@ -1,4 +1,4 @@
-//! Makes sessions, and knows all threads that run.
+//! Makes sessions, and knows all running threads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
@@ -30,10 +30,10 @@ use crate::timeout_pauses::TimeoutPauses;
 use crate::tools::{TerminalRegistry, ToolRequests, ToolServices};
 use crate::turn_settings::Instructions;
 
-/// How many requests of tools may wait. A tool waits for its reply, so there are as many as calls run.
+/// How many requests of tools may wait. Each tool waits for its reply.
 const MAX_QUEUED_TOOL_REQUESTS: usize = 32;
 
-/// What the engine works with in this process.
+/// What the engine uses in this process.
 #[derive(Clone, Debug)]
 pub struct Ports {
     /// The models.
@@ -67,7 +67,7 @@ impl Threads {
         }
     }
 
-    /// A thread that runs.
+    /// A running thread.
     pub(crate) fn get(&self, id: &ThreadId) -> Option<Thread> {
         self.running
             .lock()
@@ -76,7 +76,7 @@ impl Threads {
             .cloned()
     }
 
-    /// The ids of all threads that run.
+    /// The ids of all running threads.
     pub(crate) fn ids(&self) -> Vec<ThreadId> {
         let mut threads = self.running.lock();
         threads.retain(|_, thread| !thread.requests.is_closed());
@@ -85,12 +85,12 @@ impl Threads {
         ids
     }
 
-    /// Lets go of a thread.
+    /// Removes a thread.
     pub(crate) fn remove(&self, id: &ThreadId) -> Option<Thread> {
         self.running.lock().remove(id)
     }
 
-    /// Lets go of a thread that has ended.
+    /// Removes a thread that has ended.
     fn forget_closed(&self, id: &ThreadId) {
         let mut threads = self.running.lock();
         if threads
@@ -101,8 +101,8 @@ impl Threads {
         }
     }
 
-    /// The log of a thread. One that another process goes on with just now is not loaded: what comes of it
-    /// is not known yet.
+    /// The log of a thread. A thread that another process writes is not loaded: its latest state is not
+    /// known.
     fn log(
         &self,
         id: &ThreadId,

@@ -10,25 +10,25 @@ use serde_json::Value;
 use super::schema::for_models;
 use crate::config::{McpServer, ToolApproval};
 
-/// The longest name that providers take.
+/// The longest name that providers accept.
 const LONGEST: usize = 64;
-/// How much of a longer name stays as it is; a hash of all of it follows.
+/// The part of a longer name that is kept, followed by a hash of the whole name.
 const KEPT: usize = 24;
 
 /// A tool that is offered to the model.
 #[derive(Clone, Debug)]
 pub(crate) struct OfferedTool {
-    /// The model's name for it.
+    /// The name for the model.
     pub(crate) name: String,
     pub(crate) server: String,
     pub(crate) tool: Tool,
-    /// Its arguments, as far as models understand the schema.
+    /// The schema of its arguments, reduced to what models understand.
     pub(crate) parameters: Value,
     pub(crate) approval: ToolApproval,
     pub(crate) limit: Duration,
 }
 
-/// The tools of these servers, by the model's names for them.
+/// The tools of these servers, with unique names.
 pub(super) fn offered(running: &[(&McpServer, Running)]) -> Vec<OfferedTool> {
     let mut taken = HashSet::new();
     let mut all = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn offered(running: &[(&McpServer, Running)]) -> Vec<OfferedTool> {
     all
 }
 
-/// The name of a tool; with a hash in it if another tool's has become the same.
+/// The name of a tool; with a hash if another tool has the same name.
 fn free_name(server: &str, tool: &str, taken: &mut HashSet<String>) -> String {
     let raw = format!("mcp__{server}__{tool}");
     let is_plain = |character: char| character.is_ascii_alphanumeric() || character == '_';
@@ -67,9 +67,10 @@ fn free_name(server: &str, tool: &str, taken: &mut HashSet<String>) -> String {
         .chars()
         .map(|character| if is_plain(character) { character } else { '_' })
         .collect();
-    let name = match plain.len() > LONGEST || taken.contains(&plain) {
-        true => hashed(&plain, &raw),
-        false => plain,
+    let name = if plain.len() > LONGEST || taken.contains(&plain) {
+        hashed(&plain, &raw)
+    } else {
+        plain
     };
     taken.insert(name.clone());
     name

@@ -1,11 +1,11 @@
-//! What the model sees of a result.
+//! The output of an MCP call for the model.
 
 use codex_protocol::{CallToolResult, FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::{Value, json};
 
 const NO_IMAGES: &str = "<image content omitted because you do not support image input>";
 
-/// The result with a note in place of each image, for models that cannot see them.
+/// Replaces each image by a note, for models that cannot see.
 pub(crate) fn for_text_models(mut result: CallToolResult) -> CallToolResult {
     for block in &mut result.content {
         if is_image(block) {
@@ -15,7 +15,7 @@ pub(crate) fn for_text_models(mut result: CallToolResult) -> CallToolResult {
     result
 }
 
-/// What the model is given: data if there is some, images as such, anything else as JSON.
+/// Structured content if there is any; images as images; everything else as JSON.
 pub(crate) fn output_of(result: &CallToolResult) -> FunctionCallOutputBody {
     if let Some(data) = result
         .structured_content
@@ -31,7 +31,7 @@ pub(crate) fn output_of(result: &CallToolResult) -> FunctionCallOutputBody {
     FunctionCallOutputBody::Text(content.to_string().into())
 }
 
-/// What the model is given of a call that came to nothing.
+/// The output of a failed call.
 pub(crate) fn error_output(message: &str) -> FunctionCallOutputBody {
     let content = json!([{ "type": "text", "text": message }]);
     FunctionCallOutputBody::Text(content.to_string().into())
@@ -46,9 +46,10 @@ fn part(block: &Value) -> FunctionCallOutputContentItem {
         let data = block["data"].as_str().unwrap_or_default();
         let kind = block["mimeType"].as_str();
         let kind = kind.unwrap_or("application/octet-stream");
-        let image_url = match data.starts_with("data:") {
-            true => data.to_owned(),
-            false => format!("data:{kind};base64,{data}"),
+        let image_url = if data.starts_with("data:") {
+            data.to_owned()
+        } else {
+            format!("data:{kind};base64,{data}")
         };
         return FunctionCallOutputContentItem::InputImage {
             image_url,

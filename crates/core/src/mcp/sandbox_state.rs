@@ -1,4 +1,4 @@
-//! How commands are confined, told to the servers that ask for it, so that they can confine theirs.
+//! The confinement of commands, sent to servers that ask for it, so that they can confine theirs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use codex_protocol::SandboxPolicy;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-/// How long a server may take to take note.
+/// The time limit for a server to confirm.
 const WAIT_LIMIT: Duration = Duration::from_secs(10);
 
-/// What servers are told.
+/// What is sent to servers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SandboxState(Value);
 
@@ -21,19 +21,19 @@ impl SandboxState {
         Self(json!({
             "sandboxPolicy": policy,
             "sandboxCwd": cwd,
-            // There is no program that others could start to confine commands.
+            // There is no separate program that confines commands.
             "codexLinuxSandboxExe": null,
             "useLegacyLandlock": false,
         }))
     }
 }
 
-/// What one server was told last.
+/// What was sent to a server last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SentSandboxState(Arc<Mutex<Option<SandboxState>>>);
 
 impl SentSandboxState {
-    /// Tells the server, if it wants to know and does not. That it could not be told is no failure.
+    /// Sends the state to a server that wants it, if it has changed. A failure is only logged.
     pub(super) async fn send(&self, server: &str, connection: &Connection, state: &SandboxState) {
         if !connection.wants_sandbox_states() {
             return;

@@ -1,13 +1,13 @@
-//! The schema of a tool's arguments as far as models are told of it.
+//! The schema of a tool's arguments, reduced to what models understand.
 
 use serde_json::{Map, Value, json};
 
-/// Schemas nest no deeper than this; what does is left open.
+/// The maximum depth of a schema.
 const DEEPEST: usize = 64;
 
 const TYPES: [&str; 6] = ["object", "array", "string", "number", "integer", "boolean"];
 
-/// The schema without what models do not know; none if nothing can be made of it.
+/// Reduces a schema to what models understand; none if it names an unknown type or is too deep.
 pub(super) fn for_models(schema: &Value) -> Option<Value> {
     let mut schema = schema.clone();
     if let Value::Object(map) = &mut schema
@@ -22,7 +22,7 @@ fn reduced(schema: &Value, depth: usize) -> Option<Value> {
     let depth = depth.checked_sub(1)?;
     let map = match schema {
         Value::Object(map) => map,
-        // `true` and `false` say nothing of a type.
+        // `true` and `false` do not name a type.
         _ => return Some(json!({ "type": "string" })),
     };
     let kind = kind(map)?;
@@ -68,7 +68,7 @@ fn reduced(schema: &Value, depth: usize) -> Option<Value> {
     Some(kept.into())
 }
 
-/// Models are told of one kind of number.
+/// Models know one type of number.
 fn model_type(kind: &str) -> &str {
     match kind {
         "integer" => "number",
@@ -76,7 +76,7 @@ fn model_type(kind: &str) -> &str {
     }
 }
 
-/// The type that a schema names or means; none if it names one that is not known.
+/// The type that a schema names or implies; none if it is unknown.
 fn kind(map: &Map<String, Value>) -> Option<&str> {
     let known = |name: &str| TYPES.into_iter().find(|known| *known == name);
     match map.get("type") {

@@ -10,7 +10,7 @@ use super::names::{self, OfferedTool};
 use super::sandbox_state::{SandboxState, SentSandboxState};
 use crate::config::McpServer;
 
-/// How far the start of a server has come.
+/// The progress of the start of a server.
 #[derive(Clone, Debug)]
 pub(crate) enum ServerProgress {
     Starting,
@@ -33,7 +33,7 @@ impl ServerSlot {
         let settled = progress.wait_for(|progress| !matches!(progress, ServerProgress::Starting));
         match settled.await {
             Ok(progress) => progress.clone(),
-            // Whoever started it is gone, and with it the server.
+            // The task that started it is gone, and the server with it.
             Err(_) => ServerProgress::Cancelled,
         }
     }
@@ -43,7 +43,7 @@ impl ServerSlot {
 #[derive(Debug, Default)]
 pub(crate) struct McpServerSet {
     pub(super) slots: BTreeMap<String, ServerSlot>,
-    /// Ends every start that is under way.
+    /// Cancels every pending start.
     pub(super) cancelled: CancellationToken,
 }
 
@@ -54,7 +54,7 @@ impl Drop for McpServerSet {
 }
 
 impl McpServerSet {
-    /// Waits until each has started or failed to; answers the tools that are there then.
+    /// Waits until each server has started or failed. Returns the available tools.
     pub(crate) async fn offered(&self) -> Vec<OfferedTool> {
         let mut found = Vec::new();
         for slot in self.slots.values() {
@@ -65,7 +65,7 @@ impl McpServerSet {
         names::offered(&found)
     }
 
-    /// Tells those that want to know how commands are confined.
+    /// Sends the confinement of commands to the servers that want it.
     pub(crate) async fn send_sandbox_state(&self, state: &SandboxState) {
         for (name, slot) in &self.slots {
             if let ServerProgress::Ready(running) = slot.settled().await {
@@ -78,7 +78,7 @@ impl McpServerSet {
         self.slots.is_empty()
     }
 
-    /// A server, once it has started.
+    /// A server, when it has started.
     pub(crate) async fn running(&self, name: &str) -> Result<(&Server, Running), String> {
         let slot = self.slots.get(name);
         let slot = slot.ok_or_else(|| format!("unknown MCP server '{name}'"))?;
@@ -103,7 +103,7 @@ impl McpServerSet {
         all
     }
 
-    /// Waits for those without which there is no thread.
+    /// Waits for the required servers.
     pub(super) async fn required(&self) -> Result<(), String> {
         let mut failed = Vec::new();
         for (name, slot) in &self.slots {
@@ -116,12 +116,13 @@ impl McpServerSet {
                 ServerProgress::Starting | ServerProgress::Ready(_) => {}
             }
         }
-        match failed.is_empty() {
-            true => Ok(()),
-            false => Err(format!(
+        if failed.is_empty() {
+            Ok(())
+        } else {
+            Err(format!(
                 "required MCP servers failed to initialize: {}",
                 failed.join("; ")
-            )),
+            ))
         }
     }
 }

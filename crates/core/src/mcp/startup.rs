@@ -1,4 +1,4 @@
-//! Starting servers, all at once and in the background, and telling how that goes.
+//! Starts servers, all at once and in the background, and emits their progress.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl ServerStart {
     }
 }
 
-/// What people are told of a server that did not start.
+/// The message about a server that did not start.
 fn explained(configured: &McpServer, error: &McpError) -> String {
     let name = &configured.server.name;
     match error {

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Time, and waiting for it to pass.
+/// Tells and measures time, and waits.
 pub trait Clock: Debug + Send + Sync {
     /// The time of day.
     fn now(&self) -> Timestamp;
@@ -15,13 +15,13 @@ pub trait Clock: Debug + Send + Sync {
     /// Time since some fixed point, for durations.
     fn elapsed(&self) -> Duration;
 
-    /// Waits.
+    /// Waits for a duration.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// The time zone that people here live by.
+    /// The time zone of the user.
     fn zone(&self) -> TimeZone;
 
-    /// A number from 0 to 1, to spread retries.
+    /// A random number from 0 to 1, to spread retries.
     fn jitter(&self) -> f64;
 }
 
@@ -43,8 +43,8 @@ impl SystemClock {
     }
 }
 
-/// The time zone of the system where that is a link to one, as it nearly always is. Only that file is
-/// read: to look a zone up by its name, all that there are would be listed first.
+/// The time zone that `/etc/localtime` links to. Reads only that file: a look-up by name would list all zones
+/// first.
 fn linked_zone() -> Option<TimeZone> {
     if std::env::var_os("TZ").is_some() {
         return None;

@@ -13,7 +13,7 @@ pub trait Ids: Debug + Send + Sync {
     /// The id of a submission, and so of the turn that it starts.
     fn submission(&self) -> String;
 
-    /// The id of an item that the model gave none.
+    /// The id of an item without one.
     fn item(&self) -> String;
 }
 

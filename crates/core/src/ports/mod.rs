@@ -1,7 +1,6 @@
-//! What reaches the engine from outside, as traits: the model, processes, the clock, ids, and an
-//! observer that watches.
+//! The interfaces to everything outside: model, processes, clock, ids, and an observer.
 //!
-//! A test passes its own, and so runs whole turns without network, processes or waiting.
+//! Tests implement them, so whole turns run without network, processes or waiting.
 
 mod clock;
 mod ids;

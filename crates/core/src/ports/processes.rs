@@ -14,7 +14,7 @@ use futures::stream::{self, BoxStream};
 
 /// Starts commands.
 pub trait Processes: Debug + Send + Sync {
-    /// What the system offers to confine commands with.
+    /// What the system offers for sandboxes.
     fn levels(&self) -> Levels;
 
     /// Starts a command.
@@ -25,9 +25,9 @@ pub trait Processes: Debug + Send + Sync {
 pub struct RunningProcess {
     /// The owner. Dropping it kills the whole tree.
     pub owner: Box<dyn ProcessOwner>,
-    /// What it prints; ends when nobody can print any more.
+    /// The output; ends when all writers have closed it.
     pub output: BoxStream<'static, OutputChunk>,
-    /// What it reads, if it was to have anything.
+    /// The input, if the streams include one.
     pub input: Option<Box<dyn ProcessInput>>,
 }
 
@@ -51,7 +51,7 @@ pub trait ProcessOwner: Debug + Send + Sync {
 
 /// The input of a command.
 pub trait ProcessInput: Debug + Send {
-    /// Types something.
+    /// Writes input.
     fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
 }
 

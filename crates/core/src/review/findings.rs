@@ -1,14 +1,14 @@
-//! What a reviewer answered: read leniently, and written as text for people.
+//! The answer of a reviewer: parsed leniently, and formatted as text.
 
 use codex_protocol::{
     ReviewCodeLocation, ReviewFinding, ReviewLineRange, ReviewOutput, ReviewRequest,
 };
 use serde_json::Value;
 
-/// What people read of a review that came to nothing.
+/// The text of a review without a result.
 const NOTHING: &str = "Reviewer failed to output a response.";
 
-/// Reads an answer. One that is not the JSON that was asked for is taken as the explanation.
+/// Parses an answer. An answer without the requested JSON is taken as the explanation.
 pub(super) fn parse(answer: &str) -> ReviewOutput {
     let inner = answer
         .find('{')
@@ -28,7 +28,7 @@ pub(super) fn parse(answer: &str) -> ReviewOutput {
     }
 }
 
-/// An object of anything else is part of a plain answer.
+/// Any other object is part of a plain answer.
 fn is_review(value: &Value) -> bool {
     value["findings"].is_array() || value["overall_explanation"].is_string()
 }
@@ -80,7 +80,7 @@ fn score(value: &Value) -> f32 {
     value.as_f64().unwrap_or_default() as f32
 }
 
-/// A review as text: the explanation, then the findings.
+/// Formats a review: the explanation, then the findings.
 #[must_use]
 pub fn review_text(output: Option<&ReviewOutput>) -> String {
     let Some(output) = output else {
@@ -91,9 +91,10 @@ pub fn review_text(output: Option<&ReviewOutput>) -> String {
         findings_text(&output.findings),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    match parts.is_empty() {
-        true => NOTHING.to_owned(),
-        false => parts.join("\n\n"),
+    if parts.is_empty() {
+        NOTHING.to_owned()
+    } else {
+        parts.join("\n\n")
     }
 }
 
@@ -117,7 +118,7 @@ fn findings_text(findings: &[ReviewFinding]) -> String {
     text
 }
 
-/// What to call a review in front of people.
+/// The title of a review.
 #[must_use]
 pub fn review_hint(request: &ReviewRequest) -> String {
     let own = || super::target::hint(&request.target);

@@ -1,8 +1,8 @@
-//! Reviews: somebody else looks at the code, with instructions and a history of their own.
+//! Reviews: a reviewer with instructions and a history of its own looks at the code.
 //!
-//! The reviewer is a turn inside the review's task. It has the thread's settings but asks nobody,
-//! and it speaks through the thread's emitter, which passes on what people should see of it. What
-//! it found becomes part of the thread's own history, what it read does not.
+//! The reviewer is a turn inside the task of the review. It has the settings of the thread but asks nobody.
+//! Its events go through the emitter of the thread, which filters them. Its result is recorded in the history
+//! of the thread.
 
 mod findings;
 mod target;
@@ -27,13 +27,13 @@ pub use findings::{review_hint, review_text};
 
 /// The instructions of the reviewer.
 pub(crate) const RUBRIC: &str = include_str!("../../prompts/review.md").trim_ascii_end();
-/// The id of the message that tells the result.
+/// The id of the message with the result.
 const RESULT_ID: &str = "review_rollout_assistant";
-/// What the model reads of a review that did not end.
+/// The text for the model about a review that was interrupted.
 const BROKEN_OFF: &str =
     "Review was interrupted. Please re-run /review and wait for it to complete.";
 
-/// Carries a review out and hands the thread's conversation back.
+/// Runs a review and returns the conversation of the thread.
 pub(crate) async fn run(
     scope: TurnScope,
     mut conversation: Conversation,
@@ -79,7 +79,7 @@ pub(crate) async fn run(
     conversation
 }
 
-/// Lets the reviewer look and answers what it found.
+/// Runs the reviewer and returns its findings.
 async fn run_reviewer(
     scope: &TurnScope,
     reviewer: TurnScope,
@@ -117,7 +117,7 @@ fn not_reviewable(reason: String) -> TurnError {
     }
 }
 
-/// Tells people and the model what came of it.
+/// Emits and records the result.
 fn record_result(scope: &TurnScope, conversation: &mut Conversation, output: Option<ReviewOutput>) {
     let emitter = scope.emitter();
     let text = review_text(output.as_ref());
@@ -143,7 +143,7 @@ fn record_result(scope: &TurnScope, conversation: &mut Conversation, output: Opt
     conversation.record(answer(message), &recorder);
 }
 
-/// What tells the model that a person had code reviewed.
+/// The message that tells the model about the review.
 fn action(results: &str) -> ResponseItem {
     user_message([format!(
         "<user_action>\n<context>The user had the code reviewed by a separate reviewer, whose results \

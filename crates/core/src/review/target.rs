@@ -1,10 +1,10 @@
-//! What is to be reviewed, in words for the reviewer and for people.
+//! The target of a review, described for the reviewer and for clients.
 
 use codex_protocol::ReviewTarget;
 
 use crate::git::Git;
 
-/// What to call a target in front of people.
+/// The title of a target.
 pub(super) fn hint(target: &ReviewTarget) -> String {
     match target {
         ReviewTarget::UncommittedChanges => "current changes".to_owned(),
@@ -20,7 +20,7 @@ pub(super) fn hint(target: &ReviewTarget) -> String {
     }
 }
 
-/// What the reviewer is asked.
+/// The prompt for the reviewer.
 ///
 /// # Errors
 /// The target cannot be reviewed here, with the reason.
@@ -64,7 +64,7 @@ async fn base_branch(branch: &str, git: &Git) -> Result<String, String> {
     ))
 }
 
-/// Where HEAD left a branch, or left what the branch follows if that is ahead.
+/// The merge base of HEAD with a branch, or with its upstream if that is ahead.
 async fn merge_base(branch: &str, git: &Git) -> Option<String> {
     let own = git.commit(branch).await?;
     let upstream = git.commit(&format!("{branch}@{{upstream}}")).await;

@@ -57,7 +57,7 @@ impl Session {
             } if self.is_running(&settings.id) => {
                 self.ask_for_permissions(*request, settings, call_id, reply);
             }
-            // The turn has ended; dropping the sender tells the tool.
+            // The turn has ended; dropping the sender informs the tool.
             _ => {}
         }
     }
@@ -104,8 +104,8 @@ impl Session {
         let _ = pending.reply.send(verdict);
     }
 
-    /// Takes a rule over, if it is the proposed one or a narrower one. What was approved for a confined run stays
-    /// confined.
+    /// Adopts a rule, if it is the proposed one or a narrower one. If the approved run was confined, the rule
+    /// keeps the sandbox.
     fn amend(&mut self, request: &ApprovalRequest, amendment: &[String]) {
         let proposed = request.amendment.as_ref();
         let narrow_enough = proposed.is_some_and(|proposed| amendment.starts_with(proposed));

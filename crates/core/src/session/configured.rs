@@ -1,4 +1,4 @@
-//! Saying what a session is set to.
+//! Emits the configuration of a session.
 
 use codex_protocol::{EventMsg, SessionConfiguredEvent, ThreadId};
 

@@ -110,7 +110,7 @@ impl Session {
     }
 }
 
-/// Asks whether a tool may be called.
+/// The event that asks for approval of a call.
 pub(super) fn approval_request(call: &McpEffect, turn: &str, call_id: &str) -> EventMsg {
     let (server, tool) = (&call.server, &call.tool);
     EventMsg::ElicitationRequest(ElicitationRequestEvent {
@@ -125,7 +125,7 @@ pub(super) fn approval_request(call: &McpEffect, turn: &str, call_id: &str) -> E
     })
 }
 
-/// The key under which the answer to that is waited for.
+/// The key of the answer to that.
 pub(super) fn approval_key(call: &McpEffect, call_id: &str) -> QuestionKey {
     QuestionKey::Elicitation(call.server.clone(), approval_id(call_id))
 }

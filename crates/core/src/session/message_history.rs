@@ -1,4 +1,5 @@
-//! What people typed, kept over all threads for recalling it. Files are read and written on the side.
+//! The input of the user, kept over all threads for recalling it. Files are read and written in the
+//! background.
 
 use codex_protocol::{EventMsg, GetHistoryEntryResponseEvent};
 use codex_rollout::{add_message, message_at};
@@ -6,7 +7,7 @@ use codex_rollout::{add_message, message_at};
 use super::actor::Session;
 
 impl Session {
-    /// Keeps what was typed. A failure is only logged: nothing else depends on it.
+    /// Adds an input. A failure is only logged.
     pub(super) fn remember(&self, text: String) {
         let config = &self.context.config;
         let kept = config.message_history;

@@ -1,4 +1,4 @@
-//! What the session does for each operation.
+//! Carries out the operations of submissions.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::thread::{
 use crate::tools::TypedCommand;
 use crate::turn::run_compaction;
 
-/// Whether an operation goes on with the thread, which one process does at a time.
+/// Whether an operation writes the thread, which only one process may do at a time.
 fn writes(op: &Op) -> bool {
     matches!(
         op,
@@ -131,7 +131,7 @@ impl Session {
         let _ = reply.send(begun);
     }
 
-    /// Settings that are not allowed fail the turn, which runs with those from before.
+    /// If settings are not allowed, the turn runs with the old ones and fails.
     async fn try_start_turn(&mut self, turn: NewTurn) -> Result<String, StartTurnError> {
         let claimed = self.context.emitter.claim();
         claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
@@ -155,7 +155,7 @@ impl Session {
         Ok(active.await.unwrap_or(turn.id))
     }
 
-    /// Starts a turn, or puts the input into the one that runs, whose id is the answer then.
+    /// Starts a turn, or gives the input to the running one. Returns the id of that.
     async fn begin_or_steer(
         &mut self,
         id: String,
@@ -200,7 +200,7 @@ impl Session {
         None
     }
 
-    /// A task ended by itself: what waited for that begins.
+    /// Starts the queued turns after a task has ended.
     pub(super) async fn start_queued(&mut self) {
         while let Some(QueuedTurn {
             id,
@@ -247,7 +247,7 @@ impl Session {
         }
     }
 
-    /// The older way to change settings: whatever runs is aborted.
+    /// The older operation for settings. It aborts the running task.
     async fn reconfigure(&mut self, id: String, configure: ConfigureSession) {
         self.abort(TurnAbortReason::Replaced).await;
         if self.override_settings(&id, configure).is_ok() {
@@ -256,7 +256,7 @@ impl Session {
         }
     }
 
-    /// Changes settings on behalf of an operation, which a refusal is told as an error of.
+    /// Changes settings for an operation. A refusal is emitted as an error.
     fn override_settings(
         &mut self,
         id: &str,
@@ -328,7 +328,7 @@ impl Session {
             thread_name,
         };
         let renamed = EventMsg::ThreadNameUpdated(renamed);
-        // Not every rename that is told is kept; one that this thread was asked for is.
+        // Not every rename event is persisted; one of this thread is.
         emitter.log(LineKind::EventMsg, &renamed);
         emitter.emit(id, renamed);
     }

@@ -1,4 +1,4 @@
-//! Starting a review: what the reviewer gets of the thread's own.
+//! Starting a review.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::turn::TurnScope;
 use crate::turn_settings::Instructions;
 
 impl Session {
-    /// Reviews code as a task of its own. One that runs is replaced.
+    /// Runs a review as a task of its own. A running task is replaced.
     pub(super) async fn review(&mut self, id: String, request: ReviewRequest) {
         if let ReviewTarget::Custom { instructions } = &request.target
             && instructions.trim().is_empty()
@@ -32,7 +32,7 @@ impl Session {
         self.start(TaskKind::Review, scope, body).await;
     }
 
-    /// The scope of the reviewer: the settings of the thread, without anything that asks people or works for others.
+    /// The scope of the reviewer: the settings of the thread, without approvals, agents and notifications.
     fn reviewer(&self, id: &str) -> TurnScope {
         let mut config = self.context.config.clone();
         config.source = SessionSource::SubAgent(SubAgentSource::Review);

@@ -10,12 +10,12 @@ use crate::thread::SettingsError;
 use crate::turn::TurnScope;
 
 impl Session {
-    /// The settings now.
+    /// The current settings.
     pub(super) fn settings(&self) -> Arc<ThreadSettings> {
         Arc::clone(&self.settings.borrow())
     }
 
-    /// Changes settings, all that the patch names or, if the administrator forbids one, none.
+    /// Changes all settings of a patch, or none if the administrator forbids one.
     pub(super) fn change_settings(
         &mut self,
         patch: ThreadSettingsPatch,

@@ -9,15 +9,12 @@ use super::actor::Session;
 use crate::turn::read_skills;
 
 impl Session {
-    /// Lists the skills of folders; of the thread's own if none are named.
+    /// Lists the skills of folders; by default of the thread's folder.
     pub(super) fn list_skills(&self, id: String, cwds: Vec<String>, reload: bool) {
         let emitter = self.context.emitter.clone();
         let own = self.settings().cwd.display().to_string();
         let library = self.context.config.skills.clone();
-        let folders = match cwds.is_empty() {
-            true => vec![own],
-            false => cwds,
-        };
+        let folders = if cwds.is_empty() { vec![own] } else { cwds };
         tokio::spawn(async move {
             if let Some(library) = library.as_ref().filter(|_| reload) {
                 library.forget();

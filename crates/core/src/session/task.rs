@@ -12,12 +12,12 @@ use crate::input::{Input, TurnInput};
 use crate::thread::TaskKind;
 use crate::turn::{TurnScope, run_regular};
 
-/// How long a task that was told to stop may take to do so. It takes milliseconds; this is for a
-/// task that hangs, whose conversation is then lost.
+/// The time limit for a task to stop. It takes milliseconds; a task that hangs is aborted, and its
+/// conversation is lost.
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Session {
-    /// The turn that runs.
+    /// The running task.
     pub(super) fn running(&self) -> Option<&RunningTask> {
         match &self.state {
             SessionState::Running(running) => Some(running),
@@ -31,7 +31,7 @@ impl Session {
         running.is_some_and(|running| *running.scope.settings.id == *turn)
     }
 
-    /// The conversation, if no turn has it.
+    /// The conversation, if no task has it.
     pub(super) fn idle(&mut self) -> Option<&mut Conversation> {
         match &mut self.state {
             SessionState::Idle(conversation) => Some(conversation),
@@ -39,7 +39,7 @@ impl Session {
         }
     }
 
-    /// Starts a task with the conversation. One that runs is aborted first.
+    /// Starts a task with the conversation. A running task is aborted first.
     pub(super) async fn start<F>(
         &mut self,
         kind: TaskKind,
@@ -68,8 +68,8 @@ impl Session {
         self.start(TaskKind::Regular, scope, body).await;
     }
 
-    /// Stops the task that runs and waits for its end, which is soon: everything that a turn waits
-    /// for, it waits for together with the word to stop.
+    /// Stops the running task and waits for its end. That is soon, as a turn waits for nothing without also
+    /// waiting for the stop signal.
     pub(super) async fn abort(&mut self, reason: TurnAbortReason) {
         let SessionState::Running(running) = &mut self.state else {
             return;
@@ -86,7 +86,7 @@ impl Session {
         self.turn_ended(ended);
     }
 
-    /// Takes the conversation back.
+    /// Takes the conversation back after a task.
     pub(super) fn turn_ended(&mut self, conversation: Option<Conversation>) {
         self.questions.drop_turn();
         self.approvals.end_turn();
@@ -106,7 +106,7 @@ impl Session {
         }
     }
 
-    /// Puts something into the turn that runs; gives it back if none takes it.
+    /// Gives input to the running turn. Returns the input if no turn takes it.
     pub(super) fn put_into_turn(&self, input: Input) -> Result<&RunningTask, Input> {
         match self.running() {
             Some(running) => running.scope.input_queue.put(input).map(|()| running),

@@ -1,4 +1,4 @@
-//! What turns are made from.
+//! Making turns.
 
 use std::sync::{Arc, OnceLock};
 
@@ -81,7 +81,7 @@ impl TurnBase {
     }
 }
 
-/// The model of the last turn with its tools, which the next turn mostly uses again.
+/// The model of the last turn with its tools, for the next turn.
 #[derive(Debug, Default)]
 pub(super) struct ToolCache(Option<CachedTools>);
 
@@ -127,7 +127,7 @@ impl ToolCache {
     }
 }
 
-/// The facts about a model, with what the configuration sets in their place.
+/// The facts about a model, with the overrides of the configuration.
 fn with_overrides(model: ResolvedModel, config: &SessionConfig) -> ResolvedModel {
     let has_overrides = config.reasoning_summaries
         || config.context_window.is_some()

@@ -1,4 +1,4 @@
-//! Undo: files go back to how they were before the latest turn that took a snapshot.
+//! Undo: restores the files to the latest snapshot.
 
 use codex_protocol::{EventMsg, GhostCommit, UndoCompletedEvent, UndoStartedEvent};
 
@@ -11,7 +11,7 @@ use crate::thread::TaskKind;
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
 impl Session {
-    /// Undoes as a task of its own. One that runs is replaced.
+    /// Runs an undo as a task of its own. A running task is replaced.
     pub(super) async fn undo(&mut self, id: &str) {
         let scope = self.new_turn(id, TurnOverrides::default());
         self.start(TaskKind::Undo, scope, run).await;

@@ -1,4 +1,4 @@
-//! Commands that a person types: beside the turn that runs, or as a task of their own.
+//! Commands of the user: beside the running turn, or as a task of their own.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 impl Session {
     pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
         if let Some(scope) = self.running().map(|running| running.scope.clone()) {
-            // The turn goes on meanwhile; it tells the model at its next request.
+            // The turn continues meanwhile, and its next request contains the result.
             let input_queue = Arc::clone(&scope.input_queue);
             tokio::spawn(async move {
                 let context = context(&scope);
@@ -42,9 +42,10 @@ async fn run(
     let record = run_user_shell(&context(&scope), &command, &scope.stop).await;
     conversation.record(record, &scope.recorder());
     git::materialise(&scope.session);
-    let ended = match scope.stop.is_stopped() {
-        true => Err(TurnError::Stopped),
-        false => Ok(CompletedTurn::default()),
+    let ended = if scope.stop.is_stopped() {
+        Err(TurnError::Stopped)
+    } else {
+        Ok(CompletedTurn::default())
     };
     finish(&scope, &mut conversation, guard, ended).await;
     conversation

@@ -1,4 +1,4 @@
-//! The handle of a thread: what goes in.
+//! The handle of a thread.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,20 +41,20 @@ impl Thread {
         &self.id
     }
 
-    /// The file, whether it is there yet or not; none for threads that leave none.
+    /// The file, which may not exist yet; none for an ephemeral thread.
     #[must_use]
     pub fn rollout_path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// What holds the time limits of its commands.
+    /// Pauses the time limits of its commands.
     #[must_use]
     pub fn timeout_pauses(&self) -> &TimeoutPauses {
         &self.timeout_pauses
     }
 
-    /// Hands an operation in, waiting while the queue is full. Answers the id of the submission,
-    /// which is that of the turn if it starts one.
+    /// Submits an operation; waits while the queue is full. Returns the id of the submission, which is that
+    /// of the turn if it starts one.
     ///
     /// # Errors
     /// The thread is closed.
@@ -69,7 +69,7 @@ impl Thread {
         Ok(id)
     }
 
-    /// Hands a submission in that has its id already.
+    /// Submits an operation with an id of the caller.
     ///
     /// # Errors
     /// The thread is closed.
@@ -78,8 +78,7 @@ impl Thread {
         self.requests.send(request).await.map_err(|_| ThreadClosed)
     }
 
-    /// From now on no other process goes on with the thread. What is submitted without that may be
-    /// refused.
+    /// Prevents other processes from writing the thread. Without it, submissions may be refused.
     ///
     /// # Errors
     /// Another process has gone on with it.
@@ -87,7 +86,7 @@ impl Thread {
         self.emitter.claim()
     }
 
-    /// Waits for the MCP servers without which there is no thread.
+    /// Waits for the required MCP servers.
     ///
     /// # Errors
     /// Some did not start; a sentence that says which and why.
@@ -95,7 +94,7 @@ impl Thread {
         self.mcp.required().await
     }
 
-    /// Has these MCP servers take the place of those that run when the next turn starts.
+    /// Replaces the MCP servers when the next turn starts.
     ///
     /// # Errors
     /// The thread is closed.
@@ -104,7 +103,7 @@ impl Thread {
         self.requests.send(request).await.map_err(|_| ThreadClosed)
     }
 
-    /// Puts items into what the model sees: at once, or before the next request of a turn that runs.
+    /// Adds items to what the model sees: at once, or before the next request of the running turn.
     ///
     /// # Errors
     /// The thread is closed.
@@ -127,7 +126,7 @@ impl Thread {
         answer.await.map_err(|_| ThreadClosed)
     }
 
-    /// Stops one of them and waits for its end. False if there is none of that number.
+    /// Stops one of them and waits for its end. Returns false if there is none with this id.
     ///
     /// # Errors
     /// The thread is closed.
@@ -141,7 +140,7 @@ impl Thread {
         answer.await.map_err(|_| ThreadClosed)
     }
 
-    /// Waits until everything that was said so far can be read from the file.
+    /// Waits until all events so far can be read from the file.
     ///
     /// # Errors
     /// Something could not be written.
@@ -149,13 +148,13 @@ impl Thread {
         self.emitter.flush().await
     }
 
-    /// What it is set to now.
+    /// The current settings.
     #[must_use]
     pub fn settings(&self) -> Arc<ThreadSettings> {
         Arc::clone(&self.settings.borrow())
     }
 
-    /// Changes settings from the next turn on. A relative folder starts at the thread's own.
+    /// Changes settings from the next turn on. A relative folder is resolved against that of the thread.
     ///
     /// # Errors
     /// An administrator does not allow them, and none is changed.
@@ -170,8 +169,8 @@ impl Thread {
         answer.await.map_err(|_| SettingsError::Closed)?
     }
 
-    /// Starts a turn, or puts its input into the one that runs, and answers the id of the turn that
-    /// has the input. Settings that are not allowed fail the turn, or if another one runs, this.
+    /// Starts a turn, or gives its input to the running one. Returns the id of the turn that got the input.
+    /// If settings are not allowed, the turn fails; if another turn runs, this call fails.
     ///
     /// # Errors
     /// No turn starts and nothing is changed.
@@ -183,7 +182,7 @@ impl Thread {
         answer.await.map_err(|_| StartTurnError::Closed)?
     }
 
-    /// Puts input into the turn that runs and answers its id.
+    /// Gives input to the running turn and returns its id.
     ///
     /// # Errors
     /// It did not get in.
@@ -206,7 +205,7 @@ impl Thread {
     }
 }
 
-/// The event for a line that cannot be read as a submission.
+/// The event for a line that is no valid submission.
 #[must_use]
 pub fn unreadable_submission(reason: &str) -> Event {
     let message = format!("invalid submission: {reason}");

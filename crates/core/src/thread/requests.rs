@@ -36,13 +36,13 @@ pub(crate) enum ThreadRequest {
 /// A turn that is to start, and the settings that it changes for itself and those after it.
 #[derive(Clone, Debug, Default)]
 pub struct NewTurn {
-    /// Its id.
+    /// The id.
     pub id: String,
     /// The settings that change.
     pub settings: ThreadSettingsPatch,
-    /// What the model is shown before the input, and people are not.
+    /// Items for the model before the input. Clients do not see them.
     pub context: Vec<ResponseItem>,
-    /// What a person says.
+    /// The input of the user.
     pub input: TurnInput,
     /// The JSON Schema that the answer should follow, in this turn alone.
     pub output_schema: Option<Value>,
@@ -53,10 +53,10 @@ pub struct NewTurn {
 /// Why no turn starts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartTurnError {
-    /// Nothing was said.
+    /// There is no input.
     #[error("input must not be empty")]
     Empty,
-    /// Another process goes on with the thread; the sentence says so.
+    /// Another process writes the thread.
     #[error("{0}")]
     Claimed(String),
     /// Another turn runs, and settings are not allowed.
@@ -67,7 +67,7 @@ pub enum StartTurnError {
     Closed,
 }
 
-/// The id of the turn that the input went into, which is the new one's unless another one runs.
+/// The id of the turn that got the input: that of the running turn, if there is one.
 pub(crate) type TurnReply = oneshot::Sender<Result<String, StartTurnError>>;
 
 /// Input for the turn that runs.
@@ -102,7 +102,7 @@ pub enum TaskKind {
 /// Why settings stay as they are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// An administrator does not allow others; the sentence says which.
+    /// An administrator does not allow the settings.
     #[error("{0}")]
     Forbidden(String),
     /// The thread is closed.
@@ -124,7 +124,7 @@ pub enum SteerError {
     OtherTurn {
         /// The turn that was meant.
         expected: String,
-        /// The turn that runs.
+        /// The running task.
         active: String,
     },
     /// The task that runs has no use for input.
@@ -140,7 +140,7 @@ pub enum SteerError {
 #[error("internal error; agent loop died unexpectedly")]
 pub struct ThreadClosed;
 
-/// A command that still runs in the background, as people are shown it.
+/// A command that runs in the background, as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundTerminal {
     /// What the model knows it by.

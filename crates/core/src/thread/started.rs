@@ -33,7 +33,7 @@ pub enum StartError {
     /// It is loaded already; go on with that one.
     #[error("thread {0} is already loaded")]
     AlreadyLoaded(ThreadId),
-    /// Another process goes on with it.
+    /// Another process writes the thread.
     #[error(transparent)]
     InUse(#[from] LockError),
 }

@@ -1,4 +1,4 @@
-//! `apply_patch`: as a tool of its own, and where a shell call is really one.
+//! `apply_patch`: as a tool, and in shell calls.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,7 +28,7 @@ const DESCRIPTION: &str = include_str!("../../prompts/apply_patch.md");
 const GRAMMAR: &str = include_str!("../../prompts/apply_patch.lark");
 const DECLINED: &str = "patch rejected by user";
 
-/// In which form the tool is offered.
+/// The form of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApplyPatchTool {
     /// Free text under a grammar.
@@ -86,7 +86,7 @@ pub(crate) struct InterceptedPatch {
     cwd: PathBuf,
 }
 
-/// The patch that a shell call stands for, if it does.
+/// The patch in a shell call, if it is one.
 pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<InterceptedPatch> {
     if let Some(call) = patch_call(argv) {
         let cwd = cwd.join(call.directory.unwrap_or_default());
@@ -95,7 +95,7 @@ pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<InterceptedPatch>
             cwd,
         });
     }
-    // The text of a patch alone is no command; applying it gives the advice to say so.
+    // The text of a patch alone is no command. Applying it returns an advice.
     let bare = match argv {
         [only] => Some(only.as_str()),
         argv => shell_script(argv),
@@ -107,7 +107,7 @@ pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<InterceptedPatch>
         })
 }
 
-/// Applies a patch that came through a shell tool.
+/// Applies a patch from a shell call.
 pub(crate) async fn run_intercepted(
     context: &ToolContext,
     patch: InterceptedPatch,
@@ -120,7 +120,7 @@ pub(crate) async fn run_intercepted(
                 .to_owned(),
         ));
     }
-    // The patch would make the folder; a shell would not get into it.
+    // A patch would create the folder; a shell would fail.
     if let Err(error) = tokio::fs::metadata(patch.cwd.join(".")).await {
         return Err(ToolFailure::Model(format!("execution error: {error}")));
     }
@@ -208,8 +208,8 @@ fn answer(
     }
 }
 
-/// The files of the machine, readable until the turn stops waiting. So an interrupt also ends a
-/// verification that goes through many files.
+/// The file system, readable until the turn is interrupted. So an interrupt also ends the verification of a
+/// large patch.
 struct InterruptibleFiles(Weak<()>);
 
 impl InterruptibleFiles {
@@ -244,7 +244,7 @@ fn verify(patch: &str, cwd: &Path, files: &dyn FileAccess) -> Result<PatchPlan, 
         })
 }
 
-/// Files are read and written beside the turn, which must not wait for a disk.
+/// Runs on a blocking thread, so that a slow disk does not block the turn.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
@@ -274,7 +274,7 @@ fn changes_of(plan: &PatchPlan) -> BTreeMap<String, FileChange> {
     plan.changes().iter().map(change).collect()
 }
 
-/// The item of a patch: begun once, ended once.
+/// The item of a patch: begins once and ends once.
 struct PatchItem {
     emitter: TurnEmitter,
     call_id: String,

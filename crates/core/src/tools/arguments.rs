@@ -1,4 +1,4 @@
-//! Reading the arguments of a call, and writing the schema of a function tool.
+//! The arguments of a call, and the schema of a function.
 
 use codex_model_client::ToolSpec;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::call::ToolPayload;
 use super::tool::{ToolContext, ToolFailure};
 
-/// The arguments of a function call.
+/// Parses the arguments of a function call.
 pub(crate) fn arguments<T: DeserializeOwned>(context: &ToolContext) -> Result<T, ToolFailure> {
     let ToolPayload::Function(arguments) = &context.call.payload else {
         return Err(incompatible(context));
@@ -16,13 +16,13 @@ pub(crate) fn arguments<T: DeserializeOwned>(context: &ToolContext) -> Result<T,
         .map_err(|error| ToolFailure::Model(format!("failed to parse function arguments: {error}")))
 }
 
-/// The call is of another kind than the tool.
+/// The error for a call of the wrong type.
 pub(crate) fn incompatible(context: &ToolContext) -> ToolFailure {
     let name = &context.call.name;
     ToolFailure::Model(format!("tool {name} invoked with incompatible payload"))
 }
 
-/// The entry of a function tool.
+/// The entry of a function among the tools of a request.
 pub(crate) fn function(
     name: &str,
     description: &str,

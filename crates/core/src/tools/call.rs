@@ -12,10 +12,10 @@ pub(crate) struct ToolCall {
     pub(crate) payload: ToolPayload,
 }
 
-/// What a tool is called with.
+/// The arguments of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum ToolPayload {
-    /// JSON, or meant to be.
+    /// JSON, possibly invalid.
     Function(String),
     /// Free text.
     Custom(String),
@@ -26,7 +26,7 @@ pub(crate) enum ToolPayload {
 }
 
 impl ToolCall {
-    /// The call that an item makes, if it makes one.
+    /// The call in an item, if it is one.
     pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
         Some(match item {
             ResponseItem::FunctionCall {
@@ -76,7 +76,7 @@ impl ToolCall {
         })
     }
 
-    /// The item that answers the call.
+    /// The output item of the call.
     pub(crate) fn answer(&self, output: FunctionCallOutputBody) -> ResponseItem {
         let call_id = self.id.clone();
         match self.payload {

@@ -1,4 +1,4 @@
-//! Tools that the client carries out.
+//! Tools of the client.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ fn output(mut items: Vec<DynamicToolContentItem>) -> FunctionCallOutputBody {
     FunctionCallOutputBody::Content(items.into_iter().map(part).collect())
 }
 
-/// Says how the call ended, also if nobody waits for it any more.
+/// Emits the end of the call, also if it is dropped.
 struct DynamicCallEnd {
     emitter: TurnEmitter,
     event: Option<DynamicToolCallResponseEvent>,

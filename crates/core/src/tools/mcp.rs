@@ -73,9 +73,10 @@ async fn call(context: &ToolContext, offered: &OfferedTool) -> ToolResult {
     }
     let began = context.session.clock.elapsed();
     let result = ask_server(context, offered, arguments).await;
-    let result = match context.settings.model.takes_images() {
-        true => result,
-        false => result.map(for_text_models),
+    let result = if context.settings.model.takes_images() {
+        result
+    } else {
+        result.map(for_text_models)
     };
     let took = context.session.clock.elapsed().saturating_sub(began);
     let output = match &result {
@@ -137,12 +138,13 @@ async fn ask_server(
         .map_err(|error: McpError| failed(&error.to_string()))
 }
 
-/// What a server is told of the turn that calls it.
+/// The metadata for the server about the turn.
 fn meta_of(context: &ToolContext) -> Value {
     let (session, settings) = (&context.session, &context.settings);
-    let sandbox = match TurnPolicy::of(settings, &session.config).is_open() {
-        true => "none",
-        false => "seccomp",
+    let sandbox = if TurnPolicy::of(settings, &session.config).is_open() {
+        "none"
+    } else {
+        "seccomp"
     };
     let mut meta = json!({
         "x-codex-turn-metadata": {
@@ -158,7 +160,7 @@ fn meta_of(context: &ToolContext) -> Value {
     meta
 }
 
-/// The item of a call: says once that it ended, also if nobody waits for it any more.
+/// The item of a call. Emits its end exactly once, also if it is dropped.
 pub(super) struct McpCallItem {
     emitter: TurnEmitter,
     event: Option<McpToolCallEndEvent>,

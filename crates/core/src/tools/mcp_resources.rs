@@ -11,11 +11,11 @@ use super::arguments::{arguments, function};
 use super::mcp::McpCallItem;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
-/// A list with more pages has no end.
+/// A list with more pages is taken to be endless.
 const MAX_PAGES: usize = 1000;
 const ONE_SERVER: &str = "cursor can only be used when a server is specified";
 
-/// What is listed or read.
+/// The request of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum McpResources {
     List,
@@ -23,7 +23,7 @@ pub(crate) enum McpResources {
     Read,
 }
 
-/// What a call asks for. Blank texts are none.
+/// The arguments of a call. Blank texts count as absent.
 #[derive(Debug, Default, Deserialize)]
 struct ResourceQuery {
     server: Option<String>,
@@ -114,7 +114,7 @@ impl McpResources {
         })
     }
 
-    /// The request to a server, and what its answer has the list under.
+    /// The method, and the name of the list in its result.
     fn method(self) -> (&'static str, &'static str) {
         match self {
             Self::List => ("resources/list", "resources"),
@@ -185,7 +185,7 @@ impl McpResources {
         Ok(answer.into())
     }
 
-    /// Of all servers; those that fail are passed over.
+    /// Lists the items of all servers. Servers that fail are left out.
     async fn list_all(self, context: &ToolContext) -> Value {
         let servers = context.services.mcp.current();
         let running = servers.all_running().await;
@@ -202,7 +202,7 @@ impl McpResources {
                     next => cursor = next,
                 }
             }
-            // Its pages have no end.
+            // The list is endless.
             Vec::new()
         });
         let all: Vec<Value> = join_all(lists).await.into_iter().flatten().collect();
@@ -250,7 +250,7 @@ fn is_blank(context: &ToolContext) -> bool {
     matches!(&context.call.payload, crate::tools::ToolPayload::Function(text) if text.trim().is_empty())
 }
 
-/// The items, each with the server that it is of.
+/// Adds the name of the server to each item.
 fn with_server(server: &str, items: Vec<Value>) -> Vec<Value> {
     let with = |item: Value| {
         let mut all = Map::new();

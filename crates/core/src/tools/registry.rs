@@ -1,4 +1,4 @@
-//! Which tools a turn offers, in which order, and who answers a call.
+//! Which tools a turn offers, in which order, and which tool handles a call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,14 +29,14 @@ use crate::agents::is_agent;
 use crate::config::SessionConfig;
 use crate::mcp::OfferedTool;
 
-/// The tools of a turn. Made once for as long as nothing that matters changes.
+/// The tools of a turn. Made again only if something that matters changes.
 #[derive(Debug)]
 pub(crate) struct ToolSet {
     specs: Encoded<Vec<ToolSpec>>,
     tools: HashMap<String, RegisteredTool>,
 }
 
-/// What MCP servers add.
+/// The tools of MCP servers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct McpTools {
     /// Whether there are servers, with tools or without.
@@ -108,7 +108,7 @@ impl ToolSet {
         builder.build()
     }
 
-    /// The list for a request: a JSON array.
+    /// The tools of a request.
     pub(crate) fn specs(&self) -> Encoded<Vec<ToolSpec>> {
         self.specs.clone()
     }
@@ -122,24 +122,24 @@ impl ToolSet {
         registered.map(|registered| &registered.tool)
     }
 
-    /// Whether the model was told about a tool.
+    /// Whether the model is offered a tool.
     pub(crate) fn offers(&self, name: &str) -> bool {
         self.tools
             .get(name)
             .is_some_and(|registered| registered.offered)
     }
 
-    /// How the outputs of shells and patches are laid out: models with the patch tool as free text
-    /// read plain text.
+    /// The layout of outputs of shells and patches: plain text for models with the free-form patch tool.
     pub(crate) fn layout(&self) -> OutputLayout {
         let is_freeform = |spec: &ToolSpec| matches!(spec, ToolSpec::Custom { name, .. } if name == "apply_patch");
-        match self.specs.iter().any(is_freeform) {
-            true => OutputLayout::Plain,
-            false => OutputLayout::Json,
+        if self.specs.iter().any(is_freeform) {
+            OutputLayout::Plain
+        } else {
+            OutputLayout::Json
         }
     }
 
-    /// Whether calls by that name run beside others. Names that are not offered never do.
+    /// Whether calls of this tool run in parallel. Tools that are not offered never do.
     pub(crate) fn is_parallel(&self, name: &str) -> bool {
         let registered = self.tools.get(name).filter(|registered| registered.offered);
         registered.is_some_and(|registered| registered.tool.is_parallel())
@@ -153,7 +153,7 @@ struct ToolSetBuilder {
 }
 
 impl ToolSetBuilder {
-    /// The shell tool that suits the model, and every other one for models that call it anyway.
+    /// Offers the shell tool of the model, and accepts calls of all others.
     fn shell(&mut self, config: &SessionConfig, model: &ModelInfo) {
         if !config.features.shell_tool {
             return;
@@ -183,7 +183,7 @@ impl ToolSetBuilder {
         self.accept("shell_command", script);
     }
 
-    /// Tells the model about a tool and answers its calls.
+    /// Offers a tool to the model.
     fn offer(&mut self, tool: impl Tool + 'static) {
         let spec = tool.spec();
         let name = name_of(&spec).to_owned();
@@ -197,7 +197,7 @@ impl ToolSetBuilder {
         );
     }
 
-    /// Tools of the client. A call of one in a namespace names both, see [`ToolCall::of`].
+    /// Adds tools of the client. The name of a call in a namespace contains both, see [`ToolCall::of`].
     fn dynamic(&mut self, tool: &DynamicToolSpec) {
         let mut offered = Vec::new();
         for (namespace, function) in tool.functions() {
@@ -222,7 +222,7 @@ impl ToolSetBuilder {
         }
         match tool {
             DynamicToolSpec::Function(_) => self.specs.extend(offered),
-            // A namespace without tools would be refused.
+            // Providers refuse an empty namespace.
             DynamicToolSpec::Namespace(_) if offered.is_empty() => {}
             DynamicToolSpec::Namespace(namespace) => self.specs.push(ToolSpec::Namespace {
                 name: namespace.name.clone(),
@@ -232,7 +232,7 @@ impl ToolSetBuilder {
         }
     }
 
-    /// Answers calls by a name that the model was not told.
+    /// Accepts calls of a tool that is not offered.
     fn accept(&mut self, name: &str, tool: impl Tool + 'static) {
         self.tools
             .entry(name.to_owned())
@@ -250,15 +250,16 @@ impl ToolSetBuilder {
     }
 }
 
-/// The whole name of an MCP tool that a model has called with the first part as a namespace.
+/// The full name of an MCP tool that a model called with its first part as a namespace.
 fn mcp_name(name: &str) -> Option<String> {
     let (namespace, name) = name.split_once(':')?;
     if !namespace.starts_with("mcp__") {
         return None;
     }
-    Some(match name.starts_with(namespace) {
-        true => name.to_owned(),
-        false => format!("{namespace}{name}"),
+    Some(if name.starts_with(namespace) {
+        name.to_owned()
+    } else {
+        format!("{namespace}{name}")
     })
 }
 

@@ -62,9 +62,10 @@ impl Tool for RequestUserInputTool {
             "required": ["id", "header", "question", "options"],
             "additionalProperties": false,
         });
-        let modes = match self.in_default_mode {
-            true => "Works in Default and Plan mode.",
-            false => "Works in Plan mode only.",
+        let modes = if self.in_default_mode {
+            "Works in Default and Plan mode."
+        } else {
+            "Works in Plan mode only."
         };
         function(
             "request_user_input",

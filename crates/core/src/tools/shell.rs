@@ -16,7 +16,7 @@ use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShellTool {
-    /// Whether commands may bring a wish for permissions along.
+    /// Whether a command may ask for additional permissions.
     pub(crate) inline_permissions: bool,
 }
 

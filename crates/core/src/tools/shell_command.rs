@@ -15,7 +15,7 @@ use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShellCommandTool {
-    /// Whether commands may bring a wish for permissions along.
+    /// Whether a command may ask for additional permissions.
     pub(crate) inline_permissions: bool,
     /// Whether the model may choose a login shell.
     pub(crate) login: bool,

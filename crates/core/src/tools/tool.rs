@@ -22,7 +22,7 @@ use crate::turn_settings::TurnSettings;
 /// Why a call has no output of its own.
 #[derive(Debug)]
 pub(crate) enum ToolFailure {
-    /// The text is the output, and the turn goes on.
+    /// The text is the output, and the turn continues.
     Model(String),
     /// The turn stops.
     Aborted,
@@ -36,7 +36,7 @@ pub(crate) trait Tool: Debug + Send + Sync {
     /// The entry in the `tools` of a request.
     fn spec(&self) -> ToolSpec;
 
-    /// Whether calls may run beside others that may.
+    /// Whether calls may run in parallel with others that may.
     fn is_parallel(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! What the patches of a turn changed so far, told as one diff.
+//! The diff of all patches of a turn so far.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::events::TurnEmitter;
 pub(crate) struct TurnDiffTracker(Arc<Mutex<Option<TurnDiff>>>, Option<PathBuf>);
 
 impl TurnDiffTracker {
-    /// Nothing changed yet. Paths are told relative to the repository around `cwd`.
+    /// An empty diff. Paths are relative to the repository around `cwd`.
     pub(crate) fn new(cwd: &Path) -> Self {
         let root = codex_sandbox::marked_folder(cwd, ".git");
         Self(Arc::default(), root.map(Path::to_owned))
     }
 
-    /// Applies a plan and follows what it changes. Reads and writes files.
+    /// Applies a plan and updates the diff. Reads and writes files.
     pub(crate) fn apply(&self, plan: &PatchPlan) -> Result<(), String> {
         let mut diff = self.0.lock();
         let diff = diff.get_or_insert_with(|| TurnDiff::new(self.1.clone()));
@@ -30,9 +30,9 @@ impl TurnDiffTracker {
         Ok(())
     }
 
-    /// Tells the diff, if there is one.
+    /// Emits the diff, if there is one.
     pub(crate) async fn emit(&self, emitter: &TurnEmitter) {
-        // A turn without patches has nothing to look at.
+        // Without patches there is no diff.
         let Some(diff) = self.0.lock().clone() else {
             return;
         };

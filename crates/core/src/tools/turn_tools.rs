@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::registry::ToolSet;
 
-/// The tools of a turn: those of MCP servers come on top once the servers have started.
+/// The tools of a turn. Tools of MCP servers are added once the servers have started.
 #[derive(Debug)]
 pub(crate) struct TurnTools {
     own: Arc<ToolSet>,
@@ -18,7 +18,7 @@ impl TurnTools {
         Self { own, all }
     }
 
-    /// From now on the turn has these.
+    /// Sets all tools of the turn.
     pub(crate) fn complete(&self, all: Arc<ToolSet>) {
         let _ = self.all.set(all);
     }

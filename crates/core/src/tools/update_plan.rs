@@ -1,4 +1,4 @@
-//! `update_plan`: the model keeps a checklist that people can see.
+//! `update_plan`: the model keeps a checklist that clients see.
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{EventMsg, ModeKind, PlanStep, StepStatus, UpdatePlan};

@@ -1,4 +1,4 @@
-//! Commands that a person types: in the user's own shell, without sandbox and without asking.
+//! Commands of the user: run in the user's shell, without sandbox and approval.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::history::truncate::formatted_cut;
 use crate::history::user_message;
 use crate::input::StopSignal;
 
-/// Unless it is said otherwise.
+/// The default time limit.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const ABORTED: &str = "command aborted by user";
 
-/// A command as a person types it.
+/// A command of the user.
 #[derive(Debug)]
 pub(crate) struct TypedCommand {
     line: String,
@@ -31,7 +31,7 @@ impl TypedCommand {
     }
 }
 
-/// Runs a command and answers what the model is to be told of it.
+/// Runs a command and returns the record for the model.
 pub(crate) async fn run_user_shell(
     context: &ToolContext,
     command: &TypedCommand,

@@ -1,4 +1,4 @@
-//! Web search, which the provider carries out: what the model is told of it.
+//! Web search by the provider: its entry among the tools.
 
 use codex_model_client::{ModelInfo, ToolSpec, WebSearchFilters, WebSearchToolType};
 use codex_protocol::{SandboxPolicy, WebSearchMode};

@@ -1,5 +1,5 @@
-//! The tool calls of one response: each runs from the moment it is complete, beside the stream;
-//! their outputs come back in the order of the calls.
+//! The tool calls of one response. A call runs from the moment it is complete in the stream. The outputs are
+//! recorded in the order of the calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -21,11 +21,11 @@ use crate::tools::{ToolCall, ToolFailure, ToolPayload};
 pub(crate) struct RunningCalls {
     running: FuturesOrdered<BoxFuture<'static, ResponseItem>>,
     finished: VecDeque<ResponseItem>,
-    /// Tools that may run beside others share it; the rest have it alone, in order of arrival.
+    /// Parallel tools take it shared, the others exclusively, in order of arrival.
     exclusive: Arc<RwLock<()>>,
-    /// The response is over.
+    /// Cancelled when the response has ended.
     response_ended: CancellationToken,
-    /// Calls of one id run one after the other: people answer a question by the id of its call.
+    /// Calls with the same id run one after the other, because approvals refer to the id.
     by_id: HashMap<String, Arc<Mutex<()>>>,
 }
 
@@ -46,7 +46,7 @@ impl RunningCalls {
         self.running.push_back(Box::pin(running.instrument(span)));
     }
 
-    /// Lets the calls go on. Never ends while there is nothing to wait for.
+    /// Drives the calls. Never ends while none runs.
     pub(crate) async fn drive(&mut self) {
         match self.running.next().await {
             Some(output) => self.finished.push_back(output),
@@ -54,7 +54,7 @@ impl RunningCalls {
         }
     }
 
-    /// Waits for all outputs. The response is over, whatever it came to.
+    /// Ends the response and waits for all outputs.
     pub(crate) async fn finish(mut self) -> VecDeque<ResponseItem> {
         self.response_ended.cancel();
         while let Some(output) = self.running.next().await {
@@ -64,7 +64,7 @@ impl RunningCalls {
     }
 }
 
-/// Runs one call. Whatever happens the model gets an output.
+/// Runs one call. It always has an output.
 async fn run(
     scope: &TurnScope,
     call: &ToolCall,

@@ -1,4 +1,4 @@
-//! Says that a turn started, and once, whatever happens, that it ended.
+//! Emits the start of a turn, and its end exactly once, whatever happens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::scope::TurnScope;
 use crate::events::TurnEmitter;
 use crate::ports::Clock;
 
-/// A turn that was said to have started.
+/// A turn whose start was emitted.
 #[derive(Debug)]
 pub(crate) struct TurnGuard {
     emitter: TurnEmitter,
@@ -34,7 +34,7 @@ impl TurnGuard {
         guard
     }
 
-    /// For a task whose start is told in another way.
+    /// For a task that emits its start itself.
     pub(crate) fn unannounced(scope: &TurnScope) -> Self {
         let emitter = scope.emitter();
         let clock = Arc::clone(&scope.session.clock);

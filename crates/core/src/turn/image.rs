@@ -1,4 +1,4 @@
-//! Images that the model made: shown, and kept where people and commands find them.
+//! Images that the model made: emitted, and written to a file.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::recording::Turn;
 use crate::history::developer_message;
 
 impl Turn<'_> {
-    /// An image is complete. That it cannot be kept costs the file, not the turn.
+    /// An image is complete. If it cannot be written, only the file is missing.
     pub(crate) async fn image_done(&mut self, item: ResponseItem) {
         let ResponseItem::ImageGenerationCall {
             id,
@@ -49,7 +49,7 @@ impl Turn<'_> {
     }
 }
 
-/// Beside the turn: it is megabytes of text, and the disk may be slow.
+/// Runs on a blocking thread: it is megabytes of text, and the disk may be slow.
 async fn keep(folder: PathBuf, id: &str, result: String) -> io::Result<PathBuf> {
     let path = folder.join(file_name(id));
     let kept = tokio::task::spawn_blocking(move || {
@@ -63,7 +63,7 @@ async fn keep(folder: PathBuf, id: &str, result: String) -> io::Result<PathBuf> 
     kept.await?
 }
 
-/// A name that cannot lead out of its folder, whatever the server calls the image.
+/// A file name without separators, whatever the id is.
 fn file_name(id: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     let stem: String = id

@@ -1,4 +1,4 @@
-//! The item that the model is writing: started, fed with deltas, completed exactly once.
+//! The item that the model is writing: started, extended by deltas, completed exactly once.
 
 use codex_protocol::{
     ContentItem, ReasoningItem, ReasoningItemContent, ReasoningItemReasoningSummary, ResponseItem,
@@ -9,14 +9,14 @@ use serde_json::json;
 use super::message::MessageWriter;
 use crate::events::TurnEmitter;
 
-/// An item that was said to have started. Dropping it completes it as far as it got.
+/// An item whose start was emitted. Dropping it completes it with what it has so far.
 #[derive(Debug)]
 pub(crate) enum ActiveItem {
     Message(MessageWriter),
     Other(OtherItem),
 }
 
-/// How items of a turn are told.
+/// Options for the items of a turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemOptions {
     pub(crate) raw_reasoning: bool,
@@ -24,7 +24,7 @@ pub(crate) struct ItemOptions {
 }
 
 impl ActiveItem {
-    /// Says that the item starts. None for items that people are not shown this way.
+    /// Emits the start of an item. None for items that are not shown in this way.
     pub(crate) fn start(
         emitter: &TurnEmitter,
         item: &ResponseItem,
@@ -61,7 +61,7 @@ impl ActiveItem {
         }
     }
 
-    /// Takes text of a message and shows it.
+    /// Adds text to a message and emits it.
     pub(crate) fn push_text(&mut self, delta: String) {
         if let Self::Message(message) = self {
             message.push(delta);
@@ -72,7 +72,7 @@ impl ActiveItem {
         if let Self::Other(item) = self
             && let Some(PartialItem::Reasoning { summary, .. }) = &mut item.state
         {
-            // Parts come in order; a wild index must not cost memory.
+            // Parts come in order. A wrong index must not allocate memory.
             let index = usize::try_from(index).unwrap_or(0).min(summary.len());
             if index == summary.len() {
                 summary.push(String::new());
@@ -89,7 +89,7 @@ impl ActiveItem {
         }
     }
 
-    /// The item is complete, and this is what it is.
+    /// Completes the item with its final content.
     pub(crate) fn complete(self, item: &ResponseItem) {
         match (self, item) {
             (Self::Message(message), ResponseItem::Message { content, .. }) => {
@@ -118,7 +118,7 @@ pub(crate) struct OtherItem {
 enum PartialItem {
     Reasoning {
         id: String,
-        /// What it held from the start; deltas say all of it again.
+        /// Its content at the start. The deltas repeat it.
         begun: TurnItem,
         summary: Vec<String>,
         raw: String,
@@ -166,7 +166,7 @@ impl PartialItem {
     }
 }
 
-/// What people are shown of an item of the model that is no message.
+/// The item for clients, if it is no message.
 fn turn_item(item: &ResponseItem, id: String) -> Option<TurnItem> {
     Some(match item {
         ResponseItem::Reasoning {

@@ -1,4 +1,4 @@
-//! A message while the model writes it: an agent item and, in plan mode, perhaps a plan item.
+//! A message while the model writes it: an agent item and, in plan mode, possibly a plan item.
 
 use codex_protocol::{
     AgentMessageContent, AgentMessageItem, EventMsg, ItemDeltaEvent, MessagePhase, PlanItem,
@@ -9,7 +9,7 @@ use super::plan_text::{PlanSplitter, TextPiece, split};
 use super::text_filter::{TextFilter, visible};
 use crate::events::TurnEmitter;
 
-/// A message that is being written. Dropping it completes its items as far as they got.
+/// A message that is being written. Dropping it completes its items with what they have so far.
 #[derive(Debug)]
 pub(crate) struct MessageWriter {
     emitter: TurnEmitter,
@@ -17,12 +17,12 @@ pub(crate) struct MessageWriter {
     phase: Option<MessagePhase>,
     filter: TextFilter,
     splitter: Option<PlanSplitter>,
-    /// What people were shown.
+    /// The text that was emitted.
     text: String,
-    /// Blanks that come before anything else; in plan mode there may be nothing else.
+    /// Leading whitespace. In plan mode nothing else may follow.
     blanks: String,
     started: bool,
-    /// The plan, once there is one.
+    /// The plan, if there is one.
     plan: Option<String>,
     ended: bool,
 }
@@ -56,7 +56,7 @@ impl MessageWriter {
         &self.id
     }
 
-    /// Takes text and shows what of it may be shown.
+    /// Adds text and emits what is visible.
     pub(crate) fn push(&mut self, delta: String) {
         let shown = self.filter.push(delta);
         match &mut self.splitter {
@@ -68,7 +68,7 @@ impl MessageWriter {
         }
     }
 
-    /// Shows what was held back.
+    /// Emits what was held back.
     fn finish_text(&mut self) {
         let rest = self.filter.finish();
         match &mut self.splitter {
@@ -81,7 +81,7 @@ impl MessageWriter {
         }
     }
 
-    /// The message is complete, and this is its whole text.
+    /// Completes the message with its whole text.
     pub(crate) fn complete(mut self, whole: &str) {
         self.finish_text();
         let whole = visible(whole);

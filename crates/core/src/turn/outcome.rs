@@ -18,7 +18,7 @@ pub(crate) enum TurnError {
 }
 
 impl TurnError {
-    /// What clients are told, if the turn failed.
+    /// The event that clients get, if the turn failed.
     pub(crate) fn event(self) -> Option<ErrorEvent> {
         let (message, info) = match self {
             Self::Stopped => return None,

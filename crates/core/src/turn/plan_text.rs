@@ -1,14 +1,14 @@
-//! Splits the text of a message in plan mode into what is said and the plan that is proposed.
+//! Splits the text of a message in plan mode into the message and the proposed plan.
 //!
-//! A tag counts only alone on its line. A line is held back for as long as it may still be one.
+//! A tag counts only alone on its line. A line is held back while it may still be a tag.
 
 const OPEN: &str = "<proposed_plan>";
 const CLOSE: &str = "</proposed_plan>";
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TextPiece {
-    /// What is said.
+    /// Text of the message.
     Message(String),
     /// A plan begins.
     PlanBegins,
@@ -19,9 +19,9 @@ pub(crate) enum TextPiece {
 /// The splitter of one message.
 #[derive(Debug, Default)]
 pub(crate) struct PlanSplitter {
-    /// The line so far, if it may still be a tag.
+    /// The line so far, while it may be a tag.
     held: String,
-    /// The line is known to be none.
+    /// Whether the line is known to be no tag.
     plain: bool,
     inside: bool,
 }
@@ -42,7 +42,7 @@ impl PlanSplitter {
         pieces
     }
 
-    /// The text is over.
+    /// Ends the text.
     pub(crate) fn finish(&mut self) -> Vec<TextPiece> {
         let mut pieces = Vec::new();
         self.settle(true, &mut pieces);
@@ -50,7 +50,7 @@ impl PlanSplitter {
         pieces
     }
 
-    /// Decides about the line that is held, if that can be.
+    /// Decides about the held line, if possible.
     fn settle(&mut self, whole: bool, pieces: &mut Vec<TextPiece>) {
         let tag = if self.inside { CLOSE } else { OPEN };
         let line = self.held.trim();
@@ -81,7 +81,7 @@ impl PlanSplitter {
     }
 }
 
-/// What is said in a whole text, and the last plan in it.
+/// The message in a whole text, and the last plan in it.
 pub(crate) fn split(text: &str) -> (String, Option<String>) {
     let mut splitter = PlanSplitter::default();
     let mut pieces = splitter.push(text);

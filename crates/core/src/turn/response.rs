@@ -1,4 +1,4 @@
-//! From the events of one response to items, deltas and calls.
+//! Converts the events of a response to items, deltas and calls.
 
 use codex_model_client::ModelEvent;
 use codex_protocol::{
@@ -16,7 +16,7 @@ use super::text_filter::visible;
 use crate::history::user_message;
 use crate::tools::ToolCall;
 
-/// One response while it is read.
+/// A response that is being read.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveResponse {
     active: Option<ActiveItem>,
@@ -26,7 +26,7 @@ pub(crate) struct ActiveResponse {
 }
 
 impl ActiveResponse {
-    /// Lets go of the response. An item that is not complete ends as far as it got.
+    /// Ends the response. An incomplete item is completed with what it has so far.
     pub(crate) fn end(&mut self) {
         self.active = None;
     }
@@ -45,7 +45,7 @@ impl ActiveResponse {
 }
 
 impl Turn<'_> {
-    /// Takes one event; answers what the response came to if it was the last.
+    /// Handles one event. Returns the result of the response if it was the last.
     pub(crate) fn take_event(
         &mut self,
         response: &mut ActiveResponse,
@@ -203,7 +203,7 @@ impl Turn<'_> {
         self.record(item);
     }
 
-    /// The server answers with another model than was asked for.
+    /// The server uses another model than requested.
     fn rerouted(&mut self, response: &mut ActiveResponse, name: &str) {
         let asked = &self.scope.settings.model.slug;
         if response.rerouted || name.eq_ignore_ascii_case(asked) {

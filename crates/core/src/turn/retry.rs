@@ -7,7 +7,7 @@ use codex_model_client::ModelError;
 use crate::ports::Clock;
 
 const FIRST: Duration = Duration::from_millis(200);
-/// Waits do not double further than this many times.
+/// The wait does not double more often than this.
 const DOUBLINGS: u32 = 16;
 
 /// The wait before repeat number `repeat`, counted from 1; none if it should not be repeated.

@@ -1,4 +1,4 @@
-//! One request to the model with its response, repeated while that helps.
+//! A request to the model and its response, repeated if it fails.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::response::ActiveResponse;
 use super::retry;
 use crate::ports::ModelCall;
 
-/// What a response came to.
+/// The result of a response.
 #[derive(Debug)]
 pub(crate) struct SampledResponse {
     pub(crate) completed: CompletedTurn,
@@ -27,10 +27,10 @@ pub(crate) struct SampledResponse {
 }
 
 impl Turn<'_> {
-    /// Asks the model, and again while the failure is one that may pass.
+    /// Sends a request, and repeats it while the failure may be temporary.
     ///
-    /// A repeat sends what is in the history by then: what a broken response had completed stays,
-    /// so what people saw, what is stored and what the model is sent are the same.
+    /// A repeat sends the current history. What a broken response completed stays in it, so clients, the
+    /// rollout and the model see the same.
     pub(crate) async fn sample(&mut self) -> Result<SampledResponse, TurnError> {
         let most = self.scope.session.config.stream_max_retries;
         let mut repeats = 0;
@@ -58,7 +58,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Tells that a request failed and waits until it should be repeated.
+    /// Emits that a request failed, and waits until it should be repeated.
     pub(crate) async fn wait_to_retry(
         &self,
         repeat: u32,
@@ -81,7 +81,7 @@ impl Turn<'_> {
         let read = self.read_response(request, &mut response, &mut calls).await;
         response.end();
         let had_calls = !calls.is_empty();
-        // Also after a failure: what a tool did has happened, and the model must know.
+        // Also after a failure: the effects of the tools have happened, and the model must know.
         for output in calls.finish().await {
             self.record(output);
         }
@@ -141,7 +141,7 @@ impl Turn<'_> {
         }
     }
 
-    /// `compaction` is the id of the compaction that the request is for, if it is for one.
+    /// `compaction` is the id of the compaction item, if the request is for a compaction.
     pub(crate) fn request(&mut self, compaction: Option<&str>) -> ModelRequest {
         let settings = &self.scope.settings;
         let model = &settings.model;
@@ -188,7 +188,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Takes the images out of the newest tool output, if that is where the bad one must be.
+    /// Removes the images from the newest tool output, which must contain the invalid one.
     fn repair_image(&mut self) -> Result<(), TurnError> {
         if self.conversation.history.drop_newest_tool_images() {
             return Ok(());
@@ -201,7 +201,7 @@ impl Turn<'_> {
     }
 }
 
-/// How providers call a helper of a thread.
+/// The name that providers know a sub-agent by.
 fn subagent(source: &SessionSource) -> Option<String> {
     let SessionSource::SubAgent(source) = source else {
         return None;

@@ -1,4 +1,4 @@
-//! Skills in a turn: which there are, and the texts of those that a person mentions.
+//! Skills in a turn: which there are, and the texts of those that the user mentions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use codex_skills::{SkillLibrary, SkillMention, SkillSet, mentioned};
 use super::recording::Turn;
 use crate::history::user_message;
 
-/// The longest text of a skill that is handed on.
+/// The maximum length of the text of a skill.
 const TEXT_LIMIT: usize = 256 * 1024;
 
 impl Turn<'_> {
-    /// Looks which skills there are at the beginning of a turn.
+    /// Finds the skills at the beginning of a turn.
     pub(crate) async fn find_skills(&self) {
         let settings = &self.scope.settings;
         let Some(library) = &self.scope.session.config.skills else {
@@ -32,7 +32,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The texts of the skills that an input mentions, for the model.
+    /// The messages with the texts of the skills that an input mentions.
     pub(crate) async fn texts_of_skills(&self, input: &[UserInput]) -> Vec<ResponseItem> {
         let Some(skills) = self.scope.settings.skills.get() else {
             return Vec::new();

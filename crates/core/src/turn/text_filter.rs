@@ -1,6 +1,6 @@
-//! Takes hidden markup out of text while it streams.
+//! Removes hidden markup from text while it streams.
 //!
-//! What may be the beginning of a tag is held back until it is known to be one or not.
+//! Text that may begin a tag is held back until that is known.
 
 const OPEN: &str = "<oai-mem-citation>";
 const CLOSE: &str = "</oai-mem-citation>";
@@ -13,7 +13,7 @@ pub(crate) struct TextFilter {
 }
 
 impl TextFilter {
-    /// Takes text in and answers what of it may be shown.
+    /// Adds text and returns what is visible.
     pub(crate) fn push(&mut self, text: String) -> String {
         if self.held.is_empty() && !self.hidden && !text.contains('<') {
             return text;
@@ -38,7 +38,7 @@ impl TextFilter {
         }
     }
 
-    /// The text is over: what is held back was no tag.
+    /// Ends the text: what was held back is no tag.
     pub(crate) fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         if std::mem::take(&mut self.hidden) {
@@ -57,7 +57,7 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
-/// How many bytes at the end of `text` may be the beginning of `tag`.
+/// How many bytes at the end of `text` may begin `tag`.
 fn partial(text: &str, tag: &str) -> usize {
     let longest = tag.len().min(text.len() + 1) - 1;
     (1..=longest)

@@ -503,9 +503,10 @@ impl Driver {
                 other if name(other).starts_with("collab_") => {
                     let told = serde_json::to_value(other).unwrap();
                     let call = told["call_id"].as_str().unwrap();
-                    match name(other).ends_with("_begin") {
-                        true => items.push(call.to_owned()),
-                        false => close(&mut items, call),
+                    if name(other).ends_with("_begin") {
+                        items.push(call.to_owned())
+                    } else {
+                        close(&mut items, call)
                     }
                 }
                 _ => {}

@@ -1,4 +1,4 @@
-//! `close_agent`: an agent is ended, with those that it has started.
+//! `close_agent`: ends an agent and its own agents.
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{AgentStatus, CollabCloseBeginEvent, CollabCloseEndEvent, EventMsg};

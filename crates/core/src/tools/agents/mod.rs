@@ -1,7 +1,6 @@
-//! The tools by which a model has agents work for it: what is common to them.
+//! The tools for agents, and what they share.
 //!
-//! Each says that it begins, does what it does and says that it has ended, also if nobody waits for
-//! it any more or it came to nothing.
+//! Each emits its begin and its end, also if it is dropped or fails.
 
 mod close_agent;
 mod resume_agent;
@@ -25,14 +24,14 @@ pub(crate) use send_input::SendInputTool;
 pub(crate) use spawn_agent::SpawnAgentTool;
 pub(crate) use wait_agent::WaitAgentTool;
 
-/// The end of a call, said once whatever happens.
+/// The end of a call, emitted exactly once.
 struct EndEvent {
     emitter: TurnEmitter,
     event: Option<EventMsg>,
 }
 
 impl EndEvent {
-    /// Says that a call begins. `end` is what is said of its end if it is broken off.
+    /// Emits the begin of a call. `end` is the event if the call is interrupted.
     fn begin(context: &ToolContext, begin: EventMsg, end: EventMsg) -> Self {
         let emitter = context.emitter.clone();
         emitter.emit(begin);
@@ -64,7 +63,7 @@ async fn request<T>(
     reply.ok_or_else(|| ToolFailure::Model("collab manager unavailable".to_owned()))
 }
 
-/// An agent of the thread that is open.
+/// Finds an open agent of the thread.
 async fn find(context: &ToolContext, id: &ThreadId) -> Result<Option<AgentHandle>, ToolFailure> {
     let ids = vec![id.clone()];
     let mut found = request(context, |reply| AgentRequest::Find(ids, reply)).await?;
@@ -80,7 +79,7 @@ fn not_found(id: &ThreadId) -> ToolFailure {
     ToolFailure::Model(format!("agent with id {id} not found"))
 }
 
-/// What an agent is told: a message, or pieces of one.
+/// The input for an agent: a message, or parts of one.
 fn read_input(
     message: Option<String>,
     items: Option<Vec<UserInput>>,
@@ -101,7 +100,7 @@ fn read_input(
     Err(ToolFailure::Model(refusal.to_owned()))
 }
 
-/// What people are shown of it.
+/// The input as clients see it.
 fn shown(input: &[UserInput]) -> String {
     let part = |item: &UserInput| match item {
         UserInput::Text { text, .. } => text.clone(),
@@ -114,7 +113,7 @@ fn shown(input: &[UserInput]) -> String {
     parts.join("\n")
 }
 
-/// The properties of a schema by which input is given.
+/// The schema of the input of an agent.
 fn input_properties() -> (Value, Value) {
     let piece = json!({
         "type": "object",
@@ -143,7 +142,7 @@ fn input_properties() -> (Value, Value) {
     )
 }
 
-/// Reads a stored thread for an agent that goes on from it.
+/// Reads a stored thread for an agent that continues it.
 async fn read_stored(path: std::path::PathBuf) -> Result<AgentSource, String> {
     let reading = tokio::task::spawn_blocking(move || {
         let mut first = None;

@@ -1,4 +1,4 @@
-//! `resume_agent`: an agent that was closed is loaded again, with what it knew.
+//! `resume_agent`: loads a closed agent again, with its history.
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{
@@ -111,7 +111,7 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
     loaded.map_err(failed)
 }
 
-/// Whether this thread has started it. The others are nothing to it.
+/// Whether this thread started the agent. It has no access to others.
 fn is_own(context: &ToolContext, stored: &AgentSource) -> bool {
     let own = context.session.emitter.thread();
     matches!(

@@ -1,4 +1,4 @@
-//! `send_input`: an agent is told something more.
+//! `send_input`: gives an agent more input.
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{

@@ -1,4 +1,4 @@
-//! `spawn_agent`: an agent is started and given something to do.
+//! `spawn_agent`: starts an agent with a task.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::config::{AgentSettings, DEFAULT_ROLE, all_roles, find_role};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
-/// What an agent is told that goes on from what its parent knows.
+/// Tells an agent that continues the history of its parent what it is.
 const FORKED: &str = "From here on you are an agent that the one you were until now has started. What \
                       stands above is what your parent knew; take it as background. The next message \
                       is your task.";
 
-/// The tool. What the model is told of it depends on roles and models, and is made once.
+/// The tool. Its entry depends on roles and models, and is made once.
 #[derive(Clone, Debug)]
 pub(crate) struct SpawnAgentTool(pub(crate) Arc<ToolSpec>);
 
@@ -121,7 +121,7 @@ async fn call(context: &ToolContext) -> ToolResult {
     });
     let end_event = EndEvent::begin(context, begin, EventMsg::CollabAgentSpawnEnd(end.clone()));
     let (mut agent, shown) = spawn(context, asked, input).await?;
-    // Its turn begins at once; what is told of it then comes before the end of this call.
+    // Its turn begins at once. Its events then come before the end of this call.
     let has_begun = |status: &AgentStatus| *status != AgentStatus::PendingInit;
     let _ = agent.status.wait_for(has_begun).await;
     end.new_thread_id = Some(agent.thread.id().clone());
@@ -164,9 +164,10 @@ async fn spawn(
         model: config.settings.model.clone(),
         effort: config.settings.effort.clone(),
     };
-    let fork = match asked.fork_context {
-        true => Some(fork(context).await.map_err(failed)?),
-        false => None,
+    let fork = if asked.fork_context {
+        Some(fork(context).await.map_err(failed)?)
+    } else {
+        None
     };
     let agent = NewAgent {
         config,
@@ -179,7 +180,7 @@ async fn spawn(
     spawned.map(|agent| (agent, shown)).map_err(failed)
 }
 
-/// What people are shown of the settings of an agent.
+/// The settings of an agent that clients see.
 struct AgentModel {
     model: String,
     effort: Option<ReasoningEffort>,
@@ -189,7 +190,7 @@ fn failed(reason: String) -> ToolFailure {
     ToolFailure::Model(format!("collab spawn failed: {reason}"))
 }
 
-/// Takes the model and the effort that were asked for, if there are such.
+/// Applies the requested model and effort, if they are known.
 fn choose_model(
     config: &mut SessionConfig,
     asked: &SpawnAgentArguments,
@@ -231,7 +232,7 @@ fn choose_model(
     Ok(())
 }
 
-/// All that the thread has in its file, for an agent that goes on from it.
+/// The whole file of the thread, for an agent that continues it.
 async fn fork(context: &ToolContext) -> Result<AgentFork, String> {
     let emitter = &context.session.emitter;
     let missing = || "the thread has no file to go on from".to_owned();

@@ -20,7 +20,7 @@ use crate::agents::AgentRequest;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
-/// How long to wait unless told, and at least and at most: shorter waits would be asking all the time.
+/// The default, shortest and longest wait in milliseconds. Shorter waits would amount to polling.
 const USUAL: i64 = 30_000;
 const LEAST: i64 = 10_000;
 const MOST: i64 = 3_600_000;
@@ -102,13 +102,13 @@ async fn wait(context: &ToolContext) -> ToolResult {
 
 type Agents = BTreeMap<ThreadId, Option<AgentHandle>>;
 
-/// These agents. Those that are done are reported to the model when this returns.
+/// Finds these agents. Those that are done have been reported to the model when this returns.
 async fn find_all(context: &ToolContext, ids: &[ThreadId]) -> Result<Agents, ToolFailure> {
     let found = request(context, |reply| AgentRequest::Find(ids.to_vec(), reply)).await?;
     Ok(ids.iter().cloned().zip(found).collect())
 }
 
-/// How those are doing that are done, as soon as there is one; empty if the time is over.
+/// Waits until one agent is done, and returns the status of all that are; empty after the timeout.
 async fn until_one_done(
     context: &ToolContext,
     ids: &[ThreadId],

@@ -1,4 +1,4 @@
-//! What the model reads of a command that ran.
+//! The output of a command for the model.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use serde_json::json;
 use super::item::CommandEnd;
 use crate::history::truncate::{byte_budget, formatted_cut, middle_cut};
 
-/// Bytes of both streams together that are kept.
+/// The bytes that are kept of both streams together.
 const OUTPUT_LIMIT: usize = 1024 * 1024;
-/// The exit code of a command whose time was up.
+/// The exit code after a timeout.
 const TIMED_OUT: i32 = 124;
 
-/// How the output is laid out.
+/// The layout of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputLayout {
     /// Lines of plain text.
@@ -32,7 +32,7 @@ pub(crate) enum ExitReason {
     TimedOut,
 }
 
-/// What is kept of its output: the beginning of each stream.
+/// The beginning of each stream of the output.
 #[derive(Debug)]
 pub(crate) struct CapturedStreams {
     stdout: OutputCapture,
@@ -58,7 +58,7 @@ impl CapturedStreams {
     }
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandOutcome {
     pub(crate) exit_code: i32,
@@ -94,12 +94,12 @@ impl CommandOutcome {
         }
     }
 
-    /// Both streams, one after the other: what people are shown.
+    /// Both streams, one after the other, as clients see them.
     fn output(&self) -> String {
         [self.stdout.as_str(), self.stderr.as_str()].concat()
     }
 
-    /// The same, and before it the word that time was up, if it was: what the model reads.
+    /// The output for the model, with a note if the command timed out.
     fn text(&self) -> String {
         let output = self.output();
         if !self.timed_out {
@@ -145,7 +145,7 @@ impl CommandOutcome {
     }
 }
 
-/// The layout with metadata.
+/// The JSON layout.
 pub(crate) fn structured(
     text: &str,
     exit_code: i32,
@@ -158,8 +158,8 @@ pub(crate) fn structured(
     json!({ "output": output, "metadata": metadata }).to_string()
 }
 
-/// The limit for both streams together: a third for output, the rest for errors, and what one does
-/// not need goes to the other.
+/// The limit for both streams together: a third for output, the rest for errors; one can use what the other
+/// does not need.
 fn share(stdout: CapturedOutput, stderr: CapturedOutput) -> (String, String) {
     let (mut out, mut err) = (stdout.into_bytes(), stderr.into_bytes());
     if out.len() + err.len() > OUTPUT_LIMIT {

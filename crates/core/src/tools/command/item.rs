@@ -1,4 +1,4 @@
-//! The item of a command: begun once, ended once, whatever happens between.
+//! The item of a command: begins once and ends once, whatever happens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use super::parsed_command;
 use crate::events::TurnEmitter;
 use crate::ports::Clock;
 
-/// How many pieces of each stream people are shown while a command runs.
+/// How many chunks of each stream are emitted while a command runs.
 const MAX_DELTAS: u32 = 10_000;
 
-/// A command that was said to have begun. Dropping it says that it ended: declined while people
-/// were still asked, failed after that.
+/// A command whose begin was emitted. Dropping it emits its end: declined while it waits for approval, failed
+/// after that.
 #[derive(Debug)]
 pub(crate) struct CommandItem {
     emitter: TurnEmitter,
@@ -41,7 +41,7 @@ pub(crate) struct CommandEnd {
 }
 
 impl CommandItem {
-    /// A command that has not begun. If it never does, its end is all that is told of it.
+    /// A command that has not begun. If it never begins, only its end is emitted.
     pub(crate) fn new(
         emitter: TurnEmitter,
         clock: Arc<dyn Clock>,
@@ -73,24 +73,24 @@ impl CommandItem {
         }
     }
 
-    /// Says that it begins.
+    /// Emits the begin.
     pub(crate) fn begin(self) -> Self {
         let begin = self.begin.clone();
         self.emitter.emit(EventMsg::ExecCommandBegin(begin));
         self
     }
 
-    /// Nothing is told of it after all.
+    /// Emits nothing.
     pub(crate) fn discard(mut self) {
         self.ended = true;
     }
 
-    /// People have agreed, or were not asked.
+    /// The command is approved, or needs no approval.
     pub(crate) fn set_running(&mut self) {
         self.running = true;
     }
 
-    /// Shows output. Waits while the subscriber is behind.
+    /// Emits output. Waits while the subscriber is behind.
     pub(crate) async fn output(&mut self, chunk: OutputChunk) {
         self.emitter.thread_emitter().ready().await;
         let (index, stream) = match chunk.stream {
@@ -117,12 +117,12 @@ impl CommandItem {
         self.emit_end(end, status);
     }
 
-    /// It did not run, for this reason.
+    /// Ends a command that was declined.
     pub(crate) fn decline(mut self, reason: &str) {
         self.emit_end(CommandEnd::failed(reason), ExecCommandStatus::Declined);
     }
 
-    /// It could not be run, or not to its end.
+    /// Ends a command that failed to run.
     pub(crate) fn fail(mut self, reason: &str) {
         self.emit_end(CommandEnd::failed(reason), ExecCommandStatus::Failed);
     }
@@ -168,9 +168,10 @@ impl Drop for CommandItem {
         if self.ended {
             return;
         }
-        let status = match self.running {
-            true => ExecCommandStatus::Failed,
-            false => ExecCommandStatus::Declined,
+        let status = if self.running {
+            ExecCommandStatus::Failed
+        } else {
+            ExecCommandStatus::Declined
         };
         let duration = self.clock.elapsed().saturating_sub(self.begun);
         self.emit_end(

@@ -1,5 +1,4 @@
-//! What all shell tools share: the item of a command, its way through the gate, its run and the
-//! output for the model.
+//! What all shell tools share: the item of a command, approval, the run and the output for the model.
 
 mod format;
 mod item;
@@ -16,7 +15,7 @@ pub(crate) use run::{
     CommandRequest, DECLINED, attempt, effect, launch, run_command, spawn_problem,
 };
 
-/// What the parts of a command do, for people.
+/// The actions of a command, for clients.
 pub(crate) fn parsed_command(argv: &[String]) -> Vec<ParsedCommand> {
     let parsed = |action| match action {
         CommandAction::Read {

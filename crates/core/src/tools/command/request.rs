@@ -1,4 +1,4 @@
-//! The arguments that all shell tools have in common.
+//! The arguments that all shell tools share.
 
 use codex_protocol::{
     AbsolutePathBuf, FileSystemPermissions, NetworkPermissions, PermissionProfile,
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::gate::SandboxPermissions;
 use crate::tools::tool::ToolContext;
 
-/// How a call asks for more than the sandbox allows.
+/// The request for more permissions.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct ApprovalArguments {
     #[serde(default)]
@@ -40,7 +40,7 @@ struct RequestedPaths {
 }
 
 impl AdditionalPermissions {
-    /// With paths made absolute.
+    /// Converts relative paths to absolute ones.
     pub(crate) fn resolve(self, context: &ToolContext) -> PermissionProfile {
         let paths = |paths: Option<Vec<String>>| {
             paths.map(|paths| {
@@ -64,11 +64,12 @@ impl AdditionalPermissions {
     }
 }
 
-/// The schema of those arguments, added to a tool's own.
+/// Adds the schema of these arguments to that of a tool.
 pub(crate) fn approval_properties(mut properties: Value, inline_permissions: bool) -> Value {
-    let permissions = match inline_permissions {
-        true => "use_default, require_escalated, or with_additional_permissions",
-        false => "use_default or require_escalated",
+    let permissions = if inline_permissions {
+        "use_default, require_escalated, or with_additional_permissions"
+    } else {
+        "use_default or require_escalated"
     };
     properties["sandbox_permissions"] = json!({
         "type": "string",

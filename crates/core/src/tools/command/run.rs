@@ -1,4 +1,4 @@
-//! One command from the call to its output.
+//! Runs one command.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,17 +22,17 @@ use crate::ports::RunningProcess;
 use crate::tools::apply_patch;
 use crate::tools::tool::{ToolContext, ToolFailure, ToolResult, text};
 
-/// How long a command may run unless told.
+/// The default time limit of a command.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long streams may stay open after the command has ended.
+/// How long output is awaited after the command has ended.
 const OUTPUT_DRAIN_TIME: Duration = Duration::from_secs(2);
-/// The same after the whole tree was killed.
+/// The same after the process tree was killed.
 const DRAIN_AFTER_KILL: Duration = Duration::from_millis(100);
 
-/// What people who say no make the model read.
+/// The text for the model if a person declined.
 pub(crate) const DECLINED: &str = "exec command rejected by user";
 
-/// A command as a tool was asked for it.
+/// A command as a tool requests it.
 #[derive(Debug)]
 pub(crate) struct CommandRequest {
     pub(crate) argv: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct CommandRequest {
     pub(crate) layout: OutputLayout,
 }
 
-/// Runs a command, through the gate.
+/// Runs a command, if it is permitted.
 pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) -> ToolResult {
     if request.argv.is_empty() {
         return Err(ToolFailure::Model("command args are empty".to_owned()));
@@ -120,7 +120,7 @@ pub(crate) fn effect(
     }
 }
 
-/// Says that the command does not run, or not again.
+/// Ends a command that does not run, or not again.
 fn decline(item: CommandItem, stopped: Denied) -> ToolFailure {
     match stopped {
         Denied::Refused(reason) => {
@@ -138,7 +138,7 @@ fn decline(item: CommandItem, stopped: Denied) -> ToolFailure {
     }
 }
 
-/// Runs the command without sandbox if the sandbox seems to have stopped it and that is allowed.
+/// Runs the command without sandbox if the sandbox seems to have stopped it and that is permitted.
 async fn retry_unconfined(
     context: &ToolContext,
     request: &CommandRequest,
@@ -234,7 +234,7 @@ async fn forward_output(
     }
 }
 
-/// How a command is to be launched.
+/// The launch of a command.
 pub(crate) fn launch(
     context: &ToolContext,
     argv: &[String],
@@ -259,7 +259,7 @@ pub(crate) fn launch(
     })
 }
 
-/// The variables that a command has from us.
+/// The variables that the engine adds.
 fn own_variables(
     context: &ToolContext,
     turn_policy: &TurnPolicy,
@@ -274,7 +274,7 @@ fn own_variables(
         .collect()
 }
 
-/// What the model is told about a command that did not start.
+/// The text for the model about a command that did not start.
 pub(crate) fn spawn_problem(error: &SpawnError) -> String {
     match error {
         SpawnError::EmptyCommand => error.to_string(),

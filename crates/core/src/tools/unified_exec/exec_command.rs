@@ -1,4 +1,4 @@
-//! `exec_command`: starts a command and answers when it ends or the wait is over.
+//! `exec_command`: starts a command and returns when it ends or the wait is over.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,13 +28,13 @@ use crate::tools::command::{
 use crate::tools::shell_command::login;
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
-/// The shortest and the longest wait.
+/// The shortest and the longest wait in milliseconds.
 const MIN_WAIT_MS: u64 = 250;
 const MAX_WAIT_MS: u64 = 30_000;
 const ROWS: u16 = 24;
 const COLUMNS: u16 = 80;
 
-/// What commands are told about the terminal that is none.
+/// Variables for commands that have no real terminal.
 const VARIABLES: [(&str, &str); 10] = [
     ("CODEX_CI", "1"),
     ("NO_COLOR", "1"),
@@ -50,7 +50,7 @@ const VARIABLES: [(&str, &str); 10] = [
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExecCommandTool {
-    /// Whether commands may bring a wish for permissions along.
+    /// Whether a command may ask for additional permissions.
     pub(crate) inline_permissions: bool,
     /// Whether the model may choose a login shell.
     pub(crate) login: bool,
@@ -150,7 +150,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
     );
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
-    // Until people have agreed there is nothing to tell but that they did not.
+    // Until it is approved, nothing is emitted but that it was declined.
     let waiting = never_begun(context, &argv, &cwd);
     let permit = match context.gate().permit(Effect::Command(effect.clone())).await {
         Ok(permit) => {
@@ -186,7 +186,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
     }
 }
 
-/// One call.
+/// A call of the tool.
 struct ExecCommandCall<'a> {
     context: &'a ToolContext,
     argv: Vec<String>,
@@ -202,8 +202,8 @@ enum ExecFailure {
 }
 
 impl ExecCommandCall<'_> {
-    /// Runs the command, and once more without sandbox if the sandbox seems to have stopped it while
-    /// the model waited and that is allowed.
+    /// Runs the command. If the sandbox seems to have stopped it during the wait, runs it again without
+    /// sandbox, if that is permitted.
     async fn through(&self, effect: CommandEffect, permit: Permit) -> Result<String, ExecFailure> {
         let id = self.context.services.terminals.fresh_id();
         let (tell, mut denied) = oneshot::channel();
@@ -321,7 +321,7 @@ fn item(context: &ToolContext, argv: &[String], cwd: &str, id: i32) -> CommandIt
     .begin()
 }
 
-/// A command that has not begun: all that is told of it is its end, if people do not let it.
+/// A command that has not begun: only its end is emitted, if it is declined.
 fn never_begun(context: &ToolContext, argv: &[String], cwd: &Path) -> CommandItem {
     CommandItem::new(
         context.emitter.clone(),

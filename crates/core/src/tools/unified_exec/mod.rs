@@ -1,5 +1,4 @@
-//! `exec_command` and `write_stdin`: commands that go on by themselves, in terminals that outlive
-//! the turn on purpose.
+//! `exec_command` and `write_stdin`: commands in terminals that outlive the turn.
 
 mod exec_command;
 mod output;

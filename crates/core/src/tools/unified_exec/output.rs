@@ -1,4 +1,4 @@
-//! What the model reads of a terminal.
+//! The output of a terminal for the model.
 
 use std::time::Duration;
 
@@ -9,11 +9,10 @@ use super::terminal::Terminal;
 use crate::history::truncate::{formatted_cut, tokens_of};
 use crate::tools::tool::ToolContext;
 
-/// Tokens that are answered unless told.
+/// The default token limit.
 const DEFAULT_TOKENS: u64 = 10_000;
 
-/// Waits for the end of a terminal, in whichever sense, or until the time is up, and answers how long
-/// that took.
+/// Waits for `end` or the time limit. Returns how long that took.
 pub(super) async fn wait(
     context: &ToolContext,
     end: impl Future<Output = ()>,
@@ -29,7 +28,7 @@ pub(super) async fn wait(
     clock.elapsed().saturating_sub(started)
 }
 
-/// What a terminal has to say now.
+/// The text for the model about the new output of a terminal.
 pub(super) fn read(
     context: &ToolContext,
     terminal: &Terminal,

@@ -1,4 +1,4 @@
-//! One command that goes on by itself, and the task that watches it.
+//! A command that runs in the background, and the task that watches it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use crate::ports::{Clock, RunningProcess};
 use crate::thread::BackgroundTerminal;
 use crate::tools::command::{CommandEnd, CommandItem};
 
-/// What is kept of the output between two calls, and of all of it for people.
+/// The bytes that are kept of the output between two calls, and of the whole output.
 const OUTPUT: usize = 1024 * 1024;
-/// How long streams may stay open after the command has ended.
+/// How long output is awaited after the command has ended.
 const OUTPUT_DRAIN_TIME: Duration = Duration::from_millis(100);
-/// How long output is not shown: of a command that ends at once people get the whole only.
+/// How long output is held back: for a command that ends at once, only the whole output is emitted.
 const QUIET_TIME: Duration = Duration::from_millis(150);
-/// Unless so many pieces of it have come.
+/// Unless this many chunks have come.
 const MAX_HELD_CHUNKS: usize = 32;
-/// What a command that was stopped is said to have ended with.
+/// The exit code of a command that was stopped.
 const STOPPED: i32 = -1;
-/// Inputs that may wait to be typed.
+/// Inputs that may wait to be written.
 const MAX_QUEUED_INPUTS: usize = 64;
 
-/// A command that goes on by itself. Dropping the last handle does not end it; [`Terminal::stop`] does.
+/// A command that runs in the background. Dropping the last handle does not end it; [`Terminal::stop`] does.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     pub(crate) id: i32,
@@ -36,19 +36,19 @@ pub(crate) struct Terminal {
     pub(crate) command: Vec<String>,
     cwd: PathBuf,
     pub(crate) tty: bool,
-    /// What was printed since the last call.
+    /// The output since the last call.
     new_output: Mutex<OutputCapture>,
     ended: watch::Receiver<Option<ExitStatus>>,
     input: mpsc::Sender<Vec<u8>>,
     stop: CancellationToken,
-    /// Held by whoever has something to tell of the terminal before its end is told.
+    /// Held by a call that has something to emit before the end of the command.
     end_lock: tokio::sync::Mutex<()>,
-    /// Set when its end was told, or handed to whoever wanted to know of a denial.
+    /// Cancelled when the end was emitted, or passed to the call that may run the command again.
     reported: CancellationToken,
 }
 
 impl Terminal {
-    /// Takes a running command over.
+    /// Watches a running command.
     pub(crate) fn watch(
         id: i32,
         command: Vec<String>,
@@ -89,12 +89,12 @@ impl Terminal {
         terminal
     }
 
-    /// How the command ended, if it has.
+    /// The exit status, if the command has ended.
     pub(crate) fn status(&self) -> Option<ExitStatus> {
         *self.ended.borrow()
     }
 
-    /// What people are shown of it.
+    /// The input as clients see it.
     pub(super) fn in_background(&self) -> BackgroundTerminal {
         BackgroundTerminal {
             id: self.id,
@@ -104,33 +104,33 @@ impl Terminal {
         }
     }
 
-    /// Waits until the command has ended. People may not know yet.
+    /// Waits until the command has ended. Its end may not be emitted yet.
     pub(super) async fn until_ended(&self) {
         let mut ended = self.ended.clone();
         let _ = ended.wait_for(Option::is_some).await;
     }
 
-    /// Waits until the command has ended and people were told.
+    /// Waits until the command has ended and its end was emitted.
     pub(super) async fn until_reported(&self) {
         self.reported.cancelled().await;
     }
 
-    /// While this is held, the end of the command is not told.
+    /// While this guard is held, the end of the command is not emitted.
     pub(super) async fn before_end(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.end_lock.lock().await
     }
 
-    /// What was printed since this was last asked.
+    /// Takes the output since the last call.
     pub(crate) fn take_output(&self) -> CapturedOutput {
         self.new_output.lock().take()
     }
 
-    /// Types something. False if nothing is read any more.
+    /// Writes input. Returns false if the command reads no more.
     pub(crate) async fn write(&self, bytes: Vec<u8>) -> bool {
         self.input.send(bytes).await.is_ok()
     }
 
-    /// Kills the command and everything that it started.
+    /// Kills the process tree of the command.
     pub(crate) fn stop(&self) {
         self.stop.cancel();
     }
@@ -141,11 +141,11 @@ impl Terminal {
 pub(crate) struct StartedCommand {
     pub(crate) process: RunningProcess,
     pub(crate) item: CommandItem,
-    /// Who wants to know if the sandbox seems to have stopped it.
+    /// Receives the command if the sandbox seems to have stopped it.
     pub(crate) denied: Option<oneshot::Sender<DeniedCommand>>,
 }
 
-/// A command that its sandbox seems to have stopped, for whoever may run it again. Its item is still
+/// A command that its sandbox seems to have stopped, for the call that may run it again. Its item is still
 /// open.
 #[derive(Debug)]
 pub(crate) struct DeniedCommand {
@@ -158,7 +158,7 @@ struct TerminalWatcher {
     process: RunningProcess,
     item: CommandItem,
     clock: Arc<dyn Clock>,
-    /// Who wants to know of a denial, as long as they do.
+    /// Receives the command if the sandbox seems to have stopped it.
     denied: Option<oneshot::Sender<DeniedCommand>>,
 }
 
@@ -168,7 +168,7 @@ impl TerminalWatcher {
         mut inputs: mpsc::Receiver<Vec<u8>>,
         exit_sender: watch::Sender<Option<ExitStatus>>,
     ) {
-        // However this ends, nobody waits for it any longer.
+        // Cancelled however the task ends, so that nobody waits for ever.
         let reported = self.terminal.reported.clone().drop_guard();
         let started = self.clock.elapsed();
         let mut all = OutputCapture::new(CaptureLimits::both_ends(OUTPUT));
@@ -198,7 +198,7 @@ impl TerminalWatcher {
             if quiet.is_none() || held.len() >= MAX_HELD_CHUNKS {
                 quiet = None;
                 for chunk in held.drain(..) {
-                    // Whoever hears of it may be slow, which must not keep it from being stopped.
+                    // The subscriber may be slow, which must not delay the stop.
                     tokio::select! {
                         biased;
                         () = self.item.output(chunk) => {}
@@ -238,7 +238,7 @@ impl TerminalWatcher {
         drop(reported);
     }
 
-    /// Tells how it ended, whoever waits for that first.
+    /// Passes the end to the call that waits for it, or emits it.
     async fn report(
         self,
         text: String,
@@ -273,7 +273,7 @@ impl TerminalWatcher {
     }
 }
 
-/// The end of a wait; never, if there is none.
+/// Waits for the future; for ever if there is none.
 async fn until(wait: &mut Option<BoxFuture<'static, ()>>) {
     match wait {
         Some(wait) => wait.await,

@@ -1,4 +1,4 @@
-//! The terminals of a session, by the number that the model knows them by.
+//! The terminals of a session, by their ids.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use parking_lot::Mutex;
 use super::terminal::Terminal;
 use crate::thread::BackgroundTerminal;
 
-/// How many there may be.
+/// The maximum number of terminals.
 const MAX_TERMINALS: usize = 64;
-/// From here on the model is warned.
+/// From this number on the model gets a warning.
 pub(crate) const WARN_AT: usize = 60;
-/// So many of those used last are never closed to make room.
+/// The most recently used terminals are never closed to make room.
 const PROTECTED_RECENT: usize = 8;
 
-/// The terminals, those used last at the end.
+/// The terminals; the most recently used are last.
 #[derive(Debug, Default)]
 pub(crate) struct TerminalRegistry(Mutex<Vec<Arc<Terminal>>>);
 
 impl TerminalRegistry {
-    /// A number that no terminal has.
+    /// An unused id.
     pub(crate) fn fresh_id(&self) -> i32 {
         let terminals = self.0.lock();
         let taken = |id| terminals.iter().any(|terminal| terminal.id == id);
@@ -32,7 +32,7 @@ impl TerminalRegistry {
         }
     }
 
-    /// Adds one, closing another if there is no room. Answers how many there are.
+    /// Adds a terminal, and closes another if there is no room. Returns how many there are.
     pub(crate) fn add(&self, terminal: Arc<Terminal>) -> usize {
         let mut terminals = self.0.lock();
         if terminals.len() >= MAX_TERMINALS {
@@ -46,7 +46,7 @@ impl TerminalRegistry {
         terminals.len()
     }
 
-    /// The terminal of that number, which now counts as used.
+    /// Finds a terminal, and marks it as used.
     pub(crate) fn get(&self, id: i32) -> Option<Arc<Terminal>> {
         let mut terminals = self.0.lock();
         let at = terminals.iter().position(|terminal| terminal.id == id)?;
@@ -59,14 +59,14 @@ impl TerminalRegistry {
         self.0.lock().retain(|terminal| terminal.id != id);
     }
 
-    /// Those whose commands still run.
+    /// The terminals whose commands run.
     pub(crate) fn running(&self) -> Vec<BackgroundTerminal> {
         let terminals = self.0.lock();
         let running = terminals.iter().filter(|one| one.status().is_none());
         running.map(|one| one.in_background()).collect()
     }
 
-    /// Stops one and waits for its end, if there is one of that number whose command runs.
+    /// Stops a terminal and waits for its end. Returns false if there is none with a running command.
     pub(crate) async fn stop(&self, id: i32) -> bool {
         let runs = |one: &Arc<Terminal>| one.id == id && one.status().is_none();
         let found = {

@@ -1,4 +1,4 @@
-//! `write_stdin`: types into a command that goes on, or only looks at what it printed since.
+//! `write_stdin`: writes input to a running command, or only returns its new output.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use super::output::{read, wait};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
-/// How long a command gets to take input in before it is looked at.
+/// How long a command has to react to input.
 const INPUT_PAUSE: Duration = Duration::from_millis(100);
-/// The shortest and the longest wait after input.
+/// The shortest and the longest wait in milliseconds after input.
 const INPUT_WAIT_MS: (u64, u64) = (250, 30_000);
-/// The shortest wait where nothing was typed.
+/// The shortest wait in milliseconds without input.
 const POLL_WAIT_MS: u64 = 5_000;
 
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Compaction on this side: the model writes a summary.
+//! Local compaction: the model writes a summary.
 
 use codex_model_client::{Encoded, ModelError, ModelEvent, ModelRequest, Prompt, PromptItem};
 use codex_protocol::ResponseItem;
@@ -26,7 +26,7 @@ impl Turn<'_> {
         Ok(Compaction { items, message })
     }
 
-    /// Lets the model write a summary. When even that is too much the oldest items go.
+    /// Asks the model for a summary. Drops the oldest items while the request is too long.
     async fn summary(&mut self, phase: CompactionPhase, id: &str) -> Result<String, TurnError> {
         let images = self.scope.settings.model.takes_images();
         let prompt = self.conversation.history.prompt(images);
@@ -112,7 +112,7 @@ impl Turn<'_> {
     }
 }
 
-/// Drops the oldest item and, if it is half of a call, the other half. False if too little is left.
+/// Drops the oldest item, with its call or output. Returns false if too little is left.
 fn drop_oldest(input: &mut Vec<ResponseItem>) -> bool {
     if input.len() <= 2 {
         return false;

@@ -1,8 +1,7 @@
-//! Compaction: something shorter takes the place of the history.
+//! Compaction: replaces the history by something shorter.
 //!
-//! Where the provider can do it, it is asked to; elsewhere the model writes a summary. The history is
-//! replaced in one step when that is there, so that a compaction that fails or is stopped changes
-//! nothing.
+//! A provider that can compact does so; otherwise the model writes a summary. The history is replaced in one
+//! step at the end, so a compaction that fails or is stopped changes nothing.
 
 mod local;
 mod remote;
@@ -28,9 +27,9 @@ use crate::turn::scope::TurnScope;
 /// When a turn compacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompactionPhase {
-    /// The context is told anew after the summary.
+    /// The context is recorded again after the summary.
     BeforeTurn,
-    /// The context is put in front of the last thing a person said.
+    /// The context is inserted before the last message of the user.
     MidTurn,
 }
 
@@ -54,7 +53,7 @@ pub(crate) async fn run_compaction(
     conversation
 }
 
-/// Says that a compaction started, and that it is done. One that fails has no end of its own.
+/// The item of a compaction. One that fails is not completed.
 struct CompactionItem<'a> {
     emitter: &'a TurnEmitter,
     item: TurnItem,
@@ -77,7 +76,7 @@ impl<'a> CompactionItem<'a> {
 }
 
 impl Turn<'_> {
-    /// Compacts if the context has grown to the limit.
+    /// Compacts if the context has reached the limit.
     pub(crate) async fn compact_if_full(
         &mut self,
         phase: CompactionPhase,
@@ -91,7 +90,7 @@ impl Turn<'_> {
         self.compact(phase).await
     }
 
-    /// How many tokens the next request has, as far as is known.
+    /// The estimated tokens of the next request.
     fn context_tokens(&self) -> i64 {
         let (history, usage) = (&self.conversation.history, &self.conversation.usage);
         let past = if usage.reasoning_included {
@@ -107,9 +106,10 @@ impl Turn<'_> {
 
     pub(crate) async fn compact(&mut self, phase: CompactionPhase) -> Result<(), TurnError> {
         let item = CompactionItem::start(self.emitter, self.scope.session.ids.item());
-        let Compaction { mut items, message } = match self.scope.model.compacts() {
-            true => self.compact_remotely(phase, item.id()).await?,
-            false => self.compact_locally(phase, item.id()).await?,
+        let Compaction { mut items, message } = if self.scope.model.compacts() {
+            self.compact_remotely(phase, item.id()).await?
+        } else {
+            self.compact_locally(phase, item.id()).await?
         };
         // From here on nothing fails and nothing waits.
         self.conversation.reference = None;
@@ -128,8 +128,8 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// The request that carries the conversation as it is. Before a turn with a model that takes in
-    /// less, the model of the turn before is asked, which can read all of it.
+    /// The request with the whole conversation. Before a turn with a smaller model it goes to the previous
+    /// model, which can read all of it.
     fn request_to_compact(
         &mut self,
         phase: CompactionPhase,
@@ -188,16 +188,16 @@ impl Turn<'_> {
     }
 }
 
-/// What takes the place of the history.
+/// The new history.
 #[derive(Debug)]
 struct Compaction {
     items: Vec<ResponseItem>,
-    /// What the log says besides: the summary, if it is readable.
+    /// The text for the rollout: the summary, if it is readable.
     message: String,
 }
 
-/// Where the context belongs when it is told in the middle of a turn: before the last thing a person
-/// said, or else before what stands for all of it.
+/// Where the context is inserted in the middle of a turn: before the last message of the user, or else before
+/// the summary.
 fn context_index(items: &[ResponseItem]) -> usize {
     let last = |wanted: &dyn Fn(&ResponseItem) -> bool| items.iter().rposition(wanted);
     last(&summary::is_said)

@@ -1,4 +1,4 @@
-//! Compaction by the provider: it answers what is to stand for the conversation.
+//! Compaction by the provider: it returns the new history.
 
 use codex_model_client::{ModelInfo, ModelRequest};
 use codex_protocol::ResponseItem;
@@ -40,8 +40,8 @@ impl Turn<'_> {
         Ok(Compaction { items, message })
     }
 
-    /// What the engine itself put at the end goes first, calls together with their outputs, until
-    /// the model can take the rest in.
+    /// Drops items of the engine from the end, calls together with their outputs, until the rest fits into
+    /// the model.
     fn make_it_fit(&self, request: &mut ModelRequest, model: &ModelInfo) {
         let Some(window) = model.effective_context_window() else {
             return;
@@ -65,7 +65,7 @@ impl Turn<'_> {
             tokens = tokens.saturating_sub(last.tokens);
             length -= 1;
         }
-        // A call whose output went but that stands further up goes too.
+        // Also drops a call further up whose output was dropped.
         let is_gone = |entry: &HistoryEntry| matches!(&entry.kind, EntryKind::Call(link) if dropped.contains(link));
         let kept = request.input.items().zip(&sent[..length]);
         let kept = kept.filter(|(_, entry)| !is_gone(entry));
@@ -74,7 +74,7 @@ impl Turn<'_> {
     }
 }
 
-/// Whether an item of the answer has a place in the new history: the engine's own words are told anew.
+/// Whether an item is kept in the new history. Items of the engine are recorded again.
 fn stays(item: &ResponseItem) -> bool {
     matches!(
         EntryKind::of(item),
