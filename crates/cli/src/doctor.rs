@@ -101,7 +101,7 @@ impl Finding {
 
 fn examine(settings: &SettingsFlags) -> Vec<Finding> {
     let sandbox = sandbox(codex_sandbox::probe());
-    let home = match wiring::home() {
+    let home = match crate::environment::home() {
         Ok(home) => home,
         Err(error) => {
             let finding = Finding::new("home", FindingState::Error, format!("{error:#}"));

@@ -3,12 +3,23 @@
 //! The file is read once. It cannot set variables that locate the program's own files.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use codex_config::parse_dotenv;
+use codex_config::{parse_dotenv, resolve_home};
 
 /// A larger file is ignored.
 const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The home folder.
+pub(crate) fn home() -> anyhow::Result<PathBuf> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let user_home = variable("HOME").map(PathBuf::from);
+    Ok(resolve_home(
+        variable("CODEX_HOME").as_deref(),
+        user_home.as_deref(),
+    )?)
+}
 
 /// The value of a variable, if it is set and valid Unicode.
 pub(crate) fn variable(name: &str) -> Option<String> {
@@ -28,7 +39,7 @@ fn from_file() -> &'static BTreeMap<String, String> {
     static FILE: OnceLock<BTreeMap<String, String>> = OnceLock::new();
     FILE.get_or_init(|| {
         let read = || {
-            let path = crate::wiring::home().ok()?.join(".env");
+            let path = home().ok()?.join(".env");
             let small = std::fs::metadata(&path).ok()?.len() <= MAX_BYTES;
             small.then(|| std::fs::read_to_string(path).ok()).flatten()
         };

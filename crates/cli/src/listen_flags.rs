@@ -106,7 +106,7 @@ fn listen_url(url: &str) -> Result<ListenUrl, String> {
 fn home_socket() -> anyhow::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
 
-    let path = crate::wiring::home()?.join(HOME_SOCKET);
+    let path = crate::environment::home()?.join(HOME_SOCKET);
     if let Some(folder) = path.parent() {
         std::fs::DirBuilder::new()
             .recursive(true)

@@ -126,64 +126,67 @@ pub(crate) fn session_parts(
     } = storage;
     let preset = catalog.default_model(chatgpt);
     let preset = preset.map(|model| model.slug.clone());
-    let mut session = SessionConfig::new(&home, cwd, "");
-    session.settings = ThreadSettings {
-        provider: provider_id,
-        effort: reasoning_effort,
-        summary: reasoning_summary,
-        service_tier,
-        personality,
-        approval_policy,
-        approvals_reviewer,
-        sandbox_policy,
-        ..ThreadSettings::new(cwd, model.or(preset).unwrap_or_default())
-    };
-    session.review_model = review_model;
-    session.verbosity = verbosity;
-    session.reasoning_summaries = force_reasoning_summaries;
-    session.context_window = context_window;
-    session.auto_compact_limit = auto_compact_token_limit;
-    session.tool_output_tokens = tool_output_token_limit;
-    session.longest_poll = background_terminal_max_timeout;
-    session.allow_login_shell = allow_login_shell;
-    session.base_instructions = base;
     let trailer = features
         .enabled(Feature::CodexGitCommit)
         .then(|| commit_trailer(commit_attribution.as_deref()));
     let developer = [developer, trailer.flatten()].into_iter().flatten();
     let developer: Vec<String> = developer.collect();
-    session.developer_instructions = (!developer.is_empty()).then(|| developer.join("\n\n"));
-    session.compact_prompt = compact_prompt;
-    session.mcp_servers = mcp_servers;
-    session.web_search = WebSearch {
-        mode: web_search,
-        live_with_full_access: requirements.check_web_search(WebSearchMode::Live).is_ok(),
-        options: web_search_options,
+    let model = model.or(preset).unwrap_or_default();
+    let mut session = SessionConfig {
+        settings: ThreadSettings {
+            provider: provider_id,
+            effort: reasoning_effort,
+            summary: reasoning_summary,
+            service_tier,
+            personality,
+            approval_policy,
+            approvals_reviewer,
+            sandbox_policy,
+            ..ThreadSettings::new(cwd, model)
+        },
+        review_model,
+        verbosity,
+        reasoning_summaries: force_reasoning_summaries,
+        context_window,
+        auto_compact_limit: auto_compact_token_limit,
+        tool_output_tokens: tool_output_token_limit,
+        longest_poll: background_terminal_max_timeout,
+        allow_login_shell,
+        base_instructions: base,
+        developer_instructions: (!developer.is_empty()).then(|| developer.join("\n\n")),
+        compact_prompt,
+        mcp_servers,
+        web_search: WebSearch {
+            mode: web_search,
+            live_with_full_access: requirements.check_web_search(WebSearchMode::Live).is_ok(),
+            options: web_search_options,
+        },
+        message_history: MessageHistory {
+            keep: history.persistence == HistoryPersistence::SaveAll,
+            max_bytes: history.max_bytes,
+        },
+        agents: features
+            .enabled(Feature::MultiAgent)
+            .then(|| self::agents(&agents)),
+        snapshots: features
+            .enabled(Feature::Undo)
+            .then(|| snapshots(ghost_snapshot)),
+        features: self::features(features),
+        environment,
+        engine_files,
+        shell: shell(),
+        stream_max_retries: provider.stream_max_retries,
+        show_raw_reasoning,
+        originator: ORIGINATOR.to_owned(),
+        rules,
+        limits: Some(Arc::new(AdministratorLimits(requirements))),
+        turn_ended: notify.map(|command| Arc::new(NotifyProgram(command)) as _),
+        instruction_files: Some(Arc::new(ProjectInstructions {
+            home: home.clone(),
+            settings: project_docs,
+        })),
+        ..SessionConfig::new(home, cwd, "")
     };
-    session.message_history = MessageHistory {
-        keep: history.persistence == HistoryPersistence::SaveAll,
-        max_bytes: history.max_bytes,
-    };
-    session.features = self::features(features);
-    session.agents = features
-        .enabled(Feature::MultiAgent)
-        .then(|| self::agents(&agents));
-    session.snapshots = features
-        .enabled(Feature::Undo)
-        .then(|| snapshots(ghost_snapshot));
-    session.environment = environment;
-    session.engine_files = engine_files;
-    session.shell = shell();
-    session.stream_max_retries = provider.stream_max_retries;
-    session.show_raw_reasoning = show_raw_reasoning;
-    session.originator = ORIGINATOR.to_owned();
-    session.rules = rules;
-    session.limits = Some(Arc::new(AdministratorLimits(requirements)));
-    session.turn_ended = notify.map(|command| Arc::new(NotifyProgram(command)) as _);
-    session.instruction_files = Some(Arc::new(ProjectInstructions {
-        home,
-        settings: project_docs,
-    }));
     session.read_instructions();
     SessionParts {
         config: session,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use codex_app_server::ClientName;
 use codex_config::schema::CredentialsStore;
 use codex_config::{
-    Config, Environment, EnvironmentVariables, LoadRequest, Overrides, RequestParams, resolve_home,
+    Config, Environment, EnvironmentVariables, LoadRequest, Overrides, RequestParams,
 };
 use codex_core::{Observers, Ports, ThreadManager};
 use codex_login::{LoginSettings, StoreKind};
@@ -25,16 +25,6 @@ const HOSTED: &str = "OpenAI";
 
 pub(crate) const ORIGINATOR: &str = "codex_cli_rs";
 
-/// The home folder.
-pub(crate) fn home() -> anyhow::Result<PathBuf> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let user_home = variable("HOME").map(PathBuf::from);
-    Ok(resolve_home(
-        variable("CODEX_HOME").as_deref(),
-        user_home.as_deref(),
-    )?)
-}
-
 /// The user's home folder.
 pub(crate) fn user_home() -> Option<PathBuf> {
     let set = ["HOME", "USERPROFILE"].map(std::env::var_os);
@@ -47,7 +37,7 @@ const SYSTEM_FOLDER: &str = "/etc/codex";
 
 /// The inputs of the configuration.
 pub(crate) fn config_environment() -> anyhow::Result<Environment> {
-    let mut env = Environment::with_home(home()?);
+    let mut env = Environment::with_home(environment::home()?);
     env.user_home = std::env::var("HOME").ok().map(PathBuf::from);
     env.variables = EnvironmentVariables::from_lookup(variable);
     #[cfg(unix)]
