@@ -20,7 +20,7 @@ const LAYERS: [&str; 6] = [
 ];
 
 /// The capabilities that use another one, and why.
-const BETWEEN_CAPABILITIES: [(&str, &str, &str); 12] = [
+const BETWEEN_CAPABILITIES: [(&str, &str, &str); 11] = [
     (
         "config",
         "sandbox",
@@ -53,11 +53,6 @@ const BETWEEN_CAPABILITIES: [(&str, &str, &str); 12] = [
         "the login is the source of credentials that requests to models take",
     ),
     ("mcp-client", "exec", "a server is a process with one owner"),
-    (
-        "mcp-client",
-        "login",
-        "logins are kept in files that only their owner reads",
-    ),
     (
         "mcp-client",
         "sandbox",

@@ -40,7 +40,14 @@ const ENGINE: [&str; 23] = [
 const TOP: &str = "launch";
 
 /// The crates whose files form no circle of more than two.
-const WITHOUT_KNOTS: [&str; 2] = ["core", "session-trace"];
+const WITHOUT_KNOTS: [&str; 6] = [
+    "cli",
+    "core",
+    "feedback",
+    "login",
+    "mcp-client",
+    "session-trace",
+];
 
 type ModulePath = Vec<String>;
 
@@ -202,7 +209,7 @@ fn files_do_not_import_each_other_in_circles() {
     for name in WITHOUT_KNOTS {
         let imports = Modules::read(name).imports();
         assert!(
-            imports.values().flatten().count() > 10,
+            imports.values().flatten().next().is_some(),
             "{name} imports nothing"
         );
         for file in imports.keys() {

@@ -3,10 +3,11 @@
 //! A report is a folder on this machine, and stays there. To whom it goes from there is not this
 //! crate's business: [`Stored::body`] makes one text of it for whoever sends it.
 //!
-//! Code map: `report` (what is said), `attachment` (what comes with it), `store` (where it is kept),
+//! Code map: `report` (what is said), `attachment` (what comes with it), `store` (where it is kept), `body` (what is sent),
 //! `log_tail` (the last that the program logged).
 
 mod attachment;
+mod body;
 mod log_tail;
 mod report;
 mod store;

@@ -22,13 +22,11 @@ use codex_protocol::ForcedLoginMethod;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
+use crate::account_state::{CachedRequirements, LoggedOut, PendingLogin};
 use crate::auth_file::AuthFile;
-use crate::browser::Pending;
 use crate::identity_server::Caller;
 use crate::login::Kind;
 use crate::login::Login;
-use crate::requirements::Kept;
-use crate::revocation::LoggedOut;
 use crate::settings::LoginSettings;
 use crate::store::Stamp;
 use crate::store::Store;
@@ -45,9 +43,9 @@ pub struct Accounts {
     /// Held while tokens are renewed: everybody else waits for the new ones.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     /// The browser login that waits.
-    pub(crate) pending: Mutex<Option<Pending>>,
+    pub(crate) pending: Mutex<Option<PendingLogin>>,
     /// The limits that came with the account last.
-    pub(crate) requirements: tokio::sync::Mutex<Option<Kept>>,
+    pub(crate) requirements: tokio::sync::Mutex<Option<CachedRequirements>>,
 }
 
 #[derive(Debug, Default)]

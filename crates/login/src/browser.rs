@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use crate::account_state::PendingLogin;
 use crate::accounts::Accounts;
 use crate::accounts::LoginError;
 use codex_http::form;
@@ -44,15 +45,6 @@ pub struct StartedLogin {
     pub auth_url: String,
     /// How it ends.
     pub outcome: oneshot::Receiver<Result<(), String>>,
-}
-
-/// The login that waits for a browser. Dropping it ends the login.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    id: String,
-    cancel: Option<oneshot::Sender<()>>,
-    /// Resolves once the port is free again.
-    released: oneshot::Receiver<()>,
 }
 
 impl Accounts {
@@ -86,7 +78,7 @@ impl Accounts {
         let (tell, outcome) = oneshot::channel();
         let (release, released) = oneshot::channel();
         let id = Uuid::new_v4().to_string();
-        self.set_pending(Some(Pending {
+        self.set_pending(Some(PendingLogin {
             id: id.clone(),
             cancel: Some(cancel),
             released,
@@ -109,7 +101,7 @@ impl Accounts {
 
     /// Waits until the browser has the last page of a login that has ended, or gave up on it.
     pub async fn wait_for_last_page(&self) {
-        if let Some(Pending {
+        if let Some(PendingLogin {
             cancel: _kept,
             released,
             ..
@@ -124,7 +116,7 @@ impl Accounts {
         Some(self.set_pending(None)?.released)
     }
 
-    fn set_pending(&self, next: Option<Pending>) -> Option<Pending> {
+    fn set_pending(&self, next: Option<PendingLogin>) -> Option<PendingLogin> {
         let mut pending = self.pending.lock();
         std::mem::replace(&mut pending, next)
     }

@@ -5,11 +5,10 @@
 //! and the flows that lead to it: an API key, a browser, a code for another device, tokens that a host
 //! application brings along.
 //!
-//! Logins to others than the model service store theirs in the same way: [`private_file`].
-//!
 //! It reads no environment and no configuration: addresses, times and limits come in with
 //! [`LoginSettings`]. Tokens are in no log and in no error.
 
+mod account_state;
 mod accounts;
 mod auth_file;
 mod backend;
@@ -19,7 +18,6 @@ mod identity_server;
 mod jwt;
 mod login;
 mod plan;
-pub mod private_file;
 mod refresh;
 mod refused;
 mod requirements;
@@ -27,6 +25,7 @@ mod revocation;
 mod settings;
 mod store;
 
+pub use account_state::LoggedOut;
 pub use accounts::Accounts;
 pub use accounts::ExternalTokens;
 pub use accounts::LoginError;
@@ -38,6 +37,5 @@ pub use device::DeviceCode;
 pub use login::Login;
 pub use plan::plan_type;
 pub use requirements::AccountRequirementsError;
-pub use revocation::LoggedOut;
 pub use settings::LoginSettings;
 pub use settings::StoreKind;

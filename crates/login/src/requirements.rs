@@ -12,6 +12,7 @@ use codex_model_client::Recovery;
 use codex_protocol::PlanType;
 use serde::Deserialize;
 
+use crate::account_state::CachedRequirements;
 use crate::accounts::Accounts;
 use crate::backend::backend_url;
 
@@ -40,14 +41,6 @@ pub enum AccountRequirementsError {
         /// The status, if there was a reply.
         status: Option<u16>,
     },
-}
-
-/// What was answered last, for which account, and when.
-#[derive(Clone, Debug)]
-pub(crate) struct Kept {
-    account: String,
-    at: Instant,
-    text: Option<String>,
 }
 
 /// What the backend replies.
@@ -84,7 +77,7 @@ impl Accounts {
         }
         let asked = tokio::time::timeout(TIME, self.ask_for_requirements()).await;
         let text = asked.unwrap_or(Err(AccountRequirementsError::Timeout))?;
-        *kept = Some(Kept {
+        *kept = Some(CachedRequirements {
             account,
             at: Instant::now(),
             text: text.clone(),

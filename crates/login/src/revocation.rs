@@ -7,21 +7,13 @@ use std::time::Duration;
 use codex_model_client::Secret;
 use serde_json::json;
 
+use crate::account_state::LoggedOut;
 use crate::accounts::Accounts;
 use crate::login::Kind;
 use crate::login::Login;
 
 /// How long anybody waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// A login that is forgotten here.
-#[derive(Debug)]
-pub struct LoggedOut {
-    /// Whether somebody was logged in.
-    pub was_logged_in: bool,
-    /// The token that the identity server still takes.
-    pub(crate) refresh_token: Option<Secret>,
-}
 
 impl Accounts {
     /// Has the identity server take the tokens of a forgotten login no more.

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use codex_private_files::secret_file;
 use parking_lot::Mutex;
 
 use crate::auth_file::AuthFile;
-use crate::private_file;
 use crate::settings::StoreKind;
 
 /// A place for one login.
@@ -51,7 +51,7 @@ impl Store {
     /// Keeps a login in place of the one before.
     pub(crate) fn save(&self, login: &AuthFile) -> io::Result<()> {
         match self {
-            Self::File(path) => private_file::replace(path, login.to_text().as_bytes()),
+            Self::File(path) => secret_file::replace(path, login.to_text().as_bytes()),
             Self::Memory(kept) => {
                 *kept.lock() = Some(login.clone());
                 Ok(())
@@ -90,7 +90,7 @@ impl Store {
     /// Keeps other processes from renewing the same tokens.
     pub(crate) async fn lock(&self) -> Option<File> {
         match self {
-            Self::File(path) => private_file::lock(path).await,
+            Self::File(path) => secret_file::lock(path).await,
             Self::Memory(_) | Self::Keyring => None,
         }
     }
@@ -114,7 +114,7 @@ fn no_keyring() -> io::Error {
 }
 
 fn read(path: &Path) -> io::Result<Option<AuthFile>> {
-    let Some(text) = private_file::read(path)? else {
+    let Some(text) = secret_file::read(path)? else {
         return Ok(None);
     };
     let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_login::private_file;
+use codex_private_files::secret_file;
 use parking_lot::Mutex;
 
 use crate::server::{Server, Way};
@@ -136,7 +136,7 @@ impl Logins {
             return Ok(false);
         };
         self.check().map_err(io::Error::other)?;
-        let _lock = private_file::lock(self.file.path()).await;
+        let _lock = secret_file::lock(self.file.path()).await;
         self.file.remove(&server.name, url)
     }
 

@@ -4,6 +4,8 @@
 //! and 0700, whatever the umask of the process says; the umask itself stays as it is, as it belongs to the
 //! commands that are run as well. Where there are no such modes, nothing is done about them.
 
+pub mod secret_file;
+
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Files with secrets: for their owner only, replaced as a whole, written by one process at a time.
+//! Files with secrets: readable by their owner only, replaced as a whole, locked while they are written.
 
 use std::fs;
 use std::fs::File;
@@ -7,17 +7,17 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// A larger file was not written by this program.
+/// A larger file is an error.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// How often, and how far apart, the lock that somebody else holds is tried.
+/// How often, and after which pause, a lock is tried again.
 const LOCK_TRIES: u32 = 600;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// What the file holds, if there is one.
+/// Reads the file, if it exists.
 ///
 /// # Errors
-/// It cannot be read, or is too large to be one of ours.
+/// It cannot be read or is too large.
 pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.len() > MAX_BYTES => {
@@ -29,13 +29,13 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Replaces the file as a whole. The temporary file is for its owner only from the beginning.
+/// Replaces the file as a whole.
 ///
 /// # Errors
-/// It cannot be written; the file is as before.
+/// It cannot be written; the old file is kept.
 pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    codex_private_files::create_dir_all(folder)?;
+    crate::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text)?;
     file.as_file().sync_all()?;
@@ -43,14 +43,14 @@ pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the file's lock, which lies beside it and is held for as long as what comes back is kept.
-/// Whoever holds it for very long does not keep this process from going on.
+/// Waits for the lock of the file, which is a second file beside it. It is held until the result is dropped.
+/// None if another process holds it for too long.
 pub async fn lock(path: &Path) -> Option<File> {
     let mut options = File::options();
     options.create(true).truncate(false).write(true);
     let mut name = path.file_name()?.to_owned();
     name.push(".lock");
-    let file = codex_private_files::open(&path.with_file_name(name), &mut options).ok()?;
+    let file = crate::open(&path.with_file_name(name), &mut options).ok()?;
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return Some(file),

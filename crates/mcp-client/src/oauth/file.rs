@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use codex_login::private_file;
+use codex_private_files::secret_file;
 use codex_protocol::Secret;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -99,7 +99,7 @@ impl CredentialsFile {
     }
 
     fn entries(&self) -> io::Result<Map<String, Value>> {
-        let Some(text) = private_file::read(&self.0)? else {
+        let Some(text) = secret_file::read(&self.0)? else {
             return Ok(Map::new());
         };
         serde_json::from_slice(&text).map_err(|error| {
@@ -110,7 +110,7 @@ impl CredentialsFile {
 
     fn write(&self, entries: Map<String, Value>) -> io::Result<()> {
         let text = Value::Object(entries).to_string();
-        private_file::replace(&self.0, text.as_bytes())
+        secret_file::replace(&self.0, text.as_bytes())
     }
 }
 

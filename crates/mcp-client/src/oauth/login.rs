@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use codex_http::{Reply, Secrets, Site, form, listen, parameters, serve};
-use codex_login::private_file;
+use codex_private_files::secret_file;
 use codex_protocol::Secret;
 use reqwest::Url;
 use serde_json::json;
@@ -264,7 +264,7 @@ impl Callback {
             scopes: given.scopes.unwrap_or_default(),
             ..self.login.clone()
         };
-        let _lock = private_file::lock(self.file.path()).await;
+        let _lock = secret_file::lock(self.file.path()).await;
         let saved = self.file.save(&login);
         saved.map_err(|error| format!("the login could not be stored: {error}"))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use codex_http::form;
-use codex_login::private_file;
+use codex_private_files::secret_file;
 use codex_protocol::Secret;
 use reqwest::Url;
 use tokio::sync::Mutex;
@@ -101,7 +101,7 @@ impl Shared {
         if state.login.access_token != *stale {
             return Some(state.login.access_token.clone());
         }
-        let _lock = private_file::lock(self.file.path()).await;
+        let _lock = secret_file::lock(self.file.path()).await;
         let (name, url) = (&state.login.server_name, &state.login.server_url);
         let stored = self.file.find(name, url)?;
         if stored.access_token != *stale {
