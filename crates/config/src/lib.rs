@@ -10,6 +10,7 @@
 //! - `edit_user_config` edits the user's file and keeps everything else in it.
 //! - `Requirements` are limits set by an administrator; they are also checked at run time.
 //! - `ProjectDocSettings` finds AGENTS.md files.
+//!
 //! Nothing from a project's `.codex` folder takes effect before the user trusts the project.
 
 mod config;
