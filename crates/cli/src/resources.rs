@@ -11,8 +11,8 @@ use codex_http::{HttpPool, HttpSettings, ProxySettings};
 use codex_login::{Accounts, LoginSettings};
 use codex_mcp_client::{Connector, Logins};
 use codex_model_client::{
-    ClientIdentity, CredentialSource, HttpModelClient, ModelCatalog, ModelClient, ModelStore,
-    Surroundings, SystemClock as ModelClock,
+    ClientDependencies, ClientIdentity, CredentialSource, HttpModelClient, ModelCatalog,
+    ModelClient, ModelStore, SystemClock as ModelClock,
 };
 use codex_protocol::{AuthMode, Provider};
 use codex_rollout::RolloutWriter;
@@ -130,14 +130,14 @@ impl EngineResources {
         provider: Provider,
         identity: ClientIdentity,
     ) -> Arc<dyn ModelClient> {
-        let surroundings = Surroundings {
+        let dependencies = ClientDependencies {
             identity,
             environment: Arc::new(variable),
             credentials: self.credentials(),
             clock: Arc::new(ModelClock),
             http: Arc::clone(&self.http),
         };
-        Arc::new(HttpModelClient::new(provider, surroundings))
+        Arc::new(HttpModelClient::new(provider, dependencies))
     }
 }
 

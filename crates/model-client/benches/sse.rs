@@ -12,6 +12,7 @@ use std::time::Instant;
 use codex_http::HttpPool;
 use codex_http::HttpSettings;
 use codex_http::SseParser;
+use codex_model_client::ClientDependencies;
 use codex_model_client::ClientIdentity;
 use codex_model_client::FixedCredential;
 use codex_model_client::HttpModelClient;
@@ -19,7 +20,6 @@ use codex_model_client::ModelClient;
 use codex_model_client::ModelRequest;
 use codex_model_client::Platform;
 use codex_model_client::Provider;
-use codex_model_client::Surroundings;
 use codex_model_client::SystemClock;
 use codex_protocol::ResponseItem;
 use codex_test_support::HttpReply;
@@ -75,7 +75,7 @@ fn client(server: &ModelServer) -> HttpModelClient {
         architecture: "x86_64",
         terminal: "term",
     };
-    let surroundings = Surroundings {
+    let dependencies = ClientDependencies {
         identity: ClientIdentity::new("bench", "1.0.0", platform, None),
         environment: Arc::new(|_: &str| None),
         credentials: Arc::new(FixedCredential::default()),
@@ -84,7 +84,7 @@ fn client(server: &ModelServer) -> HttpModelClient {
     };
     HttpModelClient::new(
         Provider::new("Bench", Some(server.base_url())),
-        surroundings,
+        dependencies,
     )
 }
 

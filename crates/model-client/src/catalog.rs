@@ -1,7 +1,7 @@
-//! What is known about models: a built-in list, and what a server adds to it.
+//! Data about models: the built-in catalogue, merged with the list of a server.
 //!
-//! The instructions of a model are not here: the built-in entries leave them to the engine.
-//! [`ModelStore`] asks for the list and keeps it in a file.
+//! The instructions of built-in models are in the engine, not here. [`ModelStore`] fetches the server's list and caches it
+//! in a file.
 
 mod bundled;
 mod cache;
@@ -29,18 +29,18 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The models that are known.
+/// A catalogue of models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelCatalog {
     models: Vec<ModelInfo>,
 }
 
-/// What was found about a model that was asked for by name.
+/// The result of a look-up by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedModel {
-    /// The facts, under the name that was asked for.
+    /// The data, with the requested name.
     pub info: Arc<ModelInfo>,
-    /// Whether nothing is known and the facts are careful guesses.
+    /// Whether the model is unknown and the data are conservative defaults.
     pub is_fallback: bool,
 }
 
@@ -51,22 +51,21 @@ impl Default for ModelCatalog {
 }
 
 impl ModelCatalog {
-    /// The built-in list.
+    /// The built-in catalogue.
     pub fn bundled() -> Self {
         Self::new(bundled::models())
     }
 
-    /// A list of its own, in place of the built-in one.
+    /// A catalogue without the built-in models.
     pub fn new(models: Vec<ModelInfo>) -> Self {
         Self { models }
     }
 
-    /// All entries.
     pub fn models(&self) -> &[ModelInfo] {
         &self.models
     }
 
-    /// Takes over what a server knows: an entry replaces the one of the same name, or is added.
+    /// Merges a server's list: an entry replaces the one with the same name, or is added.
     pub fn merge(&mut self, newer: impl IntoIterator<Item = ModelInfo>) {
         for model in newer {
             match self
@@ -80,10 +79,10 @@ impl ModelCatalog {
         }
     }
 
-    /// The facts about a model.
+    /// Looks up a model.
     ///
-    /// The entry with the longest name that begins the asked one; for `<namespace>/<name>` also that
-    /// of the name alone; otherwise a fallback.
+    /// Uses the entry with the longest name that is a prefix of the requested one; for `<namespace>/<name>` also tries the
+    /// plain name; otherwise returns a fallback.
     pub fn resolve(&self, name: &str) -> ResolvedModel {
         let found = self
             .longest_prefix(name)
@@ -100,7 +99,7 @@ impl ModelCatalog {
         }
     }
 
-    /// The models to choose from, best first. Some are only there for a ChatGPT login.
+    /// The selectable models, best first. Some require a ChatGPT login.
     pub fn presets(&self, chatgpt: bool) -> Vec<&ModelInfo> {
         let offered = |model: &&ModelInfo| chatgpt || model.supported_in_api;
         let mut presets: Vec<_> = self.models.iter().filter(offered).collect();
@@ -108,7 +107,7 @@ impl ModelCatalog {
         presets
     }
 
-    /// The model to use when none is asked for.
+    /// The default model.
     pub fn default_model(&self, chatgpt: bool) -> Option<&ModelInfo> {
         let presets = self.presets(chatgpt);
         let listed = |model: &&&ModelInfo| model.visibility == Visibility::List;
@@ -124,7 +123,7 @@ impl ModelCatalog {
     }
 }
 
-/// An entry of a list, unless a newer server has given it a form that is not known here.
+/// Parses an entry of a list. Skips entries in a newer format.
 pub(crate) fn readable(entry: Value) -> Option<ModelInfo> {
     ModelInfo::deserialize(&entry)
         .inspect_err(|error| tracing::warn!(%error, "skipping a model that cannot be read"))

@@ -1,8 +1,7 @@
-//! Chat Completions: the same requests and the same events, for servers that speak nothing else.
+//! The Chat Completions protocol, for servers without the Responses API. Requests and events are the same.
 //!
-//! The protocol knows functions only. Tools that take free text and the local shell are offered as
-//! functions and their calls translated back; tools that the server would have to carry out are left
-//! out.
+//! The protocol has only functions. Tools with free text and the local shell are offered as functions, and their calls are
+//! translated back; tools that the server would execute are omitted.
 
 mod body;
 mod decode;

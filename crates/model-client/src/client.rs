@@ -1,4 +1,4 @@
-//! What the engine needs of a model, as a trait: a real server and a scripted one both give it.
+//! The interface of a model for the engine. Implemented for real servers and for the scripted model.
 
 use std::fmt;
 
@@ -11,28 +11,26 @@ use crate::request::ModelRequest;
 use crate::stream::ModelStream;
 use codex_protocol::Provider;
 
-/// A model that can be asked. Dropping a future or a stream cancels what it stands for.
+/// A model. Dropping a future or stream cancels the request.
 #[async_trait]
 pub trait ModelClient: Send + Sync + fmt::Debug {
-    /// Sends a request and opens the stream of its response.
+    /// Sends a request and opens the response stream.
     ///
-    /// Repeating it when the stream fails is up to the caller: [`Provider::stream_retries`].
+    /// The caller retries if the stream fails: [`Provider::stream_retries`].
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError>;
 
-    /// Has the server compact the conversation of a request.
+    /// Lets the server compact the history of a request.
     async fn compact(&self, request: &ModelRequest) -> Result<Vec<ResponseItem>, ModelError>;
 
     /// The models that the server offers.
     async fn models(&self) -> Result<ModelList, ModelError>;
 
-    /// Where the model is reached.
     fn provider(&self) -> &Provider;
 }
 
 /// The models that a server offers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelList {
-    /// The models.
     pub models: Vec<ModelInfo>,
     /// The version of the list.
     pub etag: Option<String>,

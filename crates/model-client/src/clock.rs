@@ -1,4 +1,4 @@
-//! Time and chance, as the client needs them: injected, so that tests neither wait nor guess.
+//! Time and randomness, injected so that tests are deterministic and do not wait.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,16 +6,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Zoned;
 
-/// The time of day, waiting, and jitter.
+/// Provides time, sleep and jitter.
 #[async_trait]
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The present, in the time zone in which a person wants to read times.
+    /// The current time, in the user's time zone.
     fn now(&self) -> Zoned;
 
-    /// Waits.
     async fn sleep(&self, duration: Duration);
 
-    /// The factor that keeps many clients from repeating at the same moment: 0.9 to 1.1.
+    /// A factor from 0.9 to 1.1 that keeps clients from retrying at the same moment.
     fn jitter(&self) -> f64;
 }
 

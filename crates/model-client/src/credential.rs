@@ -1,7 +1,7 @@
-//! What a request is authorised with, and what is done when the server does not accept it.
+//! Authorises requests, and recovers when the server rejects a login.
 //!
-//! Logging in, storing and renewing belong to whoever implements [`CredentialSource`]; here is only
-//! which of several possible tokens a request carries.
+//! Logging in, storage and renewal are up to implementations of [`CredentialSource`]. This module only selects the token
+//! for a request.
 
 use std::fmt;
 
@@ -13,48 +13,46 @@ use codex_http::non_blank;
 use codex_protocol::Provider;
 use codex_protocol::Secret;
 
-/// The login of a session.
+/// A login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// An API key.
     ApiKey(Secret),
-    /// A ChatGPT login.
     ChatGpt {
-        /// Its access token.
+        /// The access token.
         access_token: Secret,
-        /// The account that it is used with.
+        /// The account id.
         account_id: Option<String>,
     },
 }
 
-/// What came of an attempt to get a login accepted again.
+/// The result of a recovery step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// There may be a better credential now: send the request again.
+    /// The credential may have changed: send the request again.
     Retry,
-    /// There is nothing left to try.
+    /// There are no more steps.
     Exhausted,
 }
 
 /// Why a login could not be renewed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
-    /// It is not valid any more; a person has to log in again. Carries what to tell them.
+    /// The login is no longer valid; the user must log in again. Contains the text for the user.
     #[error("{0}")]
     Refused(String),
-    /// It did not work this time.
+    /// A temporary failure.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Where the login of a session comes from.
+/// Provides the login.
 #[async_trait]
 pub trait CredentialSource: Send + Sync + fmt::Debug {
-    /// The credential to use now, renewed if it is about to expire; nothing if not logged in.
+    /// The current credential, renewed if it is about to expire; none if not logged in.
     async fn current(&self) -> Option<Credential>;
 
-    /// Takes step number `step`, from 0, of getting a ChatGPT login accepted again that a server has
-    /// refused. Asked again after each [`Recovery::Retry`] that did not help.
+    /// Performs recovery step `step`, from 0, after a server has rejected a ChatGPT login. Called again with the next step
+    /// if the server rejects the request after [`Recovery::Retry`].
     async fn recover(&self, step: u32) -> Result<Recovery, CredentialError>;
 }
 
@@ -73,22 +71,21 @@ impl CredentialSource for FixedCredential {
     }
 }
 
-/// What one request carries.
+/// The authorisation of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Authorization {
-    /// Nothing.
+    /// No authorisation.
     None,
-    /// A token that belongs to the provider.
+    /// A token of the provider.
     Provider(Secret),
-    /// The login of the session.
+    /// The user's login.
     Session(Credential),
 }
 
 impl Authorization {
-    /// The first that there is: the provider's own token, the session's login, nothing.
+    /// Selects the authorisation: the provider's own token, else the user's login, else none.
     ///
-    /// The login is only for providers that ask for it: a key for the hosted API is nobody else's
-    /// business.
+    /// The login is sent only to providers that require it, so that keys for the hosted API do not reach others.
     pub(crate) async fn find(
         provider: &Provider,
         environment: &dyn Environment,

@@ -1,8 +1,7 @@
-//! A value together with its JSON, which is made at most once.
+//! A value with cached JSON.
 //!
-//! A conversation is sent again with every request and only grows at its end. Keeping the JSON of
-//! each item beside it makes a request cost a copy of bytes instead of a walk through the history.
-//! Clones share both.
+//! Tools are sent with every request. The JSON is created at most once and shared by clones, so a request copies bytes
+//! instead of serializing again.
 
 use std::fmt;
 use std::ops::Deref;
@@ -14,10 +13,10 @@ use serde::Serializer;
 use serde::ser::Error;
 use serde_json::value::RawValue;
 
-/// A shared value that remembers its JSON.
-pub struct Encoded<T>(Arc<Inner<T>>);
+/// A shared value that caches its JSON.
+pub struct Encoded<T>(Arc<EncodedInner<T>>);
 
-struct Inner<T> {
+struct EncodedInner<T> {
     value: T,
     json: OnceLock<Box<RawValue>>,
 }
@@ -36,7 +35,7 @@ impl<T: Serialize> Encoded<T> {
 impl<T> From<T> for Encoded<T> {
     fn from(value: T) -> Self {
         let json = OnceLock::new();
-        Self(Arc::new(Inner { value, json }))
+        Self(Arc::new(EncodedInner { value, json }))
     }
 }
 

@@ -1,7 +1,7 @@
-//! What can go wrong between a prompt and the end of its response, as one typed value.
+//! The errors of requests to a model.
 //!
-//! The text of an error is what a person sees. Clients act on [`ModelError::codex_error_info`];
-//! the retry rule asks [`ModelError::is_retryable`].
+//! The text of an error is shown to users. Clients use [`ModelError::codex_error_info`]; retries use
+//! [`ModelError::is_retryable`].
 
 use std::fmt;
 use std::time::Duration;
@@ -18,13 +18,13 @@ pub enum ModelError {
     /// The server could not read an image in the input.
     #[error("The model could not read an image in the request.")]
     InvalidImage,
-    /// The server refuses the request as it is, and says why.
+    /// The server rejects the request and says why.
     #[error("{0}")]
     InvalidRequest(String),
-    /// The account has used up what its plan allows.
+    /// The usage limit of the account is reached.
     #[error("{0}")]
     UsageLimitReached(Box<UsageLimit>),
-    /// The plan of the account does not allow this at all.
+    /// The plan of the account does not include this use.
     #[error(
         "Your plan does not include this use of the model. Upgrade your ChatGPT plan to go on."
     )]
@@ -34,38 +34,37 @@ pub enum ModelError {
     TooManyRequests {
         /// The server's id of the request.
         request_id: Option<String>,
-        /// How long the server asks to wait.
+        /// The wait that the server asks for.
         retry_after: Option<Duration>,
     },
-    /// The server failed.
+    /// An internal error of the server.
     #[error("The model's server reports an internal error, as it may under high demand.")]
     ServerFailed {
-        /// How long the server asks to wait.
+        /// The wait that the server asks for.
         retry_after: Option<Duration>,
     },
-    /// The server has no room for this model.
+    /// The server has no capacity for this model.
     #[error("Selected model is at capacity. Please try a different model.")]
     ServerOverloaded,
-    /// Any other status that is not a success.
+    /// Any other error status.
     #[error("{0}")]
     UnexpectedStatus(Box<UnexpectedStatus>),
-    /// There was no connection, it broke off, or what came over it made no sense.
+    /// The connection failed or was lost, or the response was invalid.
     #[error("stream disconnected before completion: {detail}")]
     Disconnected {
-        /// What happened.
         detail: String,
-        /// How long the server asks to wait.
+        /// The wait that the server asks for.
         retry_after: Option<Duration>,
     },
-    /// Something did not come in time.
+    /// A time limit was exceeded.
     #[error("timed out waiting for {what} after {after:?}")]
     TimedOut {
-        /// What was waited for.
+        /// What was awaited.
         what: &'static str,
-        /// How long.
+        /// The limit.
         after: Duration,
     },
-    /// The input does not fit into the model.
+    /// The input exceeds the context window.
     #[error(
         "Codex ran out of room in the model's context window. \
          Start a new thread or clear earlier history before retrying."
@@ -74,37 +73,34 @@ pub enum ModelError {
     /// The account has no quota left.
     #[error("Quota exceeded. Check your plan and billing details.")]
     QuotaExceeded,
-    /// The variable that should hold the provider's key is unset or blank.
+    /// The environment variable for the provider's key is unset or blank.
     #[error("Missing environment variable: `{name}`.{}", after_space(.instructions.as_deref()))]
     MissingEnvironmentVariable {
-        /// The variable.
         name: String,
-        /// What the provider's configuration tells a person to do.
+        /// Instructions from the provider's configuration.
         instructions: Option<String>,
     },
-    /// The login is not valid any more and cannot be renewed.
+    /// The login is no longer valid and cannot be renewed.
     #[error("{0}")]
     LoginRefused(String),
-    /// The login could not be renewed this time.
+    /// Renewing the login failed temporarily.
     #[error("{0}")]
     LoginNotRenewed(String),
-    /// The response brings more than is taken of one.
+    /// The response exceeds a limit.
     #[error("The model sent {article} {what} of more than {limit} {unit}, which is not taken.", article = article(.what))]
     TooLarge {
-        /// What is too large.
         what: &'static str,
-        /// How large it may be.
         limit: usize,
-        /// In what.
+        /// The unit of the limit.
         unit: &'static str,
     },
-    /// The request cannot be sent, because of how the provider or the request is made up.
+    /// The provider or request has invalid settings.
     #[error("{0}")]
     Unsendable(String),
 }
 
 impl ModelError {
-    /// A stream that did not go as it should.
+    /// A failure of the stream.
     pub fn disconnected(detail: impl Into<String>) -> Self {
         Self::Disconnected {
             detail: detail.into(),
@@ -112,7 +108,7 @@ impl ModelError {
         }
     }
 
-    /// The error without the secrets of its request, which a server may have repeated.
+    /// Removes the secrets of the request, which a server may have repeated in its reply.
     pub(crate) fn redacted(self, secrets: &SentSecrets) -> Self {
         let redact = |text: String| secrets.redact(text);
         match self {
@@ -135,7 +131,7 @@ impl ModelError {
         }
     }
 
-    /// Whether the same request may succeed when it is sent again.
+    /// Whether the same request may succeed if it is sent again.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::ServerFailed { .. }
@@ -147,7 +143,7 @@ impl ModelError {
         }
     }
 
-    /// How long the server asks to wait before the request is sent again.
+    /// The wait that the server asks for.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::TooManyRequests { retry_after, .. }
@@ -158,7 +154,7 @@ impl ModelError {
         }
     }
 
-    /// The status of the server's reply, if it is that which makes the error.
+    /// The HTTP status, if the error is based on one.
     pub fn http_status(&self) -> Option<u16> {
         match self {
             Self::TooManyRequests { .. } => Some(429),
@@ -168,7 +164,7 @@ impl ModelError {
         }
     }
 
-    /// The server's id of the request, if the error carries it.
+    /// The server's id of the request, if known.
     pub fn request_id(&self) -> Option<&str> {
         match self {
             Self::TooManyRequests { request_id, .. } => request_id.as_deref(),
@@ -177,7 +173,7 @@ impl ModelError {
         }
     }
 
-    /// What clients are told when the turn fails with it.
+    /// The error kind for clients when the turn fails.
     pub fn codex_error_info(&self) -> CodexErrorInfo {
         match self {
             Self::InvalidImage => CodexErrorInfo::BadRequest,
@@ -202,7 +198,7 @@ impl ModelError {
         }
     }
 
-    /// What clients are told when the request is about to be repeated.
+    /// The error kind for clients when the request will be retried.
     pub fn retry_info(&self) -> CodexErrorInfo {
         CodexErrorInfo::ResponseStreamDisconnected {
             http_status_code: self.http_status(),
@@ -210,27 +206,24 @@ impl ModelError {
     }
 }
 
-/// A reply with a status that has no meaning of its own here, and everything that helps to find out
-/// why it came.
+/// A reply with a status that has no special handling, with details for diagnosis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnexpectedStatus {
-    /// The status.
     pub status: u16,
-    /// The server's words, or the beginning of its body.
+    /// The server's message, or the beginning of the body.
     pub message: String,
-    /// Whether a firewall in front of the server turned the request away.
+    /// Whether a firewall blocked the request.
     pub blocked: bool,
-    /// The URL of the request.
     pub url: String,
     /// The firewall's id of the request.
     pub cf_ray: Option<String>,
     /// The server's id of the request.
     pub request_id: Option<String>,
-    /// What the server says about the credential.
+    /// The server's message about the credential.
     pub auth_error: Option<String>,
-    /// The code of that.
+    /// The server's error code about the credential.
     pub auth_error_code: Option<String>,
-    /// How long the server asks to wait.
+    /// The wait that the server asks for.
     pub retry_after: Option<Duration>,
 }
 
@@ -261,7 +254,7 @@ impl fmt::Display for UnexpectedStatus {
     }
 }
 
-/// A status with the words that belong to it.
+/// A status code with its standard text.
 struct StatusLine(u16);
 
 impl fmt::Display for StatusLine {

@@ -1,6 +1,6 @@
-//! From a reply that is not a success to the error that it means.
+//! Converts an error reply to a [`ModelError`].
 //!
-//! The body is read as JSON where it is such, but nothing here depends on that.
+//! The body is parsed as JSON if possible, but need not be.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use codex_protocol::WireApi;
 const INVALID_IMAGE: &str = "The image data you provided does not represent a valid image";
 const SHOWN_BODY_BYTES: usize = 1000;
 
-/// A reply that is not a success.
+/// A reply with an error status.
 #[derive(Debug)]
 pub(crate) struct ErrorReply<'a> {
     pub(crate) status: u16,
@@ -34,22 +34,22 @@ pub(crate) struct ErrorReply<'a> {
     pub(crate) wire_api: WireApi,
 }
 
-/// The usual shape of an error body.
+/// The usual structure of an error body.
 #[derive(Debug, Default, Deserialize)]
-struct Body {
+struct ErrorBody {
     error: Value,
 }
 
 impl ErrorReply<'_> {
     pub(crate) fn into_error(self, now: &Zoned) -> ModelError {
         let text = String::from_utf8_lossy(self.body);
-        let error = serde_json::from_str::<Body>(&text)
+        let error = serde_json::from_str::<ErrorBody>(&text)
             .map(|body| body.error)
             .unwrap_or_default();
         let code = error.get("code").and_then(Value::as_str);
         match self.status {
             400 if text.contains(INVALID_IMAGE) => ModelError::InvalidImage,
-            // A server of Chat Completions has no stream in which it could say so.
+            // A Chat Completions server reports this with a status, because it has not started a stream.
             400 if self.wire_api == WireApi::Chat && code == Some("context_length_exceeded") => {
                 ModelError::ContextWindowExceeded
             }
@@ -99,7 +99,7 @@ impl ErrorReply<'_> {
         text(self.headers, name).map(str::to_owned)
     }
 
-    /// The wait that the server asks for, in seconds or as a date.
+    /// The wait that the server asks for, given in seconds or as a date.
     fn retry_after(&self, now: &Zoned) -> Option<Duration> {
         let value = text(self.headers, "retry-after")?;
         if let Ok(seconds) = value.parse::<f64>() {
@@ -133,7 +133,7 @@ fn message(text: &str, error: &Value) -> String {
 
 fn auth_error_code(headers: &HeaderMap) -> Option<String> {
     let decoded = STANDARD.decode(text(headers, "x-error-json")?).ok()?;
-    let body: Body = serde_json::from_slice(&decoded).ok()?;
+    let body: ErrorBody = serde_json::from_slice(&decoded).ok()?;
     Some(body.error.get("code")?.as_str()?.to_owned())
 }
 
@@ -162,7 +162,7 @@ mod tests {
         reply.into_error(&now())
     }
 
-    /// One row of the table: text, kind for clients, repeated or not.
+    /// Checks text, kind for clients, and whether the error is retryable.
     fn check(error: ModelError, text: &str, info: CodexErrorInfo, retryable: bool) {
         assert_eq!(error.to_string(), text);
         assert_eq!(error.codex_error_info(), info, "{text}");

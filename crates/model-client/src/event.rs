@@ -1,45 +1,43 @@
-//! What a response brings, event by event, whatever the protocol.
+//! The events of a response, independent of the protocol.
 
 use codex_protocol::RateLimitSnapshot;
 use codex_protocol::ResponseItem;
 use codex_protocol::TokenUsage;
 
-/// A step of a response. Header facts come first, [`ModelEvent::Completed`] comes last.
+/// An event of a response. Facts from headers come first, [`ModelEvent::Completed`] comes last.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    /// The server names the model that answers.
+    /// The model that answers, as named by the server.
     ServerModel(String),
-    /// Where the account stands with a family of limits.
+    /// The state of a family of rate limits.
     RateLimits(RateLimitSnapshot),
     /// The version of the server's list of models.
     ModelsEtag(String),
-    /// The server counts past reasoning itself: it need not be estimated.
+    /// The server's token count includes earlier reasoning, so it need not be estimated.
     ReasoningIncluded,
-    /// The server has begun to answer.
+    /// The response has started.
     Created,
     /// An item begins.
     ItemAdded(ResponseItem),
     /// An item is complete.
     ItemDone(ResponseItem),
-    /// The text of the current message goes on.
+    /// More text of the current message.
     TextDelta(String),
-    /// The summary of the reasoning goes on with a new part.
+    /// A new part of the reasoning summary begins.
     ReasoningSummaryPart {
-        /// Which part.
+        /// The index of the part.
         summary_index: i64,
     },
-    /// A part of the summary goes on.
+    /// More text of a summary part.
     ReasoningSummaryDelta {
-        /// The text.
         delta: String,
-        /// Which part.
+        /// The index of the part.
         summary_index: i64,
     },
-    /// The reasoning itself goes on.
+    /// More raw reasoning.
     ReasoningDelta {
-        /// The text.
         delta: String,
-        /// Which part of the reasoning.
+        /// The index of the reasoning part.
         content_index: i64,
     },
     /// The response is complete.
@@ -51,8 +49,8 @@ pub enum ModelEvent {
 pub struct Completion {
     /// The server's id of the response.
     pub response_id: String,
-    /// What it cost, if the server tells.
+    /// The token usage, if the server reports it.
     pub usage: Option<TokenUsage>,
-    /// Whether the model means to end its turn, if the server tells.
+    /// Whether the model intends to end its turn, if the server reports it.
     pub end_turn: Option<bool>,
 }

@@ -1,7 +1,7 @@
-//! Sending one call until there is a successful reply, or nothing left to try.
+//! Sends a call until it succeeds or must be given up.
 //!
-//! Two things are repeated here, both silently: a call that got no reply or a server failure, after a
-//! wait; and a call whose login was refused, each time the login could be renewed.
+//! Two cases are retried without telling the user: a call without a reply or with a server error, after a wait; and a call
+//! whose login was rejected, as long as the login can be renewed.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -19,63 +19,63 @@ use crate::credential::Recovery;
 use crate::error::ModelError;
 use crate::error_reply::ErrorReply;
 use crate::error_reply::request_id;
-use crate::headers::Headers;
+use crate::headers::HeaderBuilder;
 use crate::http_client::HttpModelClient;
 use crate::provider;
 use crate::request::RequestContext;
 use crate::retry::RetryPolicy;
 
-/// How often a login can be renewed for one call, whatever its source says.
+/// Limit on login renewals per call, whatever the source allows.
 const MAX_RECOVERIES: u32 = 4;
-/// Nobody is told about the waits of this layer, so they must be short.
+/// Limit on a wait in this layer, because the user does not see it.
 const LONGEST_SILENT_WAIT: Duration = Duration::from_secs(30);
-/// How much of a body is read for its error, and for how long.
+/// Limits on reading an error body.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIME: Duration = Duration::from_secs(10);
 
-/// One call of an endpoint.
-pub(crate) struct Call<'a> {
+/// A call of an endpoint.
+pub(crate) struct EndpointCall<'a> {
     pub(crate) method: Method,
     pub(crate) path: &'a str,
     pub(crate) query: &'a [(&'a str, &'a str)],
     pub(crate) body: Option<Bytes>,
-    /// The body for those who watch, if they are to hear of the call.
+    /// The body for the observer, if it should see the call.
     pub(crate) shown: Option<Bytes>,
     pub(crate) context: &'a RequestContext,
-    pub(crate) purpose: Purpose,
+    pub(crate) purpose: CallPurpose,
 }
 
-/// What a call is for, which decides on its headers.
+/// The purpose of a call, which determines its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum CallPurpose {
     Turn,
     Compaction,
     Models,
 }
 
-/// A call as it goes out.
-struct Outgoing<'a> {
-    call: &'a Call<'a>,
+/// A call with URL and headers.
+struct OutgoingCall<'a> {
+    call: &'a EndpointCall<'a>,
     url: String,
     headers: HeaderMap,
     secrets: SentSecrets,
 }
 
-/// A reply that is a success.
+/// A successful reply.
 #[derive(Debug)]
-pub(crate) struct Accepted {
+pub(crate) struct SuccessReply {
     pub(crate) response: Response,
-    /// What errors of its body must not show.
+    /// Removed from errors about the body.
     pub(crate) secrets: SentSecrets,
 }
 
-/// A call that failed, with the id that the server gave it.
-struct Failure {
+/// A failed call, with the server's id of the request.
+struct FailedCall {
     error: ModelError,
     request_id: Option<String>,
 }
 
-impl From<ModelError> for Failure {
+impl From<ModelError> for FailedCall {
     fn from(error: ModelError) -> Self {
         let request_id = error.request_id().map(str::to_owned);
         Self { error, request_id }
@@ -83,8 +83,11 @@ impl From<ModelError> for Failure {
 }
 
 impl HttpModelClient {
-    /// Sends a call; a refused ChatGPT login is renewed as long as its source knows how.
-    pub(crate) async fn exchange(&self, call: &Call<'_>) -> Result<Accepted, ModelError> {
+    /// Sends a call. Renews a rejected ChatGPT login as long as its source has steps left.
+    pub(crate) async fn exchange(
+        &self,
+        call: &EndpointCall<'_>,
+    ) -> Result<SuccessReply, ModelError> {
         for step in 0..MAX_RECOVERIES {
             let authorization = self.authorization().await?;
             let error = match self.attempt(call, &authorization).await {
@@ -94,7 +97,7 @@ impl HttpModelClient {
             if error.http_status() != Some(401) || !authorization.is_chatgpt() {
                 return Err(error);
             }
-            match self.surroundings.credentials.recover(step).await? {
+            match self.dependencies.credentials.recover(step).await? {
                 Recovery::Retry => {}
                 Recovery::Exhausted => return Err(error),
             }
@@ -104,17 +107,17 @@ impl HttpModelClient {
     }
 
     async fn authorization(&self) -> Result<Authorization, ModelError> {
-        let surroundings = &self.surroundings;
-        let (environment, credentials) = (&*surroundings.environment, &*surroundings.credentials);
+        let dependencies = &self.dependencies;
+        let (environment, credentials) = (&*dependencies.environment, &*dependencies.credentials);
         Authorization::find(&self.provider, environment, credentials).await
     }
 
-    /// One attempt, which those who watch hear of.
+    /// Makes one attempt and reports it to the observer.
     async fn attempt(
         &self,
-        call: &Call<'_>,
+        call: &EndpointCall<'_>,
         authorization: &Authorization,
-    ) -> Result<Accepted, ModelError> {
+    ) -> Result<SuccessReply, ModelError> {
         let watched = call.context.observer.as_ref().zip(call.shown.as_ref());
         let attempt_id = watched.and_then(|(observer, _)| observer.name());
         let outgoing = self.outgoing(call, authorization, attempt_id);
@@ -122,9 +125,9 @@ impl HttpModelClient {
         let sent = match watched {
             None => sending.await,
             Some((observer, body)) => {
-                // It is noted while the server is at work already, and also when it is given up before.
+                // Reported while the server already works, and also if the call is cancelled before.
                 let note = OnDrop(|| observer.started(&self.provider, body));
-                let sent = on_its_way(sending.as_mut()).await;
+                let sent = poll_once(sending.as_mut()).await;
                 drop(note);
                 match sent {
                     Some(sent) => sent,
@@ -133,11 +136,11 @@ impl HttpModelClient {
             }
         };
         match sent {
-            Ok(response) => Ok(Accepted {
+            Ok(response) => Ok(SuccessReply {
                 response,
                 secrets: outgoing.secrets.clone(),
             }),
-            Err(Failure { error, request_id }) => {
+            Err(FailedCall { error, request_id }) => {
                 if let Some((observer, _)) = watched {
                     observer.failed(request_id.as_deref(), &error);
                 }
@@ -148,30 +151,30 @@ impl HttpModelClient {
 
     fn outgoing<'a>(
         &self,
-        call: &'a Call<'a>,
+        call: &'a EndpointCall<'a>,
         authorization: &Authorization,
         attempt_id: Option<String>,
-    ) -> Outgoing<'a> {
-        let surroundings = &self.surroundings;
-        let mut headers = Headers::common(
+    ) -> OutgoingCall<'a> {
+        let dependencies = &self.dependencies;
+        let mut headers = HeaderBuilder::common(
             &self.provider,
-            &*surroundings.environment,
-            &surroundings.identity,
+            &*dependencies.environment,
+            &dependencies.identity,
             authorization,
         );
         if call.body.is_some() {
             headers.set("content-type", "application/json");
         }
-        if call.purpose != Purpose::Models {
+        if call.purpose != CallPurpose::Models {
             headers.add_context(call.context);
         }
-        if call.purpose == Purpose::Turn {
+        if call.purpose == CallPurpose::Turn {
             headers.add_turn(call.context);
         }
         headers.set_if("x-codex-inference-call-id", attempt_id);
         let chatgpt = authorization.is_chatgpt();
         let headers = headers.into_map();
-        Outgoing {
+        OutgoingCall {
             call,
             url: provider::url(&self.provider, call.path, chatgpt, call.query),
             secrets: {
@@ -184,13 +187,13 @@ impl HttpModelClient {
         }
     }
 
-    async fn send_with_retries(&self, outgoing: &Outgoing<'_>) -> Result<Response, Failure> {
+    async fn send_with_retries(&self, outgoing: &OutgoingCall<'_>) -> Result<Response, FailedCall> {
         let policy = match outgoing.call.context.attempt {
             0 => RetryPolicy::new(self.provider.request_max_retries),
-            // The layer above repeats already.
+            // The caller already retries this request.
             _ => RetryPolicy::new(0),
         };
-        let clock = &*self.surroundings.clock;
+        let clock = &*self.dependencies.clock;
         let mut retry = 0;
         loop {
             let failure = match self.send(outgoing).await {
@@ -206,8 +209,8 @@ impl HttpModelClient {
         }
     }
 
-    async fn send(&self, outgoing: &Outgoing<'_>) -> Result<Response, Failure> {
-        let client = self.surroundings.http.client(&outgoing.url);
+    async fn send(&self, outgoing: &OutgoingCall<'_>) -> Result<Response, FailedCall> {
+        let client = self.dependencies.http.client(&outgoing.url);
         let client = client.map_err(|error| ModelError::Unsendable(error.to_string()))?;
         let mut request = client
             .request(outgoing.call.method.clone(), &outgoing.url)
@@ -233,14 +236,14 @@ impl HttpModelClient {
         Err(self.failure(response, &outgoing.secrets).await)
     }
 
-    async fn failure(&self, response: Response, secrets: &SentSecrets) -> Failure {
+    async fn failure(&self, response: Response, secrets: &SentSecrets) -> FailedCall {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let mut url = response.url().clone();
         remove_secrets(&mut url);
         let body = read_beginning(response, MAX_ERROR_BYTES);
         let body = tokio::time::timeout(ERROR_BODY_TIME, body).await;
-        // Before it is cut, so that no part of a secret is left.
+        // Secrets are removed before the text is cut, so that no part of one remains.
         let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
         let body = secrets.redact(body);
         let reply = ErrorReply {
@@ -250,16 +253,16 @@ impl HttpModelClient {
             url: url.as_str(),
             wire_api: self.provider.wire_api,
         };
-        Failure {
+        FailedCall {
             error: reply
-                .into_error(&self.surroundings.clock.now())
+                .into_error(&self.dependencies.clock.now())
                 .redacted(secrets),
             request_id: request_id(&headers),
         }
     }
 }
 
-/// Does something when it is dropped.
+/// Calls a function when it is dropped.
 struct OnDrop<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnDrop<F> {
@@ -268,9 +271,9 @@ impl<F: Fn()> Drop for OnDrop<F> {
     }
 }
 
-/// Has a call go out; what comes of it, if that is known already.
-async fn on_its_way<T>(call: impl Future<Output = T> + Unpin) -> Option<T> {
-    // The connection belongs to a task of its own, which goes first now.
+/// Polls a call once, so that it is sent. Returns its result if that is already known.
+async fn poll_once<T>(call: impl Future<Output = T> + Unpin) -> Option<T> {
+    // The connection is driven by another task, which must run first.
     let turn_of_others = pin!(tokio::task::yield_now());
     match select(call, turn_of_others).await {
         Either::Left((done, _)) => Some(done),
@@ -278,8 +281,7 @@ async fn on_its_way<T>(call: impl Future<Output = T> + Unpin) -> Option<T> {
     }
 }
 
-/// Whether this layer repeats a call: when there was no reply, when the server failed, and when it
-/// says itself for how long to stay away.
+/// Whether this layer retries: without a reply, after a server error, and if the server asks for a wait.
 fn is_repeated(error: &ModelError) -> bool {
     match error {
         ModelError::ServerFailed { .. }
@@ -292,7 +294,7 @@ fn is_repeated(error: &ModelError) -> bool {
     }
 }
 
-/// A whole body, unless it is too large.
+/// Reads a whole body up to a limit.
 pub(crate) async fn read_body(mut response: Response, limit: usize) -> Result<Vec<u8>, ModelError> {
     let mut body = Vec::new();
     while let Some(chunk) = response
@@ -309,7 +311,7 @@ pub(crate) async fn read_body(mut response: Response, limit: usize) -> Result<Ve
     Ok(body)
 }
 
-/// As much of a body as there is, up to a limit.
+/// Reads at most `limit` bytes of a body.
 async fn read_beginning(mut response: Response, limit: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {

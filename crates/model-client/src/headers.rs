@@ -1,4 +1,4 @@
-//! The headers of a request, and what the headers of a reply tell.
+//! Builds request headers and reads reply headers.
 
 use codex_http::Environment;
 use reqwest::header::HeaderMap;
@@ -17,11 +17,11 @@ use codex_protocol::Provider;
 
 const TURN_STATE: &str = "x-codex-turn-state";
 
-/// Collects headers; one that cannot be sent is left out.
+/// Collects headers; invalid ones are omitted.
 #[derive(Debug, Default)]
-pub(crate) struct Headers(HeaderMap);
+pub(crate) struct HeaderBuilder(HeaderMap);
 
-impl Headers {
+impl HeaderBuilder {
     /// The headers of every request to a provider.
     pub(crate) fn common(
         provider: &Provider,
@@ -30,7 +30,7 @@ impl Headers {
         authorization: &Authorization,
     ) -> Self {
         let mut headers = Self::default();
-        // Any of those that are configured may hold a key.
+        // Any configured header may contain a key, so all are treated as secrets.
         for (name, value) in &provider.http_headers {
             headers.set_secret(name, value);
         }
@@ -48,7 +48,7 @@ impl Headers {
         headers
     }
 
-    /// The headers that tell what a request belongs to.
+    /// Adds the headers that say what a request belongs to.
     pub(crate) fn add_context(&mut self, context: &RequestContext) {
         self.set("session_id", &context.thread_id);
         self.set_if("x-openai-subagent", context.subagent.as_deref());
@@ -60,7 +60,7 @@ impl Headers {
         }
     }
 
-    /// The headers that only a request of a turn has.
+    /// Adds the headers of turn requests.
     pub(crate) fn add_turn(&mut self, context: &RequestContext) {
         self.set("accept", "text/event-stream");
         self.set("x-client-request-id", &context.thread_id);
@@ -75,7 +75,7 @@ impl Headers {
         self.insert(name, value, false);
     }
 
-    /// Sets a header that is left out of logs, and of errors that repeat it.
+    /// Adds a header that is hidden in logs and errors.
     fn set_secret(&mut self, name: &str, value: &str) {
         self.insert(name, value, true);
     }
@@ -103,7 +103,7 @@ impl Headers {
     }
 }
 
-/// What the headers of a reply tell, in the order in which it is told.
+/// The events from reply headers, in order.
 pub(crate) fn reply_events(headers: &HeaderMap, context: &RequestContext) -> Events {
     let mut events = Events::new();
     events.extend(server_model(headers).map(ModelEvent::ServerModel));
@@ -123,7 +123,7 @@ pub(crate) fn reply_events(headers: &HeaderMap, context: &RequestContext) -> Eve
     events
 }
 
-/// The model that answers, as the headers of the reply name it.
+/// The model named in reply headers.
 pub(crate) fn server_model(headers: &HeaderMap) -> Option<String> {
     text(headers, "openai-model").map(str::to_owned)
 }

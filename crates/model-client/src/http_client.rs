@@ -17,6 +17,7 @@ use reqwest::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::attempt_recorder::AttemptRecorder;
 use crate::catalog::readable;
 use crate::chat;
 use crate::client::ModelClient;
@@ -26,9 +27,9 @@ use crate::credential::CredentialSource;
 use crate::error::ModelError;
 use crate::error_reply::request_id;
 use crate::event::Completion;
-use crate::exchange::Accepted;
-use crate::exchange::Call;
-use crate::exchange::Purpose;
+use crate::exchange::CallPurpose;
+use crate::exchange::EndpointCall;
+use crate::exchange::SuccessReply;
 use crate::exchange::read_body;
 use crate::headers::reply_events;
 use crate::headers::server_model;
@@ -40,7 +41,6 @@ use crate::responses;
 use crate::responses::ResponsesDecoder;
 use crate::stream::EventReader;
 use crate::stream::ModelStream;
-use crate::watch::Watch;
 use codex_http::HttpPool;
 use codex_protocol::Provider;
 use codex_protocol::WireApi;
@@ -51,7 +51,7 @@ const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 
 /// What a client needs of the world around it.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct ClientDependencies {
     /// Who asks.
     pub identity: ClientIdentity,
     /// The environment variables that providers refer to.
@@ -64,7 +64,7 @@ pub struct Surroundings {
     pub http: Arc<HttpPool>,
 }
 
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for ClientDependencies {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Surroundings")
@@ -79,15 +79,15 @@ impl fmt::Debug for Surroundings {
 #[derive(Clone, Debug)]
 pub struct HttpModelClient {
     pub(crate) provider: Provider,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) dependencies: ClientDependencies,
 }
 
 impl HttpModelClient {
     /// A client for a provider. No connection is made yet.
-    pub fn new(provider: Provider, surroundings: Surroundings) -> Self {
+    pub fn new(provider: Provider, dependencies: ClientDependencies) -> Self {
         Self {
             provider,
-            surroundings,
+            dependencies,
         }
     }
 
@@ -119,26 +119,26 @@ impl HttpModelClient {
         body: Bytes,
         shown: Option<Bytes>,
         request: &ModelRequest,
-    ) -> Result<Accepted, ModelError> {
-        self.exchange(&Call {
+    ) -> Result<SuccessReply, ModelError> {
+        self.exchange(&EndpointCall {
             method: Method::POST,
             path,
             query: &[],
             body: Some(body),
             shown,
             context: &request.context,
-            purpose: Purpose::Turn,
+            purpose: CallPurpose::Turn,
         })
         .await
     }
 
-    fn read<D: crate::stream::Decode + Unpin + 'static>(
+    fn read<D: crate::stream::DecodeEvents + Unpin + 'static>(
         &self,
-        accepted: Accepted,
+        accepted: SuccessReply,
         decoder: D,
         context: &RequestContext,
     ) -> ModelStream {
-        let Accepted { response, secrets } = accepted;
+        let SuccessReply { response, secrets } = accepted;
         let first = reply_events(response.headers(), context);
         let request_id = request_id(response.headers());
         let idle_timeout = self.provider.stream_idle_timeout;
@@ -146,23 +146,23 @@ impl HttpModelClient {
         let stream = match &context.observer {
             None => ModelStream::new(reader),
             Some(observer) => {
-                let mut watch = Watch::new(Arc::clone(observer), request_id.clone());
-                ModelStream::new(reader.inspect(move |event| watch.see(event)))
+                let mut recorder = AttemptRecorder::new(Arc::clone(observer), request_id.clone());
+                ModelStream::new(reader.inspect(move |event| recorder.record(event)))
             }
         };
         stream.with_request_id(request_id)
     }
 
     async fn fetch_models(&self) -> Result<ModelList, ModelError> {
-        let Accepted { response, secrets } = self
-            .exchange(&Call {
+        let SuccessReply { response, secrets } = self
+            .exchange(&EndpointCall {
                 method: Method::GET,
                 path: "models",
-                query: &[("client_version", self.surroundings.identity.short_version())],
+                query: &[("client_version", self.dependencies.identity.short_version())],
                 body: None,
                 shown: None,
                 context: &RequestContext::default(),
-                purpose: Purpose::Models,
+                purpose: CallPurpose::Models,
             })
             .await?;
         let etag = text(response.headers(), "etag").map(str::to_owned);
@@ -192,29 +192,30 @@ impl ModelClient for HttpModelClient {
         }
         let body = responses::compact_body(request, &self.provider).map_err(unencodable)?;
         let body = Bytes::from(body);
-        let Accepted { response, secrets } = self
-            .exchange(&Call {
+        let SuccessReply { response, secrets } = self
+            .exchange(&EndpointCall {
                 method: Method::POST,
                 path: "responses/compact",
                 query: &[],
                 shown: Some(body.clone()),
                 body: Some(body),
                 context: &request.context,
-                purpose: Purpose::Compaction,
+                purpose: CallPurpose::Compaction,
             })
             .await?;
         let observer = request.context.observer.as_ref();
         let request_id = request_id(response.headers());
-        let mut watch = observer.map(|observer| Watch::new(Arc::clone(observer), request_id));
+        let mut recorder =
+            observer.map(|observer| AttemptRecorder::new(Arc::clone(observer), request_id));
         let reply = read_compacted(response).await;
         let reply = reply.map_err(|error| error.redacted(&secrets));
-        if let Some(watch) = &mut watch {
+        if let Some(recorder) = &mut recorder {
             match &reply {
                 Ok(items) => {
-                    items.iter().for_each(|item| watch.item(item));
-                    watch.complete(&Completion::default());
+                    items.iter().for_each(|item| recorder.item(item));
+                    recorder.complete(&Completion::default());
                 }
-                Err(error) => watch.fail(error),
+                Err(error) => recorder.fail(error),
             }
         }
         reply

@@ -1,31 +1,27 @@
-//! Who asks: the names and versions that requests carry.
+//! The identity of the program in requests.
 
-/// The program on whose behalf requests are made.
+/// The program on whose behalf requests are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientIdentity {
-    /// The name that the client gave itself, or the usual one.
+    /// The name of the client, or the default.
     pub originator: String,
     /// The version of this program.
     pub version: String,
-    /// The text of the `user-agent` header.
     pub user_agent: String,
 }
 
-/// The machine and the terminal that the program runs on.
+/// The platform of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Platform<'a> {
-    /// The operating system.
     pub os: &'a str,
-    /// Its version.
     pub os_version: &'a str,
-    /// The kind of processor.
+    /// The processor architecture.
     pub architecture: &'a str,
-    /// The terminal.
     pub terminal: &'a str,
 }
 
 impl ClientIdentity {
-    /// An identity; `client` is the name and version of the client in front of this program.
+    /// Creates an identity; `client` is the name and version of the client program.
     pub fn new(
         originator: &str,
         version: &str,
@@ -50,14 +46,14 @@ impl ClientIdentity {
         }
     }
 
-    /// The three numbers of the version, which is how the server tells its lists of models apart.
+    /// The three numbers of the version, which the server's list of models depends on.
     pub fn short_version(&self) -> &str {
         let end = self.version.find(['-', '+']).unwrap_or(self.version.len());
         &self.version[..end]
     }
 }
 
-/// The text with everything that a header cannot carry replaced.
+/// Replaces characters that are not allowed in a header.
 fn header_safe(text: &str) -> String {
     let safe = |character: char| match character {
         ' '..='~' => character,

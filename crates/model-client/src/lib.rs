@@ -1,11 +1,12 @@
-//! Layer: capability. Talks to a model: providers, requests, the event stream, retries, errors.
+//! Layer: capability. Requests to models: providers, protocols, event streams, retries, errors.
 //!
-//! It owns everything between a prompt and typed stream events, for the Responses API and for Chat
-//! Completions. It knows neither sessions nor tools, reads no configuration and no environment
-//! variable: all that comes in as values. The one file that it reads and writes keeps the list of models.
+//! This crate converts a request to typed events, over the Responses API or Chat Completions. It knows neither sessions
+//! nor tools and reads no configuration or environment variables; everything comes in as values. The only file that it
+//! reads and writes is the cache of the list of models.
 //!
-//! [`ModelClient`] is what the engine uses, [`HttpModelClient`] what gives it in earnest.
+//! [`ModelClient`] is the interface, [`HttpModelClient`] its implementation for HTTP.
 
+mod attempt_recorder;
 mod catalog;
 mod chat;
 mod client;
@@ -29,7 +30,6 @@ mod retry;
 mod stream;
 mod tool_spec;
 mod usage_limit;
-mod watch;
 
 pub use catalog::*;
 pub use client::ModelClient;
@@ -47,8 +47,8 @@ pub use error::ModelError;
 pub use error::UnexpectedStatus;
 pub use event::Completion;
 pub use event::ModelEvent;
+pub use http_client::ClientDependencies;
 pub use http_client::HttpModelClient;
-pub use http_client::Surroundings;
 pub use identity::ClientIdentity;
 pub use identity::Platform;
 pub use prompt::{Prompt, PromptItem};

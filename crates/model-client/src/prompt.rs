@@ -1,8 +1,8 @@
-//! The conversation of a request, as the JSON of its items in few pieces.
+//! The history of a request, stored as JSON in blocks.
 //!
-//! A conversation is sent again with every request and only grows at its end. So the JSON of its items lies in blocks: a
-//! clone shares the blocks, an addition copies at most the last one, and the body of a request is a copy of bytes instead
-//! of a walk through the history. The items themselves are not kept; the few who need one read it.
+//! A history is sent with every request and only grows at its end. Clones share the blocks, adding an item copies at most
+//! the last block, and a request body is a copy of bytes instead of a new serialization. Items are not stored otherwise;
+//! the few callers that need one parse it.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A block takes no more items when it has so many, or so many bytes.
+/// Limits on the items and bytes of a block.
 const BLOCK_ITEMS: usize = 64;
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// A conversation as a model is sent it. Cheap to clone.
+/// A history as it is sent to a model. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Prompt {
-    blocks: Vec<Arc<Block>>,
+    blocks: Vec<Arc<PromptBlock>>,
     length: usize,
-    /// Of the JSON of all items, with a comma for each.
+    /// The length of the JSON of all items, including a comma per item.
     bytes: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Block {
-    /// The JSON of the items, with a comma before each.
+struct PromptBlock {
+    /// The JSON of the items, each preceded by a comma.
     json: String,
-    /// Where the JSON of each item ends, and the id that the server gave it: most servers want it without.
+    /// The end of each item's JSON, and the id from the server, which most servers do not accept in requests.
     items: Vec<(usize, Option<Box<str>>)>,
 }
 
-impl Block {
+impl PromptBlock {
     fn is_full(&self) -> bool {
         self.items.len() >= BLOCK_ITEMS || self.json.len() >= BLOCK_BYTES
     }
@@ -55,20 +55,20 @@ impl Block {
     }
 }
 
-/// An item of a conversation.
+/// An item of a history.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptItem<'a> {
-    /// As most servers are sent it.
+    /// The JSON without the id, as most servers accept it.
     pub json: &'a str,
-    /// The id that the server gave it.
+    /// The id from the server.
     pub id: Option<&'a str>,
 }
 
 impl PromptItem<'_> {
-    /// The item itself.
+    /// Parses the item.
     #[must_use]
     pub fn read(self) -> ResponseItem {
-        // It was written by this program.
+        // Parsing cannot fail, because this program wrote the JSON.
         let unread = |_| ResponseItem::Other(Value::Null);
         let mut item: ResponseItem = serde_json::from_str(self.json).unwrap_or_else(unread);
         if let Some(id) = self.id {
@@ -79,7 +79,7 @@ impl PromptItem<'_> {
 }
 
 impl Prompt {
-    /// Adds an item and answers its JSON. None, and nothing is added, for one that has no JSON.
+    /// Adds an item and returns its JSON. Returns none and adds nothing if serialization fails.
     pub fn push(&mut self, item: &ResponseItem) -> Option<String> {
         let json = serde_json::to_string(item).ok()?;
         self.add(PromptItem {
@@ -89,7 +89,7 @@ impl Prompt {
         Some(json)
     }
 
-    /// Adds an item of another conversation.
+    /// Adds an item of another history.
     pub fn add(&mut self, item: PromptItem<'_>) {
         if self.blocks.last().is_none_or(|block| block.is_full()) {
             self.blocks.push(Arc::default());
@@ -106,7 +106,7 @@ impl Prompt {
         self.bytes += item.json.len() + 1;
     }
 
-    /// Keeps the first so many items.
+    /// Keeps only the first `length` items.
     pub fn truncate(&mut self, length: usize) {
         while let Some(block) = self.blocks.last_mut().filter(|_| self.length > length) {
             self.bytes -= block.json.len();
@@ -122,30 +122,29 @@ impl Prompt {
         }
     }
 
-    /// How many items there are.
+    /// The number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are none.
+    /// Whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The items in order.
     pub fn items(&self) -> impl Iterator<Item = PromptItem<'_>> {
         self.blocks.iter().flat_map(|block| block.items())
     }
 
-    /// About how many bytes the JSON has.
+    /// The approximate length of the JSON in bytes.
     #[must_use]
     pub fn json_length(&self) -> usize {
         self.bytes + 2
     }
 
-    /// Appends the JSON array of the items.
+    /// Appends the items as a JSON array.
     pub fn write_json(&self, text: &mut Vec<u8>) {
         text.reserve(self.json_length());
         text.push(b'[');

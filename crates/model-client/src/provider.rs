@@ -1,11 +1,11 @@
-//! What a provider's settings mean for requests.
+//! Applies a provider's settings to requests.
 
 use codex_protocol::Provider;
 
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 const CHATGPT_BASE_URL: &str = "https://chatgpt.com/backend-api/codex";
 
-/// Parts of a host or path by which an Azure endpoint is known.
+/// Substrings of a host or path that identify an Azure endpoint.
 const AZURE_MARKS: [&str; 6] = [
     "openai.azure.",
     "cognitiveservices.azure.",
@@ -15,7 +15,7 @@ const AZURE_MARKS: [&str; 6] = [
     "windows.net/openai",
 ];
 
-/// Whether it is an Azure endpoint, which stores responses and wants item ids back.
+/// Whether the provider is an Azure endpoint, which stores responses and requires item ids.
 pub(crate) fn is_azure(provider: &Provider) -> bool {
     provider.name.eq_ignore_ascii_case("azure")
         || provider.base_url.as_ref().is_some_and(|url| {
@@ -24,7 +24,7 @@ pub(crate) fn is_azure(provider: &Provider) -> bool {
         })
 }
 
-/// The URL of a path, for a session that is logged in with ChatGPT or is not.
+/// The URL of a path, which may depend on the kind of login.
 pub(crate) fn url(
     provider: &Provider,
     path: &str,

@@ -1,7 +1,6 @@
-//! The rate limits that a reply's headers tell about.
+//! Reads rate limits from reply headers.
 //!
-//! Limits come in families. The family `codex` is reported for every reply, others where the headers
-//! name them and say something.
+//! Limits are grouped in families. The family `codex` is always reported, others if headers contain values for them.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +12,7 @@ use reqwest::header::HeaderMap;
 const CODEX: &str = "codex";
 const MARK: &str = "-primary-used-percent";
 
-/// The limits of all families, `codex` first, the others by name.
+/// The limits of all families: `codex` first, the others sorted by name.
 pub(crate) fn snapshots(headers: &HeaderMap) -> Vec<RateLimitSnapshot> {
     let families: BTreeSet<&str> = headers
         .keys()
@@ -74,7 +73,7 @@ fn flag(headers: &HeaderMap, name: &str) -> Option<bool> {
     }
 }
 
-/// A header's value, trimmed, unless it is missing or blank.
+/// The trimmed value of a header, unless it is missing or blank.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let value = headers.get(name)?.to_str().ok()?.trim();
     (!value.is_empty()).then_some(value)

@@ -1,4 +1,4 @@
-//! The Responses API: the body of a request, and the events of a response.
+//! The Responses API: request bodies and event decoding.
 
 mod body;
 mod decode;
@@ -7,4 +7,4 @@ mod failure;
 pub(crate) use body::compact_body;
 pub(crate) use body::stream_body;
 pub(crate) use decode::ResponsesDecoder;
-pub(crate) use failure::Failure;
+pub(crate) use failure::ResponseFailure;

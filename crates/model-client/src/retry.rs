@@ -1,9 +1,8 @@
-//! Whether and when a failed request is sent again.
+//! Decides whether and when a failed request is sent again.
 //!
-//! There are two layers, and this is the rule of both. The client itself repeats a request, silently,
-//! as long as there is no reply; whoever reads the stream repeats it, and says so, when the stream
-//! fails. So that the two do not multiply, a request that is itself a repeat of the second layer is
-//! sent only once by the first ([`crate::RequestContext::attempt`]).
+//! Two layers use this rule. The client retries silently as long as there is no reply; the reader of the stream retries
+//! visibly when the stream fails. So that the retries do not multiply, the client sends a request that is itself a retry
+//! only once ([`crate::RequestContext::attempt`]).
 
 use std::time::Duration;
 
@@ -12,28 +11,28 @@ use crate::error::ModelError;
 
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// A server that asks for a longer wait than this is not waited for: the person should know.
+/// If a server asks for a longer wait, the request fails, so that the user is informed.
 const LONGEST_DEMANDED_WAIT: Duration = Duration::from_secs(300);
 
-/// How often a request is repeated.
+/// The maximum number of retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     max_retries: u32,
 }
 
 impl RetryPolicy {
-    /// At most this many repeats.
+    /// A policy with this maximum.
     pub fn new(max_retries: u32) -> Self {
         Self { max_retries }
     }
 
-    /// How many repeats there are at most.
+    /// The maximum number of retries.
     pub fn max_retries(&self) -> u32 {
         self.max_retries
     }
 
-    /// How long to wait before repeat number `retry`, from 1, of a request whose stream failed with
-    /// `error`; nothing if it is not to be repeated.
+    /// The wait before retry number `retry`, from 1, of a request whose stream failed with `error`; none if it must not be
+    /// retried.
     pub fn next(&self, error: &ModelError, retry: u32, clock: &dyn Clock) -> Option<Duration> {
         if !error.is_retryable() {
             return None;
@@ -42,7 +41,7 @@ impl RetryPolicy {
         (wait <= LONGEST_DEMANDED_WAIT).then_some(wait)
     }
 
-    /// How long to wait before repeat number `retry`, whatever the error was.
+    /// The wait before retry number `retry`, for any error.
     pub(crate) fn wait(
         &self,
         demanded: Option<Duration>,
@@ -56,13 +55,13 @@ impl RetryPolicy {
     }
 }
 
-/// 200 ms, doubled with each repeat, give or take a tenth.
+/// 200 ms, doubled with each retry, plus or minus ten percent.
 fn backoff(retry: u32, jitter: f64) -> Duration {
     let doubled = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(retry.saturating_sub(1)));
     doubled.min(LONGEST_WAIT).mul_f64(jitter.clamp(0.9, 1.1))
 }
 
-/// The wait that a text such as `Please try again in 1.5s` asks for.
+/// Parses the wait in a text such as `Please try again in 1.5s`.
 pub(crate) fn wait_in_text(text: &str) -> Option<Duration> {
     const INTRODUCTION: &str = "try again in";
     let lower = text.to_ascii_lowercase();
@@ -92,10 +91,10 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Steady;
+    struct FixedClock;
 
     #[async_trait]
-    impl Clock for Steady {
+    impl Clock for FixedClock {
         fn now(&self) -> Zoned {
             Zoned::default()
         }
@@ -119,7 +118,7 @@ mod tests {
         let policy = RetryPolicy::new(99);
         let wait = |retry| {
             policy
-                .next(&broken(None), retry, &Steady)
+                .next(&broken(None), retry, &FixedClock)
                 .map(|wait| wait.as_millis())
         };
         let waits: Vec<_> = [1, 2, 3, 9, 10, 99, 100].map(wait).to_vec();
@@ -139,7 +138,7 @@ mod tests {
         let policy = RetryPolicy::new(5);
         let ask = |seconds| {
             let error = broken(Some(Duration::from_secs(seconds)));
-            policy.next(&error, 1, &Steady)
+            policy.next(&error, 1, &FixedClock)
         };
         assert_eq!(ask(7), Some(Duration::from_secs(7)));
         assert_eq!(ask(3600), None);
@@ -148,7 +147,10 @@ mod tests {
     #[test]
     fn what_is_not_retryable_is_not_repeated() {
         let policy = RetryPolicy::new(5);
-        assert_eq!(policy.next(&ModelError::QuotaExceeded, 1, &Steady), None);
+        assert_eq!(
+            policy.next(&ModelError::QuotaExceeded, 1, &FixedClock),
+            None
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) type Events = VecDeque<ModelEvent>;
 
 /// Whether there is more to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum DecodeFlow {
     /// There is.
     Continue,
     /// The response is complete; what follows does not matter.
@@ -42,9 +42,9 @@ pub(crate) enum Flow {
 }
 
 /// The events of one protocol.
-pub(crate) trait Decode: Send {
+pub(crate) trait DecodeEvents: Send {
     /// Reads the data of one event. An error ends the response.
-    fn event(&mut self, data: &str, events: &mut Events) -> Result<Flow, ModelError>;
+    fn event(&mut self, data: &str, events: &mut Events) -> Result<DecodeFlow, ModelError>;
 
     /// The bytes are at their end.
     fn end(&mut self, events: &mut Events) -> Result<(), ModelError>;
@@ -111,7 +111,7 @@ pub(crate) struct EventReader<D> {
     secrets: SentSecrets,
 }
 
-impl<D: Decode + Unpin> EventReader<D> {
+impl<D: DecodeEvents + Unpin> EventReader<D> {
     pub(crate) fn new(
         body: reqwest::Body,
         decoder: D,
@@ -149,7 +149,7 @@ impl<D: Decode + Unpin> EventReader<D> {
     fn read_chunk(&mut self, context: &mut Context<'_>) {
         let mut rest = &self.chunk[..];
         let outcome = match self.parser.next(&mut rest) {
-            None => Ok(Flow::Continue),
+            None => Ok(DecodeFlow::Continue),
             Some(Ok(data)) => {
                 self.idle.touch();
                 let counted = self.size.add_data(data.len());
@@ -166,8 +166,8 @@ impl<D: Decode + Unpin> EventReader<D> {
         let read = self.chunk.len() - rest.len();
         self.chunk.advance(read);
         match outcome {
-            Ok(Flow::Continue) => {}
-            Ok(Flow::Done) => self.finish(context),
+            Ok(DecodeFlow::Continue) => {}
+            Ok(DecodeFlow::Done) => self.finish(context),
             Err(error) => self.fail(error),
         }
     }
@@ -198,7 +198,7 @@ impl<D: Decode + Unpin> EventReader<D> {
     }
 }
 
-impl<D: Decode + Unpin> Stream for EventReader<D> {
+impl<D: DecodeEvents + Unpin> Stream for EventReader<D> {
     type Item = Result<ModelEvent, ModelError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

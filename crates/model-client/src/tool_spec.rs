@@ -1,6 +1,6 @@
-//! Tools as a request offers them to the model.
+//! Tools as they are offered to a model.
 //!
-//! How a tool is carried out is the engine's business; a hosted tool is carried out by the server.
+//! The engine executes tools; hosted tools are executed by the server.
 
 use codex_protocol::WebSearchContextSize;
 use codex_protocol::WebSearchLocation;
@@ -11,90 +11,84 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolSpec {
-    /// A tool that takes arguments as JSON.
+    /// A tool with JSON arguments.
     Function {
-        /// Its name.
         name: String,
-        /// What it does, for the model.
+        /// The description for the model.
         description: String,
-        /// Whether arguments follow the schema to the letter.
+        /// Whether arguments must follow the schema exactly.
         strict: bool,
-        /// Whether the model is only shown the tool once it has searched for it.
+        /// Whether the model must search for the tool before it sees it.
         #[serde(skip_serializing_if = "Option::is_none")]
         defer_loading: Option<bool>,
         /// The JSON schema of the arguments.
         parameters: Value,
     },
-    /// A tool that takes free text.
+    /// A tool with free text as input.
     Custom {
-        /// Its name.
         name: String,
-        /// What it does, for the model.
+        /// The description for the model.
         description: String,
-        /// What the text must look like.
+        /// The format of the text.
         format: CustomToolFormat,
     },
-    /// Functions with a name in common, which calls of them name too.
+    /// Functions with a common namespace, which their calls contain.
     Namespace {
-        /// The name.
         name: String,
-        /// What the functions are for, for the model.
+        /// The description for the model.
         description: String,
-        /// The functions.
         tools: Vec<ToolSpec>,
     },
     /// The shell tool that some models are trained on.
     LocalShell,
-    /// Web search, carried out by the server.
+    /// Web search, executed by the server.
     WebSearch {
-        /// Whether the web itself may be asked, not only what is stored of it.
+        /// Whether live pages may be read, not only cached ones.
         #[serde(skip_serializing_if = "Option::is_none")]
         external_web_access: Option<bool>,
-        /// What may be searched.
+        /// Restricts the search.
         #[serde(skip_serializing_if = "Option::is_none")]
         filters: Option<WebSearchFilters>,
-        /// Roughly where the user is.
+        /// The approximate location of the user.
         #[serde(
             skip_serializing_if = "Option::is_none",
             serialize_with = "approximate"
         )]
         user_location: Option<WebSearchLocation>,
-        /// How much context a search should bring.
+        /// How much context a search returns.
         #[serde(skip_serializing_if = "Option::is_none")]
         search_context_size: Option<WebSearchContextSize>,
-        /// Which kinds of content a search may bring.
+        /// The content types that a search may return.
         #[serde(skip_serializing_if = "Option::is_none")]
         search_content_types: Option<Vec<String>>,
     },
-    /// Making images, carried out by the server.
+    /// Image generation, executed by the server.
     ImageGeneration {
         /// The file format of the image.
         output_format: String,
     },
-    /// The search for tools that are not shown from the start.
+    /// The search for deferred tools.
     ToolSearch {
-        /// Who carries it out: `client` or `server`.
+        /// Who executes the search: `client` or `server`.
         execution: String,
-        /// What can be found, for the model.
+        /// The description for the model.
         description: String,
         /// The JSON schema of the arguments.
         parameters: Value,
     },
 }
 
-/// What the text for a tool must look like.
+/// The format of the input of a free-text tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CustomToolFormat {
-    /// The kind of description, for example `grammar`.
+    /// The kind of format, for example `grammar`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The language of the description.
     pub syntax: String,
-    /// The description.
     pub definition: String,
 }
 
-/// What may be searched on the web.
+/// Restricts a web search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WebSearchFilters {
     /// The only domains that may be searched.
@@ -102,7 +96,7 @@ pub struct WebSearchFilters {
     pub allowed_domains: Option<Vec<String>>,
 }
 
-/// A location as requests carry it: marked as approximate, with what is known of it.
+/// Serializes a location marked as approximate.
 fn approximate<S: serde::Serializer>(
     location: &Option<WebSearchLocation>,
     serializer: S,

@@ -1,4 +1,4 @@
-//! The usage limit of an account: what it says, and how that is told to a person.
+//! The usage limit of an account, and its text for users.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use serde::Deserialize;
 use crate::rate_limits;
 use crate::rate_limits::text;
 
-/// A limit on use that has been reached.
+/// A usage limit that has been reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageLimit {
-    /// When it ends, in Unix seconds.
+    /// When the limit is reset, in Unix seconds.
     pub resets_at: Option<i64>,
-    /// Where the account stands, as the same reply tells.
+    /// The rate limits from the same reply.
     pub rate_limits: RateLimitSnapshot,
     message: String,
 }
 
-/// The part of an error body that belongs to a usage limit.
+/// The part of an error body about a usage limit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct UsageLimitBody {
@@ -31,8 +31,8 @@ pub(crate) struct UsageLimitBody {
     resets_at: Option<i64>,
 }
 
-/// What a person can do about it.
-enum Advice {
+/// What the user can do.
+enum LimitAdvice {
     OtherModel { limit_name: String },
     Promotion(String),
     Plan(&'static str),
@@ -57,17 +57,17 @@ impl fmt::Display for UsageLimit {
     }
 }
 
-fn advice(limits: &RateLimitSnapshot, headers: &HeaderMap, plan: Option<&str>) -> Advice {
+fn advice(limits: &RateLimitSnapshot, headers: &HeaderMap, plan: Option<&str>) -> LimitAdvice {
     let other = |name: &&String| !name.eq_ignore_ascii_case("codex");
     if let Some(name) = limits.limit_name.as_ref().filter(other) {
-        return Advice::OtherModel {
+        return LimitAdvice::OtherModel {
             limit_name: name.clone(),
         };
     }
     if let Some(promotion) = text(headers, "x-codex-promo-message") {
-        return Advice::Promotion(promotion.to_owned());
+        return LimitAdvice::Promotion(promotion.to_owned());
     }
-    Advice::Plan(match plan_type(plan.unwrap_or_default()) {
+    LimitAdvice::Plan(match plan_type(plan.unwrap_or_default()) {
         PlanType::Free | PlanType::Go => " Upgrade to Plus to go on,",
         PlanType::Plus => " Upgrade to Pro or buy credits to go on,",
         PlanType::Pro => " Buy credits to go on,",
@@ -76,16 +76,16 @@ fn advice(limits: &RateLimitSnapshot, headers: &HeaderMap, plan: Option<&str>) -
     })
 }
 
-fn message(advice: &Advice, resets_at: Option<i64>, now: &Zoned) -> String {
+fn message(advice: &LimitAdvice, resets_at: Option<i64>, now: &Zoned) -> String {
     let (start, clause_open) = match advice {
-        Advice::OtherModel { limit_name } => {
+        LimitAdvice::OtherModel { limit_name } => {
             let start = format!(
                 "You've hit your usage limit for {limit_name}. Switch to another model now,"
             );
             (start, true)
         }
-        Advice::Promotion(text) => (format!("You've hit your usage limit. {text},"), true),
-        Advice::Plan(what) => (
+        LimitAdvice::Promotion(text) => (format!("You've hit your usage limit. {text},"), true),
+        LimitAdvice::Plan(what) => (
             format!("You've hit your usage limit.{what}"),
             !what.is_empty(),
         ),
@@ -122,7 +122,7 @@ fn local_time(unix_seconds: i64, now: &Zoned) -> Option<String> {
     ))
 }
 
-/// The plan behind a server's name for it.
+/// Parses the server's name of a plan.
 pub fn plan_type(name: &str) -> PlanType {
     match name.trim().to_ascii_lowercase().as_str() {
         "free" => PlanType::Free,

@@ -70,7 +70,7 @@ async fn a_request_is_well_formed_and_its_stream_is_read() {
     provider.query_params = BTreeMap::from([("api-version".to_owned(), "7".to_owned())]);
     provider.http_headers = BTreeMap::from([("x-team".to_owned(), "tools".to_owned())]);
     let setup = Setup::new([]).await;
-    let client = HttpModelClient::new(provider, setup.surroundings.clone());
+    let client = HttpModelClient::new(provider, setup.dependencies.clone());
     let (events, error) = drain(client.stream(&request()).await.unwrap()).await;
 
     assert_eq!(error, None);

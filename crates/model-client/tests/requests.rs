@@ -137,7 +137,7 @@ async fn facts_in_the_headers_of_a_reply_come_first() {
 async fn the_providers_own_key_comes_first() {
     let mut setup = Setup::new([hello(), hello()]).await;
     let key = Credential::ApiKey(Secret::from("session"));
-    setup.surroundings.credentials = Arc::new(FixedCredential(Some(key)));
+    setup.dependencies.credentials = Arc::new(FixedCredential(Some(key)));
     setup.provider.requires_openai_auth = true;
     setup.provider.bearer_token = Some(Secret::from("configured"));
     setup.ask(&request()).await;
@@ -161,7 +161,7 @@ async fn the_providers_own_key_comes_first() {
 #[tokio::test]
 async fn the_login_goes_only_where_it_belongs() {
     let mut setup = Setup::new([hello(), hello()]).await;
-    setup.surroundings.credentials = Arc::new(FixedCredential(Some(chatgpt("t"))));
+    setup.dependencies.credentials = Arc::new(FixedCredential(Some(chatgpt("t"))));
     setup.ask(&request()).await;
     setup.provider.requires_openai_auth = true;
     setup.ask(&request()).await;
@@ -201,7 +201,7 @@ async fn with_login(steps: u32, outcome: Result<(), CredentialError>, refusals: 
     let replies = std::iter::repeat_n(refused.header("x-request-id", "r"), refusals);
     let mut setup = Setup::new(replies.chain([hello()])).await;
     setup.provider.requires_openai_auth = true;
-    setup.surroundings.credentials = Arc::new(Renewable {
+    setup.dependencies.credentials = Arc::new(Renewable {
         steps,
         outcome,
         taken: Mutex::new(0),

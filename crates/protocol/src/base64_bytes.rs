@@ -1,4 +1,4 @@
-//! Bytes that stand in JSON as base64.
+//! Bytes that are base64 in JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde::Serializer;
 use serde::de::Error;
 
-use crate::json::Text;
+use crate::json::BorrowedText;
 
-/// Any bytes, written as base64.
+/// Bytes, serialized as base64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Base64Bytes(pub Vec<u8>);
 
@@ -22,7 +22,7 @@ impl Serialize for Base64Bytes {
 
 impl<'de> Deserialize<'de> for Base64Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Text(text) = Text::deserialize(deserializer)?;
+        let BorrowedText(text) = BorrowedText::deserialize(deserializer)?;
         match STANDARD.decode(text.as_bytes()) {
             Ok(bytes) => Ok(Self(bytes)),
             Err(error) => Err(D::Error::custom(format_args!("not base64: {error}"))),

@@ -1,7 +1,7 @@
-//! What is experimental: a descriptor for each member of a type that a client must opt into.
+//! Descriptors of experimental fields and variants, which a client must opt into.
 //!
-//! The `Experimental` derive writes the implementations; the server asks a request what it uses, and
-//! the exporters ask a type what to leave out.
+//! The `Experimental` derive generates the implementations. The server checks what a request uses, and the exporters
+//! check what to leave out.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use serde_json::Value;
 
 /// A type that may have experimental members.
 pub trait Experimental {
-    /// The members of this type itself that are experimental.
+    /// The experimental members of this type, not of its fields' types.
     const MEMBERS: &'static [ExperimentalMember] = &[];
 
-    /// The descriptor of the first experimental thing that this value uses, for example
+    /// The descriptor of the first experimental member that this value uses, for example
     /// `thread/start.dynamicTools`.
     fn experimental_use(&self) -> Option<&'static str> {
         None
     }
 
-    /// Empties the experimental fields, for a receiver who did not opt in.
+    /// Clears the experimental fields, for a receiver who has not opted in.
     fn clear_experimental(&mut self) {}
 }
 
@@ -54,16 +54,16 @@ impl<T: Experimental> Experimental for BTreeMap<String, T> {
     }
 }
 
-/// A field or a variant that is experimental.
+/// An experimental field or variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExperimentalMember {
-    /// Its name on the wire.
+    /// The name on the wire.
     pub name: &'static str,
-    /// What a client is told that it must opt into.
+    /// The name that a client must opt into.
     pub descriptor: &'static str,
 }
 
-/// The key under which a schema carries the descriptor of an experimental member.
+/// The key of the descriptor of an experimental member in a schema.
 pub const EXPERIMENTAL_KEY: &str = "x-experimental";
 
 /// Marks the experimental members of `T` in its schema: properties by name, variants by tag.
@@ -112,7 +112,7 @@ fn insert_mark(schema: &mut Map<String, Value>, member: &ExperimentalMember) {
     schema.insert(EXPERIMENTAL_KEY.to_owned(), member.descriptor.into());
 }
 
-/// Whether a branch of a union is the variant of this name: by tag, as the only key, or as a string.
+/// Whether a branch of a union is the variant with this name: by tag, as the only key, or as a string.
 fn is_variant(branch: &Map<String, Value>, name: &str) -> bool {
     let is_name = |value: &Value| value.as_str() == Some(name);
     let properties = branch.get("properties").and_then(Value::as_object);

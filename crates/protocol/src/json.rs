@@ -1,4 +1,4 @@
-//! Reads JSON and, when it does not fit, says where.
+//! Parses JSON with errors that name the invalid field.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use serde_json::error::Category;
 
 use crate::json_path::path_at;
 
-/// A string that is borrowed from the input where that is possible, which a plain `Cow` never is.
+/// A string that borrows from the input if possible, which a plain `Cow` does not do.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+pub(crate) struct BorrowedText<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
-/// Why a JSON text could not be read, and at which field.
+/// Why a JSON text is invalid, and at which field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}{reason}", if path.is_empty() { "" } else { ": " })]
 pub struct JsonError {
@@ -21,17 +21,17 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    /// The path to the field, for example `op.items[0].text`; empty for the text as a whole.
+    /// The path of the field, for example `op.items[0].text`; empty for the whole text.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What is wrong there.
+    /// What is wrong.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Puts the path of the offending field in place of the line and column.
+    /// Replaces line and column by the path of the invalid field.
     pub(crate) fn locate(text: &str, error: &serde_json::Error) -> Self {
         let (path, reason) = match error.classify() {
             Category::Eof | Category::Io => (String::new(), error.to_string()),
@@ -49,7 +49,7 @@ impl JsonError {
     }
 }
 
-/// What is wrong, without a line and a column.
+/// The reason without line and column.
 pub(crate) fn reason(error: &serde_json::Error) -> String {
     without_place(error.to_string())
 }
@@ -61,18 +61,18 @@ fn without_place(mut reason: String) -> String {
     reason
 }
 
-/// Begins the reason of an error in a part that was read by itself; the path in that part follows.
+/// Begins the reason of an error in a part that was parsed separately; the path in that part follows.
 const WITHIN: &str = "at ";
 
-/// The reason of an error in a member of an object that was read by itself. Such an error is located at
-/// the object, and then one path is made of the two.
+/// The reason of an error in a member that was parsed separately. The error is located at the enclosing object, and the
+/// two paths are joined later.
 pub(crate) fn reason_within(name: &str, part: &str, error: &serde_json::Error) -> String {
     let JsonError { path, reason } = JsonError::locate(part, error);
-    // The place in the part would be taken for one in the whole.
+    // A position in the part would be mistaken for one in the whole text.
     wrong_within(&join(name, &path), &without_place(reason))
 }
 
-/// The same for what is wrong at a path that begins with a member of an object.
+/// Like [`reason_within`], for a path that begins with a member of an object.
 pub(crate) fn wrong_within(path: &str, reason: &str) -> String {
     format!("{WITHIN}{path}: {reason}")
 }
@@ -85,15 +85,15 @@ fn join(outer: &str, inner: &str) -> String {
     }
 }
 
-/// Reads a value from a JSON text.
+/// Parses a value from a JSON text.
 ///
-/// The path of an error is found in the text afterwards: a reader that kept track of it would be slower,
-/// and every type would be compiled for it once more.
+/// The path of an error is determined afterwards from the text. A deserializer that tracks paths would be slower, and every
+/// type would be compiled for it a second time.
 pub fn from_json<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, JsonError> {
     serde_json::from_str(text).map_err(|error| JsonError::locate(text, &error))
 }
 
-/// How many bytes of the text had been read when the error was found.
+/// The number of bytes read when the error was found.
 fn offset(text: &str, error: &serde_json::Error) -> usize {
     let lines_before = error.line().saturating_sub(1);
     let line_start: usize = text

@@ -1,12 +1,11 @@
-//! Finds out which value of a JSON text stands at a place in it.
+//! Finds the path of the value at an offset in a JSON text.
 //!
-//! The text is one that a parser got through up to that place, so what is not JSON before it is not
-//! this module's concern: it never fails, it then answers the best path that it has.
+//! A parser has accepted the text up to that offset, so the text before it is valid. Scanning never fails; for other input
+//! it returns the best path it has.
 
 use std::fmt::Write;
 
-/// The path to the innermost value that begins at `offset`, or that began before and has not ended
-/// before; empty for the text as a whole.
+/// The path of the innermost value that contains `offset`; empty for the whole text.
 pub(crate) fn path_at(text: &str, offset: usize) -> String {
     let mut scanner = Scanner {
         bytes: text.as_bytes(),
@@ -18,7 +17,7 @@ pub(crate) fn path_at(text: &str, offset: usize) -> String {
     scanner.print(text)
 }
 
-/// A step of a path; names are kept as ranges of the text.
+/// A step of a path. Names are ranges of the text.
 enum Step {
     Name { start: usize, end: usize },
     Index(usize),
@@ -31,11 +30,11 @@ struct Scanner<'a> {
     path: Vec<Step>,
 }
 
-/// Whether the value was found; then the path is final.
+/// Whether the value was found, so that the path is final.
 type Found = bool;
 
 impl Scanner<'_> {
-    /// Passes over a value.
+    /// Skips a value.
     fn value(&mut self) -> Found {
         self.skip_blanks();
         if self.position >= self.offset {
@@ -55,7 +54,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Passes over an object or an array, part by part.
+    /// Skips an object or array, member by member.
     fn container(&mut self, close: u8, part: fn(&mut Self, usize) -> Found) -> Found {
         self.position += 1;
         for index in 0.. {

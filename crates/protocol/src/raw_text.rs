@@ -1,4 +1,4 @@
-//! Long texts that are mostly passed on: from the log of a thread to whoever reads it.
+//! Long texts that are passed from the rollout to clients without change.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,16 +15,15 @@ use serde_json::value::RawValue;
 
 use crate::json::reason;
 
-/// A text. One that was read from JSON stays as it stands there, and is written back that way: output
-/// of commands has a line break in every other word, and undoing and redoing its escapes would be most
-/// of the work of showing a thread.
+/// A text. One that was parsed from JSON is kept in its escaped form and written back the same way: command output has many
+/// line breaks, and unescaping and escaping would be most of the work of showing a thread.
 #[derive(Clone)]
-pub struct RawText(Form);
+pub struct RawText(RawTextForm);
 
 #[derive(Clone)]
-enum Form {
+enum RawTextForm {
     Plain(String),
-    /// With its quotes. It has no numbered escapes, of which some stand for no character.
+    /// With quotes. Contains no `\u` escapes, some of which are invalid.
     Json(Box<RawValue>),
 }
 
@@ -32,33 +31,35 @@ impl RawText {
     pub(crate) fn of_json(json: Box<RawValue>) -> serde_json::Result<Self> {
         let passes = json.get().starts_with('"') && !json.get().contains("\\u");
         Ok(Self(if passes {
-            Form::Json(json)
+            RawTextForm::Json(json)
         } else {
-            Form::Plain(serde_json::from_str(json.get())?)
+            RawTextForm::Plain(serde_json::from_str(json.get())?)
         }))
     }
 
-    /// The text itself.
+    /// The unescaped text.
     pub fn as_str(&self) -> Cow<'_, str> {
         match &self.0 {
-            Form::Plain(text) => Cow::Borrowed(text),
-            Form::Json(json) => Cow::Owned(serde_json::from_str(json.get()).unwrap_or_default()),
+            RawTextForm::Plain(text) => Cow::Borrowed(text),
+            RawTextForm::Json(json) => {
+                Cow::Owned(serde_json::from_str(json.get()).unwrap_or_default())
+            }
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         match &self.0 {
-            Form::Plain(text) => text.is_empty(),
-            Form::Json(json) => json.get() == "\"\"",
+            RawTextForm::Plain(text) => text.is_empty(),
+            RawTextForm::Json(json) => json.get() == "\"\"",
         }
     }
 
-    /// How many bytes it has; where it has escapes, at most so many.
+    /// The length in bytes; an upper bound if there are escapes.
     pub fn size(&self) -> usize {
         match &self.0 {
-            Form::Plain(text) => text.len(),
-            Form::Json(json) => json.get().len() - 2,
+            RawTextForm::Plain(text) => text.len(),
+            RawTextForm::Json(json) => json.get().len() - 2,
         }
     }
 }
@@ -71,7 +72,7 @@ impl Default for RawText {
 
 impl From<String> for RawText {
     fn from(text: String) -> Self {
-        Self(Form::Plain(text))
+        Self(RawTextForm::Plain(text))
     }
 }
 
@@ -98,8 +99,8 @@ impl fmt::Debug for RawText {
 impl Serialize for RawText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Form::Plain(text) => text.serialize(serializer),
-            Form::Json(json) => json.serialize(serializer),
+            RawTextForm::Plain(text) => text.serialize(serializer),
+            RawTextForm::Json(json) => json.serialize(serializer),
         }
     }
 }

@@ -1,12 +1,10 @@
-//! The lines of a rollout file, which is the log of a thread.
+//! The lines of a rollout.
 //!
-//! A line is an envelope, `{"timestamp", "type", "payload"}`, whose fields may come in any order. The
-//! envelope is read first and borrows the payload as text ([`RawRolloutLine`]), so that someone who
-//! looks for one kind of line pays nothing for the others. [`RolloutLine`] is a line with its payload
-//! read. A line whose type is not known, or whose payload does not read, is kept as it stands and
-//! written back byte for byte.
+//! A line is an envelope, `{"timestamp", "type", "payload"}`, with fields in any order. [`RawRolloutLine`] is the envelope
+//! with the payload borrowed as text, so that a search for one kind of line does not parse the others. [`RolloutLine`] is a
+//! line with its parsed payload. A line with an unknown type or an invalid payload is kept and written back byte for byte.
 //!
-//! Nearly every line is written in one way, and then its first bytes tell what it is ([`LineStart`]).
+//! Nearly all lines have the same order of fields, so their first bytes identify them ([`LineStart`]).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,61 +19,58 @@ use serde::de::Visitor;
 use serde_json::value::RawValue;
 
 use crate::event::EventMsg;
+use crate::json::BorrowedText;
 use crate::json::JsonError;
-use crate::json::Text;
 use crate::json::from_json;
 use crate::response_item::ResponseItem;
 use crate::session_meta::SessionMeta;
 use crate::turn_context::TurnContext;
 
-/// The envelope of a line, its payload not read.
+/// The envelope of a line with its unparsed payload.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RawRolloutLine<'a> {
-    /// When the line was written, by RFC 3339.
+    /// The time of writing, in RFC 3339.
     #[serde(borrow)]
     pub timestamp: Cow<'a, str>,
-    /// What kind of line it is.
+    /// The type of the line.
     #[serde(borrow, rename = "type")]
     pub kind: Cow<'a, str>,
-    /// What it says.
     #[serde(borrow)]
     pub payload: &'a RawValue,
 }
 
 impl<'a> RawRolloutLine<'a> {
-    /// Reads the envelope of a line.
+    /// Parses the envelope of a line.
     pub fn read(line: &'a str) -> Result<Self, JsonError> {
         from_json(line)
     }
 
-    /// The `type` inside the payload, which events and model items have. What stands after it is not
-    /// looked at.
+    /// The `type` inside the payload, which events and response items have. The rest of the payload is not read.
     pub fn payload_type(&self) -> Option<Cow<'a, str>> {
         let mut found = None;
         let mut payload = serde_json::Deserializer::from_str(self.payload.get());
-        // An error also tells that something was left unread, which is the point.
+        // Stopping early is reported as an error, which is expected here.
         let _ = payload.deserialize_map(TypeVisitor(&mut found));
         found
     }
 }
 
-/// What the first bytes of a line tell, if it was written the way that everybody writes lines:
-/// `{"timestamp":"…","type":"…","payload":…}`, in this order and without blanks. Newer programs number
-/// their lines behind the timestamp: `"ordinal":7`.
+/// The parsed first bytes of a line in the usual form, `{"timestamp":"…","type":"…","payload":…}`, in this order and
+/// without blanks. Newer engines add a line number after the timestamp: `"ordinal":7`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineStart<'a> {
-    /// When the line was written.
+    /// The time of writing.
     pub timestamp: &'a str,
-    /// What kind of line it is.
+    /// The type of the line.
     pub kind: &'a str,
-    /// The `type` inside the payload, if it stands first there.
+    /// The `type` inside the payload, if it is the first field.
     pub payload_type: Option<&'a str>,
-    /// The payload and, if nothing follows it, the brace that ends the line.
+    /// The payload and, if nothing follows it, the closing brace of the line.
     rest: &'a [u8],
 }
 
 impl<'a> LineStart<'a> {
-    /// Looks at the first bytes of a line; none if they are not the usual ones.
+    /// Parses the first bytes of a line; none if they do not have the usual form.
     pub fn of(line: &'a [u8]) -> Option<Self> {
         let (timestamp, rest) = short_text(line.strip_prefix(b"{\"timestamp\":\"")?)?;
         let rest = after_ordinal(rest);
@@ -90,9 +85,9 @@ impl<'a> LineStart<'a> {
         })
     }
 
-    /// The whole line; none if it has to be read in another way, or is of a kind that is not known.
+    /// Parses the whole line; none if it has another form or an unknown type.
     pub fn read(&self) -> Option<RolloutLine> {
-        // If more of the line follows the payload, this is no JSON.
+        // If the line has more fields after the payload, this is not valid JSON.
         let payload = std::str::from_utf8(self.rest.strip_suffix(b"}")?).ok()?;
         let item = read_item(self.kind, payload).ok()??;
         let timestamp = self.timestamp.to_owned();
@@ -126,9 +121,9 @@ impl<'a> Visitor<'a> for TypeVisitor<'_, 'a> {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut fields: A) -> Result<(), A::Error> {
-        while let Some(Text(name)) = fields.next_key()? {
+        while let Some(BorrowedText(name)) = fields.next_key()? {
             if name == "type" {
-                let Text(kind) = fields.next_value()?;
+                let BorrowedText(kind) = fields.next_value()?;
                 *self.0 = Some(kind);
                 break;
             }
@@ -138,12 +133,12 @@ impl<'a> Visitor<'a> for TypeVisitor<'_, 'a> {
     }
 }
 
-/// A line.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RolloutLine {
-    /// When it was written, by RFC 3339 with milliseconds, in UTC.
+    /// The time of writing, in RFC 3339 with milliseconds, in UTC.
     pub timestamp: String,
-    /// What it says.
+    /// The content.
     pub item: RolloutItem,
 }
 
@@ -175,7 +170,7 @@ pub struct Compacted {
     pub replacement_history: Option<Vec<ResponseItem>>,
 }
 
-/// A line that this version does not understand, as it stands in the file.
+/// A line that this version cannot parse, as it is in the file.
 #[derive(Clone, Debug)]
 pub struct KeptLine {
     text: Box<RawValue>,
@@ -183,12 +178,12 @@ pub struct KeptLine {
 }
 
 impl KeptLine {
-    /// The whole line, without white space around it.
+    /// The whole line, trimmed.
     pub fn text(&self) -> &str {
         self.text.get()
     }
 
-    /// Why the payload did not read; absent if it is of a type that is not known.
+    /// Why the payload is invalid; absent if its type is unknown.
     pub fn problem(&self) -> Option<&JsonError> {
         self.problem.as_ref()
     }
@@ -201,9 +196,9 @@ impl PartialEq for KeptLine {
 }
 
 impl RolloutLine {
-    /// Reads a line. Only a text that is not a line at all is an error.
+    /// Parses a line. Only a text without a valid envelope is an error.
     pub fn read(line: &str) -> Result<Self, JsonError> {
-        // The payload is gone through once this way, and twice where it has to be found first.
+        // With the usual order of fields the payload is parsed in one pass, otherwise in two.
         if let Some(line) = LineStart::of(line.as_bytes()).and_then(|start| start.read()) {
             return Ok(line);
         }
@@ -220,7 +215,7 @@ impl RolloutLine {
     }
 }
 
-/// The payload, or nothing if it is of a type that is not known.
+/// Parses the payload; none if its type is unknown.
 fn read_item(kind: &str, payload: &str) -> Result<Option<RolloutItem>, JsonError> {
     let item = match kind {
         "session_meta" => RolloutItem::SessionMeta(from_json(payload)?),

@@ -1,9 +1,8 @@
-//! Reads internally tagged enums: `{"type": "message", "role": …}`.
+//! Deserializes internally tagged enums: `{"type": "message", "role": …}`.
 //!
-//! When the tag comes first, which is how everybody writes it, the variant is read straight from the
-//! input: nothing is buffered and an error keeps its path. When it comes later the object is buffered
-//! and the path of an error becomes part of its message. `#[derive(Tagged)]` writes the
-//! implementations.
+//! If the tag comes first, as usual, the variant is read directly from the input: nothing is buffered and errors keep their
+//! path. Otherwise the object is buffered and the path of an error becomes part of its message. `#[derive(Tagged)]`
+//! generates the implementations.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,24 +18,24 @@ use serde::de::value::MapAccessDeserializer;
 use serde_json::Map;
 use serde_json::Value;
 
+use crate::json::BorrowedText;
 use crate::json::JsonError;
-use crate::json::Text;
 
-/// An enum whose variants are told apart by a tag among their fields.
+/// An enum whose variants are distinguished by a tag among their fields.
 pub trait Tagged: Sized {
-    /// The name of the field that holds the tag.
+    /// The name of the tag field.
     const TAG: &'static str;
-    /// The name of the type, for error messages.
+    /// The name of the type, for errors.
     const NAME: &'static str;
-    /// Every tag that is known, aliases included.
+    /// All known tags, including aliases.
     const VARIANTS: &'static [&'static str];
-    /// Whether an object with another tag is kept as it is.
+    /// Whether objects with an unknown tag are kept.
     const KEEPS_UNKNOWN: bool = false;
 
-    /// Reads the fields that belong to a known tag; `fields` does not hold the tag any more.
+    /// Deserializes the fields for a known tag; `fields` does not contain the tag.
     fn read<'de, D: Deserializer<'de>>(tag: &str, fields: D) -> Result<Self, D::Error>;
 
-    /// Keeps an object whose tag is not known.
+    /// Keeps an object with an unknown tag.
     fn unknown(_whole: Value) -> Option<Self> {
         None
     }
@@ -62,11 +61,11 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        let Some(Text(first)) = map.next_key()? else {
+        let Some(BorrowedText(first)) = map.next_key()? else {
             return Err(A::Error::missing_field(T::TAG));
         };
         if first == T::TAG {
-            let Text(tag) = map.next_value()?;
+            let BorrowedText(tag) = map.next_value()?;
             return read_after_tag(&tag, map);
         }
         let mut whole = Map::new();
@@ -100,8 +99,8 @@ fn read_buffered<T: Tagged, E: Error>(mut whole: Map<String, Value>) -> Result<T
         return keep::<T, E>(whole);
     }
     whole.shift_remove(T::TAG);
-    // Read from text again: by the same code as an object whose tag comes first, so that no type is
-    // compiled for another reader.
+    // Parsed from text again with the same code as an object whose tag comes first, so that no type is compiled for another
+    // deserializer.
     let fields = Value::Object(whole).to_string();
     serde_json::Deserializer::from_str(&fields)
         .deserialize_map(FieldsVisitor::<T> {
@@ -111,7 +110,7 @@ fn read_buffered<T: Tagged, E: Error>(mut whole: Map<String, Value>) -> Result<T
         .map_err(|error| E::custom(JsonError::locate(&fields, &error)))
 }
 
-/// Reads the fields of a variant whose tag is known.
+/// Deserializes the fields of a variant with a known tag.
 struct FieldsVisitor<'a, T> {
     tag: &'a str,
     of: PhantomData<T>,
@@ -133,8 +132,8 @@ fn keep<T: Tagged, E: Error>(whole: Map<String, Value>) -> Result<T, E> {
     T::unknown(Value::Object(whole)).ok_or_else(|| E::missing_field(T::TAG))
 }
 
-// The published schema shows a variant that keeps unknown objects as one more tag, `other`. No doc
-// comment: the description is to be the variant's.
+// The published schema shows a variant for unknown objects as another tag, `other`. No doc comment, because the description
+// must be that of the variant.
 #[derive(schemars::JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct OtherSchema {
@@ -147,8 +146,8 @@ fn other_tag(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "const": "other" })
 }
 
-/// Says of the schema of a union that exactly one variant fits. Every variant has a tag of its own,
-/// also where schemars cannot tell because one is not tagged by serde.
+/// Marks the schema of a union so that exactly one variant matches. Every variant has its own tag, also where schemars
+/// cannot know because one is not tagged by serde.
 pub(crate) fn exactly_one(schema: &mut Schema) {
     if let Some(variants) = schema.remove("anyOf") {
         schema.insert("oneOf".to_owned(), variants);

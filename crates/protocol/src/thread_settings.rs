@@ -1,4 +1,4 @@
-//! What a thread is set to, and how that changes.
+//! The settings of a thread, and changes to them.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -18,66 +18,62 @@ use crate::settings::ServiceTier;
 use crate::settings::Settings;
 use crate::update::Update;
 
-/// Everything that a thread is set to and that can change while it lives.
+/// The settings of a thread that can change while it is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadSettings {
-    /// The folder to work in, absolute.
+    /// The absolute working folder.
     pub cwd: PathBuf,
-    /// The model.
     pub model: String,
-    /// The id of its provider, which never changes.
+    /// The id of the model provider, which never changes.
     pub provider: String,
-    /// How hard to reason.
+    /// The reasoning effort.
     pub effort: Option<ReasoningEffort>,
-    /// How to summarise reasoning.
+    /// The form of reasoning summaries.
     pub summary: Option<ReasoningSummary>,
-    /// The class of service.
+    /// The service tier.
     pub service_tier: Option<ServiceTier>,
-    /// The style of the model.
+    /// The personality of the model.
     pub personality: Option<Personality>,
-    /// How model and person work together.
+    /// The collaboration mode.
     pub mode: ModeKind,
-    /// Instructions for that in place of the built-in ones.
+    /// Replaces the built-in instructions of the mode.
     pub mode_instructions: Option<String>,
-    /// When to ask.
     pub approval_policy: AskForApproval,
-    /// Whom to ask.
+    /// Who reviews approvals.
     pub approvals_reviewer: ApprovalsReviewer,
-    /// What commands may touch.
+    /// The sandbox policy.
     pub sandbox_policy: SandboxPolicy,
-    /// The name by which the sandbox policy was chosen, if it was.
+    /// The permission name by which the sandbox policy was chosen.
     pub permission_profile: Option<String>,
 }
 
-/// Changes of the settings of a thread; what is absent stays.
+/// Changes to the settings of a thread. Absent fields do not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadSettingsPatch {
-    /// The folder to work in.
+    /// The working folder.
     pub cwd: Option<PathBuf>,
-    /// The model.
     pub model: Option<String>,
-    /// How hard to reason.
+    /// The reasoning effort.
     pub effort: Update<ReasoningEffort>,
-    /// How to summarise reasoning.
+    /// The form of reasoning summaries.
     pub summary: Option<ReasoningSummary>,
-    /// The class of service.
+    /// The service tier.
     pub service_tier: Update<ServiceTier>,
-    /// The style of the model.
+    /// The personality of the model.
     pub personality: Option<Personality>,
-    /// How model and person work together. It wins over model and effort.
+    /// The collaboration mode. Takes precedence over `model` and `effort`.
     pub collaboration_mode: Option<CollaborationMode>,
-    /// When to ask.
     pub approval_policy: Option<AskForApproval>,
-    /// Whom to ask.
+    /// Who reviews approvals.
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// What commands may touch.
+    /// The sandbox policy.
     pub sandbox_policy: Option<SandboxPolicy>,
-    /// The name by which that was chosen; it counts only together with it.
+    /// The permission name of `sandbox_policy`; ignored without it.
     pub permission_profile: Option<String>,
 }
 
 impl ThreadSettings {
-    /// Everything at its default.
+    /// Default settings.
     #[must_use]
     pub fn new(cwd: impl Into<PathBuf>, model: impl Into<String>) -> Self {
         Self {
@@ -100,7 +96,7 @@ impl ThreadSettings {
         }
     }
 
-    /// The settings after a change. A relative folder starts at `base`.
+    /// Applies changes. A relative folder starts at `base`.
     #[must_use]
     pub fn apply(&self, patch: ThreadSettingsPatch, base: &Path) -> Self {
         let ThreadSettingsPatch {
@@ -144,7 +140,7 @@ impl ThreadSettings {
         new
     }
 
-    /// How model and person work together, with the settings that come with it.
+    /// The collaboration mode with its settings.
     #[must_use]
     pub fn collaboration_mode(&self) -> CollaborationMode {
         CollaborationMode {
@@ -176,7 +172,7 @@ impl From<OverrideTurnContext> for ThreadSettingsPatch {
     }
 }
 
-/// A user turn says everything anew: without a mode it is in the default one.
+/// A user turn contains all settings; without a mode it uses the default mode.
 impl From<&UserTurn> for ThreadSettingsPatch {
     fn from(turn: &UserTurn) -> Self {
         let default_mode = || CollaborationMode {

@@ -1,5 +1,4 @@
-//! A field with three states on the wire: absent leaves what is there, null clears it, a value sets
-//! it.
+//! A field with three states on the wire: absent keeps the stored value, null clears it, a value replaces it.
 
 use std::borrow::Cow;
 
@@ -11,7 +10,7 @@ use serde::Deserializer;
 use serde::Serialize;
 use serde::Serializer;
 
-/// What to do with a stored value.
+/// A change to a stored value.
 ///
 /// A field of this type is marked `#[serde(default)]`, and is left out when it is [`Update::Leave`]
 /// (`#[sparse]` sees to it).

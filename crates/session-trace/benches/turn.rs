@@ -18,8 +18,8 @@ use codex_core::{
 use codex_exec::Launcher;
 use codex_http::{HttpPool, HttpSettings};
 use codex_model_client::{
-    ClientIdentity, FixedCredential, HttpModelClient, ModelCatalog, Platform, Provider,
-    Surroundings, SystemClock as ModelClock,
+    ClientDependencies, ClientIdentity, FixedCredential, HttpModelClient, ModelCatalog, Platform,
+    Provider, SystemClock as ModelClock,
 };
 use codex_protocol::{AskForApproval, EventMsg, Op, SandboxPolicy, UserInput, UserInputOp};
 use codex_session_trace::Traces;
@@ -92,7 +92,7 @@ fn ports(model: &ModelServer) -> Ports {
         architecture: "any",
         terminal: "none",
     };
-    let surroundings = Surroundings {
+    let surroundings = ClientDependencies {
         identity: ClientIdentity::new("bench", "1", platform, None),
         environment: Arc::new(|_: &str| None),
         credentials: Arc::new(FixedCredential::default()),

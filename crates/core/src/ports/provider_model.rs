@@ -102,6 +102,6 @@ impl Model for ProviderModel {
 fn notify(list: &Arc<ModelStore>, event: &Result<ModelEvent, ModelError>) {
     if let Ok(ModelEvent::ModelsEtag(etag)) = event {
         let (list, etag) = (Arc::clone(list), etag.clone());
-        tokio::spawn(async move { list.heard_of(&etag).await });
+        tokio::spawn(async move { list.note_etag(&etag).await });
     }
 }

@@ -1,4 +1,4 @@
-//! The built-in list of models, as a table.
+//! The built-in catalogue as a table.
 
 use codex_protocol::InputModality;
 use codex_protocol::ReasoningEffort;
@@ -16,13 +16,13 @@ use super::TruncationPolicy;
 use super::Visibility;
 use super::WebSearchToolType;
 
-/// How to be friendly.
+/// The text of the friendly personality.
 const FRIENDLY: &str = "Work like a colleague who is glad to be asked. Be warm and encouraging, also when \
     something goes wrong, and take the user's aims and limits as yours. Explain unfamiliar things without \
     talking down, say \"we\" where you do something together, and notice what went well. Warmth never \
     replaces honesty: say plainly what is wrong, what you do not know and what was not checked.";
 
-/// How to be matter-of-fact.
+/// The text of the pragmatic personality.
 const PRAGMATIC: &str = "Work like an experienced engineer with little time. Come to the point at once, \
     in few words, without praise and without small talk. Judge by what works and what it costs, name \
     risks and better ways without softening them, and state what is decided, what is open and what comes \
@@ -31,61 +31,65 @@ const PRAGMATIC: &str = "Work like an experienced engineer with little time. Com
 const TOKENS: TruncationPolicy = TruncationPolicy::tokens(10_000);
 const BYTES: TruncationPolicy = TruncationPolicy::bytes(10_000);
 
-/// Whether and how a model can be told how long to answer.
+/// Whether the length of answers can be chosen, and its default.
 #[derive(Clone, Copy, PartialEq)]
-enum Lengths {
+enum VerbositySupport {
     Fixed,
     Free,
     LowByDefault,
 }
 
-/// What a model can be shown.
+/// What kinds of input a model supports.
 #[derive(Clone, Copy, PartialEq)]
-enum Sight {
+enum ImageSupport {
     Text,
     Images,
     FullImages,
 }
 
-/// The efforts that a model offers.
+/// The reasoning efforts that a model supports.
 #[derive(Clone, Copy)]
-enum Efforts {
+enum EffortLevels {
     LowToXhigh,
     LowToHigh,
     MinimalToHigh,
     MediumAndHigh,
 }
 
-/// One line of the table.
-struct Row {
+/// A row of the table.
+struct ModelRow {
     slug: &'static str,
     priority: i32,
     visibility: Visibility,
-    efforts: Efforts,
-    lengths: Lengths,
+    efforts: EffortLevels,
+    verbosity: VerbositySupport,
     parallel: bool,
     truncation: TruncationPolicy,
-    sight: Sight,
-    /// The older models without a command-line shell tool of their own.
+    images: ImageSupport,
+    /// Older models without a shell tool that takes a command line.
     plain_shell: bool,
-    /// Whether its tone can be chosen.
+    /// Whether the personality can be chosen.
     has_personalities: bool,
-    /// The model to move on to.
+    /// The recommended successor.
     upgrade: Option<&'static str>,
-    /// What it is good for.
     description: &'static str,
 }
 
-const fn row(slug: &'static str, priority: i32, visibility: Visibility, efforts: Efforts) -> Row {
-    Row {
+const fn row(
+    slug: &'static str,
+    priority: i32,
+    visibility: Visibility,
+    efforts: EffortLevels,
+) -> ModelRow {
+    ModelRow {
         slug,
         priority,
         visibility,
         efforts,
-        lengths: Lengths::Fixed,
+        verbosity: VerbositySupport::Fixed,
         parallel: false,
         truncation: TOKENS,
-        sight: Sight::Images,
+        images: ImageSupport::Images,
         plain_shell: false,
         has_personalities: false,
         upgrade: None,
@@ -93,38 +97,38 @@ const fn row(slug: &'static str, priority: i32, visibility: Visibility, efforts:
     }
 }
 
-/// Where the newest generation is moved on to, and the one before.
+/// The successors that older models recommend.
 const NEWEST: Option<&str> = Some("gpt-5.4");
 const NEWEST_FOR_CODE: Option<&str> = Some("gpt-5.3-codex");
 
 #[rustfmt::skip]
-const ROWS: [Row; 13] = {
-    use Efforts::*;
-    use Lengths::*;
+const ROWS: [ModelRow; 13] = {
+    use EffortLevels::*;
+    use VerbositySupport::*;
     use Visibility::*;
     [
-        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, upgrade: NEWEST, has_personalities: true, description: "For coding: plans and carries out long tasks.", ..row("gpt-5.3-codex", 0, List, LowToXhigh) },
-        Row { lengths: LowByDefault, parallel: true, sight: Sight::FullImages, has_personalities: true, description: "For everything: the broadest knowledge, strong at code.", ..row("gpt-5.4", 0, List, LowToXhigh) },
-        Row { parallel: true, upgrade: NEWEST, has_personalities: true, description: "For coding, of the generation before.", ..row("gpt-5.2-codex", 3, List, LowToXhigh) },
-        Row { upgrade: NEWEST, description: "For coding at length, of an older generation.", ..row("gpt-5.1-codex-max", 4, List, LowToXhigh) },
-        Row { upgrade: NEWEST_FOR_CODE, description: "For coding, of an older generation.", ..row("gpt-5.1-codex", 5, Hide, LowToHigh) },
-        Row { lengths: LowByDefault, parallel: true, truncation: BYTES, upgrade: NEWEST, description: "For everything, of the generation before.", ..row("gpt-5.2", 6, List, LowToXhigh) },
-        Row { lengths: LowByDefault, parallel: true, truncation: BYTES, upgrade: NEWEST_FOR_CODE, description: "For everything, of an older generation.", ..row("gpt-5.1", 7, Hide, LowToHigh) },
-        Row { upgrade: NEWEST_FOR_CODE, description: "For coding, of the first of these generations.", ..row("gpt-5-codex", 10, Hide, LowToHigh) },
-        Row { lengths: Free, truncation: BYTES, plain_shell: true, upgrade: NEWEST_FOR_CODE, description: "For everything, of the first of these generations.", ..row("gpt-5", 11, Hide, MinimalToHigh) },
-        Row { lengths: Free, truncation: BYTES, plain_shell: true, sight: Sight::Text, description: "An open model for machines of one's own.", ..row("gpt-oss-120b", 11, Hide, LowToHigh) },
-        Row { lengths: Free, truncation: BYTES, plain_shell: true, sight: Sight::Text, description: "A small open model for machines of one's own.", ..row("gpt-oss-20b", 11, Hide, LowToHigh) },
-        Row { upgrade: NEWEST, description: "For coding: small, quick and cheap.", ..row("gpt-5.1-codex-mini", 12, List, MediumAndHigh) },
-        Row { upgrade: NEWEST_FOR_CODE, description: "For coding: small, quick and cheap, of an older generation.", ..row("gpt-5-codex-mini", 13, Hide, MediumAndHigh) },
+        ModelRow { verbosity: LowByDefault, parallel: true, images: ImageSupport::FullImages, upgrade: NEWEST, has_personalities: true, description: "For coding: plans and carries out long tasks.", ..row("gpt-5.3-codex", 0, List, LowToXhigh) },
+        ModelRow { verbosity: LowByDefault, parallel: true, images: ImageSupport::FullImages, has_personalities: true, description: "For everything: the broadest knowledge, strong at code.", ..row("gpt-5.4", 0, List, LowToXhigh) },
+        ModelRow { parallel: true, upgrade: NEWEST, has_personalities: true, description: "For coding, of the generation before.", ..row("gpt-5.2-codex", 3, List, LowToXhigh) },
+        ModelRow { upgrade: NEWEST, description: "For coding at length, of an older generation.", ..row("gpt-5.1-codex-max", 4, List, LowToXhigh) },
+        ModelRow { upgrade: NEWEST_FOR_CODE, description: "For coding, of an older generation.", ..row("gpt-5.1-codex", 5, Hide, LowToHigh) },
+        ModelRow { verbosity: LowByDefault, parallel: true, truncation: BYTES, upgrade: NEWEST, description: "For everything, of the generation before.", ..row("gpt-5.2", 6, List, LowToXhigh) },
+        ModelRow { verbosity: LowByDefault, parallel: true, truncation: BYTES, upgrade: NEWEST_FOR_CODE, description: "For everything, of an older generation.", ..row("gpt-5.1", 7, Hide, LowToHigh) },
+        ModelRow { upgrade: NEWEST_FOR_CODE, description: "For coding, of the first of these generations.", ..row("gpt-5-codex", 10, Hide, LowToHigh) },
+        ModelRow { verbosity: Free, truncation: BYTES, plain_shell: true, upgrade: NEWEST_FOR_CODE, description: "For everything, of the first of these generations.", ..row("gpt-5", 11, Hide, MinimalToHigh) },
+        ModelRow { verbosity: Free, truncation: BYTES, plain_shell: true, images: ImageSupport::Text, description: "An open model for machines of one's own.", ..row("gpt-oss-120b", 11, Hide, LowToHigh) },
+        ModelRow { verbosity: Free, truncation: BYTES, plain_shell: true, images: ImageSupport::Text, description: "A small open model for machines of one's own.", ..row("gpt-oss-20b", 11, Hide, LowToHigh) },
+        ModelRow { upgrade: NEWEST, description: "For coding: small, quick and cheap.", ..row("gpt-5.1-codex-mini", 12, List, MediumAndHigh) },
+        ModelRow { upgrade: NEWEST_FOR_CODE, description: "For coding: small, quick and cheap, of an older generation.", ..row("gpt-5-codex-mini", 13, Hide, MediumAndHigh) },
     ]
 };
 
-/// The built-in list.
+/// The built-in catalogue.
 pub(super) fn models() -> Vec<ModelInfo> {
     ROWS.iter().map(model).collect()
 }
 
-/// What is assumed of a model that nobody knows.
+/// Conservative assumptions about an unknown model.
 pub(super) fn fallback(name: &str) -> ModelInfo {
     ModelInfo {
         slug: name.to_owned(),
@@ -134,16 +138,16 @@ pub(super) fn fallback(name: &str) -> ModelInfo {
         supports_reasoning_summaries: false,
         apply_patch_tool_type: None,
         shell_type: ShellType::Default,
-        ..model(&Row {
+        ..model(&ModelRow {
             truncation: BYTES,
-            ..row("", 99, Visibility::None, Efforts::LowToHigh)
+            ..row("", 99, Visibility::None, EffortLevels::LowToHigh)
         })
     }
 }
 
-fn model(row: &Row) -> ModelInfo {
-    let local = row.sight == Sight::Text;
-    let newest = row.sight == Sight::FullImages;
+fn model(row: &ModelRow) -> ModelInfo {
+    let local = row.images == ImageSupport::Text;
+    let newest = row.images == ImageSupport::FullImages;
     let mut input_modalities = vec![InputModality::Text];
     if !local {
         input_modalities.push(InputModality::Image);
@@ -172,8 +176,9 @@ fn model(row: &Row) -> ModelInfo {
         } else {
             ReasoningSummary::Auto
         },
-        support_verbosity: row.lengths != Lengths::Fixed,
-        default_verbosity: (row.lengths == Lengths::LowByDefault).then_some(Verbosity::Low),
+        support_verbosity: row.verbosity != VerbositySupport::Fixed,
+        default_verbosity: (row.verbosity == VerbositySupport::LowByDefault)
+            .then_some(Verbosity::Low),
         apply_patch_tool_type: (row.slug != "gpt-5").then_some(ApplyPatchToolType::Freeform),
         web_search_tool_type: WebSearchToolType::Text,
         truncation_policy: row.truncation,
@@ -188,7 +193,7 @@ fn model(row: &Row) -> ModelInfo {
     }
 }
 
-/// The tones to choose from; the instructions themselves are the engine's.
+/// The texts of the personalities; the other instructions are in the engine.
 fn personalities() -> ModelMessages {
     ModelMessages {
         instructions_template: None,
@@ -209,14 +214,14 @@ fn upgrade(from: &str, to: &str) -> ModelUpgrade {
     }
 }
 
-fn levels(efforts: Efforts) -> Vec<ReasoningLevel> {
+fn levels(efforts: EffortLevels) -> Vec<ReasoningLevel> {
     use ReasoningEffort::*;
 
     let efforts: &[ReasoningEffort] = match efforts {
-        Efforts::LowToXhigh => &[Low, Medium, High, Xhigh],
-        Efforts::LowToHigh => &[Low, Medium, High],
-        Efforts::MinimalToHigh => &[Minimal, Low, Medium, High],
-        Efforts::MediumAndHigh => &[Medium, High],
+        EffortLevels::LowToXhigh => &[Low, Medium, High, Xhigh],
+        EffortLevels::LowToHigh => &[Low, Medium, High],
+        EffortLevels::MinimalToHigh => &[Minimal, Low, Medium, High],
+        EffortLevels::MediumAndHigh => &[Medium, High],
     };
     let level = |effort: &ReasoningEffort| ReasoningLevel {
         effort: effort.clone(),

@@ -1,4 +1,4 @@
-//! The content of the file that keeps a server's list of models between runs.
+//! The cache file of a server's list of models.
 
 use std::time::Duration;
 
@@ -8,13 +8,12 @@ use serde::Serialize;
 
 use super::ModelInfo;
 
-/// For how long a list counts without asking the server.
+/// How long a list is used without asking the server.
 const FRESH: Duration = Duration::from_secs(300);
 
-/// A server's list of models, and when it was fetched.
+/// A server's list of models and the time it was fetched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelsCache {
-    /// When.
     pub fetched_at: Timestamp,
     /// The version of the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,7 +26,7 @@ pub struct ModelsCache {
 }
 
 impl ModelsCache {
-    /// Whether the list still counts, for this version of the program.
+    /// Whether the list may still be used by this version of the program.
     pub fn is_fresh(&self, now: Timestamp, client_version: &str) -> bool {
         let age = now.duration_since(self.fetched_at).unsigned_abs();
         self.client_version == client_version && age <= FRESH

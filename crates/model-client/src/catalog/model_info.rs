@@ -1,7 +1,7 @@
-//! The facts about one model, in the form in which servers list them.
+//! The data about a model, in the format of servers' lists.
 //!
-//! Servers are newer than this program at times: a value that it does not know is read as the one that
-//! promises least, and the rest of the entry counts.
+//! A server may be newer than this program: an unknown value is replaced by the least capable known one, and the rest of
+//! the entry is used.
 
 use codex_protocol::InputModality;
 use codex_protocol::Personality;
@@ -16,87 +16,86 @@ use serde_json::Value;
 
 use crate::request::Reasoning;
 
-/// What a model can do, and how it is best asked.
+/// The capabilities and defaults of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// The name that requests use.
     pub slug: String,
-    /// The name for display.
+    /// The display name.
     pub display_name: String,
-    /// What it is good for.
     pub description: Option<String>,
-    /// The effort that is asked for unless a person says otherwise.
+    /// The default reasoning effort.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_reasoning_level: Option<ReasoningEffort>,
-    /// The efforts to choose from.
+    /// The selectable reasoning efforts.
     pub supported_reasoning_levels: Vec<ReasoningLevel>,
-    /// The shell tool that it knows best.
+    /// The preferred kind of shell tool.
     pub shell_type: ShellType,
-    /// Where it is offered.
+    /// Whether the model is listed.
     pub visibility: Visibility,
-    /// Whether it is there without a ChatGPT login.
+    /// Whether the model is available without a ChatGPT login.
     pub supported_in_api: bool,
-    /// Its place in the list, lowest first.
+    /// The sort key in lists, lowest first.
     pub priority: i32,
-    /// What to tell a person who has it for the first time.
+    /// An announcement for users who see the model for the first time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub availability_nux: Option<AvailabilityNux>,
-    /// The model to move on to.
+    /// The recommended successor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<ModelUpgrade>,
-    /// Its instructions; absent leaves them to the engine.
+    /// The instructions; if absent, those of the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_instructions: Option<String>,
-    /// Its instructions as a template.
+    /// The instructions as a template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_messages: Option<ModelMessages>,
-    /// Whether it reasons, and can be told how.
+    /// Whether the model reasons and accepts reasoning options.
     pub supports_reasoning_summaries: bool,
-    /// The summary that is asked for unless a person says otherwise.
+    /// The default kind of reasoning summary.
     #[serde(default = "auto_summary", deserialize_with = "summary")]
     pub default_reasoning_summary: ReasoningSummary,
-    /// Whether it can be told how long to answer.
+    /// Whether the length of answers can be chosen.
     pub support_verbosity: bool,
-    /// How long it answers unless a person says otherwise.
+    /// The default length of answers.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "if_known"
     )]
     pub default_verbosity: Option<Verbosity>,
-    /// The form of the patch tool that it knows.
+    /// The form of the patch tool that the model supports.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "if_known"
     )]
     pub apply_patch_tool_type: Option<ApplyPatchToolType>,
-    /// What a web search may bring.
+    /// The content types of web search results.
     #[serde(default)]
     pub web_search_tool_type: WebSearchToolType,
-    /// How much of a tool's output it is shown.
+    /// The limit on tool output in the history.
     pub truncation_policy: TruncationPolicy,
-    /// Whether it may call several tools at once.
+    /// Whether the model may call several tools at once.
     pub supports_parallel_tool_calls: bool,
-    /// Whether it can look at images in full resolution.
+    /// Whether the model accepts images in full resolution.
     #[serde(default)]
     pub supports_image_detail_original: bool,
-    /// How many tokens it takes in.
+    /// The size of the context window in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<i64>,
-    /// From how many tokens on the conversation is compacted.
+    /// The number of tokens at which the history is compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_compact_token_limit: Option<i64>,
-    /// How much of the window is used.
+    /// The usable part of the context window.
     #[serde(default = "usual_window_percent")]
     pub effective_context_window_percent: i64,
-    /// Tools that only it gets.
+    /// Tools that only this model gets.
     #[serde(default)]
     pub experimental_supported_tools: Vec<String>,
-    /// What it can be shown.
+    /// The supported kinds of input.
     #[serde(default = "text_and_images", deserialize_with = "known_modalities")]
     pub input_modalities: Vec<InputModality>,
-    /// Whether it can search for tools.
+    /// Whether the model can search for deferred tools.
     #[serde(default)]
     pub supports_search_tool: bool,
 }
@@ -112,7 +111,7 @@ fn summary<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReasoningSummar
     if_known(deserializer).map(|known| known.unwrap_or_else(auto_summary))
 }
 
-/// A value, unless it is none that this version knows.
+/// Parses a value; none if it is unknown to this version.
 fn if_known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -138,7 +137,7 @@ fn text_and_images() -> Vec<InputModality> {
 }
 
 impl ModelInfo {
-    /// How the model is asked to reason, given what a person chose; nothing for a model that does not.
+    /// The reasoning options for a request, given the user's choice; none if the model has none.
     pub fn reasoning(
         &self,
         effort: Option<ReasoningEffort>,
@@ -150,7 +149,7 @@ impl ModelInfo {
         })
     }
 
-    /// How long the model is asked to answer, given what a person chose.
+    /// The length of answers for a request, given the user's choice.
     pub fn verbosity(&self, chosen: Option<Verbosity>) -> Option<Verbosity> {
         if !self.support_verbosity {
             return None;
@@ -158,14 +157,14 @@ impl ModelInfo {
         chosen.or(self.default_verbosity)
     }
 
-    /// How many tokens of its window are used.
+    /// The usable size of the context window in tokens.
     pub fn effective_context_window(&self) -> Option<i64> {
         let window = self.context_window?;
         Some(window.saturating_mul(self.effective_context_window_percent) / 100)
     }
 
-    /// From how many tokens on a conversation is compacted: nine tenths of the window, or less where
-    /// the model says so.
+    /// The number of tokens at which the history is compacted: nine tenths of the window, or less if the model data say
+    /// so.
     pub fn auto_compact_limit(&self) -> Option<i64> {
         let of_window = self
             .context_window
@@ -176,7 +175,7 @@ impl ModelInfo {
             .min()
     }
 
-    /// Whether the choice of a personality changes what it is told.
+    /// Whether the choice of a personality has an effect.
     pub fn takes_personality(&self) -> bool {
         let messages = self.model_messages.as_ref();
         let variables = messages.and_then(|messages| messages.instructions_variables.as_ref());
@@ -211,12 +210,12 @@ impl ModelInfo {
         Some(template.replace(PERSONALITY_VARIABLE, text.unwrap_or_default()))
     }
 
-    /// Whether it can be shown images.
+    /// Whether the model accepts images.
     pub fn takes_images(&self) -> bool {
         self.input_modalities.contains(&InputModality::Image)
     }
 
-    /// The words of a personality, if the model has any for it.
+    /// The text of a personality, if the model has one.
     pub fn personality(&self, personality: Personality) -> Option<&str> {
         let variables = self
             .model_messages
@@ -231,68 +230,64 @@ impl ModelInfo {
     }
 }
 
-/// An effort to choose from.
+/// A selectable reasoning effort.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReasoningLevel {
-    /// The effort.
     pub effort: ReasoningEffort,
-    /// What it is good for.
     pub description: String,
 }
 
-/// The shell tool that a model knows best.
+/// A kind of shell tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellType {
     /// A function that takes an argument list.
     Default,
-    /// The built-in one of the Responses API.
+    /// The built-in shell tool of the Responses API.
     Local,
-    /// Sessions that can be written to.
+    /// Sessions with input and output.
     UnifiedExec,
-    /// None.
+    /// No shell tool.
     Disabled,
     /// A function that takes a command line.
     #[serde(other)]
     ShellCommand,
 }
 
-/// Where a model is offered.
+/// Where a model is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
     /// In lists.
     List,
-    /// Nowhere.
+    /// Not available.
     None,
-    /// To those who know its name.
+    /// Available by name only.
     #[serde(other)]
     Hide,
 }
 
-/// What to tell a person who has a model for the first time.
+/// An announcement for users who see a model for the first time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AvailabilityNux {
-    /// The text.
     pub message: String,
 }
 
-/// The model to move on to.
+/// The recommended successor of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelUpgrade {
-    /// Its name.
     pub model: String,
-    /// What to tell a person about it.
+    /// The text for users.
     pub migration_markdown: String,
 }
 
 /// Instructions as a template.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelMessages {
-    /// The template, with a place for the personality.
+    /// The template, with a placeholder for the personality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions_template: Option<String>,
-    /// What to put there.
+    /// The values of the placeholder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions_variables: Option<InstructionsVariables>,
 }
@@ -300,69 +295,63 @@ pub struct ModelMessages {
 /// The texts of the personalities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstructionsVariables {
-    /// When none is chosen.
+    /// Used if no personality is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality_default: Option<String>,
-    /// The friendly one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality_friendly: Option<String>,
-    /// The pragmatic one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality_pragmatic: Option<String>,
 }
 
-/// The form of the patch tool that a model knows.
+/// A form of the patch tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApplyPatchToolType {
     /// Free text.
     Freeform,
-    /// A function.
+    /// A function with JSON arguments.
     Function,
 }
 
-/// What a web search may bring.
+/// The content types of web search results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WebSearchToolType {
-    /// Text and images.
     TextAndImage,
-    /// Text.
     #[default]
     #[serde(other)]
     Text,
 }
 
-/// How much of a tool's output a model is shown.
+/// A limit on tool output in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruncationPolicy {
-    /// What is counted.
+    /// The unit.
     pub mode: TruncationMode,
-    /// How many.
     pub limit: i64,
 }
 
 impl TruncationPolicy {
-    /// So many bytes.
+    /// A limit in bytes.
     pub const fn bytes(limit: i64) -> Self {
         let mode = TruncationMode::Bytes;
         Self { mode, limit }
     }
 
-    /// So many tokens.
+    /// A limit in tokens.
     pub const fn tokens(limit: i64) -> Self {
         let mode = TruncationMode::Tokens;
         Self { mode, limit }
     }
 }
 
-/// What a limit counts.
+/// The unit of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TruncationMode {
-    /// Bytes.
     Bytes,
-    /// Tokens, roughly.
+    /// Estimated tokens.
     #[serde(other)]
     Tokens,
 }

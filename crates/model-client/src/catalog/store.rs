@@ -1,8 +1,8 @@
-//! The models that can be chosen: the built-in list and what the hosted API adds to it, or the list of a
-//! file in place of both.
+//! Provides the selectable models: the built-in catalogue with the list of the hosted API, or a fixed catalogue from a
+//! file.
 //!
-//! What the API said is kept in a file for five minutes, so that not every start asks again. A list that
-//! cannot be fetched, read or kept is no error: the next best one counts.
+//! The API's list is cached in a file for five minutes, so that not every start sends a request. A list that cannot be
+//! fetched, parsed or cached is not an error: the next best source is used.
 
 use std::fs;
 use std::io::{self, Write};
@@ -23,67 +23,65 @@ use crate::clock::Clock;
 use crate::credential::Credential;
 use crate::credential::CredentialSource;
 
-/// A longer cache was not written by this program.
+/// A larger cache file is ignored.
 const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Every response names the version of the list. It is looked at no more often than this.
+/// Minimum time between two checks of the list's version, which every response contains.
 const REPEATED: Duration = Duration::from_secs(60);
 
-/// Where the models that can be chosen are found.
+/// Provides the selectable models.
 #[derive(Debug)]
 pub struct ModelStore {
-    source: Source,
+    source: ModelSource,
     credentials: Arc<dyn CredentialSource>,
 }
 
 #[derive(Debug)]
-enum Source {
-    /// One list, whatever anybody says.
+enum ModelSource {
+    /// A fixed catalogue.
     Fixed(ModelCatalog),
-    /// The built-in list with what the API adds.
-    Hosted(Box<Hosted>),
+    /// The built-in catalogue merged with the API's list.
+    HostedModels(Box<HostedModels>),
 }
 
 #[derive(Debug)]
-struct Hosted {
-    /// The file that keeps what the API said.
+struct HostedModels {
+    /// The cache file.
     cache: PathBuf,
-    /// The version of this program.
     version: String,
     client: Arc<dyn ModelClient>,
     clock: Arc<dyn Clock>,
-    /// Held while the API is asked, so that one request is enough for all who wait.
-    asking: tokio::sync::Mutex<Option<Heard>>,
+    /// Locked while a request is running, so that concurrent callers share it.
+    asking: tokio::sync::Mutex<Option<SeenEtag>>,
 }
 
-/// The version of its list that the API last spoke of, and when.
+/// The last version of the list that a response contained, and when.
 #[derive(Debug)]
-struct Heard {
+struct SeenEtag {
     etag: String,
     at: Timestamp,
 }
 
-/// The models that can be chosen now.
+/// The selectable models at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AvailableModels {
-    /// All that are known.
     pub catalog: ModelCatalog,
-    /// Whether there is a ChatGPT login, which some of them need.
+    /// Whether there is a ChatGPT login, which some models require.
     pub chatgpt: bool,
 }
 
 impl ModelStore {
-    /// The models of a file in place of all others. Entries that cannot be read are left out.
+    /// A store with a fixed catalogue. Invalid entries are skipped.
     pub fn fixed(list: &Value, credentials: Arc<dyn CredentialSource>) -> Self {
         let entries = list.get("models").and_then(Value::as_array);
         let models = entries.into_iter().flatten().cloned().filter_map(readable);
         Self {
-            source: Source::Fixed(ModelCatalog::new(models.collect())),
+            source: ModelSource::Fixed(ModelCatalog::new(models.collect())),
             credentials,
         }
     }
 
-    /// The built-in models, and those of the hosted API, which `client` asks. What it said is kept in the
+    /// A store with the built-in catalogue and the list of the hosted API, requested through `client` and cached in the
     /// file `cache`.
     pub fn hosted(
         cache: PathBuf,
@@ -92,7 +90,7 @@ impl ModelStore {
         clock: Arc<dyn Clock>,
         credentials: Arc<dyn CredentialSource>,
     ) -> Self {
-        let hosted = Hosted {
+        let hosted = HostedModels {
             cache,
             version: version.to_owned(),
             client,
@@ -100,45 +98,45 @@ impl ModelStore {
             asking: tokio::sync::Mutex::default(),
         };
         Self {
-            source: Source::Hosted(Box::new(hosted)),
+            source: ModelSource::HostedModels(Box::new(hosted)),
             credentials,
         }
     }
 
-    /// The models to choose from. With a ChatGPT login the API is asked, unless it was a short time ago.
+    /// The selectable models. With a ChatGPT login the API is asked if the cache is not fresh.
     pub async fn available(&self) -> AvailableModels {
         let login = self.credentials.current().await;
         let chatgpt = matches!(login, Some(Credential::ChatGpt { .. }));
         let catalog = match &self.source {
-            Source::Fixed(catalog) => catalog.clone(),
-            Source::Hosted(hosted) if chatgpt => hosted.current().await,
-            Source::Hosted(hosted) => with(hosted.cached()),
+            ModelSource::Fixed(catalog) => catalog.clone(),
+            ModelSource::HostedModels(hosted) if chatgpt => hosted.current().await,
+            ModelSource::HostedModels(hosted) => with(hosted.cached()),
         };
         AvailableModels { catalog, chatgpt }
     }
 
-    /// The API says which version its list has. The one that is kept counts for longer if it is that; the
-    /// API is asked for it otherwise.
-    pub async fn heard_of(&self, etag: &str) {
-        let Source::Hosted(hosted) = &self.source else {
+    /// Reports the version of the API's list from a response. A cached list with the same version is kept longer;
+    /// otherwise the list is fetched.
+    pub async fn note_etag(&self, etag: &str) {
+        let ModelSource::HostedModels(hosted) = &self.source else {
             return;
         };
         let login = self.credentials.current().await;
         if matches!(login, Some(Credential::ChatGpt { .. })) {
-            hosted.heard_of(etag).await;
+            hosted.note_etag(etag).await;
         }
     }
 
-    /// The models that are known without asking anybody. Reads a file.
+    /// The known models without a request. Reads a file.
     pub fn known(&self) -> ModelCatalog {
         match &self.source {
-            Source::Fixed(catalog) => catalog.clone(),
-            Source::Hosted(hosted) => with(hosted.cached()),
+            ModelSource::Fixed(catalog) => catalog.clone(),
+            ModelSource::HostedModels(hosted) => with(hosted.cached()),
         }
     }
 }
 
-impl Hosted {
+impl HostedModels {
     async fn current(&self) -> ModelCatalog {
         let _turn = self.asking.lock().await;
         if let Some(models) = self.cached() {
@@ -147,17 +145,17 @@ impl Hosted {
         with(self.fetch().await)
     }
 
-    async fn heard_of(&self, etag: &str) {
+    async fn note_etag(&self, etag: &str) {
         let mut heard = self.asking.lock().await;
         let now = self.clock.now().timestamp();
-        let is_news = |heard: &Heard| {
+        let is_news = |heard: &SeenEtag| {
             let age = now.duration_since(heard.at).unsigned_abs();
             heard.etag != etag || age > REPEATED
         };
         if !heard.as_ref().is_none_or(is_news) {
             return;
         }
-        *heard = Some(Heard {
+        *heard = Some(SeenEtag {
             etag: etag.to_owned(),
             at: now,
         });
@@ -171,7 +169,7 @@ impl Hosted {
         }
     }
 
-    /// Asks the API.
+    /// Requests the list from the API.
     async fn fetch(&self) -> Option<Vec<ModelInfo>> {
         let list = match self.client.models().await {
             Ok(list) => list,
@@ -196,7 +194,7 @@ impl Hosted {
         }
     }
 
-    /// What the API said, if that still counts.
+    /// The cached list, if it is fresh.
     fn cached(&self) -> Option<Vec<ModelInfo>> {
         let cache = read(&self.cache)?;
         let now = self.clock.now().timestamp();
@@ -221,7 +219,7 @@ fn read(path: &Path) -> Option<ModelsCache> {
         .ok()
 }
 
-/// Replaces the file as a whole: who reads it sees the old list or the new one.
+/// Replaces the file atomically.
 fn write(path: &Path, cache: &ModelsCache) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     codex_private_files::create_dir_all(folder)?;
@@ -248,16 +246,16 @@ mod tests {
     use crate::stream::ModelStream;
     use codex_protocol::Provider;
 
-    /// Counts how often it is asked.
+    /// Counts requests.
     #[derive(Debug)]
-    struct Api {
+    struct FakeApi {
         asked: Mutex<u32>,
         broken: bool,
         provider: Provider,
     }
 
     #[async_trait]
-    impl ModelClient for Api {
+    impl ModelClient for FakeApi {
         async fn stream(&self, _request: &ModelRequest) -> Result<ModelStream, ModelError> {
             Err(ModelError::LoginNotRenewed("not here".to_owned()))
         }
@@ -291,10 +289,10 @@ mod tests {
     }
 
     #[derive(Debug)]
-    struct Hands(Mutex<jiff::Zoned>);
+    struct ManualClock(Mutex<jiff::Zoned>);
 
     #[async_trait]
-    impl Clock for Hands {
+    impl Clock for ManualClock {
         fn now(&self) -> jiff::Zoned {
             self.0.lock().clone()
         }
@@ -306,22 +304,22 @@ mod tests {
         }
     }
 
-    struct World {
+    struct StoreFixture {
         home: tempfile::TempDir,
-        api: Arc<Api>,
-        clock: Arc<Hands>,
+        api: Arc<FakeApi>,
+        clock: Arc<ManualClock>,
         store: ModelStore,
     }
 
-    fn world(login: Option<Credential>, broken: bool) -> World {
+    fn fixture(login: Option<Credential>, broken: bool) -> StoreFixture {
         let home = tempfile::tempdir().unwrap();
-        let api = Arc::new(Api {
+        let api = Arc::new(FakeApi {
             asked: Mutex::default(),
             broken,
             provider: Provider::new("Test", Some("http://localhost".to_owned())),
         });
         let noon = "2026-03-01T12:00:00Z[UTC]".parse().unwrap();
-        let clock = Arc::new(Hands(Mutex::new(noon)));
+        let clock = Arc::new(ManualClock(Mutex::new(noon)));
         let store = ModelStore::hosted(
             home.path().join("models_cache.json"),
             "1.2.3",
@@ -329,7 +327,7 @@ mod tests {
             Arc::clone(&clock) as Arc<dyn Clock>,
             Arc::new(FixedCredential(login)),
         );
-        World {
+        StoreFixture {
             home,
             api,
             clock,
@@ -350,65 +348,65 @@ mod tests {
 
     #[tokio::test]
     async fn the_api_is_asked_once_in_five_minutes() {
-        let world = world(chatgpt(), false);
-        assert!(!knows(&world.store.known(), "gpt-9"));
+        let fixture = fixture(chatgpt(), false);
+        assert!(!knows(&fixture.store.known(), "gpt-9"));
         for _ in 0..2 {
-            let available = world.store.available().await;
+            let available = fixture.store.available().await;
             assert!(available.chatgpt && knows(&available.catalog, "gpt-9"));
         }
-        assert_eq!(*world.api.asked.lock(), 1);
-        assert!(knows(&world.store.known(), "gpt-9"));
-        let text = fs::read_to_string(world.home.path().join("models_cache.json")).unwrap();
+        assert_eq!(*fixture.api.asked.lock(), 1);
+        assert!(knows(&fixture.store.known(), "gpt-9"));
+        let text = fs::read_to_string(fixture.home.path().join("models_cache.json")).unwrap();
         let cache: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (&cache["etag"], &cache["client_version"]),
             (&json!("v9"), &json!("1.2.3"))
         );
-        let later = world.clock.now().checked_add(6.minutes()).unwrap();
-        *world.clock.0.lock() = later;
-        world.store.available().await;
-        assert_eq!(*world.api.asked.lock(), 2);
+        let later = fixture.clock.now().checked_add(6.minutes()).unwrap();
+        *fixture.clock.0.lock() = later;
+        fixture.store.available().await;
+        assert_eq!(*fixture.api.asked.lock(), 2);
     }
 
     #[tokio::test]
     async fn a_version_that_the_api_speaks_of_renews_the_list_or_has_it_fetched() {
-        let world = world(chatgpt(), false);
-        let asked = || *world.api.asked.lock();
+        let fixture = fixture(chatgpt(), false);
+        let asked = || *fixture.api.asked.lock();
         let wait = |minutes: i64| {
-            let later = world.clock.now().checked_add(minutes.minutes()).unwrap();
-            *world.clock.0.lock() = later;
+            let later = fixture.clock.now().checked_add(minutes.minutes()).unwrap();
+            *fixture.clock.0.lock() = later;
         };
-        world.store.heard_of("v9").await;
+        fixture.store.note_etag("v9").await;
         assert_eq!(asked(), 1);
-        // The list that is kept has that version: it counts from now on.
+        // The cached list has this version, so it is fresh again.
         wait(4);
-        world.store.heard_of("v9").await;
+        fixture.store.note_etag("v9").await;
         wait(4);
-        assert!(knows(&world.store.known(), "gpt-9"));
+        assert!(knows(&fixture.store.known(), "gpt-9"));
         assert_eq!(asked(), 1);
         for _ in 0..3 {
-            world.store.heard_of("v10").await;
+            fixture.store.note_etag("v10").await;
         }
         assert_eq!(asked(), 2);
         wait(2);
-        world.store.heard_of("v10").await;
+        fixture.store.note_etag("v10").await;
         assert_eq!(asked(), 3);
     }
 
     #[tokio::test]
     async fn without_a_chatgpt_login_nobody_is_asked() {
-        let world = world(Some(Credential::ApiKey("key".into())), false);
-        let available = world.store.available().await;
+        let fixture = fixture(Some(Credential::ApiKey("key".into())), false);
+        let available = fixture.store.available().await;
         assert!(!available.chatgpt && !knows(&available.catalog, "gpt-9"));
-        world.store.heard_of("v9").await;
-        assert_eq!(*world.api.asked.lock(), 0);
+        fixture.store.note_etag("v9").await;
+        assert_eq!(*fixture.api.asked.lock(), 0);
     }
 
     #[tokio::test]
     async fn failures_leave_the_built_in_list() {
-        let world = world(chatgpt(), true);
-        fs::write(world.home.path().join("models_cache.json"), "{ broken").unwrap();
-        let available = world.store.available().await;
+        let fixture = fixture(chatgpt(), true);
+        fs::write(fixture.home.path().join("models_cache.json"), "{ broken").unwrap();
+        let available = fixture.store.available().await;
         assert_eq!(available.catalog, ModelCatalog::bundled());
     }
 

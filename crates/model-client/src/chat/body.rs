@@ -1,11 +1,11 @@
-//! The body of a request. Fields that not every server knows are only there when they say something.
+//! The request body. Optional fields are omitted if unset, because not every server knows them.
 
 use codex_protocol::ReasoningEffort;
 use codex_protocol::Verbosity;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::messages::Message;
+use super::messages::ChatMessage;
 use super::messages::messages;
 use super::tools::FunctionTool;
 use super::tools::function_tools;
@@ -13,9 +13,9 @@ use crate::prompt::PromptItem;
 use crate::request::ModelRequest;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ChatRequestBody<'a> {
     model: &'a str,
-    messages: Vec<Message<'a>>,
+    messages: Vec<ChatMessage<'a>>,
     stream: bool,
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -51,12 +51,12 @@ struct JsonSchema<'a> {
     schema: &'a Value,
 }
 
-/// The body of a request whose response is streamed.
+/// The body of a streaming request.
 pub(crate) fn body(request: &ModelRequest) -> Result<Vec<u8>, serde_json::Error> {
     let tools = function_tools(&request.tools);
     let has_tools = !tools.is_empty();
     let input: Vec<_> = request.input.items().map(PromptItem::read).collect();
-    let body = Body {
+    let body = ChatRequestBody {
         model: &request.model,
         messages: messages(&request.instructions, &input),
         stream: true,

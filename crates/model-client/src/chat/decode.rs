@@ -1,8 +1,7 @@
-//! From the chunks of a chat completion to the events of this crate.
+//! Decodes the chunks of a chat completion into events.
 //!
-//! The protocol has no items: text, reasoning and calls arrive as fragments of one answer. They are
-//! put together here, so that what follows sees the same as with the Responses API: an item begins,
-//! grows, and is done.
+//! The protocol has no items: text, reasoning and calls arrive as fragments of one answer. They are assembled here into
+//! the events of the Responses API: an item begins, grows and is complete.
 
 use codex_protocol::ContentItem;
 use codex_protocol::ReasoningItemContent;
@@ -10,42 +9,42 @@ use codex_protocol::ResponseItem;
 use codex_protocol::TokenUsage;
 use serde::Deserialize;
 
-use super::tools::StandIns;
+use super::tools::FunctionMappings;
 use crate::error::ModelError;
 use crate::event::Completion;
 use crate::event::ModelEvent;
-use crate::responses::Failure;
-use crate::stream::Decode;
+use crate::responses::ResponseFailure;
+use crate::stream::DecodeEvents;
+use crate::stream::DecodeFlow;
 use crate::stream::Events;
-use crate::stream::Flow;
 use crate::tool_spec::ToolSpec;
 
 const END_MARK: &str = "[DONE]";
-/// How many calls one answer can make.
+/// Limit on the calls in one answer.
 const MAX_CALLS: usize = 128;
-/// How large everything together can become that is kept until the answer is complete.
+/// Limit on the data kept until the answer is complete.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Deserialize)]
-struct Chunk {
+struct ChatChunk {
     id: Option<String>,
     #[serde(default)]
-    choices: Vec<Choice>,
-    usage: Option<Usage>,
-    error: Option<Failure>,
+    choices: Vec<ChatChoice>,
+    usage: Option<ChatUsage>,
+    error: Option<ResponseFailure>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct ChatChoice {
     #[serde(default)]
-    delta: Option<Delta>,
+    delta: Option<ChatDelta>,
     finish_reason: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
-struct Delta {
+struct ChatDelta {
     content: Option<String>,
-    /// Servers do not agree on the name.
+    /// Servers use different names for this field.
     #[serde(alias = "reasoning")]
     reasoning_content: Option<String>,
     tool_calls: Option<Vec<CallDelta>>,
@@ -66,7 +65,7 @@ struct FunctionDelta {
 }
 
 #[derive(Deserialize)]
-struct Usage {
+struct ChatUsage {
     #[serde(default)]
     prompt_tokens: i64,
     #[serde(default)]
@@ -86,7 +85,7 @@ struct CompletionDetails {
     reasoning_tokens: Option<i64>,
 }
 
-/// A call that is being put together.
+/// A call that is still being received.
 #[derive(Debug, Default)]
 struct PartialCall {
     index: Option<usize>,
@@ -95,10 +94,10 @@ struct PartialCall {
     arguments: String,
 }
 
-/// Reads one answer.
+/// Decodes one answer.
 #[derive(Debug)]
 pub(crate) struct ChatDecoder {
-    stand_ins: StandIns,
+    mappings: FunctionMappings,
     response_id: Option<String>,
     reasoning: String,
     text: String,
@@ -109,10 +108,10 @@ pub(crate) struct ChatDecoder {
 }
 
 impl ChatDecoder {
-    /// A decoder of the answer to a request with these tools.
+    /// A decoder for the answer to a request with these tools.
     pub(crate) fn new(tools: &[ToolSpec]) -> Self {
         Self {
-            stand_ins: StandIns::of(tools),
+            mappings: FunctionMappings::of(tools),
             response_id: None,
             reasoning: String::new(),
             text: String::new(),
@@ -133,7 +132,7 @@ impl ChatDecoder {
         }
     }
 
-    fn delta(&mut self, delta: Delta, events: &mut Events) -> Result<(), ModelError> {
+    fn delta(&mut self, delta: ChatDelta, events: &mut Events) -> Result<(), ModelError> {
         if let Some(reasoning) = non_empty(delta.reasoning_content) {
             self.grow(reasoning.len())?;
             self.reasoning_delta(reasoning, events);
@@ -177,8 +176,8 @@ impl ChatDecoder {
         events.push_back(ModelEvent::TextDelta(text));
     }
 
-    /// Adds a fragment to its call. Fragments are told apart by index; servers that leave it out
-    /// start a call with a new id, or send a call in one piece.
+    /// Adds a fragment to its call, identified by index. A server that omits the index starts a call with a new id, or
+    /// sends each call in one piece.
     fn call_delta(&mut self, delta: CallDelta) -> Result<(), ModelError> {
         let id = non_empty(delta.id);
         let name = non_empty(delta.function.name).unwrap_or_default();
@@ -217,7 +216,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Ends the response: what is unfinished is done now.
+    /// Ends the response and completes unfinished items.
     fn complete(&mut self, events: &mut Events) -> Result<(), ModelError> {
         if let Some(reason @ ("length" | "content_filter")) = self.finish_reason.as_deref() {
             let text = format!("Incomplete response returned, reason: {reason}");
@@ -237,7 +236,7 @@ impl ChatDecoder {
             let id = call
                 .id
                 .unwrap_or_else(|| format!("{response_id}-call-{index}"));
-            let item = self.stand_ins.call(call.name, id, call.arguments)?;
+            let item = self.mappings.call(call.name, id, call.arguments)?;
             events.push_back(ModelEvent::ItemAdded(item.clone()));
             events.push_back(ModelEvent::ItemDone(item));
         }
@@ -250,15 +249,15 @@ impl ChatDecoder {
     }
 }
 
-impl Decode for ChatDecoder {
-    fn event(&mut self, data: &str, events: &mut Events) -> Result<Flow, ModelError> {
+impl DecodeEvents for ChatDecoder {
+    fn event(&mut self, data: &str, events: &mut Events) -> Result<DecodeFlow, ModelError> {
         if data.trim() == END_MARK {
             self.complete(events)?;
-            return Ok(Flow::Done);
+            return Ok(DecodeFlow::Done);
         }
-        let Ok(chunk) = serde_json::from_str::<Chunk>(data) else {
+        let Ok(chunk) = serde_json::from_str::<ChatChunk>(data) else {
             tracing::debug!("skipping a chunk that cannot be read");
-            return Ok(Flow::Continue);
+            return Ok(DecodeFlow::Continue);
         };
         if let Some(error) = chunk.error {
             return Err(error.into());
@@ -269,12 +268,12 @@ impl Decode for ChatDecoder {
             self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
         }
         self.usage = chunk.usage.map(token_usage).or(self.usage);
-        // The usage comes last; waiting for the mark would only cost time.
+        // The usage comes last; waiting for the end mark would only take time.
         if self.finish_reason.is_some() && self.usage.is_some() {
             self.complete(events)?;
-            return Ok(Flow::Done);
+            return Ok(DecodeFlow::Done);
         }
-        Ok(Flow::Continue)
+        Ok(DecodeFlow::Continue)
     }
 
     fn end(&mut self, events: &mut Events) -> Result<(), ModelError> {
@@ -313,7 +312,7 @@ fn reasoning_item(text: Option<String>) -> ResponseItem {
     }
 }
 
-fn token_usage(usage: Usage) -> TokenUsage {
+fn token_usage(usage: ChatUsage) -> TokenUsage {
     let cached = usage.prompt_tokens_details.and_then(|it| it.cached_tokens);
     let reasoning = usage
         .completion_tokens_details
@@ -347,8 +346,8 @@ mod tests {
                 chunk => chunk.to_string(),
             };
             match decoder.event(&data, &mut events) {
-                Ok(Flow::Continue) => {}
-                Ok(Flow::Done) => return (events.into(), None),
+                Ok(DecodeFlow::Continue) => {}
+                Ok(DecodeFlow::Done) => return (events.into(), None),
                 Err(error) => return (events.into(), Some(error)),
             }
         }
@@ -427,7 +426,7 @@ mod tests {
         assert_eq!(events.last(), Some(&completed(Some(expected))));
     }
 
-    /// The calls of these chunks, as `id name arguments`.
+    /// The calls in these chunks, as `id name arguments`.
     fn check_calls(chunks: &[Value], expected: &[&str]) {
         let mut chunks = chunks.to_vec();
         chunks.push(finish("tool_calls"));

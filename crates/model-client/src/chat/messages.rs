@@ -1,8 +1,7 @@
-//! A conversation as chat messages.
+//! Converts the history to chat messages.
 //!
-//! Servers are strict about the order: the calls of one answer stand together in one message, and
-//! right after it the output of each of them. The history keeps both, but may hold something in
-//! between; here the outputs are fetched to where they belong.
+//! Servers require a strict order: all calls of one answer in a single message, directly followed by their outputs. The
+//! history may have other items between them, so the outputs are moved to the required place.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,23 +19,23 @@ use serde_json::json;
 use super::tools::LOCAL_SHELL;
 use super::tools::flat_name;
 
-/// What a call without an output is said to have answered.
+/// The output for a call without one.
 const NO_OUTPUT: &str = "aborted";
 
 #[derive(Debug, PartialEq, Serialize)]
-pub(super) struct Message<'a> {
-    role: Role,
-    /// Always there, since many servers miss it: null only beside calls.
-    content: Option<Content<'a>>,
+pub(super) struct ChatMessage<'a> {
+    role: ChatRole,
+    /// Always present, because many servers require it; null only beside calls.
+    content: Option<ChatContent<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<ToolCall<'a>>,
+    tool_calls: Vec<ChatToolCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Role {
+enum ChatRole {
     System,
     User,
     Assistant,
@@ -45,14 +44,14 @@ enum Role {
 
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum ChatContent<'a> {
     Text(String),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ContentPart<'a>>),
 }
 
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum ContentPart<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: ImageUrl<'a> },
 }
@@ -63,27 +62,27 @@ struct ImageUrl<'a> {
 }
 
 #[derive(Debug, PartialEq, Serialize)]
-struct ToolCall<'a> {
+struct ChatToolCall<'a> {
     id: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,
-    function: Function<'a>,
+    function: CalledFunction<'a>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
-struct Function<'a> {
+struct CalledFunction<'a> {
     name: Cow<'a, str>,
     arguments: String,
 }
 
-/// The messages of a conversation, with the instructions before them.
-pub(super) fn messages<'a>(instructions: &str, input: &'a [ResponseItem]) -> Vec<Message<'a>> {
-    let mut builder = Builder {
+/// The messages of a history, preceded by the instructions.
+pub(super) fn messages<'a>(instructions: &str, input: &'a [ResponseItem]) -> Vec<ChatMessage<'a>> {
+    let mut builder = MessageBuilder {
         outputs: input.iter().filter_map(output).collect(),
-        ..Builder::default()
+        ..MessageBuilder::default()
     };
     if !instructions.is_empty() {
-        builder.push(Role::System, Content::Text(instructions.to_owned()));
+        builder.push(ChatRole::System, ChatContent::Text(instructions.to_owned()));
     }
     for item in input {
         builder.item(item);
@@ -93,22 +92,22 @@ pub(super) fn messages<'a>(instructions: &str, input: &'a [ResponseItem]) -> Vec
 }
 
 #[derive(Default)]
-struct Builder<'a> {
-    messages: Vec<Message<'a>>,
-    /// The calls of the answer that is being put together.
-    calls: Vec<ToolCall<'a>>,
+struct MessageBuilder<'a> {
+    messages: Vec<ChatMessage<'a>>,
+    /// The calls of the current answer.
+    calls: Vec<ChatToolCall<'a>>,
     outputs: HashMap<&'a str, &'a FunctionCallOutputBody>,
     answered: HashSet<&'a str>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> MessageBuilder<'a> {
     fn item(&mut self, item: &'a ResponseItem) {
         if let Some(call) = tool_call(item) {
             self.calls.push(call);
             return;
         }
         match item {
-            // Nothing of it goes out, and it may stand between two calls of one answer.
+            // Not sent, and may be between two calls of one answer.
             ResponseItem::Reasoning { .. } => {}
             ResponseItem::Message { role, content, .. } => {
                 self.flush_calls();
@@ -120,17 +119,18 @@ impl<'a> Builder<'a> {
 
     fn message(&mut self, role: &str, content: &'a [ContentItem]) {
         let role = match role {
-            "assistant" => Role::Assistant,
-            "developer" | "system" => Role::System,
-            _ => Role::User,
+            "assistant" => ChatRole::Assistant,
+            "developer" | "system" => ChatRole::System,
+            _ => ChatRole::User,
         };
         let Some(content) = message_content(role, content) else {
             return;
         };
-        // Many models know one system message, at the start.
-        if let (Role::System, [first], Content::Text(text)) = (role, &mut *self.messages, &content)
-            && let Some(Content::Text(before)) = &mut first.content
-            && first.role == Role::System
+        // Many models support only one system message, at the start.
+        if let (ChatRole::System, [first], ChatContent::Text(text)) =
+            (role, &mut *self.messages, &content)
+            && let Some(ChatContent::Text(before)) = &mut first.content
+            && first.role == ChatRole::System
         {
             before.push_str("\n\n");
             before.push_str(text);
@@ -139,8 +139,8 @@ impl<'a> Builder<'a> {
         self.push(role, content);
     }
 
-    fn push(&mut self, role: Role, content: Content<'a>) {
-        self.messages.push(Message {
+    fn push(&mut self, role: ChatRole, content: ChatContent<'a>) {
+        self.messages.push(ChatMessage {
             role,
             content: Some(content),
             tool_calls: Vec::new(),
@@ -148,22 +148,24 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// Ends an answer with calls: they go out, each followed by its output.
+    /// Sends the calls of an answer, each followed by its output.
     fn flush_calls(&mut self) {
         let mut calls = std::mem::take(&mut self.calls);
-        // A server takes an id once.
+        // A server accepts each id only once.
         calls.retain(|call| self.answered.insert(call.id));
         if calls.is_empty() {
             return;
         }
         let ids: Vec<&str> = calls.iter().map(|call| call.id).collect();
         match self.messages.last_mut() {
-            // What the model said before it called belongs to the same answer.
-            Some(message) if message.role == Role::Assistant && message.tool_calls.is_empty() => {
+            // Text before the calls belongs to the same answer.
+            Some(message)
+                if message.role == ChatRole::Assistant && message.tool_calls.is_empty() =>
+            {
                 message.tool_calls = calls;
             }
-            _ => self.messages.push(Message {
-                role: Role::Assistant,
+            _ => self.messages.push(ChatMessage {
+                role: ChatRole::Assistant,
                 content: None,
                 tool_calls: calls,
                 tool_call_id: None,
@@ -172,21 +174,21 @@ impl<'a> Builder<'a> {
         let mut images = Vec::new();
         for id in ids {
             let output = self.outputs.get(id).copied();
-            self.messages.push(Message {
-                role: Role::Tool,
-                content: Some(Content::Text(output_text(output, &mut images))),
+            self.messages.push(ChatMessage {
+                role: ChatRole::Tool,
+                content: Some(ChatContent::Text(output_text(output, &mut images))),
                 tool_calls: Vec::new(),
                 tool_call_id: Some(id),
             });
         }
-        // Outputs are text only; what the model should see follows as a message.
+        // Outputs are text only, so images follow as a user message.
         if !images.is_empty() {
-            self.push(Role::User, Content::Parts(images));
+            self.push(ChatRole::User, ChatContent::Parts(images));
         }
     }
 }
 
-fn tool_call(item: &ResponseItem) -> Option<ToolCall<'_>> {
+fn tool_call(item: &ResponseItem) -> Option<ChatToolCall<'_>> {
     let (id, name, arguments) = match item {
         ResponseItem::FunctionCall {
             name,
@@ -226,10 +228,10 @@ fn tool_call(item: &ResponseItem) -> Option<ToolCall<'_>> {
         }
         _ => return None,
     };
-    Some(ToolCall {
+    Some(ChatToolCall {
         id,
         kind: "function",
-        function: Function { name, arguments },
+        function: CalledFunction { name, arguments },
     })
 }
 
@@ -260,10 +262,10 @@ fn output(item: &ResponseItem) -> Option<(&str, &FunctionCallOutputBody)> {
     }
 }
 
-/// The text of an output; its images are put aside.
+/// The text of an output. Images are collected separately.
 fn output_text<'a>(
     output: Option<&'a FunctionCallOutputBody>,
-    images: &mut Vec<Part<'a>>,
+    images: &mut Vec<ContentPart<'a>>,
 ) -> String {
     let parts = match output {
         None => return NO_OUTPUT.to_owned(),
@@ -282,27 +284,29 @@ fn output_text<'a>(
     texts.join("\n")
 }
 
-/// The content of a message; nothing if it says nothing.
-fn message_content(role: Role, content: &[ContentItem]) -> Option<Content<'_>> {
+/// The content of a message; none if it is empty.
+fn message_content(role: ChatRole, content: &[ContentItem]) -> Option<ChatContent<'_>> {
     let has_images = content
         .iter()
         .any(|part| matches!(part, ContentItem::InputImage { .. }));
-    if has_images && role == Role::User {
-        return Some(Content::Parts(content.iter().map(part).collect()));
+    if has_images && role == ChatRole::User {
+        return Some(ChatContent::Parts(content.iter().map(part).collect()));
     }
     let texts: Vec<&str> = content.iter().filter_map(text).collect();
-    (!texts.is_empty()).then(|| Content::Text(texts.join("\n")))
+    (!texts.is_empty()).then(|| ChatContent::Text(texts.join("\n")))
 }
 
-fn part(item: &ContentItem) -> Part<'_> {
+fn part(item: &ContentItem) -> ContentPart<'_> {
     match item {
-        ContentItem::InputText { text } | ContentItem::OutputText { text } => Part::Text { text },
+        ContentItem::InputText { text } | ContentItem::OutputText { text } => {
+            ContentPart::Text { text }
+        }
         ContentItem::InputImage { image_url } => image(image_url),
     }
 }
 
-fn image(url: &str) -> Part<'_> {
-    Part::ImageUrl {
+fn image(url: &str) -> ContentPart<'_> {
+    ContentPart::ImageUrl {
         image_url: ImageUrl { url },
     }
 }
@@ -320,7 +324,7 @@ mod tests {
 
     use super::*;
 
-    /// These items become these messages.
+    /// Checks the messages for these items.
     fn check(items: Value, expected: Value) {
         let items: Vec<ResponseItem> = serde_json::from_value(items).unwrap();
         let found = serde_json::to_value(messages("sys", &items)).unwrap();

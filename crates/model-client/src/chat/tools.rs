@@ -1,4 +1,4 @@
-//! Tools as functions, and calls of those functions as the calls they stand for.
+//! Offers tools as functions, and translates calls of the functions back.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ use serde_json::json;
 use crate::error::ModelError;
 use crate::tool_spec::ToolSpec;
 
-/// The name under which the local shell is offered.
+/// The name of the local shell as a function.
 pub(super) const LOCAL_SHELL: &str = "local_shell";
 
 #[derive(Serialize)]
 pub(super) struct FunctionTool<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
-    function: Function<'a>,
+    function: FunctionDefinition<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct FunctionDefinition<'a> {
     name: Cow<'a, str>,
     description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,12 +34,12 @@ struct Function<'a> {
     parameters: Value,
 }
 
-/// The tools that can be offered, as functions.
+/// The tools as functions, without those that cannot be offered.
 pub(super) fn function_tools(tools: &[ToolSpec]) -> Vec<FunctionTool<'_>> {
     let functions = tools.iter().flat_map(|spec| match spec {
         ToolSpec::Namespace { name, tools, .. } => {
             let within = tools.iter().filter_map(function);
-            let named = within.map(|function| Function {
+            let named = within.map(|function| FunctionDefinition {
                 name: Cow::Owned(flat_name(name, &function.name)),
                 ..function
             });
@@ -55,12 +55,12 @@ pub(super) fn function_tools(tools: &[ToolSpec]) -> Vec<FunctionTool<'_>> {
         .collect()
 }
 
-/// The name of a function of a namespace, where there are no namespaces.
+/// The name of a namespaced function, for servers without namespaces.
 pub(super) fn flat_name(namespace: &str, name: &str) -> String {
     format!("{namespace}__{name}")
 }
 
-fn function(spec: &ToolSpec) -> Option<Function<'_>> {
+fn function(spec: &ToolSpec) -> Option<FunctionDefinition<'_>> {
     match spec {
         ToolSpec::Function {
             name,
@@ -68,7 +68,7 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
             strict,
             parameters,
             ..
-        } => Some(Function {
+        } => Some(FunctionDefinition {
             name: Cow::Borrowed(name),
             description: description.clone(),
             strict: strict.then_some(true),
@@ -78,7 +78,7 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
             name,
             description,
             format,
-        } => Some(Function {
+        } => Some(FunctionDefinition {
             name: Cow::Borrowed(name),
             description: format!(
                 "{description}\n\nThe input is plain text in this {} ({}):\n{}",
@@ -92,7 +92,7 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
                 "additionalProperties": false,
             }),
         }),
-        ToolSpec::LocalShell => Some(Function {
+        ToolSpec::LocalShell => Some(FunctionDefinition {
             name: Cow::Borrowed(LOCAL_SHELL),
             description: "Runs a program and returns its output.".to_owned(),
             strict: None,
@@ -118,12 +118,12 @@ fn function(spec: &ToolSpec) -> Option<Function<'_>> {
     }
 }
 
-/// Which functions stand for something else.
+/// Functions that represent another kind of tool.
 #[derive(Debug, Default)]
-pub(super) struct StandIns(HashMap<String, StandIn>);
+pub(super) struct FunctionMappings(HashMap<String, FunctionMapping>);
 
 #[derive(Clone, Debug)]
-enum StandIn {
+enum FunctionMapping {
     Custom,
     LocalShell,
     Namespaced { namespace: String, name: String },
@@ -141,21 +141,21 @@ struct LocalShellArguments {
     timeout_ms: Option<u64>,
 }
 
-impl StandIns {
+impl FunctionMappings {
     pub(super) fn of(tools: &[ToolSpec]) -> Self {
         let mut all = HashMap::new();
         for spec in tools {
             match spec {
                 ToolSpec::Custom { name, .. } => {
-                    all.insert(name.clone(), StandIn::Custom);
+                    all.insert(name.clone(), FunctionMapping::Custom);
                 }
                 ToolSpec::LocalShell => {
-                    all.insert(LOCAL_SHELL.to_owned(), StandIn::LocalShell);
+                    all.insert(LOCAL_SHELL.to_owned(), FunctionMapping::LocalShell);
                 }
                 ToolSpec::Namespace { name, tools, .. } => {
                     let functions = tools.iter().filter_map(function);
                     all.extend(functions.map(|function| {
-                        let stand_in = StandIn::Namespaced {
+                        let stand_in = FunctionMapping::Namespaced {
                             namespace: name.clone(),
                             name: function.name.to_string(),
                         };
@@ -168,7 +168,7 @@ impl StandIns {
         Self(all)
     }
 
-    /// The call that a call of a function stands for.
+    /// The call that a function call represents.
     pub(super) fn call(
         &self,
         name: String,
@@ -176,9 +176,9 @@ impl StandIns {
         arguments: String,
     ) -> Result<ResponseItem, ModelError> {
         let (namespace, name) = match self.0.get(&name) {
-            Some(StandIn::Custom) => return Ok(custom_call(name, call_id, arguments)),
-            Some(StandIn::LocalShell) => return local_shell_call(call_id, &arguments),
-            Some(StandIn::Namespaced { namespace, name }) => {
+            Some(FunctionMapping::Custom) => return Ok(custom_call(name, call_id, arguments)),
+            Some(FunctionMapping::LocalShell) => return local_shell_call(call_id, &arguments),
+            Some(FunctionMapping::Namespaced { namespace, name }) => {
                 (Some(namespace.clone()), name.clone())
             }
             None => (None, name),
@@ -198,7 +198,7 @@ impl StandIns {
 }
 
 fn custom_call(name: String, call_id: String, arguments: String) -> ResponseItem {
-    // Some models write the text itself, without the object around it.
+    // Some models write the plain text without the JSON object.
     let input = match serde_json::from_str::<CustomArguments>(&arguments) {
         Ok(arguments) => arguments.input,
         Err(_) => arguments,
@@ -251,7 +251,7 @@ mod tests {
 
     fn call(name: &str, arguments: &str) -> Result<ResponseItem, ModelError> {
         let tools = [custom(), ToolSpec::LocalShell];
-        StandIns::of(&tools).call(name.to_owned(), "c".to_owned(), arguments.to_owned())
+        FunctionMappings::of(&tools).call(name.to_owned(), "c".to_owned(), arguments.to_owned())
     }
 
     #[test]
@@ -307,8 +307,11 @@ mod tests {
         }];
         let offered = serde_json::to_value(function_tools(&tools)).unwrap();
         assert_eq!(offered[0]["function"]["name"], "crm__lookup");
-        let call =
-            StandIns::of(&tools).call("crm__lookup".to_owned(), "c".to_owned(), String::new());
+        let call = FunctionMappings::of(&tools).call(
+            "crm__lookup".to_owned(),
+            "c".to_owned(),
+            String::new(),
+        );
         let ResponseItem::FunctionCall {
             name, namespace, ..
         } = call.unwrap()

@@ -1,7 +1,7 @@
-//! The body of a request: which fields it has, and in which order.
+//! The request body, with fixed fields in a fixed order.
 //!
-//! The conversation is most of it and has its JSON at hand. So what stands before and after it is written as two
-//! objects, which are joined around it.
+//! Most of the body is the history, whose JSON is already available. The fields before and after it are serialized as two
+//! objects and joined with it.
 
 use codex_protocol::Provider;
 use codex_protocol::ServiceTier;
@@ -16,7 +16,7 @@ use crate::request::ModelRequest;
 use crate::request::Reasoning;
 use crate::tool_spec::ToolSpec;
 
-/// Room for everything in a body that is not instructions, input or tools.
+/// Space for everything except instructions, input and tools.
 const SMALL_FIELDS_BYTES: usize = 1024;
 
 #[derive(Serialize)]
@@ -38,7 +38,7 @@ struct StreamTail<'a> {
     service_tier: Option<&'a str>,
     prompt_cache_key: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<Text<'a>>,
+    text: Option<TextOptions<'a>>,
 }
 
 #[derive(Serialize)]
@@ -54,19 +54,19 @@ struct CompactTail<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<&'a Reasoning>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<Text<'a>>,
+    text: Option<TextOptions<'a>>,
 }
 
 #[derive(Serialize)]
-struct Text<'a> {
+struct TextOptions<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     verbosity: Option<Verbosity>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    format: Option<Format<'a>>,
+    format: Option<TextFormat<'a>>,
 }
 
 #[derive(Serialize)]
-struct Format<'a> {
+struct TextFormat<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     strict: bool,
@@ -74,7 +74,7 @@ struct Format<'a> {
     name: &'static str,
 }
 
-/// The body of a request whose response is streamed.
+/// The body of a streaming request.
 pub(crate) fn stream_body(
     request: &ModelRequest,
     provider: &Provider,
@@ -106,7 +106,7 @@ pub(crate) fn stream_body(
     join(&head, request, azure, &tail)
 }
 
-/// The body of a request to compact a conversation.
+/// The body of a compaction request.
 pub(crate) fn compact_body(
     request: &ModelRequest,
     provider: &Provider,
@@ -124,7 +124,7 @@ pub(crate) fn compact_body(
     join(&head, request, is_azure(provider), &tail)
 }
 
-/// One object of the members of `head`, the conversation as `input`, and the members of `tail`.
+/// One object: the members of `head`, the history as `input`, and the members of `tail`.
 fn join(
     head: &impl Serialize,
     request: &ModelRequest,
@@ -149,7 +149,7 @@ fn join(
     Ok(body)
 }
 
-/// An item together with the id that the server gave it.
+/// An item with its id from the server.
 fn value_with_id(item: PromptItem<'_>) -> Result<Value, serde_json::Error> {
     let mut value = serde_json::from_str(item.json)?;
     if let (Some(id), Value::Object(object)) = (item.id, &mut value) {
@@ -158,13 +158,13 @@ fn value_with_id(item: PromptItem<'_>) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-fn text(request: &ModelRequest) -> Option<Text<'_>> {
+fn text(request: &ModelRequest) -> Option<TextOptions<'_>> {
     if request.verbosity.is_none() && request.output_schema.is_none() {
         return None;
     }
-    Some(Text {
+    Some(TextOptions {
         verbosity: request.verbosity,
-        format: request.output_schema.as_ref().map(|schema| Format {
+        format: request.output_schema.as_ref().map(|schema| TextFormat {
             kind: "json_schema",
             strict: true,
             schema,

@@ -1,9 +1,8 @@
-//! From the events of the Responses API to the events of this crate.
+//! Decodes events of the Responses API.
 //!
-//! An event is first read as a borrowed envelope, so that of the many events that do not matter only
-//! the type is looked at, and of a delta little more. What is not an event is skipped; what is one and
-//! cannot be true (a tool call without its arguments) fails the response, since the turn would hang on
-//! it.
+//! An event is first parsed as a borrowed envelope, so that only the type of irrelevant events is read, and little more of
+//! a delta. Invalid data is skipped, except for a malformed tool call: it fails the response, because the turn would
+//! otherwise wait for it forever.
 
 use std::borrow::Cow;
 
@@ -13,15 +12,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::failure::Failure;
+use super::failure::ResponseFailure;
 use crate::error::ModelError;
 use crate::event::Completion;
 use crate::event::ModelEvent;
-use crate::stream::Decode;
+use crate::stream::DecodeEvents;
+use crate::stream::DecodeFlow;
 use crate::stream::Events;
-use crate::stream::Flow;
 
-/// Items that are calls: the turn cannot go on without them.
+/// The item types of calls.
 const CALLS: [&str; 4] = [
     "function_call",
     "custom_tool_call",
@@ -30,7 +29,7 @@ const CALLS: [&str; 4] = [
 ];
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct EventEnvelope<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -48,12 +47,12 @@ struct Envelope<'a> {
 #[derive(Deserialize)]
 struct CompletedResponse {
     id: String,
-    usage: Option<Usage>,
+    usage: Option<ResponsesUsage>,
     end_turn: Option<bool>,
 }
 
 #[derive(Deserialize)]
-struct Usage {
+struct ResponsesUsage {
     input_tokens: i64,
     input_tokens_details: Option<InputDetails>,
     output_tokens: i64,
@@ -76,7 +75,7 @@ struct OutputDetails {
 
 #[derive(Deserialize)]
 struct FailedResponse {
-    error: Option<Failure>,
+    error: Option<ResponseFailure>,
 }
 
 #[derive(Deserialize)]
@@ -95,20 +94,20 @@ struct ResponseHeaders<'a> {
     headers: Option<&'a RawValue>,
 }
 
-/// Reads one response.
+/// Decodes one response.
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesDecoder {
     server_model: Option<String>,
 }
 
 impl ResponsesDecoder {
-    /// A decoder that knows which model the reply's headers named.
+    /// A decoder that knows which model the reply headers named.
     pub(crate) fn new(server_model: Option<String>) -> Self {
         Self { server_model }
     }
 
     /// Reports the model that an event names, when it is another than before.
-    fn note_server_model(&mut self, envelope: &Envelope<'_>, events: &mut Events) {
+    fn note_server_model(&mut self, envelope: &EventEnvelope<'_>, events: &mut Events) {
         let in_response = || {
             let response = envelope.response?.get();
             let response: ResponseHeaders<'_> = serde_json::from_str(response).ok()?;
@@ -124,11 +123,11 @@ impl ResponsesDecoder {
     }
 }
 
-impl Decode for ResponsesDecoder {
-    fn event(&mut self, data: &str, events: &mut Events) -> Result<Flow, ModelError> {
-        let Ok(envelope) = serde_json::from_str::<Envelope<'_>>(data) else {
+impl DecodeEvents for ResponsesDecoder {
+    fn event(&mut self, data: &str, events: &mut Events) -> Result<DecodeFlow, ModelError> {
+        let Ok(envelope) = serde_json::from_str::<EventEnvelope<'_>>(data) else {
             tracing::debug!("skipping an event that cannot be read");
-            return Ok(Flow::Continue);
+            return Ok(DecodeFlow::Continue);
         };
         if envelope.response.is_some() || envelope.headers.is_some() {
             self.note_server_model(&envelope, events);
@@ -136,17 +135,17 @@ impl Decode for ResponsesDecoder {
         match &*envelope.kind {
             "response.completed" => {
                 let Some(response) = envelope.response else {
-                    return Ok(Flow::Continue);
+                    return Ok(DecodeFlow::Continue);
                 };
                 events.push_back(ModelEvent::Completed(completion(response)?));
-                return Ok(Flow::Done);
+                return Ok(DecodeFlow::Done);
             }
             "response.failed" => return Err(failure(envelope.response)),
             "response.incomplete" => return Err(incomplete(envelope.response)),
             "response.output_item.done" => events.extend(item_done(envelope.item)?),
             _ => events.extend(progress(&envelope)),
         }
-        Ok(Flow::Continue)
+        Ok(DecodeFlow::Continue)
     }
 
     fn end(&mut self, _events: &mut Events) -> Result<(), ModelError> {
@@ -157,7 +156,7 @@ impl Decode for ResponsesDecoder {
 }
 
 /// The events on the way, none of which can fail the response.
-fn progress(envelope: &Envelope<'_>) -> Option<ModelEvent> {
+fn progress(envelope: &EventEnvelope<'_>) -> Option<ModelEvent> {
     let delta = || serde_json::from_str(envelope.delta?.get()).ok();
     Some(match &*envelope.kind {
         "response.output_text.delta" => ModelEvent::TextDelta(delta()?),
@@ -252,7 +251,7 @@ fn incomplete(response: Option<&RawValue>) -> ModelError {
     ModelError::disconnected(format!("Incomplete response returned, reason: {reason}"))
 }
 
-/// The model that headers inside an event name; a header is a string or an array of them.
+/// The model in headers inside an event. A header is a string or an array of strings.
 fn model_in_headers(headers: &RawValue) -> Option<String> {
     let headers: Value = serde_json::from_str(headers.get()).ok()?;
     let is_model = |name: &str| {
@@ -272,14 +271,14 @@ mod tests {
 
     use super::*;
 
-    /// What a stream of events comes to: the events, and the error that ended it, if one did.
+    /// Decodes a stream: its events, and the error at its end, if any.
     fn decode(stream: &[Value]) -> (Vec<ModelEvent>, Option<ModelError>) {
         let mut decoder = ResponsesDecoder::new(Some("m".to_owned()));
         let mut events = Events::new();
         for event in stream {
             match decoder.event(&event.to_string(), &mut events) {
-                Ok(Flow::Continue) => {}
-                Ok(Flow::Done) => return (events.into(), None),
+                Ok(DecodeFlow::Continue) => {}
+                Ok(DecodeFlow::Done) => return (events.into(), None),
                 Err(error) => return (events.into(), Some(error)),
             }
         }
@@ -480,7 +479,7 @@ mod tests {
         check_skipped(json!([1]));
         let mut events = Events::new();
         let flow = ResponsesDecoder::default().event("[DONE]", &mut events);
-        assert_eq!((flow, events.len()), (Ok(Flow::Continue), 0));
+        assert_eq!((flow, events.len()), (Ok(DecodeFlow::Continue), 0));
     }
 
     #[test]

@@ -1,19 +1,19 @@
-//! What an event says when the server gives up on a response.
+//! The error in an event when the server fails.
 
 use serde::Deserialize;
 
 use crate::error::ModelError;
 use crate::retry::wait_in_text;
 
-/// The error in an event, as both protocols spell it.
+/// An error as both protocols write it.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Failure {
+pub(crate) struct ResponseFailure {
     code: Option<String>,
     message: Option<String>,
 }
 
-impl From<Failure> for ModelError {
-    fn from(failure: Failure) -> Self {
+impl From<ResponseFailure> for ModelError {
+    fn from(failure: ResponseFailure) -> Self {
         let message = failure.message.filter(|message| !message.is_empty());
         match failure.code.as_deref().unwrap_or_default() {
             "context_length_exceeded" => Self::ContextWindowExceeded,

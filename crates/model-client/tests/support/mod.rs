@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use codex_http::HttpPool;
 use codex_http::HttpSettings;
+use codex_model_client::ClientDependencies;
 use codex_model_client::ClientIdentity;
 use codex_model_client::Credential;
 use codex_model_client::FixedCredential;
@@ -18,7 +19,6 @@ use codex_model_client::ModelStream;
 use codex_model_client::Platform;
 use codex_model_client::Provider;
 use codex_model_client::Secret;
-use codex_model_client::Surroundings;
 use codex_test_support::HttpReply;
 use codex_test_support::ModelServer;
 use codex_test_support::ScriptedClock;
@@ -27,7 +27,7 @@ use futures::StreamExt;
 pub(crate) struct Setup {
     pub(crate) server: ModelServer,
     pub(crate) provider: Provider,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) dependencies: ClientDependencies,
     pub(crate) clock: Arc<ScriptedClock>,
 }
 
@@ -37,14 +37,14 @@ impl Setup {
         let clock = Arc::new(ScriptedClock::default());
         Self {
             provider: Provider::new("Test", Some(server.base_url())),
-            surroundings: surroundings(Arc::clone(&clock)),
+            dependencies: dependencies(Arc::clone(&clock)),
             server,
             clock,
         }
     }
 
     pub(crate) fn client(&self) -> HttpModelClient {
-        HttpModelClient::new(self.provider.clone(), self.surroundings.clone())
+        HttpModelClient::new(self.provider.clone(), self.dependencies.clone())
     }
 
     pub(crate) async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
@@ -68,14 +68,14 @@ impl Setup {
     }
 }
 
-fn surroundings(clock: Arc<ScriptedClock>) -> Surroundings {
+fn dependencies(clock: Arc<ScriptedClock>) -> ClientDependencies {
     let platform = Platform {
         os: "Linux",
         os_version: "6",
         architecture: "x86_64",
         terminal: "term",
     };
-    Surroundings {
+    ClientDependencies {
         identity: ClientIdentity::new("test_client", "1.2.3", platform, None),
         environment: Arc::new(|name: &str| (name == "TEST_KEY").then(|| "from-env".to_owned())),
         credentials: Arc::new(FixedCredential::default()),

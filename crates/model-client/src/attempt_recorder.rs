@@ -1,4 +1,4 @@
-//! Showing a response to whoever watches the attempt that it answers.
+//! Reports a response to the observer of its attempt.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::event::Completion;
 use crate::event::ModelEvent;
 use crate::request::AttemptObserver;
 
-/// The response of one attempt as its observer sees it: items, and then one end, whatever happens.
+/// Reports the items of one response and exactly one end to an observer.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct AttemptRecorder {
     observer: Arc<dyn AttemptObserver>,
     request_id: Option<String>,
     ended: bool,
 }
 
-impl Watch {
+impl AttemptRecorder {
     pub(crate) fn new(observer: Arc<dyn AttemptObserver>, request_id: Option<String>) -> Self {
         Self {
             observer,
@@ -26,8 +26,8 @@ impl Watch {
         }
     }
 
-    /// What came next in the stream.
-    pub(crate) fn see(&mut self, event: &Result<ModelEvent, ModelError>) {
+    /// Reports the next event of the stream.
+    pub(crate) fn record(&mut self, event: &Result<ModelEvent, ModelError>) {
         match event {
             Ok(ModelEvent::ItemDone(item)) => self.item(item),
             Ok(ModelEvent::Completed(completion)) => self.complete(completion),
@@ -52,7 +52,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for AttemptRecorder {
     fn drop(&mut self) {
         if !self.ended {
             self.observer.dropped(self.request_id.as_deref());
