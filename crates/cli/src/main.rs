@@ -89,7 +89,7 @@ enum Command {
     Exec(Box<exec::ExecArguments>),
     /// Review changes in this repository; the same as `codex exec review`.
     Review(Box<exec::ReviewArguments>),
-    /// List features.
+    /// List features and whether they are enabled.
     #[command(subcommand)]
     Features(features::FeaturesCommand),
     /// Serve IDE extensions over JSON-RPC, or describe the protocol.
