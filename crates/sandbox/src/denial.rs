@@ -1,9 +1,9 @@
-//! Did the sandbox stop the command?
+//! Guesses whether the sandbox stopped a command.
 //!
-//! The operating system tells the command, not us, so this is a guess from exit code and output.
-//! It is only asked about commands that ran confined, and only steers whether a retry is offered.
+//! The system reports a denial only to the command, so this is a guess from exit code and output. It applies to sandboxed
+//! commands only and decides nothing except whether a retry is offered.
 
-/// The exit code of a shell whose command was killed for a forbidden system call (128 + SIGSYS).
+/// The exit code of a shell whose command was killed by the system call filter (128 + SIGSYS).
 const KILLED_BY_FILTER: i32 = 128 + 31;
 
 const TELLTALES: [&str; 7] = [
@@ -16,9 +16,9 @@ const TELLTALES: [&str; 7] = [
     "failed to write file",
 ];
 
-/// Whether a confined command that ended with `exit_code` looks as if the sandbox stopped it.
+/// Whether a sandboxed command with this exit code and output was probably stopped by the sandbox.
 ///
-/// Timeouts and deaths by signal are no denials: do not ask about those.
+/// Do not call this for commands that timed out or were killed by a signal.
 #[must_use]
 pub fn looks_denied(exit_code: i32, output: &[u8]) -> bool {
     match exit_code {

@@ -1,8 +1,7 @@
-//! Can a policy be enforced here, and by what?
+//! Decides whether and how a policy can be enforced.
 //!
-//! [`probe`] finds out once what the system offers, [`plan`] turns a policy into a [`LaunchPlan`]
-//! or refuses. A plan says at which level it enforces; a weaker one is never used silently where
-//! it would leave something of the policy out.
+//! [`probe`] determines once what the system offers. [`plan`] converts a policy to a [`LaunchPlan`] or refuses it. A plan
+//! names its level of enforcement; a weaker level is never used if it would not enforce the whole policy.
 
 use std::sync::OnceLock;
 
@@ -11,60 +10,59 @@ use crate::policy::{Policy, Surroundings};
 use crate::roots::{FileRules, ReadScope, effective_network};
 use crate::seatbelt::SeatbeltProfile;
 
-/// What the system can isolate with namespaces.
+/// The namespaces that this process can create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Namespaces {
-    /// None that this process may create.
+    /// None.
     Unavailable,
-    /// Own mounts, so read-only views.
+    /// Mount namespaces, for read-only mounts.
     Mounts,
-    /// Also own process ids, so no process of others can be seen.
+    /// Also process id namespaces, which hide other processes.
     MountsAndProcesses,
 }
 
-/// What this system offers for enforcement.
+/// The enforcement mechanisms of this system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Levels {
-    /// Version of Landlock's interface, 0 if there is none.
+    /// The version of Landlock's interface, 0 without Landlock.
     pub landlock: u32,
-    /// System call filters.
+    /// Whether system call filters are available.
     pub seccomp: bool,
-    /// Namespaces.
     pub namespaces: Namespaces,
-    /// macOS's own sandbox.
+    /// Whether macOS's sandbox is available.
     pub seatbelt: bool,
 }
 
-/// What a plan enforces with.
+/// The mechanisms that a plan uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Enforcement {
-    /// Nothing: the policy asks for nothing.
+    /// None: the policy restricts nothing.
     Nothing,
-    /// System call filter, and what there is of the rest.
+    /// The system call filter, and the others that are available.
     Linux {
-        /// Namespaces used.
+        /// The namespaces.
         namespaces: Namespaces,
-        /// Version of Landlock used, 0 if none.
+        /// The version of Landlock, 0 if not used.
         landlock: u32,
     },
-    /// macOS's own sandbox.
+    /// macOS's sandbox.
     Seatbelt,
 }
 
 /// How to launch a command under a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchPlan {
-    /// As it is.
+    /// Without a sandbox.
     Unconfined,
-    /// In a helper process that confines itself before it runs the command.
+    /// In a helper process that applies the sandbox to itself before it runs the command.
     #[cfg(target_os = "linux")]
     Confined(Box<crate::linux::Confinement>),
-    /// Through macOS's launcher.
+    /// Through macOS's sandbox launcher.
     Seatbelt(Box<SeatbeltProfile>),
 }
 
 impl LaunchPlan {
-    /// What the plan enforces with.
+    /// The mechanisms that the plan uses.
     #[must_use]
     pub fn enforcement(&self) -> Enforcement {
         match self {
@@ -79,16 +77,16 @@ impl LaunchPlan {
 /// Why a policy cannot be enforced. The command must not be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Nothing is implemented for this system.
+    /// There is no implementation for this system.
     #[error("sandboxing is not available on this system")]
     System,
-    /// No system call filter, so no way to keep commands off the network.
+    /// There are no system call filters to restrict the network.
     #[error("the kernel has no seccomp filters")]
     Seccomp,
-    /// Neither namespaces nor a sufficient Landlock.
+    /// There are neither namespaces nor a sufficient version of Landlock.
     #[error("the kernel offers neither user namespaces nor Landlock version 3 to this process")]
     Files,
-    /// Landlock alone cannot keep a part of a writable folder read-only.
+    /// Landlock alone cannot make a part of a writable folder read-only.
     #[error(
         "user namespaces are not available to this process, and without them `.git` and `.codex` \
          inside a writable folder cannot be kept read-only"
@@ -100,28 +98,28 @@ pub enum Refusal {
          readable folder cannot be hidden"
     )]
     HiddenPaths,
-    /// What the working folder leads to may have been decided by a command.
+    /// The working folder is reached through a link that a command may have created.
     #[error(
         "the working folder is reached through a link that a confined command may have made; use the \
          path that it leads to, if that is what you want"
     )]
     WorkingFolder,
-    /// Reading is limited through Landlock.
+    /// There is no Landlock to limit reading.
     #[error("the kernel has no Landlock, so reading cannot be limited")]
     Reading,
 }
 
-/// The first version of Landlock that can keep a file from being truncated.
+/// The first version of Landlock that can prevent truncation of files.
 const SUFFICIENT_LANDLOCK: u32 = 3;
 
-/// What this system offers. Found out once, by trying.
+/// The mechanisms of this system, determined once by trying.
 #[must_use]
 pub fn probe() -> Levels {
     static LEVELS: OnceLock<Levels> = OnceLock::new();
     *LEVELS.get_or_init(probe_now)
 }
 
-/// Whether the number of processes of a command is limited with what `levels` offer.
+/// Whether the number of a command's processes can be limited with these levels.
 #[must_use]
 pub fn limits_processes(levels: Levels) -> bool {
     #[cfg(target_os = "linux")]
@@ -148,10 +146,10 @@ fn probe_now() -> Levels {
     }
 }
 
-/// Decides how to enforce `policy` with what `levels` offer.
+/// Decides how to enforce `policy` with `levels`.
 ///
 /// # Errors
-/// The policy cannot be enforced as a whole.
+/// The policy cannot be enforced completely.
 pub fn plan(
     policy: &Policy,
     surroundings: &Surroundings,

@@ -1,19 +1,19 @@
-//! What is wanted: the sandbox policies as plain values.
+//! Sandbox policies as plain values.
 //!
-//! These are this crate's own types, so that it depends on nobody's wire format. They say nothing
-//! about the machine; the paths they stand for are worked out in `roots`.
+//! This crate has its own types, so that it does not depend on a wire format. They do not depend on the machine; `roots`
+//! converts them to paths.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::engine_files::EngineFiles;
 
-/// Whether commands may use the network.
+/// Network access of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Network {
-    /// No socket can be made or connected.
+    /// Sockets cannot be created or connected.
     Restricted,
-    /// Not limited.
+    /// Not restricted.
     Enabled,
 }
 
@@ -24,9 +24,8 @@ pub enum ReadAccess {
     Full,
     /// The listed folders, everything writable, and the working folder.
     Restricted {
-        /// Also the folders that programs and libraries live in.
+        /// Whether the folders of programs and libraries are readable too.
         platform_defaults: bool,
-        /// The listed folders.
         roots: Vec<PathBuf>,
     },
 }
@@ -34,15 +33,13 @@ pub enum ReadAccess {
 /// Options of [`Policy::WorkspaceWrite`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceWrite {
-    /// Writable folders besides the working folder; relative ones are joined to it.
+    /// Additional writable folders; relative ones are joined to the working folder.
     pub writable_roots: Vec<PathBuf>,
-    /// What may be read.
+    /// Read access.
     pub read: ReadAccess,
-    /// Network access.
     pub network: Network,
-    /// Whether the folder named by `TMPDIR` is writable.
+    /// Whether the folder in `TMPDIR` is writable.
     pub tmpdir: bool,
-    /// Whether `/tmp` is writable.
     pub slash_tmp: bool,
 }
 
@@ -58,29 +55,23 @@ impl Default for WorkspaceWrite {
     }
 }
 
-/// A sandbox policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Policy {
-    /// Nothing is limited.
+    /// No restrictions.
     DangerFullAccess,
-    /// Somebody else confines the whole engine; nothing is enforced here.
+    /// An outer sandbox confines the whole engine; nothing is enforced here.
     External {
-        /// What that somebody allows. Only told to commands, not enforced.
+        /// The network access of the outer sandbox. Reported to commands, not enforced.
         network: Network,
     },
-    /// Reading only.
-    ReadOnly {
-        /// What may be read.
-        read: ReadAccess,
-        /// Network access.
-        network: Network,
-    },
-    /// Writing in the working folder and a few others.
+    /// Read only.
+    ReadOnly { read: ReadAccess, network: Network },
+    /// Write access to the working folder and a few others.
     WorkspaceWrite(WorkspaceWrite),
 }
 
 impl Policy {
-    /// Read everything, write nothing, no network.
+    /// Full read access, no write access, no network.
     #[must_use]
     pub fn read_only() -> Self {
         Self::ReadOnly {
@@ -89,7 +80,7 @@ impl Policy {
         }
     }
 
-    /// The network access that the policy speaks of.
+    /// The network access of the policy.
     #[must_use]
     pub fn network(&self) -> Network {
         match self {
@@ -99,15 +90,15 @@ impl Policy {
         }
     }
 
-    /// Whether this crate has anything to enforce.
+    /// Whether this crate enforces the policy.
     #[must_use]
     pub fn is_enforced(&self) -> bool {
         matches!(self, Self::ReadOnly { .. } | Self::WorkspaceWrite(_))
     }
 }
 
-/// Permissions granted on top of a policy, for one command, a turn or a session. They widen an
-/// enforced policy by exactly these paths and never turn enforcement off.
+/// Additional permissions for a command, a turn or a session. They extend an enforced policy by exactly these paths and
+/// never disable enforcement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Readable paths.
@@ -118,23 +109,23 @@ pub struct Grants {
     pub network: bool,
 }
 
-/// What a policy is relative to.
+/// The context in which a policy is resolved.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// The working folder that the policy speaks of (absolute).
+    /// The absolute working folder.
     pub cwd: PathBuf,
     /// The value of `TMPDIR`, if set.
     pub tmpdir: Option<PathBuf>,
-    /// Extra permissions.
+    /// Additional permissions.
     pub grants: Grants,
-    /// Paths that may neither be read nor written, whatever else is allowed.
+    /// Paths that may be neither read nor written, whatever else is allowed.
     pub hidden: Vec<PathBuf>,
-    /// What the engine goes by. The same value for all commands of a session.
+    /// The protected files. The same value for all commands of a session.
     pub engine: Arc<EngineFiles>,
 }
 
 impl Surroundings {
-    /// Only a working folder.
+    /// A context with a working folder only.
     #[must_use]
     pub fn of(cwd: impl Into<PathBuf>) -> Self {
         Self {

@@ -1,6 +1,6 @@
-//! Enforcement on macOS: a profile for the system's own sandbox launcher.
+//! Enforcement on macOS: a profile for the system's sandbox launcher.
 //!
-//! Pure text. Paths never become part of the profile's code: they are passed as parameters.
+//! Only creates text. Paths are passed as parameters and never become part of the profile's code.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use crate::policy::Network;
 use crate::roots::{FileRules, ReadScope};
 
-/// Named by its full path: one from `PATH` could be anybody's.
+/// The full path, because a program found in `PATH` could be any program.
 const LAUNCHER: &str = "/usr/bin/sandbox-exec";
 
-/// What every command needs to run at all.
+/// What every command needs.
 const BASE: &str = "\
 (version 1)
 (deny default)
@@ -100,7 +100,7 @@ impl SeatbeltProfile {
 
     fn allow_writing(&mut self, rules: &FileRules, root: &Path) {
         let place = self.parameter("WRITABLE", root);
-        // What lies in a deeper root is decided there.
+        // Paths inside a nested root are handled there.
         let refused = (rules.protected.iter().map(|entry| entry.path.as_path()))
             .chain(rules.invisible())
             .filter(|path| path.starts_with(root));
@@ -108,12 +108,12 @@ impl SeatbeltProfile {
         self.allow("file-write*", &format!("(subpath {place})"), &exceptions);
     }
 
-    /// Of what is protected neither the thing itself nor anything in it may be touched.
+    /// Excludes protected paths and everything inside them.
     fn exceptions<'a>(&mut self, kind: &str, paths: impl Iterator<Item = &'a Path>) -> String {
         let mut out = String::new();
         for path in paths {
             let place = self.parameter(kind, path);
-            // Writing to a string does not fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(
                 out,
                 " (require-not (literal {place})) (require-not (subpath {place}))"

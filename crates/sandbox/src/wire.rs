@@ -1,17 +1,17 @@
-//! How values reach the helper process: length-prefixed bytes, so that paths and variables that
-//! are not Unicode arrive as they are.
+//! Encodes values for the helper process as length-prefixed bytes, which preserves paths and variables that are not
+//! Unicode.
 //!
-//! Both ends are the same binary, so there is no version. Reading never trusts a length.
+//! Both ends are the same binary, so there is no version. Lengths are validated when reading.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// The bytes are not what an [`Encoder`] wrote.
+/// The bytes were not written by an [`Encoder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("malformed message")]
 pub struct Malformed;
 
-/// Writes values one after the other.
+/// Appends values one after the other.
 #[derive(Debug, Default)]
 pub struct Encoder {
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ impl Encoder {
         self.number(u32::from(value))
     }
 
-    /// Appends a string. Strings of 4 GiB and more are cut; no system takes one.
+    /// Appends a string. Strings of 4 GiB and more are truncated; no system accepts them.
     pub fn string(&mut self, value: &OsStr) -> &mut Self {
         let bytes = value.as_bytes();
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
@@ -38,7 +38,7 @@ impl Encoder {
         self
     }
 
-    /// Appends a list, each entry written by `write`.
+    /// Appends a list, with `write` for each entry.
     pub fn list<T>(&mut self, values: &[T], write: impl Fn(&mut Self, &T)) -> &mut Self {
         self.number(u32::try_from(values.len()).unwrap_or(u32::MAX));
         for value in values {
@@ -47,7 +47,7 @@ impl Encoder {
         self
     }
 
-    /// What was written.
+    /// The encoded bytes.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         self.bytes
@@ -95,7 +95,7 @@ impl<'a> Decoder<'a> {
         Ok(OsString::from_vec(self.take(length as usize)?.to_vec()))
     }
 
-    /// Reads a list, each entry by `read`.
+    /// Reads a list, with `read` for each entry.
     pub fn list<T>(
         &mut self,
         read: impl Fn(&mut Self) -> Result<T, Malformed>,
@@ -104,7 +104,7 @@ impl<'a> Decoder<'a> {
         (0..count).map(|_| read(self)).collect()
     }
 
-    /// Checks that nothing is left.
+    /// Checks that there are no more bytes.
     pub fn finish(self) -> Result<(), Malformed> {
         if self.rest.is_empty() {
             Ok(())

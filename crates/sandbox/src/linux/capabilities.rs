@@ -1,4 +1,4 @@
-//! Leaves the process without privileges and without a way to get any: root included.
+//! Drops all privileges, and any way to regain them, also for root.
 
 use rustix::io::Errno;
 use rustix::thread::{
@@ -15,8 +15,7 @@ pub(super) fn drop_all() -> Result<(), ConfineError> {
 fn try_drop_all() -> Result<(), Errno> {
     set_no_new_privs(true)?;
     clear_ambient_capability_set()?;
-    // What is executed as root gains nothing by it any more. Who has no privileges cannot set
-    // this, and does not need it.
+    // Executing a file as root then grants no privileges. Without privileges this cannot be set and is not needed.
     let bits = CapabilitiesSecureBits::NO_ROOT | CapabilitiesSecureBits::NO_ROOT_LOCKED;
     match set_capabilities_secure_bits(bits) {
         Ok(()) | Err(Errno::PERM) => {}

@@ -1,26 +1,26 @@
-//! What can go wrong while a process confines itself.
+//! Errors while a process applies the sandbox to itself.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-/// A step of confining.
+/// A step of applying the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Keeping an absent protected path absent.
+    /// Creating a placeholder for a protected path.
     HoldPlaceholder(PathBuf),
-    /// Giving the user namespace its one user.
+    /// Mapping the user in the user namespace.
     MapUser,
-    /// Making the own mounts independent of everybody's.
+    /// Separating the mount namespace from its parent.
     SeparateMounts,
-    /// Making everything read-only.
+    /// Making a mount read-only.
     MountReadOnly(PathBuf),
-    /// Putting a view of a path in its place.
+    /// Mounting a path.
     Mount(PathBuf),
-    /// The Landlock rules as a whole.
+    /// Creating or applying the Landlock ruleset.
     Landlock,
-    /// A Landlock rule for a path.
+    /// Adding a Landlock rule for a path.
     LandlockRule(PathBuf),
     /// Dropping capabilities.
     DropCapabilities,
@@ -46,7 +46,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// A process could not confine itself. It must not run the command.
+/// The sandbox could not be applied. The command must not be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{step}: {}", std::io::Error::from(*errno))]
 pub struct ConfineError {
@@ -63,7 +63,7 @@ impl ConfineError {
     }
 }
 
-/// Names the step of a failed call.
+/// Adds the step to an error.
 pub(super) trait At<T> {
     fn at(self, step: impl FnOnce() -> Step) -> Result<T, ConfineError>;
 }

@@ -1,8 +1,7 @@
 //! File rules, abstract sockets and signals through Landlock.
 //!
-//! Landlock only allows whole trees, so it cannot keep a part of a writable root read-only: that
-//! is the mounts' job. It limits reading on its own. What a kernel's version does not know is left
-//! to the other layers.
+//! Landlock rules allow whole trees, so they cannot make a part of a writable root read-only; the mounts do that. Landlock
+//! limits reading on its own. Features that the kernel's version lacks are left to the other layers.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -24,13 +23,13 @@ const REFER: u64 = 1 << 13;
 const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
 
-/// Removing and making entries of every kind: bits 4 to 12.
+/// Creating and removing entries of all kinds: bits 4 to 12.
 const CHANGE_ENTRIES: u64 = ((1 << 13) - 1) & !((1 << 4) - 1);
 
 const READING: u64 = EXECUTE | READ_FILE | READ_DIR;
 const WRITING: u64 = WRITE_FILE | CHANGE_ENTRIES | REFER | TRUNCATE | IOCTL_DEV;
 
-/// What means something for a file that is not a folder.
+/// Access rights that apply to files other than folders.
 const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
 
 const NETWORK_BIND_TCP: u64 = 1 << 0;
@@ -38,7 +37,7 @@ const NETWORK_CONNECT_TCP: u64 = 1 << 1;
 const SCOPE_ABSTRACT_SOCKETS: u64 = 1 << 0;
 const SCOPE_SIGNALS: u64 = 1 << 1;
 
-/// Devices that commands may use where they see everybody's `/dev`.
+/// Devices that commands may use if they see the machine's `/dev`.
 const SHARED_DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -50,7 +49,7 @@ const SHARED_DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
-/// Applies the rules to this thread. `own_devices`: `/dev` holds nothing but harmless devices.
+/// Applies the rules to this thread. `own_devices` says that `/dev` contains only harmless devices.
 pub(super) fn restrict(
     rules: &FileRules,
     network: Network,
@@ -66,7 +65,7 @@ pub(super) fn restrict(
         allow(&ruleset, path, access & handled.files).at(|| Step::LandlockRule(path.to_path_buf()))
     };
     for root in &rules.writable {
-        // It was resolved before; a link in it now is somebody's trick.
+        // The path was resolved before, so a link in it now was created to escape.
         open_without_links(root, OFlags::PATH)
             .and_then(|root| allow_open(&ruleset, &root, (READING | WRITING) & handled.files))
             .at(|| Step::LandlockRule(root.clone()))?;
@@ -102,8 +101,8 @@ fn scope(read: &ReadScope, network: Network, version: u32) -> LandlockScope {
     let restricted = network == Network::Restricted;
     let mut scoped = 0;
     if version >= 6 {
-        // Services of the machine (containers, the desktop) listen at such sockets, and no file rule
-        // keeps anybody from them: out of reach with the network on as well.
+        // Services such as containers and the desktop listen on abstract sockets, which file rules do not cover. They are
+        // blocked even if the network is enabled.
         scoped |= SCOPE_SIGNALS | SCOPE_ABSTRACT_SOCKETS;
     }
     LandlockScope {
@@ -117,7 +116,7 @@ fn scope(read: &ReadScope, network: Network, version: u32) -> LandlockScope {
     }
 }
 
-/// A path that does not exist needs no rule.
+/// Adds a rule. A path that does not exist needs none.
 fn allow(ruleset: &OwnedFd, path: &Path, access: u64) -> Result<(), Errno> {
     match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
         Ok(parent) => allow_open(ruleset, &parent, access),
@@ -139,8 +138,7 @@ fn allow_open(ruleset: &OwnedFd, parent: &OwnedFd, access: u64) -> Result<(), Er
     sys::landlock_allow(ruleset, parent, meaningful)
 }
 
-/// The command's terminal may come from a `/dev` that is not visible any more; opening
-/// `/dev/stdout` must still work.
+/// Allows the command's terminal, whose `/dev` may no longer be visible; opening `/dev/stdout` must still work.
 fn allow_own_terminal(ruleset: &OwnedFd, handled: u64) -> Result<(), Errno> {
     let input = rustix::stdio::stdin();
     if !rustix::termios::isatty(input) {

@@ -1,19 +1,19 @@
-//! Enforcement on Linux, by a process that confines itself and then runs the command.
+//! Enforcement on Linux: a helper process applies the sandbox to itself and then runs the command.
 //!
 //! The layers, from the outside in:
 //!
-//! 1. **Namespaces** (`namespaces`): a user namespace takes away what root could do, own mounts
-//!    make everything read-only but the writable roots, own process ids hide everybody else.
-//! 2. **Landlock** (`landlock`): the same file rules a second time, limited reading, no connection
-//!    to abstract sockets, no signal to processes outside.
-//! 3. **No privileges** (`capabilities`): no capability is left and none can come back.
-//! 4. **System call filter** (`filter`): no sockets where the network is restricted, and none of
-//!    the calls that reach into other processes or the kernel.
+//! 1. **Namespaces** (`namespaces`): a user namespace removes the power of root, mounts make everything read-only except
+//!    the writable roots, and a process id namespace hides other processes.
+//! 2. **Landlock** (`landlock`): the same file rules again, limited reading, no connections to abstract sockets, no
+//!    signals to outside processes.
+//! 3. **No privileges** (`capabilities`): all capabilities are dropped and cannot be regained.
+//! 4. **System call filter** (`filter`): no sockets if the network is restricted, and no calls that access other processes
+//!    or risky kernel interfaces.
 //!
-//! Beside them stands a limit of processes (`processes`).
+//! In addition the number of processes is limited (`processes`).
 //!
-//! The helper is single-threaded and freshly executed, so nothing here needs to be safe between
-//! fork and exec of a threaded program. The order of calls is [`Confinement`]'s documentation.
+//! The helper is single-threaded and freshly executed, so this code need not be safe between fork and exec of a threaded
+//! program. [`Confinement`] documents the order of calls.
 
 mod capabilities;
 mod error;
@@ -38,13 +38,12 @@ use crate::policy::Network;
 use crate::roots::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 use crate::wire::{Decoder, Encoder, Malformed};
 
-/// Everything that a helper process needs to know to confine a command.
+/// Everything that a helper process needs to sandbox a command.
 ///
-/// If there are [`clone_flags`](Self::clone_flags), the helper starts a process with them, and
-/// that one calls [`enter`](Self::enter). The placeholders that it answers have to be held by
-/// somebody outside as well, who is the last to drop them, when every process of the command is
-/// gone. In the process that becomes the command, last before `exec`, comes
-/// [`restrict`](Self::restrict).
+/// If there are [`clone_flags`](Self::clone_flags), the helper creates a process with them, which calls
+/// [`enter`](Self::enter). The returned placeholders must also be held by a process outside, which drops them last, when
+/// all processes of the command have ended. The process that becomes the command calls [`restrict`](Self::restrict) just
+/// before `exec`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     rules: FileRules,
@@ -68,17 +67,17 @@ impl Confinement {
         }
     }
 
-    /// The flags for `clone` that make the namespaces, or `None` if there are none to be made.
+    /// The flags for `clone` that create the namespaces, or `None` if there are none.
     #[must_use]
     pub fn clone_flags(&self) -> Option<i32> {
         namespaces::clone_flags(self.levels.namespaces)
     }
 
-    /// Sets up the namespaces that this process was started in. Answers what keeps the protected
-    /// paths absent that do not exist.
+    /// Sets up the namespaces that this process was created in. Returns the placeholders for protected paths that do not
+    /// exist.
     ///
     /// # Errors
-    /// The kernel refuses a step.
+    /// A system call failed.
     pub fn enter(&self, identity: Identity) -> Result<Placeholders, ConfineError> {
         namespaces::map_user(identity)?;
         let placeholders = Placeholders::of(&self.rules.protected)?;
@@ -90,11 +89,10 @@ impl Confinement {
         Ok(placeholders)
     }
 
-    /// Gives up everything that the policy does not allow. What this process executes next is
-    /// confined for good.
+    /// Applies all restrictions of the policy permanently to this process and what it executes.
     ///
     /// # Errors
-    /// The kernel refuses a step.
+    /// A system call failed.
     pub fn restrict(&self) -> Result<(), ConfineError> {
         let mounts = self.levels.namespaces != Namespaces::Unavailable;
         if mounts {
@@ -131,10 +129,10 @@ impl Confinement {
         encoder.number(self.levels.namespaces as u32);
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Decodes a value written by [`encode`](Self::encode).
     ///
     /// # Errors
-    /// Something else was written.
+    /// The bytes are not such a value.
     pub fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
         let path = |decoder: &mut Decoder<'_>| decoder.string().map(PathBuf::from);
         let read = if decoder.flag()? {
@@ -187,8 +185,7 @@ impl Confinement {
     }
 }
 
-/// The user and group of a process. To be taken before the namespaces are made: inside of them
-/// nobody has a name yet.
+/// The user and group of a process. Must be read before the namespaces are created, because ids are unmapped inside them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     user: u32,
@@ -196,7 +193,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of this process.
+    /// The identity of this process.
     #[must_use]
     pub fn current() -> Self {
         Self {

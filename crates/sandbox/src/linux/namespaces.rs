@@ -1,12 +1,11 @@
-//! Own users, mounts and process ids: what the command sees of the file system.
+//! User, mount and process id namespaces: the file system that the command sees.
 //!
-//! Everything is read-only but the writable roots, in which the protected paths are read-only
-//! again. What is a mount point cannot be renamed or removed, so every folder between a writable
-//! root and something mounted deeper inside is made one too: otherwise renaming it would move the
-//! mount away and leave its path free.
+//! Everything is read-only except the writable roots, in which the protected paths are read-only again. A mount point
+//! cannot be renamed or removed, so every folder between a writable root and a mount inside it becomes a mount point too:
+//! otherwise renaming the folder would move the mount away and make its path available.
 //!
-//! `/dev` holds nothing but harmless devices and private terminals, `/proc` shows the command's
-//! own processes and cannot be written to (a root user could change the kernel's settings there).
+//! `/dev` contains only harmless devices and private terminals. `/proc` shows only the command's processes and is not
+//! writable, because root could change kernel settings there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
@@ -36,7 +35,7 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 
-/// Limits what a command can keep in memory as files of `/dev/shm`.
+/// Limits the memory that a command can use by files in `/dev/shm`.
 const DEVICES_OPTIONS: &std::ffi::CStr = c"mode=755,size=512m";
 const TERMINALS_OPTIONS: &std::ffi::CStr = c"newinstance,ptmxmode=0666,mode=620";
 
@@ -49,22 +48,22 @@ pub(super) fn clone_flags(namespaces: Namespaces) -> Option<i32> {
     }
 }
 
-/// Opens a path none of whose components may be a link (the last one may, and is opened itself, if
-/// `flags` say so). Paths were resolved before; a link now means that somebody is playing tricks.
+/// Opens a path without following links (with suitable `flags` the last component may be a link, which is opened itself).
+/// The path was resolved before, so a link in it now was created to escape.
 pub(super) fn open_without_links(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve)
 }
 
-/// A view of `path` that is to be put in its place.
+/// A mount to be attached at `path`.
 struct Layer {
     path: PathBuf,
     tree: OwnedFd,
     kind: Kind,
 }
 
-/// At the same path the later kind lies on top.
+/// At the same path the later kind covers the earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Protected,
@@ -101,7 +100,7 @@ pub(super) fn enter(rules: &FileRules, processes: bool) -> Result<(), ConfineErr
     Ok(())
 }
 
-/// The only user and group of the namespace are those that the process had.
+/// Maps the original user and group into the namespace; there are no others.
 pub(super) fn map_user(identity: Identity) -> Result<(), ConfineError> {
     write_maps(identity).at(|| Step::MapUser)
 }
@@ -132,7 +131,7 @@ fn attach(tree: &OwnedFd, path: &Path) -> Result<(), Errno> {
     move_mount(tree, "", &place, "", flags)
 }
 
-/// To be taken while everything is still writable.
+/// Clones the writable mounts. Must run while everything is still writable.
 fn writable_layers(rules: &FileRules, protected: &[&Path]) -> Result<Vec<Layer>, ConfineError> {
     let root = Path::new("/");
     let mut paths = between(rules, protected);
@@ -148,7 +147,7 @@ fn writable_layers(rules: &FileRules, protected: &[&Path]) -> Result<Vec<Layer>,
     paths.into_iter().map(layer).collect()
 }
 
-/// The folders between a writable root and whatever is mounted deeper inside.
+/// The folders between writable roots and mounts inside them.
 fn between<'a>(rules: &'a FileRules, protected: &[&'a Path]) -> BTreeSet<&'a Path> {
     (rules.writable.iter().map(PathBuf::as_path))
         .chain(protected.iter().copied())
@@ -158,9 +157,9 @@ fn between<'a>(rules: &'a FileRules, protected: &[&'a Path]) -> BTreeSet<&'a Pat
         .collect()
 }
 
-/// The protected paths that exist, and the placeholders of those that do not.
+/// The protected paths that exist, including placeholders.
 fn protected_paths(rules: &FileRules) -> Vec<&Path> {
-    // Several lie in the same folder, which is looked at once.
+    // Several paths share a folder, which is checked once.
     let mut placeholders = BTreeMap::new();
     let paths = rules.protected.iter().filter_map(|entry| {
         let path = entry.path.as_path();
@@ -208,8 +207,8 @@ fn hidden_layers(rules: &FileRules) -> Result<Vec<Layer>, ConfineError> {
     Ok(layers)
 }
 
-/// A folder and a file without content and without any right. Views can only be taken of what is
-/// mounted somewhere: it is in `/dev`, before that gets its final content on top.
+/// An empty folder and an empty file without any permissions. A mount can only be cloned from a mounted path, so they are
+/// created in `/dev` before its final content is mounted over it.
 fn empty_masks() -> Result<(OwnedFd, OwnedFd), Errno> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount(c"tmpfs", c"/dev", c"tmpfs", flags, None)?;
@@ -225,7 +224,7 @@ fn empty_masks() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok((open("folder")?, open("file")?))
 }
 
-/// Devices that this system does not have are left out.
+/// Clones the harmless devices. Devices that this system lacks are omitted.
 fn clone_devices() -> Vec<(&'static str, OwnedFd)> {
     let existing = DEVICES.into_iter().map(|name| {
         let path = Path::new("/dev").join(name);
@@ -255,7 +254,7 @@ fn own_devices(devices: Vec<(&'static str, OwnedFd)>) -> Result<(), Errno> {
     rustix::fs::chmodat(&dev, "shm", everybody, AtFlags::empty())?;
     rustix::fs::mkdirat(&dev, "pts", Mode::from_raw_mode(0o755))?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    // Without it commands cannot open terminals of their own, which few need.
+    // Without it commands cannot open own terminals, which few need.
     mount(
         c"devpts",
         c"/dev/pts",

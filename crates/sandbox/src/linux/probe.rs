@@ -1,7 +1,6 @@
-//! What this kernel lets this process do, found out by trying.
+//! Determines what this kernel allows this process, by trying.
 //!
-//! Asking is not enough for namespaces: there are systems where making one works and everything
-//! in it is refused.
+//! On some systems creating a namespace succeeds, but everything inside it fails, so asking is not enough.
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
@@ -34,7 +33,7 @@ fn probe_namespaces() -> Namespaces {
     Namespaces::Unavailable
 }
 
-/// Runs in the child of a possibly threaded process: system calls only.
+/// Runs in the child of a possibly multi-threaded process, so it may only make system calls.
 fn trial() -> u8 {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     let root = rustix::fs::CWD;

@@ -1,24 +1,23 @@
-//! How many processes and threads a command may have at once.
+//! Limits the number of processes and threads of a command.
 //!
-//! Without a limit a storm of forks fills the process table of the machine, and nobody else can start
-//! anything. There are two limits, of which at least one holds:
+//! Without a limit a fork bomb could fill the machine's process table. There are two limits, at least one of which applies:
 //!
-//! - The highest process id of the own namespace, since Linux 6.14. It holds for root too.
-//! - The resource limit of the user, which since Linux 5.14 counts by user namespace, so only what
-//!   the command itself started. The kernel exempts root of the machine from it.
+//! - The highest process id of the namespace, since Linux 6.14. It also applies to root.
+//! - The user's resource limit, which since Linux 5.14 counts per user namespace, so only the command's processes. The
+//!   kernel exempts the machine's root user.
 //!
-//! On older kernels both count everybody's processes, or change everybody's limit: there none is set.
+//! On older kernels both would count or limit processes of others, so no limit is set.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::plan::{Levels, Namespaces};
 
-/// Far more than builds need, far less than the smallest table in use has (32768).
+/// Far more than builds need, and far less than the smallest process table in use (32768).
 const LIMIT: u64 = 4096;
 
 const HIGHEST_ID: &str = "/proc/sys/kernel/pid_max";
 
-/// Whether commands are limited with what `levels` offer.
+/// Whether the number of processes can be limited with these levels.
 pub(crate) fn limits_processes(levels: Levels) -> bool {
     let kernel = KernelVersion::running();
     let by_namespace = levels.namespaces == Namespaces::MountsAndProcesses
@@ -29,16 +28,15 @@ pub(crate) fn limits_processes(levels: Levels) -> bool {
     by_namespace || by_user
 }
 
-/// Limits everything in the namespace of process ids that this process is the first of. To be called
-/// while `/proc` can be written to.
+/// Limits the process id namespace of which this process is the first. Must be called while `/proc` is writable.
 pub(super) fn limit_namespace() {
     if KernelVersion::running() >= KernelVersion::WITH_HIGHEST_ID_BY_NAMESPACE {
-        // A lower limit from outside counts as well, so a refusal here weakens nothing else.
+        // A lower limit of an outer namespace also applies, so a failure weakens nothing.
         std::fs::write(HIGHEST_ID, LIMIT.to_string()).ok();
     }
 }
 
-/// Limits this process and everything that it starts in its user namespace.
+/// Limits the user's processes in this user namespace.
 pub(super) fn limit_user() {
     if KernelVersion::running() < KernelVersion::WITH_RESOURCES_BY_NAMESPACE {
         return;
@@ -49,7 +47,7 @@ pub(super) fn limit_user() {
         current: lower(old.current),
         maximum: lower(old.maximum),
     };
-    // Lowering a limit is always allowed.
+    // Lowering a limit is always permitted.
     setrlimit(Resource::Nproc, new).ok();
 }
 

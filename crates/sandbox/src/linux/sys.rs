@@ -1,4 +1,4 @@
-//! System calls that no safe library offers. The only unsafe code of this crate.
+//! System calls without a safe wrapper. The only unsafe code of this crate.
 
 #![allow(unsafe_code)]
 
@@ -15,14 +15,14 @@ fn result(value: libc::c_long) -> Result<libc::c_long, Errno> {
     }
 }
 
-/// How far [`set_mount_read_only`] reaches.
+/// Which mounts [`set_mount_read_only`] changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     ThisMount,
     AllBelow,
 }
 
-/// Makes the mount that `tree` refers to read-only.
+/// Makes the mount of `tree` read-only.
 pub(super) fn set_mount_read_only(tree: impl AsFd, reach: Reach) -> Result<(), Errno> {
     let attributes = libc::mount_attr {
         attr_set: libc::MOUNT_ATTR_RDONLY,
@@ -34,8 +34,8 @@ pub(super) fn set_mount_read_only(tree: impl AsFd, reach: Reach) -> Result<(), E
         Reach::ThisMount => 0,
         Reach::AllBelow => libc::AT_RECURSIVE,
     };
-    // SAFETY: the path is an empty C string and the attributes are a valid structure of the size
-    // that is given; the kernel only reads both.
+    // SAFETY: the path is an empty C string and the attributes are a valid structure of the given size; the kernel only
+    // reads both.
     let value = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -49,8 +49,7 @@ pub(super) fn set_mount_read_only(tree: impl AsFd, reach: Reach) -> Result<(), E
     result(value).map(drop)
 }
 
-/// What a Landlock ruleset decides about. Older kernels know only the first fields, and take the
-/// structure as long as the rest is zero.
+/// The scope of a Landlock ruleset. Older kernels know only the first fields and accept the structure if the rest is zero.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LandlockScope {
@@ -68,9 +67,9 @@ struct LandlockPathBeneath {
 const LANDLOCK_VERSION: u32 = 1;
 const LANDLOCK_PATH_BENEATH: u32 = 1;
 
-/// The version of Landlock's interface; an error if there is no Landlock.
+/// The version of Landlock's interface; an error without Landlock.
 pub(super) fn landlock_version() -> Result<u32, Errno> {
-    // SAFETY: with this flag the kernel takes no structure.
+    // SAFETY: with this flag the kernel accesses no structure.
     let value = unsafe {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,
@@ -82,9 +81,9 @@ pub(super) fn landlock_version() -> Result<u32, Errno> {
     result(value).map(|version| u32::try_from(version).unwrap_or(0))
 }
 
-/// A ruleset that forbids everything in its scope.
+/// Creates a ruleset that forbids everything in its scope.
 pub(super) fn landlock_ruleset(scope: LandlockScope) -> Result<OwnedFd, Errno> {
-    // SAFETY: the structure is valid, of the size that is given, and only read.
+    // SAFETY: the structure is valid, of the given size, and only read.
     let value = unsafe {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,
@@ -94,11 +93,11 @@ pub(super) fn landlock_ruleset(scope: LandlockScope) -> Result<OwnedFd, Errno> {
         )
     };
     let descriptor = i32::try_from(result(value)?).map_err(|_| Errno::BADF)?;
-    // SAFETY: the kernel has just made this descriptor for us; nobody else owns it.
+    // SAFETY: the kernel has just created this descriptor; nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// Allows `access` to what `parent` refers to and everything below.
+/// Allows `access` to `parent` and everything below it.
 pub(super) fn landlock_allow(
     ruleset: impl AsFd,
     parent: impl AsFd,
@@ -108,7 +107,7 @@ pub(super) fn landlock_allow(
         allowed: access,
         parent: parent.as_fd().as_raw_fd(),
     };
-    // SAFETY: the structure has the layout of this kind of rule and is only read.
+    // SAFETY: the structure has the layout for this rule type and is only read.
     let value = unsafe {
         libc::syscall(
             libc::SYS_landlock_add_rule,
@@ -121,7 +120,7 @@ pub(super) fn landlock_allow(
     result(value).map(drop)
 }
 
-/// Applies a ruleset to this thread for good.
+/// Applies a ruleset to this thread permanently.
 pub(super) fn landlock_restrict_self(ruleset: impl AsFd) -> Result<(), Errno> {
     // SAFETY: takes a descriptor and flags, no memory.
     let value = unsafe {
@@ -134,10 +133,10 @@ pub(super) fn landlock_restrict_self(ruleset: impl AsFd) -> Result<(), Errno> {
     result(value).map(drop)
 }
 
-/// Whether filters may answer with an error number, which every filter here does.
+/// Whether filters can return error numbers, which all filters here do.
 pub(super) fn seccomp_can_answer_errno() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;
-    // SAFETY: the operation only reads the number that is pointed to.
+    // SAFETY: the operation only reads the number at the pointer.
     let value = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -149,18 +148,17 @@ pub(super) fn seccomp_can_answer_errno() -> bool {
     value == 0
 }
 
-/// Runs `trial` in a child process with new namespaces and answers its number.
+/// Runs `trial` in a child process in new namespaces and returns its exit code.
 ///
-/// `trial` runs in a copy of a process that may have had other threads: it must not allocate,
-/// lock, or touch anything but the kernel.
+/// The child is a copy of a possibly multi-threaded process, so `trial` must not allocate, lock, or access anything except
+/// the kernel.
 pub(super) fn try_in_namespaces(flags: i32, trial: fn() -> u8) -> Result<u8, Errno> {
-    // SAFETY: without a stack of its own the child continues here on a copy of our memory, as with
-    // `fork`; it calls only `trial`, which keeps to system calls, and `_exit`, so no lock that
-    // another thread held at this moment is touched.
+    // SAFETY: without an own stack the child continues on a copy of the memory, as after `fork`. It calls only `trial`,
+    // which makes system calls only, and `_exit`, so it touches no lock that another thread held.
     let child = unsafe { libc::syscall(libc::SYS_clone, flags | libc::SIGCHLD, 0, 0, 0, 0) };
     if child == 0 {
         let answer = trial();
-        // SAFETY: ends the child without running anybody's exit handlers.
+        // SAFETY: exits the child without running exit handlers.
         unsafe { libc::_exit(i32::from(answer)) };
     }
     let child = i32::try_from(result(child)?).map_err(|_| Errno::CHILD)?;

@@ -1,21 +1,20 @@
-//! Modes of files that no confined command may set.
+//! Refuses file modes that sandboxed commands may not set.
 //!
-//! A file that a command makes belongs to the user that the engine runs as, root in a container. With
-//! the set-user-id bit it would lend that user's rights to everybody who can reach it, long after the
-//! sandbox is gone; with the set-group-id bit those of the group. The bits are refused wherever a mode
-//! is given to the kernel. Devices would reach hardware past all file rules; making one needs a
-//! privilege that is dropped as well.
+//! A file created by a command belongs to the engine's user, which is root in a container. With the set-user-id bit it
+//! would grant that user's rights to everyone who can access it, even after the sandbox has ended; the set-group-id bit
+//! does the same for the group. Both bits are refused wherever a mode is passed to the kernel. Devices would give access to
+//! hardware independent of file rules; creating one also needs a privilege that is dropped.
 
 use super::program::{Check, Program};
 
 const LENDING_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
 
-/// In both kinds of devices, and in no other kind of file that can be made with a mode.
+/// Set in the modes of both kinds of devices and of no other file that can be created with a mode.
 const DEVICE_BIT: u32 = libc::S_IFCHR;
 
-/// What makes `open` look at its mode. Without them it may hold anything.
+/// The flags with which `open` uses its mode argument. Without them the argument may have any value.
 const CREATING_FLAGS: u32 =
-    // Without the part of `O_TMPFILE` that it shares with `O_DIRECTORY`.
+    // Without the bit of `O_TMPFILE` that is shared with `O_DIRECTORY`.
     libc::O_CREAT.cast_unsigned() | (libc::O_TMPFILE & !libc::O_DIRECTORY).cast_unsigned();
 
 /// Adds the checks.
