@@ -142,7 +142,8 @@ impl HttpModelClient {
         let first = reply_events(response.headers(), context);
         let request_id = request_id(response.headers());
         let idle_timeout = self.provider.stream_idle_timeout;
-        let reader = EventReader::new(response.into(), decoder, first, idle_timeout, secrets);
+        let turn = context.turn_state.clone();
+        let reader = EventReader::new(response.into(), decoder, first, idle_timeout, secrets, turn);
         let stream = match &context.observer {
             None => ModelStream::new(reader),
             Some(observer) => {

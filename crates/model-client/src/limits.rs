@@ -1,12 +1,13 @@
-//! How much one response may bring.
+//! How much one response may bring, and all responses of a turn together.
 //!
 //! A model that goes on without end must end its turn, not the process: what it brings is held in
-//! memory, stored and told. No real response comes near these limits.
+//! memory, stored and told. No real response or turn comes near these limits.
 
 use codex_protocol::ResponseItem;
 
 use crate::error::ModelError;
 use crate::event::ModelEvent;
+use crate::request::TurnState;
 
 /// The data of all events together: a few images in base64 fit.
 const MAX_RESPONSE_BYTES: usize = 192 * 1024 * 1024;
@@ -14,21 +15,37 @@ const MAX_RESPONSE_BYTES: usize = 192 * 1024 * 1024;
 const MAX_ITEM_BYTES: usize = 16 * 1024 * 1024;
 /// The items, which may all be calls of tools.
 const MAX_ITEMS: usize = 4096;
+/// The deltas and items of all responses of a turn.
+pub(crate) const MAX_TURN_BYTES: usize = 512 * 1024 * 1024;
 
-/// What a response has brought so far.
-#[derive(Debug, Default)]
+/// What a response, and with those before it the turn, has brought so far.
+#[derive(Debug)]
 pub(crate) struct ResponseSize {
+    turn: TurnState,
     bytes: usize,
+    event_bytes: usize,
     item_bytes: usize,
     items: usize,
 }
 
 impl ResponseSize {
+    /// Of one more response of a turn.
+    pub(crate) fn of_turn(turn: TurnState) -> Self {
+        Self {
+            turn,
+            bytes: 0,
+            event_bytes: 0,
+            item_bytes: 0,
+            items: 0,
+        }
+    }
+
     /// Counts the data of an event.
     ///
     /// # Errors
     /// It is more than a response may bring.
     pub(crate) fn add_data(&mut self, bytes: usize) -> Result<(), ModelError> {
+        self.event_bytes = bytes;
         self.bytes = self.bytes.saturating_add(bytes);
         check(self.bytes, MAX_RESPONSE_BYTES, "response", "bytes")
     }
@@ -36,7 +53,7 @@ impl ResponseSize {
     /// Counts what an event brings.
     ///
     /// # Errors
-    /// It is more than an item, or the items of a response, may be.
+    /// It is more than an item, the items of a response, or the responses of a turn may be.
     pub(crate) fn add_event(&mut self, event: &ModelEvent) -> Result<(), ModelError> {
         let bytes = match event {
             ModelEvent::TextDelta(delta)
@@ -55,12 +72,18 @@ impl ResponseSize {
                     ResponseItem::CustomToolCall { input, .. } => input.len(),
                     _ => 0,
                 };
-                return check(arguments, MAX_ITEM_BYTES, "tool call", "bytes of arguments");
+                check(arguments, MAX_ITEM_BYTES, "tool call", "bytes of arguments")?;
+                return self.add_to_turn(arguments.max(self.event_bytes));
             }
             _ => return Ok(()),
         };
         self.item_bytes += bytes;
-        check(self.item_bytes, MAX_ITEM_BYTES, "item", "bytes")
+        check(self.item_bytes, MAX_ITEM_BYTES, "item", "bytes")?;
+        self.add_to_turn(bytes)
+    }
+
+    fn add_to_turn(&self, bytes: usize) -> Result<(), ModelError> {
+        check(self.turn.add_bytes(bytes), MAX_TURN_BYTES, "turn", "bytes")
     }
 }
 
@@ -94,7 +117,7 @@ mod tests {
 
     #[test]
     fn items_are_counted_each_and_responses_as_a_whole() {
-        let mut size = ResponseSize::default();
+        let mut size = ResponseSize::of_turn(TurnState::default());
         let half = || ModelEvent::TextDelta("x".repeat(MAX_ITEM_BYTES / 2));
         for _ in 0..3 {
             assert_eq!(size.add_event(&half()), Ok(()));
@@ -115,5 +138,27 @@ mod tests {
         assert!(size.add_data(1).is_err());
         let many = (0..MAX_ITEMS).map(|_| size.add_event(&call(1)));
         assert!(many.collect::<Result<Vec<_>, _>>().is_err());
+    }
+
+    #[test]
+    fn the_responses_of_a_turn_are_counted_together() {
+        let turn = TurnState::default();
+        let full = || ModelEvent::TextDelta("x".repeat(MAX_ITEM_BYTES));
+        for _ in 0..MAX_TURN_BYTES / MAX_ITEM_BYTES - 1 {
+            let mut response = ResponseSize::of_turn(turn.clone());
+            assert_eq!(response.add_event(&full()), Ok(()));
+        }
+        let mut response = ResponseSize::of_turn(turn);
+        // What is told in no delta comes with the item.
+        assert_eq!(response.add_data(MAX_ITEM_BYTES), Ok(()));
+        assert_eq!(response.add_event(&call(1)), Ok(()));
+        let error = response.add_event(&call(1)).unwrap_err();
+        assert!(!error.is_retryable());
+        assert_eq!(
+            error.to_string(),
+            "The model sent a turn of more than 536870912 bytes, which is not taken."
+        );
+        let mut other = ResponseSize::of_turn(TurnState::default());
+        assert_eq!(other.add_event(&full()), Ok(()));
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use codex_protocol::ReasoningEffort;
@@ -83,20 +85,32 @@ pub struct RequestContext {
     pub observer: Option<Arc<dyn AttemptObserver>>,
 }
 
-/// Where the requests of one turn are to be routed: what the server said in its first reply. Clones
-/// share it; a new turn takes a new one.
+/// What the requests of one turn have in common: where they are to be routed, which the server said in
+/// its first reply, and how much their responses brought. Clones share it; a new turn takes a new one.
 #[derive(Clone, Debug, Default)]
-pub struct TurnState(Arc<OnceLock<String>>);
+pub struct TurnState(Arc<SharedState>);
+
+#[derive(Debug, Default)]
+struct SharedState {
+    routing: OnceLock<String>,
+    bytes: AtomicUsize,
+}
 
 impl TurnState {
     /// What the server said, if it said anything yet.
     pub fn get(&self) -> Option<&str> {
-        self.0.get().map(String::as_str)
+        self.0.routing.get().map(String::as_str)
     }
 
     /// Keeps what the server said; the first time counts.
     pub fn remember(&self, value: &str) {
-        self.0.get_or_init(|| value.to_owned());
+        self.0.routing.get_or_init(|| value.to_owned());
+    }
+
+    /// Counts what a response brought; answers the sum of all.
+    pub(crate) fn add_bytes(&self, bytes: usize) -> usize {
+        let before = self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+        before.saturating_add(bytes)
     }
 }
 

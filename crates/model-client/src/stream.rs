@@ -24,6 +24,7 @@ use tokio::time::Sleep;
 use crate::error::ModelError;
 use crate::event::ModelEvent;
 use crate::limits::ResponseSize;
+use crate::request::TurnState;
 
 /// How long, and for how many frames, the rest of a complete response is read.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
@@ -118,6 +119,7 @@ impl<D: DecodeEvents + Unpin> EventReader<D> {
         first: Events,
         idle_timeout: Duration,
         secrets: SentSecrets,
+        turn: TurnState,
     ) -> Self {
         Self {
             body: Some(body),
@@ -127,7 +129,7 @@ impl<D: DecodeEvents + Unpin> EventReader<D> {
             events: first,
             error: None,
             idle: IdleTimer::new(idle_timeout),
-            size: ResponseSize::default(),
+            size: ResponseSize::of_turn(turn),
             secrets,
         }
     }
