@@ -5,12 +5,19 @@ use std::path::PathBuf;
 use codex_config::Config;
 use codex_sandbox::{EngineFiles, known_service_sockets};
 
-/// The engine files for the settings of a thread.
+/// The engine files of this process, which its sessions share.
 pub(crate) fn engine_files(config: &Config) -> EngineFiles {
     let user_home = std::env::var_os("HOME").map(PathBuf::from);
+    let sockets = known_service_sockets(user_home.as_deref(), |name| std::env::var_os(name));
     EngineFiles {
-        trusted_projects: config.trusted_folders.clone(),
-        service_sockets: known_service_sockets(user_home.as_deref(), |name| std::env::var_os(name)),
+        trusted_projects: config.trusted_folders.iter().cloned().collect(),
+        service_sockets: sockets.into(),
         ..EngineFiles::of_home(&config.home)
     }
+}
+
+/// The engine files for one more session, whose settings may trust further projects.
+pub(crate) fn of_session(shared: &EngineFiles, config: &Config) -> EngineFiles {
+    shared.trusted_projects.add(&config.trusted_folders);
+    shared.for_another_session()
 }

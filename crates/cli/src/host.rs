@@ -149,7 +149,7 @@ impl EngineHost {
             config: mut session,
             mut warnings,
             deprecations,
-        } = session_parts(config, &cwd, &catalog, chatgpt);
+        } = session_parts(config, &cwd, &catalog, chatgpt, &self.commands.engine_files);
         session.originator = originator(&settings.client);
         session.source = self.source.clone();
         session.skills = Some(Arc::clone(&self.skills));

@@ -21,6 +21,7 @@ use codex_protocol::{
 use codex_skills::SkillLibrary;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 
+use crate::engine_files::engine_files;
 use crate::resources::EngineResources;
 use crate::session_settings::session_parts;
 use crate::settings_flags::SettingsFlags;
@@ -83,7 +84,8 @@ impl ProtoSession {
         let resources = EngineResources::new(&config);
         let catalog = Arc::new(resources.catalog(&config)?);
         let chatgpt = resources.has_chatgpt_login();
-        let parts = session_parts(config.clone(), cwd, &catalog, chatgpt);
+        let engine = engine_files(&config);
+        let parts = session_parts(config.clone(), cwd, &catalog, chatgpt, &engine);
         let mut session = parts.config;
         session.skills = Some(skills);
         // Agents are disabled, because only the events of one thread are printed.

@@ -18,8 +18,9 @@ use codex_core::{
 };
 use codex_model_client::ModelCatalog;
 use codex_protocol::{AskForApproval, SandboxPolicy, ThreadSettings, WebSearchMode};
+use codex_sandbox::EngineFiles;
 
-use crate::engine_files::engine_files;
+use crate::engine_files;
 use crate::environment::variable;
 use crate::mcp_servers;
 use crate::notify::NotifyProgram;
@@ -39,17 +40,19 @@ pub(crate) struct SessionParts {
     pub(crate) deprecations: Vec<DeprecationNotice>,
 }
 
-/// Converts a configuration; reads files. `chatgpt` says whether there is a ChatGPT login, which some models require.
+/// Converts a configuration; reads files. `chatgpt` says whether there is a ChatGPT login, which some models require;
+/// `engine_files` are those of the process.
 pub(crate) fn session_parts(
     config: Config,
     cwd: &Path,
     catalog: &ModelCatalog,
     chatgpt: bool,
+    engine_files: &EngineFiles,
 ) -> SessionParts {
     let (rules, mut warnings) = rules(&config);
     let mcp_servers = mcp_servers::enabled(&config);
     let environment = Arc::new(command_environment(&config));
-    let engine_files = Arc::new(engine_files(&config));
+    let engine_files = Arc::new(engine_files::of_session(engine_files, &config));
     let Config {
         home,
         model,

@@ -438,7 +438,7 @@ impl Engine {
         fs::write(project.base.join("home/config.toml"), "original").unwrap();
         fs::write(project.base.join("home/auth.json"), "secret").unwrap();
         let engine = EngineFiles {
-            trusted_projects: vec![project.base.join("trusted")],
+            trusted_projects: [project.base.join("trusted")].into_iter().collect(),
             ..EngineFiles::of_home(project.base.join("home"))
         };
         let surroundings = Surroundings {

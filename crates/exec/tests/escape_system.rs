@@ -522,7 +522,7 @@ async fn sockets_of_services_are_out_of_reach_with_the_network_on() {
     };
     let service_sockets = [&scene.target.socket_path, &scene.target.datagram_path];
     let engine = EngineFiles {
-        service_sockets: service_sockets.map(PathBuf::from).to_vec(),
+        service_sockets: service_sockets.map(PathBuf::from).into(),
         ..EngineFiles::default()
     };
     let surroundings = Surroundings {

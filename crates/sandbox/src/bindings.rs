@@ -50,13 +50,19 @@ pub(crate) enum Bound {
 }
 
 impl BoundPaths {
-    /// What an absolute path stands for. `roots` are the writable folders of the policy.
-    pub(crate) fn resolve(&self, path: &Path, roots: &[PathBuf]) -> Bound {
+    /// Decides what an absolute path stands for, unless that is decided. `roots` are the writable
+    /// folders of the policy, which matter where there is a link.
+    pub(crate) fn bind<'r>(&self, path: &Path, roots: impl Fn() -> &'r Vec<PathBuf>) {
         let mut known = self.bound.lock();
         if !known.contains_key(path) {
-            known.insert(path.to_path_buf(), bind(path, roots));
+            known.insert(path.to_path_buf(), bind(path, &roots));
         }
-        match known.get(path) {
+    }
+
+    /// What stands now at the place that an absolute path was bound to, or is bound to by this.
+    pub(crate) fn resolve<'r>(&self, path: &Path, roots: impl Fn() -> &'r Vec<PathBuf>) -> Bound {
+        self.bind(path, roots);
+        match self.bound.lock().get(path) {
             Some(Binding::Place(place)) => now_at(place),
             Some(Binding::Untrusted) | None => Bound::Untrusted,
         }
@@ -71,7 +77,7 @@ fn now_at(place: &Path) -> Bound {
     }
 }
 
-fn bind(path: &Path, roots: &[PathBuf]) -> Binding {
+fn bind<'r>(path: &Path, roots: &impl Fn() -> &'r Vec<PathBuf>) -> Binding {
     let mut place = PathBuf::from("/");
     let mut left: VecDeque<OsString> = parts(path).collect();
     let mut links = 0;
@@ -88,7 +94,7 @@ fn bind(path: &Path, roots: &[PathBuf]) -> Binding {
         links += 1;
         let target = std::fs::read_link(&next).ok();
         let Some(target) = target.filter(|_| {
-            links <= LINKS_LIMIT && !may_be_of_a_command(&place, changed(&metadata), roots)
+            links <= LINKS_LIMIT && !may_be_of_a_command(&place, changed(&metadata), roots())
         }) else {
             return Binding::Untrusted;
         };
@@ -179,7 +185,7 @@ mod tests {
     impl Folders {
         fn resolve(&self, path: &str, roots: &[&str]) -> Bound {
             let roots: Vec<_> = roots.iter().map(|root| self.top.join(root)).collect();
-            self.bound.resolve(&self.top.join(path), &roots)
+            self.bound.resolve(&self.top.join(path), || &roots)
         }
 
         fn present(&self, path: &str) -> Bound {

@@ -1,6 +1,9 @@
 //! What the engine itself goes by, and a confined command must not decide.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use crate::bindings::BoundPaths;
 
@@ -18,18 +21,19 @@ const DECIDING_FOLDERS: [&str; 6] = [
     "sessions",
 ];
 
-/// What a session goes by, for as long as it lives.
+/// What a session goes by, for as long as it lives. All sessions of an engine share what does not depend
+/// on the session.
 #[derive(Debug, Default)]
 pub struct EngineFiles {
     /// The engine's home folder: read-only whatever a root says, but for folders deeper inside that a
     /// root names.
-    pub home: Option<PathBuf>,
+    pub home: Option<Arc<Path>>,
     /// Projects whose settings take effect. What holds them is protected wherever the project lies in
     /// a writable root.
-    pub trusted_projects: Vec<PathBuf>,
+    pub trusted_projects: TrustedProjects,
     /// Sockets of services that would do for a command what it may not do itself, and folders of
     /// such. Hidden where commands may use the network and mounts can hide them.
-    pub service_sockets: Vec<PathBuf>,
+    pub service_sockets: Arc<[PathBuf]>,
     /// What the writable roots of the session were bound to.
     pub bound: BoundPaths,
 }
@@ -39,7 +43,7 @@ impl EngineFiles {
     #[must_use]
     pub fn of_home(home: impl Into<PathBuf>) -> Self {
         Self {
-            home: Some(home.into()),
+            home: Some(home.into().into()),
             ..Self::default()
         }
     }
@@ -50,7 +54,7 @@ impl EngineFiles {
         Self {
             home: self.home.clone(),
             trusted_projects: self.trusted_projects.clone(),
-            service_sockets: self.service_sockets.clone(),
+            service_sockets: Arc::clone(&self.service_sockets),
             bound: BoundPaths::default(),
         }
     }
@@ -66,6 +70,36 @@ impl EngineFiles {
         home.flat_map(|home| SECRETS.map(|name| home.join(name)))
             .filter_map(|path| path.canonicalize().ok())
             .collect()
+    }
+}
+
+/// The projects that are trusted. Clones share them: a project that is trusted for a new session is
+/// protected from the commands of those that run already.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProjects(Arc<RwLock<Arc<[PathBuf]>>>);
+
+impl TrustedProjects {
+    /// Adds projects. None is ever taken away, as sessions that went by its settings may be left.
+    pub fn add(&self, projects: &[PathBuf]) {
+        let is_new = |known: &[PathBuf], project: &PathBuf| !known.contains(project);
+        let known = self.now();
+        if !projects.iter().any(|project| is_new(&known, project)) {
+            return;
+        }
+        let mut shared = self.0.write();
+        let added = projects.iter().filter(|project| is_new(&shared, project));
+        *shared = shared.iter().chain(added).cloned().collect();
+    }
+
+    /// Those that are known by now.
+    pub(crate) fn now(&self) -> Arc<[PathBuf]> {
+        Arc::clone(&self.0.read())
+    }
+}
+
+impl FromIterator<PathBuf> for TrustedProjects {
+    fn from_iter<I: IntoIterator<Item = PathBuf>>(projects: I) -> Self {
+        Self(Arc::new(RwLock::new(projects.into_iter().collect())))
     }
 }
 

@@ -26,11 +26,11 @@ mod wire;
 
 pub use bindings::BoundPaths;
 pub use denial::looks_denied;
-pub use engine_files::EngineFiles;
+pub use engine_files::{EngineFiles, TrustedProjects};
 #[cfg(target_os = "linux")]
 pub use linux::{ConfineError, Confinement, Identity, Placeholders, Step};
 pub use markers::{
-    has_entry, has_marker, is_shared_folder, marked_folder, remove_abandoned_placeholders,
+    has_entry, has_marker, is_shared_folder, marked_folder, sweep_placeholders_once,
 };
 pub use plan::{
     Enforcement, LaunchPlan, Levels, Namespaces, Refusal, limits_processes, plan, probe,

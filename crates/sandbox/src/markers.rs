@@ -4,7 +4,10 @@
 //! believed: a placeholder, which stands in for something absent while commands run, and anything in
 //! a folder that everybody may write to, such as `/tmp`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
 
 /// Names directly below a folder that decide what later runs there outside the sandbox.
 pub(crate) const PROTECTED_NAMES: [&str; 3] = [".git", ".agents", ".codex"];
@@ -59,9 +62,26 @@ fn is_placeholder(path: &Path) -> bool {
     }
 }
 
+/// Folders that this process has swept, as they were named. Their number is limited.
+static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+const SWEPT_LIMIT: usize = 1024;
+
 /// Removes placeholders that were left behind, by processes that were killed, in a folder and in those
-/// above it. One that a command needs stays.
-pub fn remove_abandoned_placeholders(folder: &Path) {
+/// above it. One that a command needs stays. Nothing happens from the second time on: what is left
+/// behind in the life of this process is taken over by the next command.
+pub fn sweep_placeholders_once(folder: &Path) {
+    let mut swept = SWEPT.lock();
+    if swept.contains(folder) {
+        return;
+    }
+    if swept.len() < SWEPT_LIMIT {
+        swept.insert(folder.to_path_buf());
+    }
+    drop(swept);
+    remove_abandoned_placeholders(folder);
+}
+
+pub(crate) fn remove_abandoned_placeholders(folder: &Path) {
     let Ok(folder) = folder.canonicalize() else {
         return;
     };

@@ -3,6 +3,7 @@
 //! Looks at the file system (what exists, where links and `.git` files lead) but changes nothing.
 //! Every path in a [`FileRules`] is absolute; those that exist have their links resolved.
 
+use std::cell::LazyCell;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -87,7 +88,7 @@ impl FileRules {
         };
         let engine = &surroundings.engine;
         let home = engine.real_home();
-        rules.add_roots(candidates, engine, home.as_deref());
+        rules.add_roots(&candidates, engine, home.as_deref());
         rules.protect_enclosing_project(&surroundings.cwd);
         rules.protect_engine(engine, home);
         rules.keep_protection_where_it_matters();
@@ -104,12 +105,12 @@ impl FileRules {
             return;
         };
         let bound = &surroundings.engine.bound;
-        let places = real_places(&candidates);
-        for (path, _) in &candidates {
-            bound.resolve(path, &places);
+        let places = LazyCell::new(|| real_places(&candidates));
+        for candidate in &candidates {
+            bound.bind(&candidate.path, || &places);
         }
         for path in wanted_reads(read, surroundings) {
-            bound.resolve(&path, &places);
+            bound.bind(&path, || &places);
         }
     }
 
@@ -143,20 +144,29 @@ impl FileRules {
         root.is_some() && root >= refused
     }
 
-    fn add_roots(
-        &mut self,
-        candidates: Vec<(PathBuf, WhenAbsent)>,
-        engine: &EngineFiles,
-        home: Option<&Path>,
-    ) {
-        let places = real_places(&candidates);
-        for (path, when_absent) in candidates {
-            match engine.bound.resolve(&path, &places) {
+    fn add_roots(&mut self, candidates: &[Candidate], engine: &EngineFiles, home: Option<&Path>) {
+        let places = LazyCell::new(|| real_places(candidates));
+        for candidate in candidates {
+            match engine.bound.resolve(&candidate.path, || &places) {
                 Bound::Present(place) if home.is_some_and(|home| decides(home, &place)) => {}
-                Bound::Present(place) => self.add_root(place, when_absent),
+                Bound::Present(place) if candidate.is_temporary => self.add_temporary(place),
+                Bound::Present(place) => self.add_root(place, WhenAbsent::KeepAbsent),
                 Bound::Absent => {}
-                Bound::Untrusted => self.untrusted.push(path),
+                Bound::Untrusted => self.untrusted.push(candidate.path.clone()),
             }
+        }
+    }
+
+    /// In a temporary folder that everybody shares commands may make what is not there: it is not
+    /// believed, and other users would see placeholders.
+    fn add_temporary(&mut self, place: PathBuf) {
+        if place.is_dir() {
+            let when_absent = if is_shared_folder(&place) {
+                WhenAbsent::Ignore
+            } else {
+                WhenAbsent::KeepAbsent
+            };
+            self.add_root(place, when_absent);
         }
     }
 
@@ -193,7 +203,7 @@ impl FileRules {
         if let Some(path) = home {
             self.protect(path, WhenAbsent::KeepAbsent);
         }
-        for project in &engine.trusted_projects {
+        for project in engine.trusted_projects.now().iter() {
             if self.writable.iter().any(|root| project.starts_with(root)) && project.is_dir() {
                 for name in PROTECTED_NAMES {
                     self.protect(project.join(name), WhenAbsent::KeepAbsent);
@@ -266,7 +276,7 @@ impl FileRules {
         };
         let wanted = wanted_reads(read, surroundings);
         let bound = wanted.iter().filter_map(|path| {
-            match surroundings.engine.bound.resolve(path, &self.writable) {
+            match surroundings.engine.bound.resolve(path, || &self.writable) {
                 Bound::Present(place) => Some(place),
                 Bound::Absent | Bound::Untrusted => None,
             }
@@ -286,32 +296,54 @@ impl FileRules {
     }
 }
 
+/// A root that is wanted.
+struct Candidate {
+    path: PathBuf,
+    is_temporary: bool,
+}
+
+impl Candidate {
+    fn named(path: PathBuf) -> Self {
+        Self {
+            path,
+            is_temporary: false,
+        }
+    }
+
+    fn temporary(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            is_temporary: true,
+        }
+    }
+}
+
 /// What a policy wants to be readable, and the roots that it wants to be writable. `None` if it is
 /// not enforced here.
 fn wanted_roots<'p>(
     policy: &'p Policy,
     surroundings: &Surroundings,
-) -> Option<(&'p ReadAccess, Vec<(PathBuf, WhenAbsent)>)> {
+) -> Option<(&'p ReadAccess, Vec<Candidate>)> {
     let (read, mut candidates) = match policy {
         Policy::DangerFullAccess | Policy::External { .. } => return None,
         Policy::ReadOnly { read, .. } => (read, Vec::new()),
         Policy::WorkspaceWrite(options) => {
-            let mut candidates = vec![(surroundings.cwd.clone(), WhenAbsent::KeepAbsent)];
+            let mut candidates = vec![Candidate::named(surroundings.cwd.clone())];
             for root in &options.writable_roots {
-                candidates.push((surroundings.cwd.join(root), WhenAbsent::KeepAbsent));
+                candidates.push(Candidate::named(surroundings.cwd.join(root)));
             }
-            if options.slash_tmp && Path::new("/tmp").is_dir() {
-                candidates.push(temporary(Path::new("/tmp")));
+            if options.slash_tmp {
+                candidates.push(Candidate::temporary("/tmp"));
             }
             let tmpdir = surroundings.tmpdir.as_ref().filter(|_| options.tmpdir);
             if let Some(tmpdir) = tmpdir.filter(|path| path.is_absolute()) {
-                candidates.push(temporary(tmpdir));
+                candidates.push(Candidate::temporary(tmpdir));
             }
             (&options.read, candidates)
         }
     };
     for path in &surroundings.grants.write {
-        candidates.push((surroundings.cwd.join(path), WhenAbsent::KeepAbsent));
+        candidates.push(Candidate::named(surroundings.cwd.join(path)));
     }
     Some((read, candidates))
 }
@@ -328,11 +360,9 @@ fn wanted_reads(read: &ReadAccess, surroundings: &Surroundings) -> Vec<PathBuf> 
 }
 
 /// The roots that exist, with their links resolved.
-fn real_places(roots: &[(PathBuf, WhenAbsent)]) -> Vec<PathBuf> {
-    let places = roots
-        .iter()
-        .filter_map(|(path, _)| path.canonicalize().ok());
-    places.collect()
+fn real_places(roots: &[Candidate]) -> Vec<PathBuf> {
+    let places = roots.iter().map(|root| root.path.canonicalize());
+    places.filter_map(Result::ok).collect()
 }
 
 /// The network access of a policy and its grants.
@@ -342,17 +372,6 @@ pub(crate) fn effective_network(policy: &Policy, surroundings: &Surroundings) ->
     } else {
         policy.network()
     }
-}
-
-/// A temporary folder as a root. In one that everybody shares commands may make what is not there: it
-/// is not believed, and other users would see placeholders.
-fn temporary(path: &Path) -> (PathBuf, WhenAbsent) {
-    let when_absent = if is_shared_folder(path) {
-        WhenAbsent::Ignore
-    } else {
-        WhenAbsent::KeepAbsent
-    };
-    (path.to_path_buf(), when_absent)
 }
 
 fn resolve_all(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
@@ -521,13 +540,21 @@ mod tests {
         let project = root.join("a/project");
         fs::create_dir_all(&project).unwrap();
         let engine = EngineFiles {
-            trusted_projects: vec![project.clone(), root.join("gone")],
+            trusted_projects: [project.clone(), root.join("gone")].into_iter().collect(),
             ..EngineFiles::default()
         };
-        let rules = rules(&no_temp(), &with_engine(&root, engine));
-        assert!(!rules.may_write(&project.join(".codex/config.toml")));
-        assert!(rules.may_write(&project.join("src/x")));
-        assert!(rules.may_write(&root.join("a/other/.codex/config.toml")));
+        let surroundings = with_engine(&root, engine);
+        let before = rules(&no_temp(), &surroundings);
+        assert!(!before.may_write(&project.join(".codex/config.toml")));
+        assert!(before.may_write(&project.join("src/x")));
+        let other = root.join("a/other");
+        assert!(before.may_write(&other.join(".codex/config.toml")));
+        // A session that starts later trusts another one.
+        fs::create_dir(&other).unwrap();
+        let later = surroundings.engine.for_another_session();
+        later.trusted_projects.add(&[other.clone(), project]);
+        let after = rules(&no_temp(), &surroundings);
+        assert!(!after.may_write(&other.join(".codex/config.toml")));
     }
 
     #[test]
@@ -536,10 +563,10 @@ mod tests {
         for folder in ["run/bus", "run/work"] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
-        let service_sockets = vec![root.join("run"), root.join("run/bus"), root.join("none")];
+        let service_sockets = [root.join("run"), root.join("run/bus"), root.join("none")];
         let masked = |cwd: &Path, network| {
             let engine = EngineFiles {
-                service_sockets: service_sockets.clone(),
+                service_sockets: service_sockets.clone().into(),
                 ..EngineFiles::default()
             };
             let policy = Policy::ReadOnly {

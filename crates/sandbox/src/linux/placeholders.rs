@@ -345,12 +345,12 @@ mod tests {
         let path = root.join("sub/.git");
         fs::create_dir(root.join("sub")).unwrap();
         let mut placeholders = placeholders(&path);
-        crate::remove_abandoned_placeholders(&root.join("sub"));
+        crate::markers::remove_abandoned_placeholders(&root.join("sub"));
         assert!(path.is_dir());
         // Ends without leaving.
         drop(std::mem::take(&mut placeholders.held));
         assert!(path.is_dir() && !crate::has_marker(&root.join("sub"), ".git"));
-        crate::remove_abandoned_placeholders(&root.join("sub"));
+        crate::markers::remove_abandoned_placeholders(&root.join("sub"));
         assert!(!path.exists());
     }
 
