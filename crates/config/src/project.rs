@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use crate::read::read_bounded;
 
+/// What marks a checkout of a repository.
+const REPOSITORY: &str = ".git";
+
 /// The project of a working folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
@@ -18,10 +21,16 @@ pub struct Project {
 impl Project {
     /// Finds the project of a folder.
     pub fn discover(cwd: &Path, root_markers: &[String]) -> Self {
+        let root = marked_root(cwd, root_markers);
+        // Mostly there is no other marker, and one look at the folders tells both.
+        let checkout = match root_markers {
+            [marker] if marker == REPOSITORY => root,
+            _ => codex_sandbox::marked_folder(cwd, REPOSITORY),
+        };
         Self {
             cwd: cwd.to_path_buf(),
-            root: find_root(cwd, root_markers),
-            repository: repository_root(cwd),
+            root: root.unwrap_or(cwd).to_path_buf(),
+            repository: checkout.map(repository_of),
         }
     }
 
@@ -58,19 +67,21 @@ impl Project {
 
 /// The nearest ancestor that contains one of the markers, else the folder itself.
 pub(crate) fn find_root(cwd: &Path, markers: &[String]) -> PathBuf {
+    marked_root(cwd, markers).unwrap_or(cwd).to_path_buf()
+}
+
+fn marked_root<'a>(cwd: &'a Path, markers: &[String]) -> Option<&'a Path> {
     let holds_marker = |folder: &&Path| {
         markers
             .iter()
             .any(|marker| !marker.is_empty() && codex_sandbox::has_marker(folder, marker))
     };
-    let root = cwd.ancestors().find(holds_marker);
-    root.unwrap_or(cwd).to_path_buf()
+    cwd.ancestors().find(holds_marker)
 }
 
-fn repository_root(cwd: &Path) -> Option<PathBuf> {
-    let checkout = codex_sandbox::marked_folder(cwd, ".git")?;
-    let main = main_checkout(checkout);
-    Some(main.unwrap_or_else(|| checkout.to_path_buf()))
+/// The repository of a checkout.
+fn repository_of(checkout: &Path) -> PathBuf {
+    main_checkout(checkout).unwrap_or_else(|| checkout.to_path_buf())
 }
 
 /// Whether a folder is the root of a worktree of a repository.
@@ -173,7 +184,8 @@ mod tests {
             find_root(&shared.join("deep"), &markers()),
             shared.join("deep")
         );
-        assert_eq!(repository_root(&shared.join("deep")), None);
+        let repository = |folder: &Path| Project::discover(folder, &markers()).repository;
+        assert_eq!(repository(&shared.join("deep")), None);
     }
 
     #[cfg(unix)]
@@ -187,7 +199,8 @@ mod tests {
         assert_eq!(find_root(&sub, &markers()), sub);
         fs::set_permissions(sub.join(".git"), fs::Permissions::from_mode(0o1755)).unwrap();
         assert_eq!(find_root(&sub, &markers()), top.join("repo"));
-        assert_eq!(repository_root(&sub), Some(top.join("repo")));
+        let repository = Project::discover(&sub, &[]).repository;
+        assert_eq!(repository, Some(top.join("repo")));
         fs::write(sub.join(".git/HEAD"), "").unwrap();
         assert_eq!(find_root(&sub, &markers()), sub);
     }

@@ -1,5 +1,6 @@
 //! The layers of a project: its `.codex` folders, disabled until the project is trusted.
 
+use std::cell::LazyCell;
 use std::io;
 use std::path::PathBuf;
 
@@ -21,11 +22,11 @@ pub(crate) fn project_layers(
     project: &Project,
     rules: &TrustRules,
 ) -> Result<Vec<Layer>, ConfigError> {
-    let real_home = env.codex_home.canonicalize().ok();
+    let real_home = LazyCell::new(|| env.codex_home.canonicalize().ok());
     let mut layers = Vec::new();
     for parent in project.folders() {
         let folder = parent.join(".codex");
-        let is_home = || folder == env.codex_home || folder.canonicalize().ok() == real_home;
+        let is_home = || folder == env.codex_home || folder.canonicalize().ok() == *real_home;
         let is_there = codex_sandbox::has_marker(parent, ".codex") && folder.is_dir();
         if !is_there || is_home() {
             continue;

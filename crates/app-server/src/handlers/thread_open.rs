@@ -384,6 +384,10 @@ async fn opened(
 /// Watches the skills of a thread. They are read, as its first turn does.
 async fn watch_skills(server: &Arc<Server>, cwd: PathBuf) {
     let host = Arc::clone(server.host());
+    if host.skills().known(&cwd).is_some() {
+        // They are watched already.
+        return;
+    }
     let watched = blocking(move || {
         host.skills().skills(&cwd, &[]);
         Ok(())

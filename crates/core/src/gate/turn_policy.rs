@@ -132,7 +132,7 @@ impl TurnPolicy {
 /// Prepares the folders of a session before its commands run: resolves its writable roots, and removes what
 /// killed processes left behind.
 pub(crate) fn prepare_folders(config: &SessionConfig) {
-    codex_sandbox::remove_abandoned_placeholders(&config.settings.cwd);
+    codex_sandbox::sweep_placeholders_once(&config.settings.cwd);
     let policy = match policy_of(&config.settings.sandbox_policy) {
         policy @ Policy::WorkspaceWrite(_) => policy,
         // A later turn may be allowed to write.

@@ -33,6 +33,16 @@ fn writes(op: &Op) -> bool {
     )
 }
 
+/// Where the input of a turn goes.
+enum InputPlace {
+    /// Into the turn of this id.
+    Running(String),
+    /// It waits for the end of a task that takes no input.
+    Queued,
+    /// Nowhere yet: it begins a turn.
+    NewTurn(Box<(TurnInput, TurnOverrides)>),
+}
+
 impl Session {
     pub(super) async fn carry_out(&mut self, submission: Submission) {
         let Submission { id, op, .. } = submission;
@@ -126,13 +136,26 @@ impl Session {
             .await;
     }
 
+    /// Replies once it is certain where the input goes, and only then lets the turn begin: its first
+    /// steps take longer than all that a client waits for.
     pub(super) async fn start_turn(&mut self, turn: NewTurn, reply: TurnReply) {
-        let begun = self.try_start_turn(turn).await;
-        let _ = reply.send(begun);
+        let id = turn.id.clone();
+        let accepted = self.accept_turn(turn);
+        let placed = accepted.map(|(input, own)| self.place_input(&id, input, own, None));
+        let (active, begins) = match placed {
+            Ok(InputPlace::Running(active)) => (Ok(active), None),
+            Ok(InputPlace::Queued) => (Ok(id.clone()), None),
+            Ok(InputPlace::NewTurn(begins)) => (Ok(id.clone()), Some(*begins)),
+            Err(error) => (Err(error), None),
+        };
+        let _ = reply.send(active);
+        if let Some((input, own)) = begins {
+            self.begin(&id, input, own).await;
+        }
     }
 
     /// If settings are not allowed, the turn runs with the old ones and fails.
-    async fn try_start_turn(&mut self, turn: NewTurn) -> Result<String, StartTurnError> {
+    fn accept_turn(&mut self, turn: NewTurn) -> Result<(TurnInput, TurnOverrides), StartTurnError> {
         let claimed = self.context.emitter.claim();
         claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
         if turn.input.is_empty() {
@@ -151,40 +174,25 @@ impl Session {
             service_tier: turn.service_tier,
             refused,
         };
-        let active = self.begin_or_steer(turn.id.clone(), turn.input, overrides, None);
-        Ok(active.await.unwrap_or(turn.id))
+        Ok((turn.input, overrides))
     }
 
-    /// Starts a turn, or gives the input to the running one. Returns the id of that.
+    /// Starts a turn, or gives the input to the running one.
     async fn begin_or_steer(
         &mut self,
         id: String,
-        mut input: TurnInput,
+        input: TurnInput,
         overrides: TurnOverrides,
         last_response_id: Option<String>,
-    ) -> Option<String> {
+    ) {
         if input.is_empty() {
-            self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
-            return None;
+            return self.error(&id, "input must not be empty", CodexErrorInfo::BadRequest);
         }
-        let busy = self
-            .running()
-            .is_some_and(|running| running.kind != TaskKind::Regular);
-        if busy && self.queued_turns.len() < MAX_QUEUED_REQUESTS {
-            self.queued_turns.push_back(QueuedTurn {
-                id,
-                input,
-                overrides,
-            });
-            return None;
-        }
-        if last_response_id.is_none() {
-            match self.put_into_turn(Input::User(Box::new(input))) {
-                Ok(running) => return Some(running.scope.settings.id.to_string()),
-                Err(Input::User(back)) => input = *back,
-                Err(Input::Hidden(_)) => return None,
-            }
-        }
+        let placed = self.place_input(&id, input, overrides, last_response_id.as_deref());
+        let InputPlace::NewTurn(begins) = placed else {
+            return;
+        };
+        let (input, overrides) = *begins;
         self.abort(TurnAbortReason::Replaced).await;
         if let Some(response) = last_response_id
             && !self
@@ -192,12 +200,45 @@ impl Session {
                 .is_some_and(|conversation| conversation.return_to(&response))
         {
             let message = format!("no response with id `{response}` in this session");
-            self.error(&id, message, CodexErrorInfo::BadRequest);
-            return None;
+            return self.error(&id, message, CodexErrorInfo::BadRequest);
         }
-        let scope = self.new_turn(&id, overrides);
+        self.begin(&id, input, overrides).await;
+    }
+
+    /// Puts the input where it belongs, unless it begins a turn. What goes on from an earlier response is
+    /// not for the turn that runs.
+    fn place_input(
+        &mut self,
+        id: &str,
+        input: TurnInput,
+        overrides: TurnOverrides,
+        last_response_id: Option<&str>,
+    ) -> InputPlace {
+        let busy = self
+            .running()
+            .is_some_and(|running| running.kind != TaskKind::Regular);
+        if busy && self.queued_turns.len() < MAX_QUEUED_REQUESTS {
+            self.queued_turns.push_back(QueuedTurn {
+                id: id.to_owned(),
+                input,
+                overrides,
+            });
+            return InputPlace::Queued;
+        }
+        if last_response_id.is_some() {
+            return InputPlace::NewTurn(Box::new((input, overrides)));
+        }
+        match self.put_into_turn(Input::User(Box::new(input))) {
+            Ok(running) => InputPlace::Running(running.scope.settings.id.to_string()),
+            Err(Input::User(back)) => InputPlace::NewTurn(Box::new((*back, overrides))),
+            Err(Input::Hidden(_)) => InputPlace::Queued,
+        }
+    }
+
+    async fn begin(&mut self, id: &str, input: TurnInput, overrides: TurnOverrides) {
+        self.abort(TurnAbortReason::Replaced).await;
+        let scope = self.new_turn(id, overrides);
         self.start_regular(scope, input).await;
-        None
     }
 
     /// Starts the queued turns after a task has ended.
