@@ -4,6 +4,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use codex_protocol::{GitInfo, SessionSource, ThreadId};
@@ -13,6 +15,7 @@ use codex_thread_store::{
 };
 use jiff::Timestamp;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 /// A home folder and the index over it.
 struct Home {
@@ -327,6 +330,8 @@ async fn an_index_of_another_program_is_set_aside() {
     for tables in [
         "CREATE TABLE threads (id TEXT PRIMARY KEY, title TEXT)",
         "CREATE TABLE others (x)",
+        "CREATE VIEW threads AS SELECT 1 AS id",
+        "CREATE TABLE said (id); CREATE TABLE progress (name); CREATE TABLE threads (id)",
     ] {
         let home = Home::new();
         let (id, _) = home.thread(1, "/w", "one");
@@ -335,6 +340,58 @@ async fn an_index_of_another_program_is_set_aside() {
         drop(file);
         assert_eq!(home.ids(&query()).await, [id]);
         assert!(home.path().join("thread-index-1.sqlite.damaged").exists());
+    }
+}
+
+/// Keeps the processor busy until it is dropped.
+struct Load(Arc<AtomicBool>);
+
+impl Load {
+    fn of_threads(count: usize) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        for _ in 0..count {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        Self(is_over)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn a_list_without_an_index_is_complete_or_goes_on_under_load() {
+    let home = Home::new();
+    let mut expected: Vec<ThreadId> = (0..300).map(|n| home.thread(n, "/w", "hi").0).collect();
+    expected.reverse();
+    let _load = Load::of_threads(4);
+    let list_all = |number: usize| {
+        let store = ThreadStore::kept_in(home.path(), home.path().join(number.to_string()));
+        async move {
+            let mut found = Vec::new();
+            let mut page = query();
+            loop {
+                let answer = store.list(page.clone()).await.unwrap();
+                assert!(!answer.threads.is_empty() || answer.next.is_some());
+                found.extend(answer.threads.into_iter().map(|thread| thread.id));
+                match answer.next {
+                    Some(next) => page.after = Some(next),
+                    None => return found,
+                }
+            }
+        }
+    };
+    let lists: JoinSet<_> = (0..8).map(list_all).collect();
+    for found in lists.join_all().await {
+        assert_eq!(found, expected);
     }
 }
 
