@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Of the machine.
-const OF_THE_SYSTEM: [&str; 28] = [
+const OF_THE_SYSTEM: [&str; 33] = [
     // Containers and virtual machines.
     "/run/docker.sock",
     "/run/docker",
@@ -36,21 +36,33 @@ const OF_THE_SYSTEM: [&str; 28] = [
     "/run/udev/control",
     "/run/acpid.socket",
     "/run/pcscd",
+    "/run/tailscale",
+    // Windows, from its subsystem for Linux.
+    "/run/WSL",
+    "/mnt/wslg",
+    "/mnt/wsl/docker-desktop",
     // Terminals and displays.
     "/run/screen",
+    "/tmp/screens",
     "/tmp/.X11-unix",
     "/tmp/.ICE-unix",
     "/tmp/.font-unix",
 ];
 
 /// Below the home folder of the user.
-const OF_THE_USER: [&str; 11] = [
+const OF_THE_USER: [&str; 16] = [
     ".docker/run",
     ".docker/desktop",
     ".colima",
     ".lima",
     ".orbstack/run",
     ".rd",
+    ".screen",
+    // Agents for keys.
+    ".1password/agent.sock",
+    ".bitwarden-ssh-agent.sock",
+    ".ssh/agent",
+    ".ssh/agent.sock",
     ".local/share/containers/podman/machine",
     ".gnupg/S.gpg-agent",
     ".gnupg/S.gpg-agent.extra",
@@ -58,8 +70,24 @@ const OF_THE_USER: [&str; 11] = [
     ".gnupg/S.scdaemon",
 ];
 
+/// Below the folder of the user's services, which stays visible as a whole where a writable root lies in it.
+const OF_THE_SESSION: [&str; 12] = [
+    "bus",
+    "containerd",
+    "dbus-1",
+    "docker.sock",
+    "emacs",
+    "gnupg",
+    "keyring",
+    "openssh_agent",
+    "podman",
+    "ssh-agent.socket",
+    "systemd",
+    "wayland-0",
+];
+
 /// Variables that name a socket, or a folder of sockets, in one of several forms.
-const VARIABLES: [&str; 17] = [
+const VARIABLES: [&str; 21] = [
     "ALACRITTY_SOCKET",
     "BUILDKIT_HOST",
     "CONTAINERD_ADDRESS",
@@ -67,16 +95,20 @@ const VARIABLES: [&str; 17] = [
     "DBUS_SESSION_BUS_ADDRESS",
     "DBUS_SYSTEM_BUS_ADDRESS",
     "DOCKER_HOST",
+    "EMACS_SOCKET_NAME",
     "I3SOCK",
     "KITTY_LISTEN_ON",
     "NVIM",
+    "PULSE_SERVER",
     "SSH_AUTH_SOCK",
     "SWAYSOCK",
     "TMUX",
     "VSCODE_GIT_IPC_HANDLE",
     "VSCODE_IPC_HOOK_CLI",
+    "WAYLAND_DISPLAY",
     "WEZTERM_UNIX_SOCKET",
-    "XDG_RUNTIME_DIR",
+    "WSL_INTEROP",
+    "ZELLIJ_SOCKET_DIR",
 ];
 
 /// The sockets that are known for this user with these variables, whether or not they exist.
@@ -87,8 +119,16 @@ pub fn known_service_sockets(
 ) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = OF_THE_SYSTEM.iter().map(PathBuf::from).collect();
     let user = user();
-    paths.push(format!("/run/user/{user}").into());
-    paths.push(format!("/tmp/tmux-{user}").into());
+    let usual = PathBuf::from(format!("/run/user/{user}"));
+    let named = variable("XDG_RUNTIME_DIR");
+    let named = named.and_then(|value| socket_in(value.to_str()?));
+    for session in [usual].into_iter().chain(named) {
+        paths.extend(OF_THE_SESSION.map(|name| session.join(name)));
+        paths.push(session);
+    }
+    for of_the_user in ["tmux-", "emacs", "zellij-"] {
+        paths.push(format!("/tmp/{of_the_user}{user}").into());
+    }
     if let Some(folder) = variable("TMUX_TMPDIR") {
         paths.push(Path::new(&folder).join(format!("tmux-{user}")));
     }
@@ -153,9 +193,18 @@ mod tests {
 
     #[test]
     fn variables_and_the_user_count() {
-        let variable = |name: &str| (name == "SSH_AUTH_SOCK").then(|| "/tmp/ssh-x/agent".into());
+        let variable = |name: &str| match name {
+            "SSH_AUTH_SOCK" => Some("/tmp/ssh-x/agent".into()),
+            "XDG_RUNTIME_DIR" => Some("/run/x/session".into()),
+            _ => None,
+        };
         let paths = known_service_sockets(Some(Path::new("/home/u")), variable);
-        for expected in ["/tmp/ssh-x/agent", "/home/u/.docker/run"] {
+        for expected in [
+            "/tmp/ssh-x/agent",
+            "/home/u/.docker/run",
+            "/run/x/session",
+            "/run/x/session/bus",
+        ] {
             assert!(paths.contains(&PathBuf::from(expected)), "{expected}");
         }
     }

@@ -3,7 +3,7 @@
 //! Always refused: calls that reach into other processes, make namespaces or mounts, or talk to
 //! parts of the kernel with a history of holes. With a restricted network also everything that
 //! makes or connects a socket; pairs of connected local streams stay, because pipes of many
-//! programs are made of them. Unnamed system call conventions are refused as a whole: a filter
+//! programs are made of them. With the network on, sockets are of a few families. Unnamed system call conventions are refused as a whole: a filter
 //! that only knows one of them is no filter.
 //!
 //! No file gets a mode that lends its owner's or group's rights to whoever runs it, and no device is
@@ -162,6 +162,15 @@ const NAMESPACE_FLAGS: u32 = (libc::CLONE_NEWNS
 const BITS_OF_KIND: u32 = 0xf & !(libc::SOCK_STREAM ^ libc::SOCK_SEQPACKET).cast_unsigned();
 const CONNECTED_KIND: u32 = libc::SOCK_STREAM.cast_unsigned();
 
+/// The families of sockets that commands have a use for with the network on. Others reach what is not the
+/// network, as the host of a virtual machine and devices nearby, or seldom used parts of the kernel.
+const FAMILIES: [u32; 4] = [
+    libc::AF_UNIX.cast_unsigned(),
+    libc::AF_INET.cast_unsigned(),
+    libc::AF_INET6.cast_unsigned(),
+    libc::AF_NETLINK.cast_unsigned(),
+];
+
 /// Whether rights, owners, times and attributes of files may be changed at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Metadata {
@@ -217,6 +226,9 @@ fn filter(network: Network, metadata: Metadata) -> Option<Vec<sock_filter>> {
         ));
         program.check(&[libc::SYS_socketpair], &pairs);
         program.check(&[libc::SYS_sendto], &Check::address(4, libc::EPERM));
+    } else {
+        let families = Check::none_of(0, &FAMILIES, libc::EAFNOSUPPORT);
+        program.check(&[libc::SYS_socket, libc::SYS_socketpair], &families);
     }
     if metadata == Metadata::Fixed {
         let requests = Check::any_of(1, &METADATA_REQUESTS, libc::EPERM);
@@ -257,7 +269,8 @@ mod tests {
             assert_eq!(closed.says(*call, &[]), REFUSED, "{call}");
         }
         for call in WITHOUT_NETWORK.iter().chain(METADATA).chain(OLD_METADATA) {
-            assert_eq!(open.says(*call, &[]), ALLOWED, "{call}");
+            let local = FAMILIES[0].into();
+            assert_eq!(open.says(*call, &[local]), ALLOWED, "{call}");
             assert_eq!(closed.says(*call, &[]), REFUSED, "{call}");
         }
         for call in AS_IF_MISSING {
@@ -299,6 +312,25 @@ mod tests {
         assert_eq!(send(0), ALLOWED);
         for address in [1, 1 << 32, 0x7fff_0000_0000, u64::MAX] {
             assert_eq!(send(address), REFUSED, "{address:#x}");
+        }
+    }
+
+    #[test]
+    fn with_the_network_on_sockets_are_of_the_usual_families() {
+        let filter = Filter::of(Network::Enabled, Metadata::Changeable);
+        let unknown = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
+        for family in 0..64 {
+            let expected = if FAMILIES.contains(&family) {
+                ALLOWED
+            } else {
+                unknown
+            };
+            for call in [libc::SYS_socket, libc::SYS_socketpair] {
+                assert_eq!(filter.says(call, &[family.into(), 1]), expected, "{family}");
+                // The kernel does not look at the upper half.
+                let family = u64::from(family) | 1 << 32;
+                assert_eq!(filter.says(call, &[family, 1]), expected);
+            }
         }
     }
 

@@ -106,6 +106,18 @@ impl Check {
         Self { instructions }
     }
 
+    /// Refuses if an argument is none of these.
+    pub(super) fn none_of(argument: u32, values: &[u32], error: i32) -> Self {
+        let mut instructions = vec![load(low(argument))];
+        let past_refusal = (1..=values.len()).rev();
+        let jumps = past_refusal
+            .zip(values)
+            .map(|(left, value)| jump(libc::BPF_JEQ, *value, short(left), 0));
+        instructions.extend(jumps);
+        instructions.push(refuse(error));
+        Self { instructions }
+    }
+
     /// Refuses if an argument, or its bits under the mask, is anything else.
     pub(super) fn other_than(argument: u32, mask: u32, value: u32, error: i32) -> Self {
         Self {
