@@ -115,14 +115,28 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> {
     parts.collect::<Vec<_>>().into_iter()
 }
 
-/// Whether a confined command may have made a link in `folder`.
+/// Whether a confined command may have put a link into `folder`: made it, or moved a folder there that has it.
 fn may_be_of_a_command(folder: &Path, changed: SystemTime, roots: &[PathBuf]) -> bool {
+    if roots.iter().any(|root| folder.starts_with(root)) {
+        return true;
+    }
     let handed_out = HANDED_OUT.lock();
-    roots.iter().any(|root| folder.starts_with(root))
-        || (handed_out.iter()).any(|(root, since)| folder.starts_with(root) && changed >= *since)
+    handed_out.iter().any(|(root, since)| {
+        folder.starts_with(root) && (changed >= *since || has_changed(folder, root, *since))
+    })
 }
 
-/// When the link itself was made, renamed or changed. Nobody can set this time.
+/// Whether a folder or one of those around it was moved, or something in it, since then; `root` itself and what is
+/// around that no command can move.
+fn has_changed(folder: &Path, root: &Path, since: SystemTime) -> bool {
+    let mut below_root = folder.ancestors().take_while(|around| *around != root);
+    below_root.any(|around| {
+        let metadata = around.symlink_metadata();
+        metadata.map_or(true, |metadata| changed(&metadata) >= since)
+    })
+}
+
+/// When something itself was made, renamed or changed. Nobody can set this time.
 #[cfg(unix)]
 fn changed(metadata: &std::fs::Metadata) -> SystemTime {
     use std::os::unix::fs::MetadataExt as _;
@@ -258,6 +272,22 @@ mod tests {
         hand_out(std::slice::from_ref(&folders.top));
         link("after");
         assert_eq!(folders.resolve("work/after", &[]), Bound::Untrusted);
+    }
+
+    #[test]
+    fn links_in_a_folder_that_a_command_moved_are_not_followed() {
+        let folders = folders(&["work/one", "other"]);
+        let place = |name: &str| folders.top.join("work").join(name);
+        symlink("../../other", place("one/link")).unwrap();
+        let of_link = changed(&place("one/link").symlink_metadata().unwrap());
+        let since = of_link + Duration::from_nanos(1);
+        HANDED_OUT.lock().push((folders.top.join("work"), since));
+        // The clock of file times takes a moment to go on.
+        while changed(&place("one").symlink_metadata().unwrap()) < since {
+            fs::rename(place("one"), place("two")).unwrap();
+            fs::rename(place("two"), place("one")).unwrap();
+        }
+        assert_eq!(folders.resolve("work/one/link", &[]), Bound::Untrusted);
     }
 
     #[test]
