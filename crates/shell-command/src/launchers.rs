@@ -7,7 +7,7 @@ use crate::reachable::{Lead, Token};
 const MAX_STARTS: usize = 32;
 
 /// Programs whose arguments are, or have in them, the command of another one.
-const WRAPPERS: [&str; 72] = [
+const WRAPPERS: [&str; 105] = [
     "-",
     "builtin",
     "busybox",
@@ -80,7 +80,93 @@ const WRAPPERS: [&str; 72] = [
     "xvfb-run",
     "!",
     "do",
+    "arch",
+    "bwrap",
+    "caffeinate",
+    "capsh",
+    "catatonit",
+    "choom",
+    "cpulimit",
+    "dumb-init",
+    "fakechroot",
+    "gosu",
+    "host-spawn",
+    "hyperfine",
+    "ksu",
+    "run0",
+    "sandbox-exec",
+    "sem",
+    "su-exec",
+    "systemd-cat",
+    "systemd-inhibit",
+    "timelimit",
+    "tini",
+    "trickle",
+    "uclampset",
+    "watchexec",
+    "winpty",
+    "xterm",
+    "x-terminal-emulator",
+    "gnome-terminal",
+    "konsole",
+    "alacritty",
+    "kitty",
+    "dtach",
+    "abduco",
 ];
+
+/// Programs of which one command starts another program, and the words that such a command follows.
+const RUNNERS: [&str; 33] = [
+    "asdf",
+    "bundle",
+    "bunx",
+    "conda",
+    "devbox",
+    "direnv",
+    "distrobox",
+    "flatpak",
+    "flatpak-spawn",
+    "hatch",
+    "ip",
+    "mamba",
+    "micromamba",
+    "mise",
+    "nix",
+    "nix-shell",
+    "nodemon",
+    "npm",
+    "npx",
+    "op",
+    "pdm",
+    "pipenv",
+    "pnpm",
+    "poetry",
+    "pyenv",
+    "rbenv",
+    "rr",
+    "rye",
+    "screen",
+    "tmux",
+    "toolbox",
+    "uv",
+    "wezterm",
+];
+const RUNS: [&str; 11] = [
+    "--",
+    "--command",
+    "--exec",
+    "--host",
+    "--run",
+    "-c",
+    "exec",
+    "new-session",
+    "record",
+    "run",
+    "start",
+];
+
+/// The program that loads others, as it is called on Linux.
+const LOADERS: [&str; 4] = ["ld-linux", "ld-musl", "ld.so", "ld64.so"];
 
 /// Programs and builtins after which a name may mean something else, or that read commands from elsewhere.
 const OPAQUE: [&str; 19] = [
@@ -160,10 +246,14 @@ pub(crate) fn launcher(name: &str, arguments: &[Token]) -> Launcher {
         name if SHELLS.contains(&name) => launcher.shell(arguments),
         "eval" => launcher.eval(arguments),
         "trap" => launcher.scripts(arguments),
-        "find" => launcher.find(arguments),
+        "find" | "fd" | "fdfind" => launcher.find(arguments),
         "git" => launcher.git(arguments),
         "xargs" | "parallel" => launcher.xargs(arguments),
         name if WRAPPERS.contains(&name) => launcher.wrapper(arguments),
+        name if RUNNERS.contains(&name) => launcher.runner(arguments),
+        name if LOADERS.iter().any(|start| name.starts_with(start)) => {
+            launcher.wrapper(arguments);
+        }
         name if OPAQUE.contains(&name) => launcher.complete = arguments.is_empty(),
         _ => {}
     }
@@ -245,6 +335,17 @@ impl Launcher {
         self.complete &= arguments.len() <= MAX_STARTS;
     }
 
+    fn runner(&mut self, arguments: &[Token]) {
+        let runs = |token: &Token| token.text().is_some_and(|text| RUNS.contains(&text));
+        if let Some(place) = arguments.iter().position(runs) {
+            let command = &arguments[place + 1..];
+            let complete = command.first().is_none_or(|first| first.text().is_some());
+            self.wrapper(command);
+            // What is computed further on is for the program that is started.
+            self.complete = complete;
+        }
+    }
+
     /// What is read from the input follows the words or takes the place of one.
     fn xargs(&mut self, arguments: &[Token]) {
         let texts = arguments.iter().map(Token::text);
@@ -290,8 +391,17 @@ impl Launcher {
     }
 
     fn find(&mut self, arguments: &[Token]) {
-        let runs =
-            |token: &Token| matches!(token.text(), Some("-exec" | "-execdir" | "-ok" | "-okdir"));
+        const RUNS: [&str; 8] = [
+            "-exec",
+            "-execdir",
+            "-ok",
+            "-okdir",
+            "-x",
+            "-X",
+            "--exec",
+            "--exec-batch",
+        ];
+        let runs = |token: &Token| token.text().is_some_and(|text| RUNS.contains(&text));
         for start in (0..arguments.len()).filter(|index| runs(&arguments[*index])) {
             let command = arguments[start + 1..].iter();
             let command = command.take_while(|token| !matches!(token.text(), Some(";" | "+")));

@@ -28,6 +28,8 @@ pub struct Reachable {
     /// Arguments of more than one word, which the program that gets them may take for commands: code, or an option
     /// that names a program.
     pub texts: Vec<String>,
+    /// The arguments of programs that may take them for a command. What is not known is an empty word.
+    pub arguments: Vec<Vec<String>>,
 }
 
 /// A command, up to the first word that is not known.
@@ -152,6 +154,13 @@ impl Search {
             let texts = arguments.iter().filter_map(Token::text);
             let texts = texts.filter(|text| !text.chars().all(is_word));
             self.found.texts.extend(texts.map(ToOwned::to_owned));
+            if arguments.len() > 1 {
+                let words = arguments
+                    .iter()
+                    .map(|token| token.text().unwrap_or_default());
+                let words = words.map(ToOwned::to_owned).collect();
+                self.found.arguments.push(words);
+            }
         }
         let Launcher { leads, complete } = launcher(name, arguments);
         self.found.complete &= complete;

@@ -84,6 +84,14 @@ fn commands_are_found_behind_others() {
         "busybox env git push",
         "flock x -c 'git push'",
         "strace -f git push",
+        "systemd-inhibit git push",
+        "uv run git push",
+        "nix develop --command git push",
+        "npm exec -- git push",
+        "tmux new-session -d 'git push'",
+        "flatpak-spawn --host git push",
+        "fd . -x git push",
+        "/lib64/ld-linux-x86-64.so.2 /usr/bin/git push",
     ] {
         let reachable = reachable_commands(&call(script));
         let found = reachable.commands.iter().any(|command| {

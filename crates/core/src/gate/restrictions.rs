@@ -11,6 +11,10 @@ use super::programs::CommandPrograms;
 /// Longer arguments are not searched.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
+/// More arguments are not searched, nor longer sequences of them.
+const MAX_ARGUMENTS: usize = 4096;
+const LONGEST_RULE: usize = 16;
+
 /// The result of the rules that forbid or ask.
 #[derive(Debug)]
 pub(super) enum Restriction {
@@ -33,8 +37,9 @@ pub(super) fn restriction(
     }
     let reachable = reachable_commands(&command.argv);
     let mut asking: Option<RuleMatch> = None;
-    let mut unclear =
-        !reachable.complete || reachable.texts.iter().any(|text| mentions(text, rules));
+    let mut unclear = !reachable.complete
+        || reachable.texts.iter().any(|text| mentions(text, rules))
+        || (reachable.arguments.iter()).any(|words| hold_command(words, rules));
     for reached in &reachable.commands {
         for found in restrictions(reached, rules, programs) {
             match found {
@@ -91,6 +96,21 @@ fn restrictions(
     (names.into_iter())
         .filter_map(|name| rules.restriction(&named(name), reached.open_ended))
         .collect()
+}
+
+/// Whether the words of a rule stand in the arguments of a program, which may start them as a command. A single word
+/// is no sign of that: many programs have a command `rm`.
+fn hold_command(words: &[String], rules: &RuleSet) -> bool {
+    if words.len() > MAX_ARGUMENTS {
+        return true;
+    }
+    (0..words.len()).any(|start| {
+        let end = words.len().min(start + LONGEST_RULE);
+        match rules.restriction(&words[start..end], false) {
+            Some(RuleRestriction::Certain(found)) => found.matched_prefix.len() > 1,
+            _ => false,
+        }
+    })
 }
 
 /// Whether the words of a rule occur in a text, one after the other.

@@ -581,6 +581,7 @@ fn rules_that_forbid_are_no_matter_of_spelling() {
         "cargo test 2>&1 | tail",
         "for f in *; do wc \"$f\"; done",
         "git status",
+        "touch push git",
     ] {
         assert_eq!(
             decide(AskForApproval::OnRequest, script),
@@ -588,4 +589,20 @@ fn rules_that_forbid_are_no_matter_of_spelling() {
             "{script}"
         );
     }
+    let started = |words: &[&str]| {
+        let argv = words.iter().map(ToString::to_string).collect();
+        let effect = CommandEffect {
+            argv,
+            ..command("", SandboxPermissions::UseDefault)
+        };
+        let turn_policy = turn_policy(AskForApproval::OnRequest, workspace());
+        outcome(&super::decide(
+            &Effect::Command(effect),
+            &turn_policy,
+            &approvals,
+        ))
+    };
+    assert_eq!(started(&["uv", "run", "git", "push"]), Refused);
+    assert_eq!(started(&["some-tool", "--", "git", "push"]), AskConfined);
+    assert_eq!(started(&["grep", "-r", "git", "push"]), Confined);
 }
