@@ -52,17 +52,22 @@ fn system_root(env: &Environment) -> PathBuf {
 
 /// The roots, the nearest first.
 fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<SkillRoot> {
-    let trusted = stack.trust() == Some(TrustLevel::Trusted);
     let root = |path: PathBuf, scope| SkillRoot {
         path,
         scope,
-        trusted: trusted || scope != SkillScope::Repo,
+        trusted: true,
+    };
+    // Skills of a project lie two levels below the folder that they are of.
+    let of_project = |path: PathBuf| SkillRoot {
+        trusted: is_believed(stack, path.ancestors().nth(2)),
+        path,
+        scope: SkillScope::Repo,
     };
     let mut roots = Vec::new();
     for layer in stack.layers().iter().rev() {
         match &layer.source {
             LayerSource::Project { folder } => {
-                roots.push(root(folder.join("skills"), SkillScope::Repo));
+                roots.push(of_project(folder.join("skills")));
             }
             LayerSource::User { .. } => {
                 roots.push(root(env.codex_home.join("skills"), SkillScope::User));
@@ -82,9 +87,20 @@ fn roots(stack: &LayerStack, env: &Environment, bundled: bool) -> Vec<SkillRoot>
     }
     let folders = stack.project().map(|project| project.folders());
     for folder in folders.into_iter().flatten() {
-        roots.push(root(folder.join(".agents/skills"), SkillScope::Repo));
+        roots.push(of_project(folder.join(".agents/skills")));
     }
     roots
+}
+
+/// Whether skills of a folder may bring scripts along: the folder is one that the user's settings name as trusted. Below
+/// it a confined command may have written them.
+fn is_believed(stack: &LayerStack, folder: Option<&Path>) -> bool {
+    let Some(Ok(folder)) = folder.map(Path::canonicalize) else {
+        return false;
+    };
+    stack.trust() == Some(TrustLevel::Trusted)
+        && stack.trusted_folders().contains(&folder)
+        && !codex_sandbox::is_shared_folder(&folder)
 }
 
 /// Converts a rule; one that names no skill, or two, is ignored.
@@ -157,5 +173,40 @@ fn is_about(entry: &toml::Value, selector: &SkillSelector) -> bool {
                     own == path || real(own).is_some_and(|own| real(path) == Some(own))
                 })
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn skills_below_a_trusted_folder_are_not_trusted_with_it() {
+        let machine = tempfile::tempdir_in("/var/tmp").unwrap();
+        let top = machine.path().canonicalize().unwrap();
+        let (home, project) = (top.join("home"), top.join("project"));
+        for folder in [
+            "home",
+            "project/.git",
+            "project/.codex",
+            "project/sub/.codex",
+        ] {
+            fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        let trust = format!("[projects.{project:?}]\ntrust_level = \"trusted\"\n");
+        fs::write(home.join("config.toml"), trust).unwrap();
+        let env = Environment::with_home(&home);
+        let stack =
+            LayerStack::load(&env, Some(&project.join("sub")), &Overrides::default()).unwrap();
+        let roots = roots(&stack, &env, false);
+        let trusted = |path: PathBuf| roots.iter().find(|root| root.path == path).unwrap().trusted;
+        for name in [".codex/skills", ".agents/skills"] {
+            assert!(trusted(project.join(name)), "{name}");
+            assert!(!trusted(project.join("sub").join(name)), "{name}");
+        }
+        assert!(trusted(home.join("skills")));
     }
 }
