@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::process::Command;
 
 use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::serving::Serving;
 
@@ -313,4 +314,44 @@ async fn a_file_comes_back_whole_whatever_its_length() {
         );
     }
     serving.finish().await;
+}
+
+/// The most memory that a process has held, in MiB.
+#[cfg(target_os = "linux")]
+fn peak_memory(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.unwrap().trim().trim_end_matches(" kB");
+    kib.parse::<u64>().unwrap() / 1024
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn many_large_files_are_held_one_after_the_other() {
+    const COUNT: usize = 60;
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("large");
+    fs::write(&file, vec![7; 4 << 20]).unwrap();
+    let mut server = crate::serving::bare(home.path());
+    let mut input = server.stdin.take().unwrap();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    let client = json!({ "name": "tests", "version": "1" });
+    let mut requests =
+        vec![json!({ "id": "hello", "method": "initialize", "params": { "clientInfo": client } })];
+    let read = |id| json!({ "id": id, "method": "fs/readFile", "params": { "path": file } });
+    requests.extend((0..COUNT).map(read));
+    let lines: String = requests.iter().map(|line| format!("{line}\n")).collect();
+    input.write_all(lines.as_bytes()).await.unwrap();
+    let mut replies = 0;
+    let mut line = Vec::new();
+    while replies < COUNT {
+        line.clear();
+        assert!(output.read_until(b'\n', &mut line).await.unwrap() > 0);
+        replies += usize::from(line.len() > 4 << 20);
+    }
+    // All replies together are 320 MiB.
+    let peak = peak_memory(server.id().unwrap());
+    assert!(peak < 200, "{peak} MiB");
+    drop(input);
+    assert!(server.wait().await.unwrap().success());
 }
