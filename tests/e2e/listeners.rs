@@ -137,14 +137,11 @@ async fn a_ping_is_answered_in_the_middle_of_a_long_message() {
     let mut client = server.connect().await;
     let params = json!({ "path": path });
     let id = client.begin("fs/readFile", params).await.unwrap();
-    let (message, before, after) = client.ping_inside_a_message().await.unwrap();
+    let (message, is_answered_inside) = client.ping_inside_a_message().await.unwrap();
     assert_eq!(message["id"], id);
     let data = message["result"]["dataBase64"].as_str().unwrap();
     assert_eq!(data.len(), (40_usize << 20).div_ceil(3) * 4);
-    assert!(
-        before > 0 && after > 0,
-        "{before} pieces before, {after} after"
-    );
+    assert!(is_answered_inside);
     client.finish().await.unwrap();
 }
 

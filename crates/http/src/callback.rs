@@ -5,17 +5,21 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
-use tokio::io::AsyncWriteExt;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Method, Response, StatusCode, header};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::server::{HttpRequest, ServerOptions, serve_http};
+
 /// A longer head is none of a browser on its way back.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
-/// How long a connection may take to say what it wants, and to take the reply.
-const TIME: Duration = Duration::from_secs(10);
+/// How long a connection may take to say what it wants.
+const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How many connections are served at once.
 const MAX_CONNECTIONS: usize = 32;
 
@@ -31,8 +35,8 @@ pub trait Site: Send + Sync + 'static {
 /// What is replied, and what follows from the request.
 #[derive(Clone, Debug)]
 pub struct Reply<F> {
-    /// The number of the status, and its words.
-    pub status: &'static str,
+    /// The status.
+    pub status: StatusCode,
     /// The kind of the body.
     pub kind: &'static str,
     /// Where the browser has to go next.
@@ -95,49 +99,39 @@ pub async fn serve<S: Site>(
 
 async fn connection<S: Site>(
     site: &S,
-    mut stream: TcpStream,
+    stream: TcpStream,
     ended: &Ended<S::Failure>,
     seen: &mpsc::Sender<()>,
 ) {
-    let Ok(Some(target)) = tokio::time::timeout(TIME, read_target(&mut stream)).await else {
-        return;
+    let options = ServerOptions {
+        head_limit: MAX_HEAD_BYTES,
+        head_time: Some(HEAD_TIME),
+        half_close: true,
     };
-    let reply = site.reply(&target).await;
-    let text = reply.to_text();
-    let _ = tokio::time::timeout(TIME, async {
-        stream.write_all(text.as_bytes()).await?;
-        stream.shutdown().await
-    })
-    .await;
-    if let Some(end) = reply.end {
+    let outcome = Mutex::new((None, false));
+    let reply = async |request: HttpRequest| {
+        let target = request.uri().path_and_query().map(|it| it.as_str());
+        let target = target.filter(|_| request.method() == Method::GET);
+        let reply = site.reply(target.unwrap_or_default()).await;
+        let response = reply.response();
+        *outcome.lock() = (reply.end, reply.is_last);
+        response
+    };
+    // A browser may go away in the middle, and what it has done counts all the same.
+    let _ = serve_http(stream, options, reply).await;
+    let (end, is_last) = outcome.into_inner();
+    if let Some(end) = end {
         let _ = ended.send(end).await;
     }
-    if reply.is_last {
+    if is_last {
         let _ = seen.send(()).await;
-    }
-}
-
-/// Reads the head of a request. Nothing if it is none.
-async fn read_target(stream: &mut TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        if head.len() > MAX_HEAD_BYTES || stream.read_buf(&mut head).await.ok()? == 0 {
-            return None;
-        }
-    }
-    let line = head.split(|byte| *byte == b'\r').next()?;
-    let line = std::str::from_utf8(line).ok()?;
-    let mut words = line.split(' ');
-    match (words.next(), words.next()) {
-        (Some("GET"), Some(target)) => Some(target.to_owned()),
-        _ => Some(String::new()),
     }
 }
 
 impl<F> Reply<F> {
     /// A line of text.
     #[must_use]
-    pub fn text(status: &'static str, body: &str) -> Self {
+    pub fn text(status: StatusCode, body: &str) -> Self {
         Self {
             status,
             kind: "text/plain; charset=utf-8",
@@ -153,20 +147,19 @@ impl<F> Reply<F> {
     pub fn page(body: String) -> Self {
         Self {
             kind: "text/html; charset=utf-8",
-            ..Self::text("200 OK", &body)
+            ..Self::text(StatusCode::OK, &body)
         }
     }
 
-    fn to_text(&self) -> String {
-        let location = self.location.map(|place| format!("Location: {place}\r\n"));
-        format!(
-            "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}Cache-Control: no-store\r\n\
-             Connection: close\r\n\r\n{}",
-            self.status,
-            self.kind,
-            self.body.len(),
-            location.unwrap_or_default(),
-            self.body
-        )
+    fn response(&self) -> Result<Response<Full<Bytes>>, hyper::http::Error> {
+        let mut response = Response::builder()
+            .status(self.status)
+            .header(header::CONTENT_TYPE, self.kind)
+            .header(header::CACHE_CONTROL, "no-store")
+            .header(header::CONNECTION, "close");
+        if let Some(place) = self.location {
+            response = response.header(header::LOCATION, place);
+        }
+        response.body(Full::from(self.body.clone()))
     }
 }

@@ -3,7 +3,8 @@
 //! [`HttpPool`] holds the connections of a process, with its proxies, its certificates and the one policy of
 //! redirects. [`SentSecrets`] and [`error_text`] keep secrets out of errors. [`SseParser`] reads
 //! server-sent events. [`ask`] reads a reply that is bounded in time and size, [`form`] and [`parameters`] write
-//! and read fields. [`Secrets`] and [`Site`] are what a login with a browser needs on this side.
+//! and read fields. [`serve_http`] is the one HTTP server. [`Secrets`] and [`Site`] are what a login with a browser
+//! needs on this side.
 //!
 //! It knows no model, no MCP server and no account.
 
@@ -15,6 +16,7 @@ mod pkce;
 mod pool;
 mod redirect;
 mod sent_secrets;
+mod server;
 mod sse;
 
 pub use ask::{Answer, ask};
@@ -25,4 +27,5 @@ pub use pkce::Secrets;
 pub use pool::{HttpPool, HttpSettings, ProxySettings, SetupError, error_text, remove_secrets};
 pub use redirect::refused as refused_redirect;
 pub use sent_secrets::SentSecrets;
+pub use server::{HttpRequest, ServerOptions, serve_http, serve_http_until_upgrade};
 pub use sse::{SseError, SseLimits, SseParser};

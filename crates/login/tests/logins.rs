@@ -231,7 +231,7 @@ async fn a_browser_logs_in() {
     assert!(browse(&elsewhere).await.0.starts_with("HTTP/1.1 400"));
     let back = way_back(&started.auth_url, "code=the%2Fcode");
     let (head, _) = browse(&back).await;
-    assert!(head.starts_with("HTTP/1.1 302") && head.contains("Location: /success"));
+    assert!(head.starts_with("HTTP/1.1 302") && head.contains("location: /success"));
     let root = back.split_once("/auth").unwrap().0;
     assert_eq!(started.outcome.await.unwrap(), Ok(()));
     let (head, body) = browse(&format!("{root}/success")).await;

@@ -1,12 +1,15 @@
 //! A reply of a scripted server, with everything that can go wrong with one.
 
 use std::future::pending;
-use std::io;
 use std::time::Duration;
+use std::vec::IntoIter;
 
+use bytes::Bytes;
+use futures::stream::{self, BoxStream, StreamExt};
+use http_body_util::StreamBody;
+use hyper::Response;
+use hyper::body::Frame;
 use serde_json::Value;
-use tokio::io::AsyncWrite;
-use tokio::io::AsyncWriteExt;
 
 use crate::Gate;
 use crate::sse;
@@ -29,12 +32,18 @@ enum Part {
     HangUp,
 }
 
-/// Whether a connection can be used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Connection {
-    KeepAlive,
-    Close,
+/// Why a connection ends without a reply, or in the middle of one.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReplyError {
+    #[error("the script has the connection closed")]
+    Cut,
+    #[error("the request cannot be read: {0}")]
+    Request(String),
+    #[error("the reply has no valid head: {0}")]
+    Head(#[from] hyper::http::Error),
 }
+
+type Body = StreamBody<BoxStream<'static, Result<Frame<Bytes>, ReplyError>>>;
 
 impl HttpReply {
     /// A reply with a status and nothing else.
@@ -105,40 +114,22 @@ impl HttpReply {
         self
     }
 
-    /// Sends the reply.
-    pub(crate) async fn send(
-        &self,
-        stream: &mut (impl AsyncWrite + Unpin),
-    ) -> io::Result<Connection> {
-        if self.status != 0 {
-            stream.write_all(self.head().as_bytes()).await?;
+    /// The reply as the server sends it. A connection that is to be silent or to be closed has none.
+    pub(crate) async fn into_response(self) -> Result<Response<Body>, ReplyError> {
+        let mut parts = self.parts.into_iter();
+        if self.status == 0 {
+            while next_bytes(&mut parts).await?.is_some() {}
+            return Err(ReplyError::Cut);
         }
-        for part in &self.parts {
-            match part {
-                Part::Bytes(bytes) if bytes.is_empty() => {}
-                Part::Bytes(bytes) => {
-                    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
-                    chunk.extend_from_slice(bytes);
-                    chunk.extend_from_slice(b"\r\n");
-                    stream.write_all(&chunk).await?;
-                }
-                Part::Wait(gate) => {
-                    stream.flush().await?;
-                    gate.pass().await;
-                }
-                Part::Pause(duration) => {
-                    stream.flush().await?;
-                    tokio::time::sleep(*duration).await;
-                }
-                Part::Stall => {
-                    stream.flush().await?;
-                    pending::<()>().await;
-                }
-                Part::HangUp => return Ok(Connection::Close),
-            }
+        let mut response = Response::builder().status(self.status);
+        for (name, value) in &self.headers {
+            response = response.header(name, value);
         }
-        stream.write_all(b"0\r\n\r\n").await?;
-        Ok(Connection::KeepAlive)
+        let body = stream::try_unfold(parts, async |mut parts| {
+            let bytes = next_bytes(&mut parts).await?;
+            Ok(bytes.map(|bytes| (Frame::data(bytes), parts)))
+        });
+        Ok(response.body(StreamBody::new(body.boxed()))?)
     }
 
     fn head(&self) -> String {
@@ -149,6 +140,25 @@ impl HttpReply {
         head.push_str("transfer-encoding: chunked\r\n\r\n");
         head
     }
+}
+
+/// The next piece of a body, after what happens before it.
+async fn next_bytes(parts: &mut IntoIter<Part>) -> Result<Option<Bytes>, ReplyError> {
+    for part in parts {
+        match part {
+            Part::Bytes(bytes) if bytes.is_empty() => {}
+            Part::Bytes(bytes) => return Ok(Some(bytes.into())),
+            Part::Wait(gate) => gate.pass().await,
+            Part::Pause(duration) => tokio::time::sleep(duration).await,
+            Part::Stall => pending().await,
+            Part::HangUp => {
+                // What came before is written while this waits, and would be lost with the error.
+                tokio::task::yield_now().await;
+                return Err(ReplyError::Cut);
+            }
+        }
+    }
+    Ok(None)
 }
 
 impl std::fmt::Display for HttpReply {

@@ -4,12 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::io::AsyncReadExt;
+use codex_http::{ServerOptions, serve_http};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::http_reply::{Connection, HttpReply};
+use crate::http_reply::HttpReply;
 use crate::http_request::ReceivedRequest;
+
+/// The requests of a client have long bodies, which are read in pieces of this size.
+const MAX_HEAD_BYTES: usize = 512 * 1024;
 
 /// Says what is answered.
 pub trait Responder: Send + Sync + 'static {
@@ -71,22 +74,16 @@ async fn accept(listener: TcpListener, responder: Arc<impl Responder>) {
     }
 }
 
-async fn serve(stream: TcpStream, responder: &impl Responder) -> io::Result<()> {
-    let (mut reader, mut writer) = stream.into_split();
-    let mut buffer = Vec::new();
-    while let Some(request) = ReceivedRequest::read(&mut reader, &mut buffer).await? {
-        let reply = responder.reply(request);
-        // Also while the reply stalls it must be noticed that nobody listens any more.
-        let connection = tokio::select! {
-            sent = reply.send(&mut writer) => sent?,
-            more = reader.read_buf(&mut buffer) => match more? {
-                0 => return Ok(()),
-                _ => return Err(io::ErrorKind::InvalidData.into()),
-            },
-        };
-        if connection == Connection::Close {
-            return Ok(());
-        }
-    }
-    Ok(())
+/// Serves one connection. Also while a reply stalls it ends as soon as the client has gone.
+async fn serve(stream: TcpStream, responder: &impl Responder) -> Result<(), hyper::Error> {
+    let options = ServerOptions {
+        head_limit: MAX_HEAD_BYTES,
+        head_time: None,
+        half_close: false,
+    };
+    let reply = async |request| {
+        let request = ReceivedRequest::read(request).await?;
+        responder.reply(request).into_response().await
+    };
+    serve_http(stream, options, reply).await
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::StatusCode;
 use tokio::sync::Semaphore;
 
 use super::auth::Auth;
@@ -24,7 +25,7 @@ pub(super) struct Admission {
 /// Why a client is turned away: the status of the reply and its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    pub(super) status: &'static str,
+    pub(super) status: StatusCode,
     pub(super) reason: &'static str,
 }
 
@@ -64,7 +65,7 @@ impl Admission {
             tokio::time::sleep(WRONG_TOKEN).await;
         }
         checked.map_err(|error| Refusal {
-            status: "401 Unauthorized",
+            status: StatusCode::UNAUTHORIZED,
             reason: error.text(),
         })
     }
@@ -72,7 +73,7 @@ impl Admission {
 
 fn forbidden(reason: &'static str) -> Refusal {
     Refusal {
-        status: "403 Forbidden",
+        status: StatusCode::FORBIDDEN,
         reason,
     }
 }
@@ -135,7 +136,7 @@ mod tests {
         assert!(
             answers
                 .iter()
-                .all(|answer| answer.unwrap_err().status.starts_with("401"))
+                .all(|answer| answer.unwrap_err().status == StatusCode::UNAUTHORIZED)
         );
         assert!(begun.elapsed() >= 4 * WRONG_TOKEN);
     }

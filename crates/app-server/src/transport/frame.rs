@@ -1,8 +1,16 @@
-//! Websocket frames (RFC 6455): the header of one from a client, and one for a client.
+//! Websocket frames (RFC 6455) by `tungstenite`: the header of one from a client, and one for a client.
 
-use std::io;
+use std::io::{self, Cursor};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tungstenite::protocol::frame::FrameHeader;
+pub(super) use tungstenite::protocol::frame::coding::{CloseCode, Control, Data, OpCode};
+
+/// The longest header: two bytes, a length of eight, a mask of four.
+const MAX_HEADER_BYTES: usize = 14;
+
+/// What a control frame can carry.
+const MAX_CONTROL_BYTES: u64 = 125;
 
 /// Why nothing more is read from a client.
 #[derive(Debug, thiserror::Error)]
@@ -19,53 +27,13 @@ pub(super) enum Broken {
 
 impl Broken {
     /// The reason for the client.
-    pub(super) fn close_code(&self) -> Option<u16> {
+    pub(super) fn close_code(&self) -> Option<CloseCode> {
         match self {
             Self::Io(_) => None,
-            Self::Closed => Some(1000),
-            Self::Protocol => Some(1002),
-            Self::Encoding => Some(1007),
+            Self::Closed => Some(CloseCode::Normal),
+            Self::Protocol => Some(CloseCode::Protocol),
+            Self::Encoding => Some(CloseCode::Invalid),
         }
-    }
-}
-
-/// What a frame carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opcode {
-    Continuation,
-    Text,
-    Binary,
-    Close,
-    Ping,
-    Pong,
-}
-
-impl Opcode {
-    fn read(bits: u8) -> Result<Self, Broken> {
-        Ok(match bits {
-            0 => Self::Continuation,
-            1 => Self::Text,
-            2 => Self::Binary,
-            8 => Self::Close,
-            9 => Self::Ping,
-            10 => Self::Pong,
-            _ => return Err(Broken::Protocol),
-        })
-    }
-
-    fn bits(self) -> u8 {
-        match self {
-            Self::Continuation => 0,
-            Self::Text => 1,
-            Self::Binary => 2,
-            Self::Close => 8,
-            Self::Ping => 9,
-            Self::Pong => 10,
-        }
-    }
-
-    pub(super) fn is_control(self) -> bool {
-        matches!(self, Self::Close | Self::Ping | Self::Pong)
     }
 }
 
@@ -73,7 +41,7 @@ impl Opcode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) is_last: bool,
-    pub(super) opcode: Opcode,
+    pub(super) opcode: OpCode,
     pub(super) length: u64,
     mask: [u8; 4],
 }
@@ -81,28 +49,35 @@ pub(super) struct Header {
 impl Header {
     /// Reads one, and holds it to what clients must keep to.
     pub(super) async fn read(input: &mut (impl AsyncRead + Unpin)) -> Result<Self, Broken> {
-        let first = input.read_u8().await?;
-        let second = input.read_u8().await?;
-        let opcode = Opcode::read(first & 0x0f)?;
-        let is_last = first & 0x80 != 0;
-        let length = match second & 0x7f {
-            126 => u64::from(input.read_u16().await?),
-            127 => input.read_u64().await?,
-            short => u64::from(short),
-        };
-        let has_extension_bits = first & 0x70 != 0;
-        let is_masked = second & 0x80 != 0;
-        let is_odd_control = opcode.is_control() && (length > 125 || !is_last);
-        if has_extension_bits || !is_masked || is_odd_control || length > u64::MAX / 2 {
+        let mut bytes = [0; MAX_HEADER_BYTES];
+        input.read_exact(&mut bytes[..2]).await?;
+        let mask = if bytes[1] & 0x80 == 0 { 0 } else { 4 };
+        let end = mask
+            + match bytes[1] & 0x7f {
+                126 => 4,
+                127 => 10,
+                _ => 2,
+            };
+        input.read_exact(&mut bytes[2..end]).await?;
+        let parsed = FrameHeader::parse(&mut Cursor::new(&bytes[..end]));
+        let Ok(Some((header, length))) = parsed else {
             return Err(Broken::Protocol);
+        };
+        Self::check(&header, length).ok_or(Broken::Protocol)
+    }
+
+    fn check(header: &FrameHeader, length: u64) -> Option<Self> {
+        let has_extension_bits = header.rsv1 || header.rsv2 || header.rsv3;
+        let is_odd_control = matches!(header.opcode, OpCode::Control(_))
+            && (length > MAX_CONTROL_BYTES || !header.is_final);
+        if has_extension_bits || is_odd_control || length > u64::MAX / 2 {
+            return None;
         }
-        let mut mask = [0; 4];
-        input.read_exact(&mut mask).await?;
-        Ok(Self {
-            is_last,
-            opcode,
+        Some(Self {
+            is_last: header.is_final,
+            opcode: header.opcode,
             length,
-            mask,
+            mask: header.mask?,
         })
     }
 
@@ -115,36 +90,37 @@ impl Header {
 }
 
 /// Adds a frame for a client.
-pub(super) fn write(into: &mut Vec<u8>, opcode: Opcode, is_last: bool, payload: &[u8]) {
-    into.push(opcode.bits() | if is_last { 0x80 } else { 0 });
-    match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
-        (Ok(length), _) if length < 126 => into.push(length),
-        (_, Ok(length)) => {
-            into.push(126);
-            into.extend_from_slice(&length.to_be_bytes());
-        }
-        _ => {
-            into.push(127);
-            into.extend_from_slice(&(payload.len() as u64).to_be_bytes());
-        }
-    }
+pub(super) fn write(
+    into: &mut Vec<u8>,
+    opcode: OpCode,
+    is_last: bool,
+    payload: &[u8],
+) -> io::Result<()> {
+    let header = FrameHeader {
+        is_final: is_last,
+        opcode,
+        ..FrameHeader::default()
+    };
+    let length = payload.len() as u64;
+    header.format(length, into).map_err(io::Error::other)?;
     into.extend_from_slice(payload);
+    Ok(())
 }
 
 /// A frame as a client sends it, for tests.
 #[cfg(test)]
-pub(super) fn masked(opcode: Opcode, is_last: bool, payload: &[u8]) -> Vec<u8> {
-    let mut frame = Vec::new();
-    write(&mut frame, opcode, is_last, payload);
-    let start = frame.len() - payload.len();
-    let header = Header {
-        is_last,
+#[allow(clippy::unwrap_used)]
+pub(super) fn masked(opcode: OpCode, is_last: bool, payload: &[u8]) -> Vec<u8> {
+    let mask = [7, 1, 200, 31];
+    let header = FrameHeader {
+        is_final: is_last,
         opcode,
-        length: payload.len() as u64,
-        mask: [7, 1, 200, 31],
+        mask: Some(mask),
+        ..FrameHeader::default()
     };
-    frame[1] |= 0x80;
-    header.unmask(&mut frame[start..]);
-    frame.splice(start..start, header.mask);
+    let mut frame = Vec::new();
+    header.format(payload.len() as u64, &mut frame).unwrap();
+    let mask = mask.iter().cycle();
+    frame.extend(payload.iter().zip(mask).map(|(byte, mask)| byte ^ mask));
     frame
 }

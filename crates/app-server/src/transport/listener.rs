@@ -5,13 +5,13 @@
 //! signal ends the process at once.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Cursor};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, BufReader};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -21,7 +21,7 @@ use super::peer::Peer;
 use super::signals::Signals;
 #[cfg(unix)]
 use super::unix_socket::SocketFile;
-use super::websocket::{self, Control, Reader};
+use super::websocket::{self, ControlQueue, Reader};
 use super::{Client, LAST_WORDS, Service, Session, end_work, http};
 use crate::outbox::Limits;
 
@@ -165,21 +165,21 @@ async fn serve_client(
     admission: Admission,
     limit: usize,
 ) {
-    let (input, mut output) = tokio::io::split(stream);
-    let mut input = BufReader::with_capacity(16 * 1024, input);
-    let upgrade = http::upgrade(&mut input, &mut output, &admission, peer);
-    match tokio::time::timeout(HANDSHAKE, upgrade).await {
-        Ok(Ok(true)) => {}
-        Ok(Ok(false)) => return,
+    let upgrade = http::upgrade(stream, &admission, peer);
+    let (stream, begun) = match tokio::time::timeout(HANDSHAKE, upgrade).await {
+        Ok(Ok(Some(upgraded))) => upgraded,
+        Ok(Ok(None)) => return,
         Ok(Err(error)) => return tracing::debug!(%error, "a client did not connect"),
         Err(_) => return tracing::debug!("a client did not connect in time"),
-    }
+    };
+    let (input, output) = tokio::io::split(stream);
+    let input = BufReader::with_capacity(16 * 1024, Cursor::new(begun).chain(input));
     let Client {
         id,
         mut session,
         outbox,
     } = Arc::clone(&service).connect(Limits::ONE_OF_MANY);
-    let control = Control::default();
+    let control = ControlQueue::default();
     let reading = async {
         let mut reader = Reader::new(input, limit);
         loop {

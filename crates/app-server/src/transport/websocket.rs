@@ -14,25 +14,22 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
 use super::Incoming;
-use super::frame::{self, Broken, Header, Opcode};
+use super::frame::{self, Broken, CloseCode, Control, Data, Header, OpCode};
 use crate::message::Message;
 use crate::outbox::Outbox;
 
 /// The longest frame that is sent, and how much is written at once.
 const PIECE: usize = 64 * 1024;
 
-/// The server is going away.
-const GOING_AWAY: u16 = 1001;
-
 /// How long a client may be silent before it is asked for a sign of life, and how long it then has.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Frames other than messages that the reader has the writer send.
 #[derive(Debug, Default)]
-pub(super) struct Control {
+pub(super) struct ControlQueue {
     pending: Mutex<Pending>,
     changed: Notify,
-    close_code: OnceLock<u16>,
+    close_code: OnceLock<CloseCode>,
     /// Something was read from the client, or it took something, since this was last asked.
     is_alive: AtomicBool,
 }
@@ -45,7 +42,7 @@ struct Pending {
     ping: bool,
 }
 
-impl Control {
+impl ControlQueue {
     /// Sets the reason in the close frame.
     pub(super) fn reason(&self, broken: &Broken) {
         if let Some(code) = broken.close_code() {
@@ -78,15 +75,15 @@ impl Control {
         self.changed.notify_one();
     }
 
-    fn take(&self) -> Option<(Opcode, Vec<u8>)> {
+    fn take(&self) -> Option<(OpCode, Vec<u8>)> {
         let mut pending = self.pending.lock();
         if let Some(payload) = pending.pong.take() {
-            return Some((Opcode::Pong, payload));
+            return Some((OpCode::Control(Control::Pong), payload));
         }
-        std::mem::take(&mut pending.ping).then(|| (Opcode::Ping, Vec::new()))
+        std::mem::take(&mut pending.ping).then(|| (OpCode::Control(Control::Ping), Vec::new()))
     }
 
-    async fn next(&self) -> (Opcode, Vec<u8>) {
+    async fn next(&self) -> (OpCode, Vec<u8>) {
         loop {
             if let Some(frame) = self.take() {
                 return frame;
@@ -109,25 +106,25 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// The next text message. Pings on the way are answered.
-    pub(super) async fn next(&mut self, control: &Control) -> Result<Incoming, Broken> {
+    pub(super) async fn next(&mut self, control: &ControlQueue) -> Result<Incoming, Broken> {
         let mut message = Vec::new();
         let mut kind = None;
         let mut is_too_long = false;
         loop {
             let header = Header::read(&mut self.input).await?;
             control.mark_alive();
-            if header.opcode.is_control() {
-                self.take_control(&header, control).await?;
-                continue;
-            }
             match (header.opcode, kind) {
-                (Opcode::Continuation, Some(_)) => {}
-                (Opcode::Text | Opcode::Binary, None) => kind = Some(header.opcode),
+                (OpCode::Control(opcode), _) => {
+                    self.take_control(opcode, &header, control).await?;
+                    continue;
+                }
+                (OpCode::Data(Data::Continue), Some(_)) => {}
+                (OpCode::Data(begun @ (Data::Text | Data::Binary)), None) => kind = Some(begun),
                 _ => return Err(Broken::Protocol),
             }
             let length = usize::try_from(header.length).unwrap_or(usize::MAX);
             is_too_long |= length > self.limit.saturating_sub(message.len());
-            if is_too_long || kind == Some(Opcode::Binary) {
+            if is_too_long || kind == Some(Data::Binary) {
                 message = Vec::new();
                 self.skip(header.length).await?;
             } else {
@@ -137,7 +134,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 continue;
             }
             match kind.take() {
-                Some(Opcode::Binary) => tracing::warn!("a binary message is dropped"),
+                Some(Data::Binary) => tracing::warn!("a binary message is dropped"),
                 _ if is_too_long => return Ok(Incoming::TooLong),
                 _ if std::str::from_utf8(&message).is_err() => return Err(Broken::Encoding),
                 _ => return Ok(Incoming::Whole(message)),
@@ -172,13 +169,18 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    async fn take_control(&mut self, header: &Header, control: &Control) -> Result<(), Broken> {
+    async fn take_control(
+        &mut self,
+        opcode: Control,
+        header: &Header,
+        control: &ControlQueue,
+    ) -> Result<(), Broken> {
         let mut payload = Vec::new();
         let length = usize::try_from(header.length).unwrap_or(usize::MAX);
         self.append(header, length, &mut payload).await?;
-        match header.opcode {
-            Opcode::Close => return Err(Broken::Closed),
-            Opcode::Ping => control.pong(payload),
+        match opcode {
+            Control::Close => return Err(Broken::Closed),
+            Control::Ping => control.pong(payload),
             _ => {}
         }
         Ok(())
@@ -189,7 +191,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 pub(super) async fn write(
     mut output: impl AsyncWrite + Unpin,
     outbox: &Outbox,
-    control: &Control,
+    control: &ControlQueue,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     loop {
@@ -197,7 +199,7 @@ pub(super) async fn write(
         tokio::select! {
             biased;
             (opcode, payload) = control.next() => {
-                frame::write(&mut buffer, opcode, true, &payload);
+                frame::write(&mut buffer, opcode, true, &payload)?;
                 // That a ping can be written shows nothing: it may wait where nobody reads.
                 output.write_all(&buffer).await?;
                 continue;
@@ -215,7 +217,7 @@ pub(super) async fn write(
         control.mark_alive();
     }
     let code = control.close_code.get().copied();
-    say_goodbye(&mut output, code.unwrap_or(GOING_AWAY)).await
+    say_goodbye(&mut output, code.unwrap_or(CloseCode::Away)).await
 }
 
 /// Frames a message. What fills the buffer is written, the rest stays in it.
@@ -223,18 +225,18 @@ async fn write_text(
     output: &mut (impl AsyncWrite + Unpin),
     buffer: &mut Vec<u8>,
     message: Message,
-    control: &Control,
+    control: &ControlQueue,
 ) -> io::Result<()> {
     let mut pieces = message.into_text_pieces(PIECE).peekable();
-    let mut opcode = Opcode::Text;
+    let mut opcode = OpCode::Data(Data::Text);
     loop {
         let piece = pieces.next().unwrap_or_default();
         let is_last = pieces.peek().is_none();
-        frame::write(buffer, opcode, is_last, &piece);
-        opcode = Opcode::Continuation;
+        frame::write(buffer, opcode, is_last, &piece)?;
+        opcode = OpCode::Data(Data::Continue);
         if buffer.len() >= PIECE {
             if let Some((opcode, payload)) = control.take() {
-                frame::write(buffer, opcode, true, &payload);
+                frame::write(buffer, opcode, true, &payload)?;
             }
             output.write_all(buffer).await?;
             control.mark_alive();
@@ -246,9 +248,10 @@ async fn write_text(
     }
 }
 
-async fn say_goodbye(output: &mut (impl AsyncWrite + Unpin), code: u16) -> io::Result<()> {
+async fn say_goodbye(output: &mut (impl AsyncWrite + Unpin), code: CloseCode) -> io::Result<()> {
     let mut frame = Vec::new();
-    frame::write(&mut frame, Opcode::Close, true, &code.to_be_bytes());
+    let opcode = OpCode::Control(Control::Close);
+    frame::write(&mut frame, opcode, true, &u16::from(code).to_be_bytes())?;
     output.write_all(&frame).await?;
     output.shutdown().await
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_http::Secrets;
+use reqwest::StatusCode;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -40,11 +41,11 @@ impl Site for Callback {
             },
             "/cancel" => Reply {
                 end: Some(Err("Login cancelled".to_owned())),
-                ..Reply::text("200 OK", "Login cancelled")
+                ..Reply::text(StatusCode::OK, "Login cancelled")
             },
-            "" => Reply::text("400 Bad Request", "Bad Request"),
-            path if !path.starts_with('/') => Reply::text("400 Bad Request", "Bad Request"),
-            _ => Reply::text("404 Not Found", "Not Found"),
+            "" => Reply::text(StatusCode::BAD_REQUEST, "Bad Request"),
+            path if !path.starts_with('/') => Reply::text(StatusCode::BAD_REQUEST, "Bad Request"),
+            _ => Reply::text(StatusCode::NOT_FOUND, "Not Found"),
         }
     }
 }
@@ -56,7 +57,7 @@ impl Callback {
             found.map(|(_, value)| value.as_str())
         };
         if get("state") != Some(&self.secrets.state) {
-            return Reply::text("400 Bad Request", "State mismatch");
+            return Reply::text(StatusCode::BAD_REQUEST, "State mismatch");
         }
         if let Some(error) = get("error") {
             let description = get("error_description");
@@ -72,7 +73,7 @@ impl Callback {
             Ok(()) => Reply {
                 location: Some("/success"),
                 end: Some(Ok(())),
-                ..Reply::text("302 Found", "")
+                ..Reply::text(StatusCode::FOUND, "")
             },
             Err(error) => failure(error.message, error.code, None),
         }

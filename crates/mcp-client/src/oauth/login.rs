@@ -7,7 +7,7 @@ use std::sync::Arc;
 use codex_http::{Reply, Secrets, Site, form, listen, parameters, serve};
 use codex_private_files::secret_file;
 use codex_protocol::Secret;
-use reqwest::Url;
+use reqwest::{StatusCode, Url};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -293,7 +293,7 @@ impl Site for Callback {
                 Ok(()) => Reply {
                     end: Some(Ok(())),
                     ..Reply::text(
-                        "200 OK",
+                        StatusCode::OK,
                         "Authentication complete. You may close this window.",
                     )
                 },
@@ -306,13 +306,13 @@ impl Site for Callback {
 
 /// To somebody else than the browser that the login waits for.
 fn not_expected() -> Reply<LoginError> {
-    Reply::text("400 Bad Request", "Invalid OAuth callback")
+    Reply::text(StatusCode::BAD_REQUEST, "Invalid OAuth callback")
 }
 
 fn ending(error: LoginError) -> Reply<LoginError> {
     Reply {
         end: Some(Err(error.clone())),
-        ..Reply::text("400 Bad Request", &error.to_string())
+        ..Reply::text(StatusCode::BAD_REQUEST, &error.to_string())
     }
 }
 

@@ -8,7 +8,7 @@ const LIMIT: usize = 1000;
 
 /// Everything that is read from these bytes, and the last answer to a ping.
 async fn read(bytes: &[u8]) -> (Vec<Incoming>, Broken, Option<Vec<u8>>) {
-    let control = Control::default();
+    let control = ControlQueue::default();
     let mut reader = Reader::new(bytes, LIMIT);
     let mut messages = Vec::new();
     loop {
@@ -26,15 +26,19 @@ fn whole(text: &str) -> Incoming {
 #[tokio::test]
 async fn pieces_make_a_message_with_pings_between_them() {
     let bytes = [
-        masked(Opcode::Text, false, b"{\"id\""),
-        masked(Opcode::Ping, true, b"one"),
-        masked(Opcode::Continuation, false, b""),
-        masked(Opcode::Ping, true, b"two"),
-        masked(Opcode::Continuation, true, b":1}"),
-        masked(Opcode::Binary, true, b"dropped"),
-        masked(Opcode::Pong, true, b""),
-        masked(Opcode::Text, true, b"next"),
-        masked(Opcode::Close, true, &1000_u16.to_be_bytes()),
+        masked(OpCode::Data(Data::Text), false, b"{\"id\""),
+        masked(OpCode::Control(Control::Ping), true, b"one"),
+        masked(OpCode::Data(Data::Continue), false, b""),
+        masked(OpCode::Control(Control::Ping), true, b"two"),
+        masked(OpCode::Data(Data::Continue), true, b":1}"),
+        masked(OpCode::Data(Data::Binary), true, b"dropped"),
+        masked(OpCode::Control(Control::Pong), true, b""),
+        masked(OpCode::Data(Data::Text), true, b"next"),
+        masked(
+            OpCode::Control(Control::Close),
+            true,
+            &1000_u16.to_be_bytes(),
+        ),
     ];
     let (messages, broken, pong) = read(&bytes.concat()).await;
     assert_eq!(messages, [whole("{\"id\":1}"), whole("next")]);
@@ -46,10 +50,10 @@ async fn pieces_make_a_message_with_pings_between_them() {
 async fn a_message_over_the_limit_is_skipped_and_the_next_one_is_read() {
     let half = vec![b'x'; LIMIT / 2 + 1];
     let bytes = [
-        masked(Opcode::Text, true, &half),
-        masked(Opcode::Text, false, &half),
-        masked(Opcode::Continuation, true, &half),
-        masked(Opcode::Text, true, b"next"),
+        masked(OpCode::Data(Data::Text), true, &half),
+        masked(OpCode::Data(Data::Text), false, &half),
+        masked(OpCode::Data(Data::Continue), true, &half),
+        masked(OpCode::Data(Data::Text), true, b"next"),
     ];
     let (messages, broken, _) = read(&bytes.concat()).await;
     assert_eq!(
@@ -62,21 +66,21 @@ async fn a_message_over_the_limit_is_skipped_and_the_next_one_is_read() {
 #[tokio::test]
 async fn who_breaks_the_rules_is_let_go() {
     let mut unmasked = Vec::new();
-    frame::write(&mut unmasked, Opcode::Text, true, b"x");
-    let mut reserved = masked(Opcode::Text, true, b"x");
+    frame::write(&mut unmasked, OpCode::Data(Data::Text), true, b"x").unwrap();
+    let mut reserved = masked(OpCode::Data(Data::Text), true, b"x");
     reserved[0] |= 0x40;
-    let mut unknown = masked(Opcode::Text, true, b"x");
+    let mut unknown = masked(OpCode::Data(Data::Text), true, b"x");
     unknown[0] = 0x83;
     for bytes in [
         unmasked,
         reserved,
         unknown,
-        masked(Opcode::Continuation, true, b"x"),
-        masked(Opcode::Ping, false, b"x"),
-        masked(Opcode::Ping, true, &[0; 126]),
+        masked(OpCode::Data(Data::Continue), true, b"x"),
+        masked(OpCode::Control(Control::Ping), false, b"x"),
+        masked(OpCode::Control(Control::Ping), true, &[0; 126]),
         [
-            masked(Opcode::Text, false, b"x"),
-            masked(Opcode::Text, true, b"x"),
+            masked(OpCode::Data(Data::Text), false, b"x"),
+            masked(OpCode::Data(Data::Text), true, b"x"),
         ]
         .concat(),
     ] {
@@ -84,14 +88,14 @@ async fn who_breaks_the_rules_is_let_go() {
         assert!(messages.is_empty(), "{bytes:?}");
         assert!(matches!(broken, Broken::Protocol), "{bytes:?}");
     }
-    let (_, broken, _) = read(&masked(Opcode::Text, true, b"\xff")).await;
-    assert_eq!(broken.close_code(), Some(1007));
+    let (_, broken, _) = read(&masked(OpCode::Data(Data::Text), true, b"\xff")).await;
+    assert_eq!(broken.close_code(), Some(CloseCode::Invalid));
 }
 
 #[tokio::test]
 async fn bytes_of_any_kind_do_no_harm() {
     // Whatever a header promises, no more is held than came.
-    let mut huge = masked(Opcode::Text, true, &[b'x'; 200]);
+    let mut huge = masked(OpCode::Data(Data::Text), true, &[b'x'; 200]);
     huge[1] = 0x80 | 127;
     huge.splice(2..4, (u64::MAX / 2).to_be_bytes());
     let (messages, _, _) = read(&huge).await;
@@ -112,7 +116,7 @@ async fn a_long_message_goes_out_in_pieces_and_a_pong_between_them() {
     outbox.push(format!("{text}\n").into_bytes());
     outbox.push(b"short\n".to_vec());
     outbox.close();
-    let control = Control::default();
+    let control = ControlQueue::default();
     // A pipe that is full at once: the pong is asked for while the message is being written.
     let (mut client, server) = tokio::io::duplex(PIECE);
     let writing = write(server, &outbox, &control);
@@ -127,32 +131,36 @@ async fn a_long_message_goes_out_in_pieces_and_a_pong_between_them() {
     written.unwrap();
     let mut expected = Vec::new();
     let piece = |number: usize| &text.as_bytes()[number * PIECE..(number + 1) * PIECE];
-    frame::write(&mut expected, Opcode::Text, false, piece(0));
-    frame::write(&mut expected, Opcode::Continuation, false, piece(1));
-    frame::write(&mut expected, Opcode::Pong, true, b"here");
-    frame::write(&mut expected, Opcode::Continuation, false, piece(2));
-    frame::write(&mut expected, Opcode::Continuation, true, b"y");
-    frame::write(&mut expected, Opcode::Text, true, b"short");
+    frame::write(&mut expected, OpCode::Data(Data::Text), false, piece(0)).unwrap();
+    frame::write(&mut expected, OpCode::Data(Data::Continue), false, piece(1)).unwrap();
+    frame::write(&mut expected, OpCode::Control(Control::Pong), true, b"here").unwrap();
+    frame::write(&mut expected, OpCode::Data(Data::Continue), false, piece(2)).unwrap();
+    frame::write(&mut expected, OpCode::Data(Data::Continue), true, b"y").unwrap();
+    frame::write(&mut expected, OpCode::Data(Data::Text), true, b"short").unwrap();
     frame::write(
         &mut expected,
-        Opcode::Close,
+        OpCode::Control(Control::Close),
         true,
-        &GOING_AWAY.to_be_bytes(),
-    );
+        &1001_u16.to_be_bytes(),
+    )
+    .unwrap();
     assert!(bytes == expected);
 }
 
 #[tokio::test(start_paused = true)]
 async fn silence_ends_a_connection_and_a_sign_of_life_does_not() {
-    let control = Control::default();
+    let control = ControlQueue::default();
     let begun = tokio::time::Instant::now();
     control.until_silent().await;
     assert_eq!(begun.elapsed(), 2 * SILENCE);
-    assert_eq!(control.take(), Some((Opcode::Ping, Vec::new())));
+    assert_eq!(
+        control.take(),
+        Some((OpCode::Control(Control::Ping), Vec::new()))
+    );
     let client = async {
         for _ in 0..4 {
-            assert_eq!(control.next().await.0, Opcode::Ping);
-            let pong = masked(Opcode::Pong, true, b"");
+            assert_eq!(control.next().await.0, OpCode::Control(Control::Ping));
+            let pong = masked(OpCode::Control(Control::Pong), true, b"");
             let mut reader = Reader::new(&pong[..], LIMIT);
             assert!(reader.next(&control).await.is_err());
         }
