@@ -164,18 +164,15 @@ async fn a_file_of_another_user_harms_no_other_thread() {
     // Whoever may do everything has to be somebody else to be shut out.
     let is_given_away = give_away(home.path());
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).unwrap();
-    let mut server = match is_given_away {
-        true => {
-            chown(&closed, Some(0), None).unwrap();
-            match server_of_another_user(home.path()).await {
-                Some(server) => server,
-                None => return,
-            }
+    let mut server = if is_given_away {
+        chown(&closed, Some(0), None).unwrap();
+        match server_of_another_user(home.path()).await {
+            Some(server) => server,
+            None => return,
         }
-        false => {
-            fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
-            self::server(home.path()).await
-        }
+    } else {
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+        self::server(home.path()).await
     };
     assert_eq!(listed(&mut server).await, ["thread 1"]);
     refused(&mut server, "thread/read", with_turns(2)).await;
@@ -195,9 +192,10 @@ async fn a_home_that_cannot_be_written_is_read_all_the_same() {
     let mode = |mode| fs::set_permissions(home.path(), fs::Permissions::from_mode(mode)).unwrap();
     let is_given_away = give_away(home.path());
     mode(0o555);
-    let server = match is_given_away {
-        true => server_of_another_user(home.path()).await,
-        false => Some(self::server(home.path()).await),
+    let server = if is_given_away {
+        server_of_another_user(home.path()).await
+    } else {
+        Some(self::server(home.path()).await)
     };
     if let Some(mut server) = server {
         assert_eq!(listed(&mut server).await, ["thread 1"]);

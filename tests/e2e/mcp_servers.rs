@@ -100,9 +100,10 @@ impl Call {
         let is_call = |item: &&Value| item["type"] == "mcpToolCall";
         let items = turn["items"].as_array().unwrap();
         let item = items.iter().find(is_call).unwrap().clone();
-        let told = match turn["status"] == "completed" {
-            true => output(&self.model, 1).await,
-            false => Value::Null,
+        let told = if turn["status"] == "completed" {
+            output(&self.model, 1).await
+        } else {
+            Value::Null
         };
         (told, item, self.home)
     }

@@ -184,9 +184,10 @@ impl Case {
     #[track_caller]
     fn check(&self, door: &Door, output: &str, folder: &Path) {
         let place = format!("{}: {}", door.name, self.body);
-        let below = match door.is_there {
-            true => String::new(),
-            false => format!("{}/", folder.file_name().unwrap().display()),
+        let below = if door.is_there {
+            String::new()
+        } else {
+            format!("{}/", folder.file_name().unwrap().display())
         };
         let said = "Success. Updated the following files:\n";
         match self.told {

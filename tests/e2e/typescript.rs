@@ -31,7 +31,7 @@ fn check(surface: &str) {
         .arg(&file)
         .args(index)
         .output()
-        .expect("a TypeScript compiler, `tsc` or what CODEX_TSC names, starts");
+        .unwrap_or_else(|error| panic!("CODEX_TSC names no TypeScript compiler: {error}"));
     let errors = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{errors}");
 }

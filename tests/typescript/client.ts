@@ -22,6 +22,9 @@ export function family(method: ServerNotification["method"]): string {
     case "thread/tokenUsage/updated":
     case "turn/started":
     case "hook/started":
+    case "thread/deleted":
+    case "thread/settings/updated":
+    case "warning":
     case "turn/completed":
     case "hook/completed":
     case "turn/diff/updated":
@@ -87,6 +90,7 @@ export function title(type: ThreadItem["type"]): string {
     case "enteredReviewMode":
     case "exitedReviewMode":
     case "contextCompaction":
+    case "functionCallOutput":
       return type;
     default:
       return assertNever(type);

@@ -277,7 +277,10 @@ impl Host for EngineHost {
 
     fn send_feedback(&self, url: String, body: Vec<u8>) -> Sending {
         let connections = Arc::clone(self.resources.connections());
-        Box::pin(async move { connections.post_json(&url, body).await })
+        Box::pin(async move {
+            let posted = connections.post_json(&url, body).await;
+            posted.map_err(|error| error.to_string())
+        })
     }
 
     fn log_tail(&self) -> String {

@@ -93,9 +93,10 @@ fn agreement(decision: Decision) -> Value {
 }
 
 fn permissions(params: &PermissionsRequestApprovalParams, decision: Decision) -> Value {
-    let granted = match decision.is_yes() {
-        true => json!(params.permissions),
-        false => json!({}),
+    let granted = if decision.is_yes() {
+        json!(params.permissions)
+    } else {
+        json!({})
     };
     let scope = match decision {
         Decision::AcceptForSession => "session",

@@ -130,7 +130,7 @@ fn event(kind: &str, number: usize, fields: Value) -> Value {
     json!({ "type": kind, "item": item })
 }
 
-/// Items that are told of when they begin and when they end.
+/// Items with an event at their beginning and one at their end.
 fn in_progress(item: &ThreadItem) -> Option<(&String, Value)> {
     Some(match item {
         ThreadItem::CommandExecution {
@@ -230,7 +230,7 @@ fn in_progress(item: &ThreadItem) -> Option<(&String, Value)> {
     })
 }
 
-/// Items that are told of when they are complete.
+/// Items with one event, when they are complete.
 fn at_once(item: &ThreadItem) -> Option<(&String, Value)> {
     Some(match item {
         ThreadItem::AgentMessage { id, text, .. } => {

@@ -11,6 +11,20 @@ use crate::sent_secrets::SentSecrets;
 /// A longer reply is none that anybody asked for.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 
+/// Why there is no reply. It does not name the address, whose query may hold secrets.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// The server takes too long.
+    #[error("no reply within {} seconds", .0.as_secs())]
+    Timeout(Duration),
+    /// The reply is not read to its end.
+    #[error("the reply is larger than {MAX_REPLY_BYTES} bytes")]
+    TooLarge,
+    /// The server is not reached, or the connection breaks.
+    #[error("{0}")]
+    Connection(String),
+}
+
 /// What a server replied.
 #[derive(Debug)]
 pub struct Answer {
@@ -53,23 +67,23 @@ impl Answer {
 /// Sends a request and reads its reply.
 ///
 /// # Errors
-/// There is none within this time; a sentence that says why, without the address.
-pub async fn ask(request: RequestBuilder, time: Duration) -> Result<Answer, String> {
+/// There is none within this time.
+pub async fn ask(request: RequestBuilder, time: Duration) -> Result<Answer, AskError> {
     let answer = tokio::time::timeout(time, read(request)).await;
-    let seconds = time.as_secs();
-    answer.unwrap_or_else(|_| Err(format!("no reply within {seconds} seconds")))
+    answer.unwrap_or(Err(AskError::Timeout(time)))
 }
 
-async fn read(request: RequestBuilder) -> Result<Answer, String> {
-    let mut response = request.send().await.map_err(text)?;
+async fn read(request: RequestBuilder) -> Result<Answer, AskError> {
+    let broken = |error| AskError::Connection(text(error));
+    let mut response = request.send().await.map_err(broken)?;
     let status = response.status();
     let content_type = response.headers().get("content-type");
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(text)? {
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
         if body.len() + chunk.len() > MAX_REPLY_BYTES {
-            return Err(format!("the reply is larger than {MAX_REPLY_BYTES} bytes"));
+            return Err(AskError::TooLarge);
         }
         body.extend_from_slice(&chunk);
     }

@@ -19,12 +19,14 @@ mod sent_secrets;
 mod server;
 mod sse;
 
-pub use ask::{Answer, ask};
+pub use ask::{Answer, AskError, ask};
 pub use callback::{Ended, Reply, Site, listen, serve};
 pub use environment::{Environment, non_blank};
 pub use form::{form, parameters};
-pub use pkce::Secrets;
-pub use pool::{HttpPool, HttpSettings, ProxySettings, SetupError, error_text, remove_secrets};
+pub use pkce::{NoRandomNumbers, Secrets};
+pub use pool::{
+    HttpPool, HttpSettings, PostError, ProxySettings, SetupError, error_text, remove_secrets,
+};
 pub use redirect::refused as refused_redirect;
 pub use sent_secrets::SentSecrets;
 pub use server::{HttpRequest, ServerOptions, serve_http, serve_http_until_upgrade};

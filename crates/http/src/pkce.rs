@@ -5,6 +5,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::Digest;
 use sha2::Sha256;
 
+/// The system gives no random numbers.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the system gives no random numbers")]
+pub struct NoRandomNumbers;
+
 /// What only this process knows until the end.
 pub struct Secrets {
     /// Proves that the reply belongs to the request.
@@ -18,14 +23,14 @@ impl Secrets {
     ///
     /// # Errors
     /// The system gives no random numbers.
-    pub fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, NoRandomNumbers> {
         Ok(Self {
             state: random::<32>()?,
             verifier: random::<64>()?,
         })
     }
 
-    /// What the identity server is told of the verifier beforehand.
+    /// The digest of the verifier, which goes to the identity server first.
     #[must_use]
     pub fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))
@@ -38,11 +43,11 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-fn random<const LENGTH: usize>() -> Result<String, String> {
+fn random<const LENGTH: usize>() -> Result<String, NoRandomNumbers> {
     let mut bytes = [0; LENGTH];
     let provider = rustls::crypto::ring::default_provider();
     let filled = provider.secure_random.fill(&mut bytes);
-    filled.map_err(|_| "the system gives no random numbers".to_owned())?;
+    filled.map_err(|_| NoRandomNumbers)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 

@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
-use reqwest::Client;
 use reqwest::NoProxy;
 use reqwest::Proxy;
+use reqwest::{Client, StatusCode};
 use rustls::ClientConfig;
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
@@ -83,6 +83,23 @@ const LOOPBACK: &str = "localhost,127.0.0.1,::1";
 #[error("cannot set up connections: {0}")]
 pub struct SetupError(String);
 
+/// Why something that was sent did not arrive.
+#[derive(Debug, thiserror::Error)]
+pub enum PostError {
+    /// There can be no connection.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The server is not reached, or the connection breaks.
+    #[error("{0}")]
+    Connection(String),
+    /// The server leads elsewhere, where nothing is sent.
+    #[error("{0}")]
+    Redirected(String),
+    /// The server does not take it.
+    #[error("the answer is {0}")]
+    Refused(StatusCode),
+}
+
 /// The connections of a process.
 pub struct HttpPool {
     settings: HttpSettings,
@@ -105,9 +122,10 @@ impl HttpPool {
     /// # Errors
     /// Connections cannot be set up: a file of certificates or a proxy is not usable.
     pub fn client(&self, url: &str) -> Result<&Client, SetupError> {
-        let (slot, secure) = match is_plain(url) {
-            true => (&self.plain, false),
-            false => (&self.secure, true),
+        let (slot, secure) = if is_plain(url) {
+            (&self.plain, false)
+        } else {
+            (&self.secure, true)
         };
         if let Some(client) = slot.get() {
             return Ok(client);
@@ -120,24 +138,25 @@ impl HttpPool {
     /// Sends JSON to a URL that is no provider's.
     ///
     /// # Errors
-    /// It does not arrive, or is refused; a sentence that says why.
-    pub async fn post_json(&self, url: &str, body: Vec<u8>) -> Result<(), String> {
-        let client = self.client(url).map_err(|error| error.to_string())?;
+    /// It does not arrive, or is refused.
+    pub async fn post_json(&self, url: &str, body: Vec<u8>) -> Result<(), PostError> {
+        let client = self.client(url)?;
         let request = client.post(url).header("content-type", "application/json");
         let sent = request.body(body).send().await;
-        let response = sent.map_err(error_text)?;
+        let response = sent.map_err(|error| PostError::Connection(error_text(error)))?;
         let status = response.status();
         if status.is_success() {
             return Ok(());
         }
         let refused = redirect::refused(status.as_u16(), response.headers());
-        Err(refused.unwrap_or_else(|| format!("the answer is {status}")))
+        Err(refused.map_or(PostError::Refused(status), PostError::Redirected))
     }
 
     fn build(&self, secure: bool) -> Result<Client, Box<dyn Error + Send + Sync>> {
-        let roots = match secure {
-            true => self.roots()?,
-            false => RootCertStore::empty(),
+        let roots = if secure {
+            self.roots()?
+        } else {
+            RootCertStore::empty()
         };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider)

@@ -18,9 +18,10 @@ pub(crate) fn policy() -> Policy {
         let previous = attempt.previous();
         let is_followed = previous.len() <= LIMIT
             && (previous.last()).is_some_and(|from| from.origin() == attempt.url().origin());
-        match is_followed {
-            true => attempt.follow(),
-            false => attempt.stop(),
+        if is_followed {
+            attempt.follow()
+        } else {
+            attempt.stop()
         }
     })
 }

@@ -40,12 +40,13 @@ impl SentSecrets {
     /// The text without them.
     #[must_use]
     pub fn redact(&self, text: String) -> String {
-        self.0
-            .iter()
-            .fold(text, |text, secret| match text.contains(secret.as_str()) {
-                true => text.replace(secret.as_str(), REDACTED),
-                false => text,
-            })
+        self.0.iter().fold(text, |text, secret| {
+            if text.contains(secret.as_str()) {
+                text.replace(secret.as_str(), REDACTED)
+            } else {
+                text
+            }
+        })
     }
 }
 

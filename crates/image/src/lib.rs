@@ -55,9 +55,10 @@ pub fn picture(bytes: Vec<u8>) -> Result<Picture, Unusable> {
         let mime = format.to_mime_type();
         return Ok(Picture { mime, bytes });
     }
-    let scaled = match fits {
-        true => decoded,
-        false => decoded.resize(MOST_WIDTH, MOST_HEIGHT, FilterType::Triangle),
+    let scaled = if fits {
+        decoded
+    } else {
+        decoded.resize(MOST_WIDTH, MOST_HEIGHT, FilterType::Triangle)
     };
     let (format, bytes) = encode(&scaled, format).map_err(|error| {
         let reason = error.to_string();

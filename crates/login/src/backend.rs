@@ -79,9 +79,10 @@ pub(crate) fn backend_url(base: &str, endpoint: &str) -> String {
     if hosted && !base.contains("/backend-api") {
         return format!("{base}/backend-api/wham/{endpoint}");
     }
-    match base.contains("/backend-api") {
-        true => format!("{base}/wham/{endpoint}"),
-        false => format!("{base}/api/codex/{endpoint}"),
+    if base.contains("/backend-api") {
+        format!("{base}/wham/{endpoint}")
+    } else {
+        format!("{base}/api/codex/{endpoint}")
     }
 }
 

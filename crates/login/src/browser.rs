@@ -67,7 +67,7 @@ impl Accounts {
         let failed = |why| LoginError::Failed(format!("failed to start login server: {why}"));
         let bound = bind(self.settings.callback_port).await;
         let (port, listeners) = bound.map_err(failed)?;
-        let secrets = Secrets::new().map_err(failed)?;
+        let secrets = Secrets::new().map_err(|error| failed(error.to_string()))?;
         let callback = Callback {
             accounts: Arc::clone(self),
             redirect_uri: format!("http://localhost:{port}/auth/callback"),

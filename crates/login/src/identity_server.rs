@@ -61,6 +61,6 @@ impl Caller {
         let request = request
             .header("user-agent", &self.identity.user_agent)
             .header("originator", &self.identity.originator);
-        ask(request, TIME).await
+        ask(request, TIME).await.map_err(|error| error.to_string())
     }
 }

@@ -1,4 +1,4 @@
-//! What a person is told whose tokens cannot be renewed, and what identity servers say of their errors.
+//! Messages for tokens that cannot be renewed, and the errors in replies of identity servers.
 
 use codex_model_client::CredentialError;
 use serde_json::Value;

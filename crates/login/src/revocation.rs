@@ -1,4 +1,4 @@
-//! After logging out: the identity server is told that nobody uses the tokens any more.
+//! After logging out: revokes the tokens at the identity server.
 //!
 //! Best effort. Who logs out is logged out here, whether the server can be reached or not.
 

@@ -205,8 +205,8 @@ impl Connection {
     /// # Errors
     /// It does not take note, or not in time.
     pub async fn tell_sandbox_state(&self, state: Value, limit: Duration) -> Result<(), McpError> {
-        let told = self.request("codex/sandbox-state/update", state, limit);
-        told.await.map(drop)
+        let sent = self.request("codex/sandbox-state/update", state, limit);
+        sent.await.map(drop)
     }
 
     /// All pages of a list.

@@ -52,7 +52,7 @@ pub struct Connector {
     pub environment: Arc<dyn Environment>,
     /// The logins to servers.
     pub logins: Logins,
-    /// Where programs run unless they are told.
+    /// Where programs run by default.
     pub cwd: PathBuf,
     /// Our version.
     pub version: String,
@@ -177,9 +177,10 @@ impl Connector {
                 let client = self.http.client(url);
                 let client = client.map_err(|error| McpError::Http(error.to_string()))?;
                 let headers = headers_of(server, self.environment.as_ref())?;
-                let tokens = match headers.contains_key(AUTHORIZATION) {
-                    true => None,
-                    false => self.logins.tokens(server, self.caller(url, &headers)?),
+                let tokens = if headers.contains_key(AUTHORIZATION) {
+                    None
+                } else {
+                    self.logins.tokens(server, self.caller(url, &headers)?)
                 };
                 let http = Http::new(client.clone(), url, headers, tokens);
                 Transport::Http(Box::new(http))

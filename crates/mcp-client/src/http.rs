@@ -313,9 +313,10 @@ async fn unexpected(mut response: Response, secrets: &SentSecrets) -> McpError {
     }
     // Before it is cut, so that no part of a secret is left.
     let mut shown = secrets.redact(String::from_utf8_lossy(&body).into_owned());
-    let cut = match shown.len() <= SHOWN {
-        true => "",
-        false => "... (truncated)",
+    let cut = if shown.len() <= SHOWN {
+        ""
+    } else {
+        "... (truncated)"
     };
     shown.truncate(shown.floor_char_boundary(SHOWN));
     McpError::Http(format!("HTTP {status}: {kind}; body: {shown}{cut}"))

@@ -151,7 +151,7 @@ impl Inbox {
                 }
             }
             Ok(Some(Incoming::Request { id, method, params })) => self.asked(id, &method, params),
-            Ok(Some(Incoming::Notification { method, params })) => self.told(&method, &params),
+            Ok(Some(Incoming::Notification { method, params })) => self.notified(&method, &params),
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(server = self.server, %error, "an MCP server printed no message");
@@ -159,7 +159,7 @@ impl Inbox {
         }
     }
 
-    fn told(&self, method: &str, params: &Value) {
+    fn notified(&self, method: &str, params: &Value) {
         if method == "notifications/cancelled" {
             let id = serde_json::from_value(params["requestId"].clone()).ok();
             if let Some(question) = id.and_then(|id: RequestId| self.state.lock().asked.remove(&id))

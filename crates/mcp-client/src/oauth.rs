@@ -7,8 +7,8 @@ mod caller;
 mod discovery;
 mod file;
 mod login;
+mod replies;
 mod tokens;
-mod told;
 
 use std::collections::HashMap;
 use std::io;

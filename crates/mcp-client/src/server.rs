@@ -9,7 +9,7 @@ use codex_protocol::Tool;
 /// A server, and which of its tools count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its name, by which it is told from others.
+    /// Its name, unique among the servers.
     pub name: String,
     /// The way there.
     pub way: Way,
@@ -51,7 +51,7 @@ pub enum Way {
         headers_of_variables: BTreeMap<String, String>,
         /// What a login asks for; whatever is offered unless given.
         scopes: Option<Vec<String>>,
-        /// What a login is told to be for.
+        /// The resource that a login is for.
         resource: Option<String>,
     },
 }

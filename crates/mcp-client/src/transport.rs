@@ -55,7 +55,7 @@ impl Transport {
     /// Says goodbye.
     pub(crate) async fn close(&self) {
         match self {
-            // The end of its input is what a program is told.
+            // A program learns it from the end of its input.
             Self::Stdio(_) => {}
             Self::Http(http) => http.close().await,
         }

@@ -88,9 +88,10 @@ impl JsonSchema {
             let is_group = part
                 .as_object()
                 .is_some_and(|part| !part.is_empty() && part.values().all(Value::is_object));
-            match is_group {
-                true => self.check_definitions(part, &at)?,
-                false => self.check(part, &at)?,
+            if is_group {
+                self.check_definitions(part, &at)?;
+            } else {
+                self.check(part, &at)?;
             }
         }
         Ok(())

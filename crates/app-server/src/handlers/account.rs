@@ -108,9 +108,10 @@ pub(super) async fn cancel(
     let Ok(parsed) = Uuid::parse_str(&id) else {
         return Err(Failure::invalid(format!("invalid login id: {id}")));
     };
-    let status = match server.host().accounts().cancel_login(&parsed.to_string()) {
-        true => v2::CancelLoginAccountStatus::Canceled,
-        false => v2::CancelLoginAccountStatus::NotFound,
+    let status = if server.host().accounts().cancel_login(&parsed.to_string()) {
+        v2::CancelLoginAccountStatus::Canceled
+    } else {
+        v2::CancelLoginAccountStatus::NotFound
     };
     Ok(v2::CancelLoginAccountResponse { status })
 }

@@ -23,12 +23,13 @@ pub(super) async fn apps(
 ) -> Result<v2::AppsListResponse, Failure> {
     let login = server.host().accounts().login();
     let has_apps = login.is_some_and(|login| login.mode() != AuthMode::Apikey);
-    match has_apps {
-        true => Err(unsupported("app/list")),
-        false => Ok(v2::AppsListResponse {
+    if has_apps {
+        Err(unsupported("app/list"))
+    } else {
+        Ok(v2::AppsListResponse {
             data: Vec::new(),
             next_cursor: None,
-        }),
+        })
     }
 }
 
@@ -122,9 +123,10 @@ pub(super) async fn uninstall_plugin(
 ) -> Result<v2::PluginUninstallResponse, Failure> {
     let homes = server.host().homes();
     let folder = installed_at(&homes.ours, &params.plugin_id)?;
-    match folder.exists() || params.force_remote_sync {
-        true => Err(Failure::internal(NO_PLUGINS)),
-        false => Ok(v2::PluginUninstallResponse {}),
+    if folder.exists() || params.force_remote_sync {
+        Err(Failure::internal(NO_PLUGINS))
+    } else {
+        Ok(v2::PluginUninstallResponse {})
     }
 }
 

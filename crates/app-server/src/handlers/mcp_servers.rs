@@ -76,9 +76,10 @@ async fn status(
     detail: v2::McpServerStatusDetail,
 ) -> v2::McpServerStatus {
     let start = async {
-        match is_enabled {
-            true => connector.start(&server, Arc::new(NoQuestions)).await.ok(),
-            false => None,
+        if is_enabled {
+            connector.start(&server, Arc::new(NoQuestions)).await.ok()
+        } else {
+            None
         }
     };
     let authorization = async {

@@ -29,9 +29,10 @@ pub(super) async fn start(
 fn engine_target(target: ReviewTarget) -> Result<v1::ReviewTarget, Failure> {
     let given = |name: &str, text: String| {
         let text = text.trim().to_owned();
-        match text.is_empty() {
-            true => Err(Failure::invalid(format!("{name} must not be empty"))),
-            false => Ok(text),
+        if text.is_empty() {
+            Err(Failure::invalid(format!("{name} must not be empty")))
+        } else {
+            Ok(text)
         }
     };
     Ok(match target {

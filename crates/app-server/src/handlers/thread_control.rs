@@ -172,8 +172,9 @@ async fn holds(server: &Server, thread: &str) -> Result<TimeoutPauses, Failure> 
 
 async fn submit(server: &Server, thread: &str, op: Op) -> Result<(), Failure> {
     let handle = loaded_thread(server, thread)?;
-    match handle.submit(op).await {
-        true => Ok(()),
-        false => Err(Failure::invalid(format!("thread not found: {thread}"))),
+    if handle.submit(op).await {
+        Ok(())
+    } else {
+        Err(Failure::invalid(format!("thread not found: {thread}")))
     }
 }

@@ -162,9 +162,10 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
 fn outcome<'a>(statuses: impl IntoIterator<Item = &'a AgentStatus>) -> CallStatus {
     let is_bad =
         |status: &AgentStatus| matches!(status, AgentStatus::Errored(_) | AgentStatus::NotFound);
-    match statuses.into_iter().any(is_bad) {
-        true => CallStatus::Failed,
-        false => CallStatus::Completed,
+    if statuses.into_iter().any(is_bad) {
+        CallStatus::Failed
+    } else {
+        CallStatus::Completed
     }
 }
 

@@ -495,9 +495,10 @@ impl<C: Consumer> Fold<C> {
         for left in left.into_iter().filter(|item| concessions::needs_end(item)) {
             let completed_at_ms = context.now;
             let turn = &mut self.turns[position];
-            let item = match turn.concessions.waits_for_people(&left) {
-                true => item::declined(left.item),
-                false => item::broken_off(left.item),
+            let item = if turn.concessions.waits_for_people(&left) {
+                item::declined(left.item)
+            } else {
+                item::broken_off(left.item)
             };
             let is_notified = !concessions::ends_with_turn(&item, status);
             turn.completed.push(TimedItem {

@@ -274,9 +274,10 @@ pub(super) fn dynamic_answer(answer: &v1::DynamicToolCallResponseEvent) -> Threa
         namespace: answer.namespace.clone(),
         tool: answer.tool.clone(),
         arguments: answer.arguments.clone(),
-        status: match answer.success {
-            true => DynamicToolCallStatus::Completed,
-            false => DynamicToolCallStatus::Failed,
+        status: if answer.success {
+            DynamicToolCallStatus::Completed
+        } else {
+            DynamicToolCallStatus::Failed
         },
         content_items: Some(answer.content_items.iter().map(content).collect()),
         success: Some(answer.success),
@@ -326,9 +327,10 @@ pub(super) fn mcp_ended(end: &v1::McpToolCallEndEvent) -> ThreadItem {
         id: end.call_id.clone(),
         server,
         tool,
-        status: match end.is_success() {
-            true => McpToolCallStatus::Completed,
-            false => McpToolCallStatus::Failed,
+        status: if end.is_success() {
+            McpToolCallStatus::Completed
+        } else {
+            McpToolCallStatus::Failed
         },
         arguments: arguments.unwrap_or_default(),
         result,

@@ -299,9 +299,10 @@ impl Actor {
                     Ok(page) => resumed.initial_turns_page = page,
                     Err(failure) => return reply.refuse(failure),
                 }
-                match params.exclude_turns {
-                    true => reply.accept(&resumed),
-                    false => reply.accept_with(&resumed, &turns.with_running(running)),
+                if params.exclude_turns {
+                    reply.accept(&resumed)
+                } else {
+                    reply.accept_with(&resumed, &turns.with_running(running))
                 }
                 self.subscribe(&connection);
                 self.ask_again(&connection);

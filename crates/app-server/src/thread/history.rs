@@ -35,9 +35,10 @@ pub(crate) enum Shown {
 
 impl Shown {
     pub(crate) fn of(exclude_turns: bool) -> Self {
-        match exclude_turns {
-            true => Self::WithoutTurns,
-            false => Self::WithTurns,
+        if exclude_turns {
+            Self::WithoutTurns
+        } else {
+            Self::WithTurns
         }
     }
 }

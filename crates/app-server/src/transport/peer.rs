@@ -166,9 +166,10 @@ mod linux {
         }
         // Where namespaces cannot be had, what is confined has at least given up new privileges.
         let is_bound = process.status()?.nonewprivs == Some(1);
-        match is_bound && is_descendant(process, own.pid)? {
-            true => Ok(Verdict::Confined),
-            false => Ok(Verdict::Free),
+        if is_bound && is_descendant(process, own.pid)? {
+            Ok(Verdict::Confined)
+        } else {
+            Ok(Verdict::Free)
         }
     }
 

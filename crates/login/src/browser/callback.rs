@@ -80,7 +80,7 @@ impl Callback {
     }
 }
 
-/// What a person is told whom the identity server turned down.
+/// The message for a person whose login the identity server refused.
 fn refusal(error: &str, description: Option<&str>) -> String {
     let not_entitled = description.is_some_and(|text| text.contains("missing_codex_entitlement"));
     if error == "access_denied" && not_entitled {

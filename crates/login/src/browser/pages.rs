@@ -21,11 +21,10 @@ fn page(title: &str, message: &str, facts: &[(&str, &str)]) -> String {
         .iter()
         .map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>", escape(value)))
         .collect();
-    let help = match facts.is_empty() {
-        true => "",
-        false => {
-            "<p>Start the sign-in again from Codex. If it fails again, ask your administrator.</p>"
-        }
+    let help = if facts.is_empty() {
+        ""
+    } else {
+        "<p>Start the sign-in again from Codex. If it fails again, ask your administrator.</p>"
     };
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\

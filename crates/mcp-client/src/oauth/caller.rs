@@ -43,7 +43,8 @@ impl Caller {
     /// Asks what there is to know about logins.
     pub(super) async fn question(&self, url: &Url) -> Result<Answer, String> {
         let request = self.request(Method::GET, url)?;
-        ask(asking(request), QUESTION).await
+        let answer = ask(asking(request), QUESTION).await;
+        answer.map_err(|error| error.to_string())
     }
 
     /// What the server says to somebody who is not logged in: the challenge in the reply, if any.
@@ -72,17 +73,19 @@ impl Caller {
         let request = request
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, kind);
-        ask(request.body(body), TIME).await
+        let answer = ask(request.body(body), TIME).await;
+        answer.map_err(|error| error.to_string())
     }
 
-    /// What is configured for the server is told to nobody else.
+    /// Headers that are configured for the server go to no other one.
     fn request(&self, method: Method, url: &Url) -> Result<RequestBuilder, String> {
         let client = self.http.client(url.as_str());
         let client = client.map_err(|error| error.to_string())?;
         let request = client.request(method, url.clone());
-        Ok(match url.origin() == self.server.origin() {
-            true => request.headers(self.headers.clone()),
-            false => request,
+        Ok(if url.origin() == self.server.origin() {
+            request.headers(self.headers.clone())
+        } else {
+            request
         })
     }
 }

@@ -91,9 +91,10 @@ impl CredentialsFile {
         if entries.len() == before {
             return Ok(false);
         }
-        match entries.is_empty() {
-            true => std::fs::remove_file(&self.0)?,
-            false => self.write(entries)?,
+        if entries.is_empty() {
+            std::fs::remove_file(&self.0)?
+        } else {
+            self.write(entries)?
         }
         Ok(true)
     }

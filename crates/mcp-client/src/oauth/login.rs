@@ -17,7 +17,7 @@ use super::caller::Caller;
 use super::discovery::{AuthorizationServer, discover};
 use super::file::{CredentialsFile, Login, key};
 use super::tokens::{FORM, client, end};
-use super::{LoginError, LoginOptions, LoginSettings, Logins, told};
+use super::{LoginError, LoginOptions, LoginSettings, Logins, replies};
 use crate::server::{Server, Way};
 
 /// A login that a person has to finish in a browser.
@@ -63,7 +63,7 @@ impl Logins {
         let found = discover(&caller).await;
         let found = found.map_err(|why| failed(format!("{none}: {why}")))?;
         let found = found.ok_or_else(|| failed(none))?;
-        let back = Back::of(&self.settings)?;
+        let back = CallbackAddress::of(&self.settings)?;
         let bound = listen(back.port).await;
         let (port, listeners) = bound
             .map_err(|error| failed(format!("cannot listen on port {}: {error}", back.port)))?;
@@ -75,7 +75,7 @@ impl Logins {
             .clone()
             .filter(|resource| !resource.trim().is_empty());
         let callback = Callback {
-            secrets: Secrets::new().map_err(failed)?,
+            secrets: Secrets::new().map_err(|error| failed(error.to_string()))?,
             path: back.path,
             redirect_uri,
             resource,
@@ -133,16 +133,16 @@ impl Logins {
 }
 
 /// Where the browser comes back.
-struct Back {
+struct CallbackAddress {
     /// The port here; 0 for any.
     port: u16,
     path: String,
-    /// What the browser is told, if not the address here.
-    told: Option<String>,
+    /// What the authorization server gets in place of the address here.
+    announced: Option<String>,
 }
 
-impl Back {
-    /// Whatever the browser is told, only this machine is listened to: what leads here from elsewhere is
+impl CallbackAddress {
+    /// Whatever is announced, only this machine is listened to: what leads here from elsewhere is
     /// for whoever set it up.
     fn of(settings: &LoginSettings) -> Result<Self, LoginError> {
         let port = settings.callback_port.map(NonZeroU16::get);
@@ -150,7 +150,7 @@ impl Back {
             return Ok(Self {
                 port: port.unwrap_or(0),
                 path: "/callback".to_owned(),
-                told: None,
+                announced: None,
             });
         };
         let url = Url::parse(text);
@@ -160,13 +160,13 @@ impl Back {
         Ok(Self {
             port: port.or(url.port().filter(|_| is_here)).unwrap_or(0),
             path: url.path().to_owned(),
-            told: Some(text.clone()),
+            announced: Some(text.clone()),
         })
     }
 
     fn redirect_uri(&self, port: u16) -> String {
         let own = || format!("http://127.0.0.1:{port}{}", self.path);
-        self.told.clone().unwrap_or_else(own)
+        self.announced.clone().unwrap_or_else(own)
     }
 }
 
@@ -190,7 +190,7 @@ async fn introduce(
         .post(url, "application/json", body.to_string(), None)
         .await;
     let answer = answer.map_err(|why| refused(&why))?;
-    let json = told::success(&answer).map_err(|why| refused(&why))?;
+    let json = replies::success(&answer).map_err(|why| refused(&why))?;
     let text = |name: &str| json[name].as_str().filter(|text| !text.is_empty());
     let id =
         text("client_id").ok_or_else(|| refused("the authorization server gives no client id"))?;
@@ -256,7 +256,7 @@ impl Callback {
         let sent = self.caller.post(&self.token, FORM, form(&fields), client);
         let mut secrets = vec![code, &self.secrets.verifier];
         secrets.extend(self.login.client_secret.as_ref().map(Secret::reveal));
-        let given = told::tokens(&sent.await?.without(&secrets))?;
+        let given = replies::tokens(&sent.await?.without(&secrets))?;
         let login = Login {
             access_token: given.access_token,
             refresh_token: given.refresh_token,
@@ -286,8 +286,8 @@ impl Site for Callback {
         match (get("code"), get("error")) {
             _ if path != self.path => not_expected(),
             (_, Some(error)) if may_refuse => ending(LoginError::Refused {
-                code: told::shown(error),
-                description: get("error_description").map(told::shown),
+                code: replies::readable(error),
+                description: get("error_description").map(replies::readable),
             }),
             (Some(code), None) if is_ours => match self.exchange(code).await {
                 Ok(()) => Reply {
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     fn back(port: Option<u16>, url: Option<&str>) -> Result<(u16, String), LoginError> {
-        let back = Back::of(&LoginSettings {
+        let back = CallbackAddress::of(&LoginSettings {
             callback_port: port.and_then(NonZeroU16::new),
             callback_url: url.map(str::to_owned),
             ..LoginSettings::default()
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn browsers_come_back_where_they_are_told() {
+    fn browsers_come_back_to_the_announced_address() {
         let table = [
             (None, None, (0, "http://127.0.0.1:1/callback")),
             (Some(5), None, (5, "http://127.0.0.1:1/callback")),
@@ -350,8 +350,8 @@ mod tests {
             ),
             (None, Some("https://h:7/x?y"), (0, "https://h:7/x?y")),
         ];
-        for (port, url, (listened, told)) in table {
-            assert_eq!(back(port, url), Ok((listened, told.to_owned())));
+        for (port, url, (listened, announced)) in table {
+            assert_eq!(back(port, url), Ok((listened, announced.to_owned())));
         }
         assert!(back(None, Some("x")).is_err());
     }

@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use super::caller::Caller;
 use super::discovery::discover;
 use super::file::{CredentialsFile, Login};
-use super::told;
+use super::replies;
 
 /// How long before their end tokens are renewed.
 const AHEAD: Duration = Duration::from_secs(30);
@@ -80,9 +80,10 @@ impl Tokens {
         let ahead = now() + u64::try_from(AHEAD.as_millis()).unwrap_or_default();
         let is_old = state.login.expires_at.is_some_and(|end| end <= ahead);
         drop(state);
-        match is_old {
-            true => self.renewed(&token).await.unwrap_or(token),
-            false => token,
+        if is_old {
+            self.renewed(&token).await.unwrap_or(token)
+        } else {
+            token
         }
     }
 
@@ -159,14 +160,14 @@ impl Shared {
         let mut secrets = vec![refresh_token.reveal()];
         secrets.extend(login.client_secret.as_ref().map(Secret::reveal));
         let answer = answer.map_err(Failure::Passing)?.without(&secrets);
-        let given = told::tokens(&answer).map_err(|why| match answer.status {
+        let given = replies::tokens(&answer).map_err(|why| match answer.status {
             400 | 401 | 403 => Failure::Refused(why),
             _ => Failure::Passing(why),
         })?;
         Ok(Login {
             access_token: given.access_token,
             expires_at: given.expires_in.map(end),
-            // What is not told is as before.
+            // What the reply leaves out stays as before.
             refresh_token: given.refresh_token.or_else(|| login.refresh_token.clone()),
             scopes: given.scopes.unwrap_or_else(|| login.scopes.clone()),
             ..login.clone()

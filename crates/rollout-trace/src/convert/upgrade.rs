@@ -127,14 +127,15 @@ impl Upgrade {
         for (at, item) in items.iter_mut().enumerate() {
             let key = key_of(item);
             let in_place = known.get(at).is_some_and(|(known, _)| *known == key) && !used[at];
-            let place = match in_place {
-                true => Some(at),
-                false => places.get_mut(&key).and_then(|places| {
+            let place = if in_place {
+                Some(at)
+            } else {
+                places.get_mut(&key).and_then(|places| {
                     while places.last().is_some_and(|place| used[*place]) {
                         places.pop();
                     }
                     places.last().copied()
-                }),
+                })
             };
             let id = match place {
                 Some(place) => {

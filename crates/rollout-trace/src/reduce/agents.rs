@@ -430,9 +430,10 @@ impl EventReader<'_, '_> {
         if phase == Phase::End {
             self.status()?;
         }
-        let prompt = match has_prompt {
-            true => self.text("prompt")?,
-            false => String::new(),
+        let prompt = if has_prompt {
+            self.text("prompt")?
+        } else {
+            String::new()
         };
         Ok((self.thread("receiver_thread_id")?, prompt))
     }
@@ -471,9 +472,10 @@ impl EventReader<'_, '_> {
             }
             None => false,
         };
-        match known {
-            true => Ok(()),
-            false => Err(self.wrong("had an invalid status")),
+        if known {
+            Ok(())
+        } else {
+            Err(self.wrong("had an invalid status"))
         }
     }
 }

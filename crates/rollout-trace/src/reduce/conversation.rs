@@ -221,9 +221,10 @@ impl Conversation {
     fn post(&mut self, thread: ThreadNumber, item: ItemId, mail: MailKey) {
         let by_creation = self.schema == Schema::Two;
         let mailbox = self.view(thread).mailbox.entry(mail).or_default();
-        let place = match by_creation {
-            true => mailbox.partition_point(|earlier| earlier.number() < item.number()),
-            false => mailbox.len(),
+        let place = if by_creation {
+            mailbox.partition_point(|earlier| earlier.number() < item.number())
+        } else {
+            mailbox.len()
         };
         mailbox.insert(place, item);
     }

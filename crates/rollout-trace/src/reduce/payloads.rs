@@ -65,10 +65,13 @@ impl PayloadFiles {
     fn check(&mut self, payload: &PayloadRef) -> Result<(), Fault> {
         let bytes = self.take(payload)?;
         let checked = match payload.xxh3 {
-            Some(checksum) => match checksum.agrees_with(&bytes) {
-                true => Ok(()),
-                false => Err(Fault::PayloadChecksum(payload.raw_payload_id.clone())),
-            },
+            Some(checksum) => {
+                if checksum.agrees_with(&bytes) {
+                    Ok(())
+                } else {
+                    Err(Fault::PayloadChecksum(payload.raw_payload_id.clone()))
+                }
+            }
             None => {
                 let mut scanner = Scanner::new(&bytes);
                 let scanned = scanner.skip().and_then(|()| scanner.end());

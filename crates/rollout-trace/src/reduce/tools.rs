@@ -407,9 +407,10 @@ impl Reducer {
             if let Some(operation) = operation {
                 reducer.end_operation(operation, status, Some((value, &payload)))?;
             }
-            match is_mcp {
-                true => Ok(()),
-                false => reducer.agent_ended(&tool_id, value, &payload),
+            if is_mcp {
+                Ok(())
+            } else {
+                reducer.agent_ended(&tool_id, value, &payload)
             }
         });
         if let Some(operation) = operation

@@ -143,17 +143,18 @@ impl TextCleaner {
                 text.replace(secret.as_str(), "[secret]")
             })
         };
-        match text.trim_start().starts_with('{') {
-            true => json::map_strings(text, &mut |key, string| {
+        if text.trim_start().starts_with('{') {
+            json::map_strings(text, &mut |key, string| {
                 known(secrets.clean_secrets(key, string))
-            }),
-            false => known(secrets.clean_secrets(
+            })
+        } else {
+            known(secrets.clean_secrets(
                 json::Key::Of {
                     key: "",
                     outer: &[],
                 },
                 text,
-            )),
+            ))
         }
     }
 }
@@ -177,9 +178,10 @@ impl Redactor {
                 out.write_all(self.redact(&line, text::Place::Log).as_bytes())
             })
         } else {
-            let place = match to.ends_with(MANIFEST) {
-                true => text::Place::Log,
-                false => text::Place::Payload,
+            let place = if to.ends_with(MANIFEST) {
+                text::Place::Log
+            } else {
+                text::Place::Payload
             };
             let whole = fs::read(from).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
             whole.and_then(|whole| out.write_all(self.redact(&whole, place).as_bytes()))

@@ -299,9 +299,10 @@ fn is_secret_value(key: &str, value: &str) -> bool {
     let is_password = ["passw", "passphrase", "authorization"]
         .iter()
         .any(|word| lower.contains(word));
-    match is_password {
-        true => value.len() >= 4,
-        false => value.len() >= SHORTEST && !value.contains(' ') && entropy(value) >= RANDOM,
+    if is_password {
+        value.len() >= 4
+    } else {
+        value.len() >= SHORTEST && !value.contains(' ') && entropy(value) >= RANDOM
     }
 }
 

@@ -107,9 +107,10 @@ impl Place {
         match self {
             Self::Log => LOG_TEXT.contains(&key) || below(&LOG_TEXT_OUTER),
             Self::Payload => {
-                let shape: &[&str] = match below(&OF_TOOLS) {
-                    true => &ARGUMENT_SHAPE,
-                    false => &PAYLOAD_SHAPE,
+                let shape: &[&str] = if below(&OF_TOOLS) {
+                    &ARGUMENT_SHAPE
+                } else {
+                    &PAYLOAD_SHAPE
                 };
                 let is_shape = shape.contains(&key) || !below(&OF_TOOLS) && key.ends_with("_id");
                 !is_shape || !is_name(string)

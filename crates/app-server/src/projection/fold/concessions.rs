@@ -139,9 +139,10 @@ impl<C: Consumer> Fold<C> {
             return self.complete(context, Some(turn_id), item);
         }
         let first = item::bare(item.clone());
-        let first = match turn.concessions.refused_with_error.remove(&id) {
-            true => item::broken_off(first),
-            false => first,
+        let first = if turn.concessions.refused_with_error.remove(&id) {
+            item::broken_off(first)
+        } else {
+            first
         };
         self.complete(context, Some(turn_id), first);
         let Some(turn) = self.turns.iter_mut().rev().find(|turn| turn.id == turn_id) else {

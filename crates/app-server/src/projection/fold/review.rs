@@ -54,9 +54,10 @@ impl<C: Consumer> Fold<C> {
         }
         let is_it = |turn: &FoldedTurn| turn.review == Review::Runs && turn.id == id;
         // Among the turns of a stored thread, which may be very many, none waits for its beginning.
-        let entered = match context.is_live() {
-            true => self.turns.iter().position(is_it),
-            false => None,
+        let entered = if context.is_live() {
+            self.turns.iter().position(is_it)
+        } else {
+            None
         };
         match entered {
             Some(position) => self.turns.remove(position),

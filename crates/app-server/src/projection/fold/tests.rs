@@ -214,9 +214,10 @@ impl Conversation {
                     json!({ "type": "mcp_tool_call_begin", "call_id": id,
                         "invocation": invocation }),
                 );
-                let result = match success {
-                    true => json!({ "Ok": { "content": [], "isError": false } }),
-                    false => json!({ "Err": "no" }),
+                let result = if success {
+                    json!({ "Ok": { "content": [], "isError": false } })
+                } else {
+                    json!({ "Err": "no" })
                 };
                 self.json(
                     turn,

@@ -53,9 +53,10 @@ impl FoldedTurn {
     pub(super) fn new(id: String, is_explicit: bool) -> Self {
         Self {
             id,
-            status: match is_explicit {
-                true => TurnStatus::InProgress,
-                false => TurnStatus::Completed,
+            status: if is_explicit {
+                TurnStatus::InProgress
+            } else {
+                TurnStatus::Completed
             },
             error: None,
             completed: Vec::new(),

@@ -8,7 +8,7 @@ use serde_json::Value;
 const SHOWN: usize = 300;
 
 /// The tokens of an answer.
-pub(super) struct Given {
+pub(super) struct TokenReply {
     pub(super) access_token: Secret,
     pub(super) refresh_token: Option<Secret>,
     /// For how many seconds.
@@ -20,7 +20,7 @@ pub(super) struct Given {
 ///
 /// # Errors
 /// There are none, or none that can be used; a sentence that says why, without the answer's text.
-pub(super) fn tokens(answer: &Answer) -> Result<Given, String> {
+pub(super) fn tokens(answer: &Answer) -> Result<TokenReply, String> {
     let json = success(answer)?;
     let text = |name: &str| json[name].as_str().filter(|text| !text.is_empty());
     let access_token =
@@ -34,7 +34,7 @@ pub(super) fn tokens(answer: &Answer) -> Result<Given, String> {
     let expires_in = &json["expires_in"];
     let as_text = || expires_in.as_str()?.parse().ok();
     let scopes = text("scope").map(|all| all.split_whitespace().map(str::to_owned).collect());
-    Ok(Given {
+    Ok(TokenReply {
         access_token: access_token.into(),
         refresh_token: text("refresh_token").map(Secret::from),
         expires_in: expires_in.as_u64().or_else(as_text),
@@ -49,26 +49,30 @@ pub(super) fn tokens(answer: &Answer) -> Result<Given, String> {
 pub(super) fn success(answer: &Answer) -> Result<Value, String> {
     let json = answer.json();
     if answer.is_success() {
-        return match json.is_object() {
-            true => Ok(json),
-            false => Err("the authorization server does not reply with JSON".to_owned()),
+        return if json.is_object() {
+            Ok(json)
+        } else {
+            Err("the authorization server does not reply with JSON".to_owned())
         };
     }
     let (status, reason) = (answer.status, &answer.reason);
     let mut text = format!("the authorization server answers {status} {reason}");
     for name in ["error", "error_description"] {
         if let Some(said) = json[name].as_str() {
-            text = format!("{text}: {}", shown(said));
+            text = format!("{text}: {}", readable(said));
         }
     }
     Err(text)
 }
 
 /// What somebody else wrote, fit to be shown in a terminal.
-pub(super) fn shown(text: &str) -> String {
-    let fit = |character: char| match character.is_control() {
-        true => ' ',
-        false => character,
+pub(super) fn readable(text: &str) -> String {
+    let fit = |character: char| {
+        if character.is_control() {
+            ' '
+        } else {
+            character
+        }
     };
     text.chars().take(SHOWN).map(fit).collect()
 }
