@@ -1,12 +1,12 @@
 //! The backend of the service: how much of the account's limits is used.
 
+use codex_model_client::plan_type;
 use codex_protocol::CreditsSnapshot;
 use codex_protocol::RateLimitSnapshot;
 use codex_protocol::RateLimitWindow;
 use serde_json::Value;
 
 use crate::accounts::Accounts;
-use crate::plan::plan_type;
 use codex_model_client::Credential;
 
 /// The limits of an account, the main family first.

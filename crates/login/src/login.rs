@@ -2,6 +2,7 @@
 
 use codex_model_client::Credential;
 use codex_model_client::Secret;
+use codex_model_client::plan_type;
 use codex_protocol::AuthMode;
 use codex_protocol::ForcedLoginMethod;
 use codex_protocol::PlanType;
@@ -11,7 +12,6 @@ use crate::auth_file::AuthFile;
 use crate::auth_file::Tokens;
 use crate::jwt;
 use crate::jwt::Claims;
-use crate::plan::plan_type;
 use crate::settings::LoginSettings;
 
 /// After how long tokens that do not say when they expire are renewed.

@@ -141,6 +141,14 @@ pub fn plan_type(name: &str) -> PlanType {
 mod tests {
     use super::*;
 
+    #[test]
+    fn plan_names_ignore_case() {
+        assert_eq!(plan_type("Pro"), PlanType::Pro);
+        assert_eq!(plan_type("education"), PlanType::Edu);
+        assert_eq!(plan_type("hc"), PlanType::Enterprise);
+        assert_eq!(plan_type("k12"), PlanType::Unknown);
+    }
+
     /// Noon of the first of March 2026.
     fn now() -> Zoned {
         "2026-03-01T12:00[UTC]".parse().unwrap()
