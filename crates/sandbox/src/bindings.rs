@@ -1,13 +1,12 @@
-//! Paths of writable roots, each bound once to the place that it stands for.
+//! Resolves the paths of writable roots, once per session.
 //!
-//! What a root's path leads to is decided when a session first uses it and is never decided again: a
-//! command that may write there could put a link in the place of the root, or where a root does not
-//! exist yet, and the next command would get whatever the link leads to. From then on no part of the
-//! bound path may be a link. What stands there may be replaced by another real folder, which only
-//! somebody could do who may write there already.
+//! The target of a root is resolved when a session first uses it, and is then fixed: a command that may write there could
+//! otherwise replace the root by a link (or create one at a missing root), and the next command would get access to its
+//! target. After that no component of the resolved path may be a link. It may be replaced by another real folder, which
+//! requires write access that the command already has.
 //!
-//! Already the first time a link is not followed if a confined command may have made it: one inside of
-//! another writable root, or one younger than the first command of this process that could write there.
+//! Even at the first use, a link is not followed if a sandboxed command may have created it: a link inside another writable
+//! root, or one that is younger than the first command of this process with write access there.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -16,16 +15,16 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 
-/// As many as the kernel follows.
+/// The same limit on links as the kernel's.
 const LINKS_LIMIT: usize = 40;
 
-/// More folders than this are remembered as the whole file system.
+/// Beyond this number of folders the whole file system counts as writable by commands.
 const HANDED_OUT_LIMIT: usize = 1024;
 
-/// The clock of file times is coarser than the one that we ask.
+/// File times are less precise than the system clock.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
 
-/// The bound paths of a session.
+/// The resolved roots of a session.
 #[derive(Debug, Default)]
 pub struct BoundPaths {
     bound: Mutex<HashMap<PathBuf, Binding>>,
@@ -35,17 +34,17 @@ pub struct BoundPaths {
 enum Binding {
     /// An absolute path without links, which need not exist.
     Place(PathBuf),
-    /// It leads through a link that is not to be followed.
+    /// The path leads through an untrusted link.
     Untrusted,
 }
 
-/// What stands at a bound path now.
+/// The current state of a resolved path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Bound {
-    /// Something at this place, which no link leads to.
+    /// It exists and is reached without links.
     Present(PathBuf),
     Absent,
-    /// A link leads there that may be a command's.
+    /// It is reached through a link that a command may have created.
     Untrusted,
 }
 
@@ -153,7 +152,7 @@ fn changed(metadata: &std::fs::Metadata) -> SystemTime {
 /// The folders that commands of this process could write to, and since when.
 static HANDED_OUT: Mutex<Vec<(PathBuf, SystemTime)>> = Mutex::new(Vec::new());
 
-/// Remembers that a command may write to these folders from now on.
+/// Records that commands may write to these folders from now on.
 pub(crate) fn hand_out(roots: &[PathBuf]) {
     let mut handed_out = HANDED_OUT.lock();
     let now = SystemTime::now();
@@ -183,7 +182,7 @@ mod tests {
     }
 
     fn folders(names: &[&str]) -> Folders {
-        // Not below `/tmp`, which other tests of this process make writable.
+        // Not below `/tmp`, which other tests in this process make writable.
         let guard = tempfile::tempdir_in("/var/tmp").unwrap();
         let top = guard.path().canonicalize().unwrap();
         for name in names {

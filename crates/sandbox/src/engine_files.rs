@@ -1,4 +1,4 @@
-//! What the engine itself goes by, and a confined command must not decide.
+//! Files that the engine relies on and that sandboxed commands must not change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use parking_lot::RwLock;
 
 use crate::bindings::BoundPaths;
 
-/// Files in the home folder that hold credentials.
+/// Files in the home folder that contain credentials.
 const SECRETS: [&str; 2] = ["auth.json", ".credentials.json"];
 
-/// Folders of the home folder from which settings, rules or history are taken. They are not writable
-/// even if a root names them or what is in them.
+/// Folders in the home folder that contain settings, rules or history. They are never writable, even if a root names them
+/// or something inside them.
 const DECIDING_FOLDERS: [&str; 6] = [
     "agents",
     "archived_sessions",
@@ -25,21 +25,19 @@ const DECIDING_FOLDERS: [&str; 6] = [
 /// on the session.
 #[derive(Debug, Default)]
 pub struct EngineFiles {
-    /// The engine's home folder: read-only whatever a root says, but for folders deeper inside that a
-    /// root names.
+    /// The engine's home folder. It is read-only whatever a root says, except for subfolders that a root names.
     pub home: Option<Arc<Path>>,
-    /// Projects whose settings take effect. What holds them is protected wherever the project lies in
-    /// a writable root.
+    /// Projects whose settings take effect. Their settings are protected wherever the project is inside a writable root.
     pub trusted_projects: TrustedProjects,
-    /// Sockets of services that would do for a command what it may not do itself, and folders of
-    /// such. Hidden where commands may use the network and mounts can hide them.
+    /// Sockets, and folders of sockets, of services that would bypass the sandbox. Hidden if commands may use the network
+    /// and mounts are available.
     pub service_sockets: Arc<[PathBuf]>,
-    /// What the writable roots of the session were bound to.
+    /// The resolved writable roots of the session.
     pub bound: BoundPaths,
 }
 
 impl EngineFiles {
-    /// Of an engine with this home folder.
+    /// For an engine with this home folder.
     #[must_use]
     pub fn of_home(home: impl Into<PathBuf>) -> Self {
         Self {
@@ -48,7 +46,7 @@ impl EngineFiles {
         }
     }
 
-    /// The same for another session, which binds its own paths.
+    /// For another session, which resolves its own roots.
     #[must_use]
     pub fn for_another_session(&self) -> Self {
         Self {
@@ -59,12 +57,12 @@ impl EngineFiles {
         }
     }
 
-    /// The home folder with its links resolved.
+    /// The home folder with links resolved.
     pub(crate) fn real_home(&self) -> Option<PathBuf> {
         self.home.as_ref()?.canonicalize().ok()
     }
 
-    /// The credentials that exist.
+    /// The existing credential files.
     pub(crate) fn secrets(&self) -> Vec<PathBuf> {
         let home = self.home.iter();
         home.flat_map(|home| SECRETS.map(|name| home.join(name)))
@@ -103,7 +101,7 @@ impl FromIterator<PathBuf> for TrustedProjects {
     }
 }
 
-/// Whether a root at `path` would give away what decides for the engine with this home folder.
+/// Whether a root at `path` would give access to files that control the engine.
 pub(crate) fn decides(home: &Path, path: &Path) -> bool {
     path == home
         || DECIDING_FOLDERS

@@ -1,14 +1,12 @@
-//! Layer: capability. Turns a sandbox policy into enforcement by the operating system.
+//! Layer: capability. Enforces a sandbox policy by means of the operating system.
 //!
-//! It owns the promise that a policy is enforced at a known level or the command is refused:
-//! [`plan`] answers a [`LaunchPlan`] that names the mechanisms it will use, or a [`Refusal`] that
-//! says which one is missing. It starts no process: whoever launches the command carries the plan
-//! out (on Linux in a helper process, see [`Confinement`]; on macOS by a longer command line).
+//! A policy is either enforced at a known level, or the command is refused: [`plan`] returns a [`LaunchPlan`] that names
+//! its mechanisms, or a [`Refusal`] that names the missing one. This crate starts no process: the launcher of the command
+//! applies the plan (on Linux in a helper process, see [`Confinement`]; on macOS by a wrapper command).
 //!
-//! Code map: `policy` (what is wanted), `roots` (which paths that means), `bindings` (what roots lead
-//! to), `engine_files` and `service_sockets` (what is kept from commands besides), `markers` (what
-//! marks a project), `plan` (can it be enforced here), `linux` (how), `seatbelt` (how, on macOS),
-//! `denial` (did the sandbox stop it).
+//! Code map: `policy` (the policies), `roots` (their paths), `bindings` (resolving roots), `engine_files` and
+//! `service_sockets` (further protected paths), `markers` (project markers), `plan` (selects mechanisms), `linux` and
+//! `seatbelt` (enforcement on Linux and macOS), `denial` (guesses whether the sandbox stopped a command).
 
 mod bindings;
 mod denial;

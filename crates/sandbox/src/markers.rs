@@ -1,39 +1,38 @@
-//! What marks the root of a project or a repository, and what only looks like it.
+//! Markers of project and repository roots.
 //!
-//! Whoever looks for `.git`, `.codex` or another marker asks here, because two things must not be
-//! believed: a placeholder, which stands in for something absent while commands run, and anything in
-//! a folder that everybody may write to, such as `/tmp`.
+//! Code that looks for `.git`, `.codex` or another marker must use this module, because two kinds of markers must be
+//! ignored: placeholders, which exist only while commands run, and entries of a folder that everyone may write to, such as
+//! `/tmp`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-/// Names directly below a folder that decide what later runs there outside the sandbox.
+/// Entries of a folder that affect what later runs outside the sandbox.
 pub(crate) const PROTECTED_NAMES: [&str; 3] = [".git", ".agents", ".codex"];
 
-/// Whether a folder is marked by an entry of this name. Links are followed.
+/// Whether a folder has a valid marker with this name. Follows links.
 #[must_use]
 pub fn has_marker(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
     path.exists() && !is_placeholder(&path) && !is_shared_folder(folder)
 }
 
-/// Whether there is an entry of this name in a folder, whatever it is and whoever made it, other than a
-/// placeholder. For who has to see what other programs see.
+/// Whether a folder has any entry with this name except a placeholder. For code that must see what other programs see.
 #[must_use]
 pub fn has_entry(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
     path.symlink_metadata().is_ok() && !is_placeholder(&path)
 }
 
-/// The nearest folder, this one or above, that is marked by an entry of this name.
+/// The nearest ancestor, or the folder itself, that has a valid marker with this name.
 #[must_use]
 pub fn marked_folder<'a>(folder: &'a Path, name: &str) -> Option<&'a Path> {
     folder.ancestors().find(|folder| has_marker(folder, name))
 }
 
-/// Whether everybody may make entries in a folder, and so nobody can tell who did.
+/// Whether everyone may create entries in a folder, so that their origin is unknown.
 #[cfg(unix)]
 #[must_use]
 pub fn is_shared_folder(folder: &Path) -> bool {
@@ -44,14 +43,14 @@ pub fn is_shared_folder(folder: &Path) -> bool {
     })
 }
 
-/// Whether everybody may make entries in a folder, and so nobody can tell who did.
+/// Whether everyone may create entries in a folder, so that their origin is unknown.
 #[cfg(not(unix))]
 #[must_use]
 pub fn is_shared_folder(_folder: &Path) -> bool {
     false
 }
 
-/// Whether a placeholder stands at a path.
+/// Whether there is a placeholder at a path.
 fn is_placeholder(path: &Path) -> bool {
     #[cfg(target_os = "linux")]
     return crate::linux::is_placeholder_at(path);
@@ -66,9 +65,8 @@ fn is_placeholder(path: &Path) -> bool {
 static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 const SWEPT_LIMIT: usize = 1024;
 
-/// Removes placeholders that were left behind, by processes that were killed, in a folder and in those
-/// above it. One that a command needs stays. Nothing happens from the second time on: what is left
-/// behind in the life of this process is taken over by the next command.
+/// Removes placeholders of killed processes from a folder and its ancestors, once per folder and process. Placeholders in
+/// use are kept. Those left behind later are reused by the next command.
 pub fn sweep_placeholders_once(folder: &Path) {
     let mut swept = SWEPT.lock();
     if swept.contains(folder) {
@@ -93,7 +91,7 @@ pub(crate) fn remove_abandoned_placeholders(folder: &Path) {
     }
 }
 
-/// The protected names in a folder and in those above it.
+/// The protected names in a folder and its ancestors.
 fn protected_paths_around(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let folders = folder.ancestors();
     folders.flat_map(|folder| PROTECTED_NAMES.map(|name| folder.join(name)))

@@ -1,7 +1,7 @@
-//! Which paths a policy stands for.
+//! Converts a policy to paths.
 //!
-//! Looks at the file system (what exists, where links and `.git` files lead) but changes nothing.
-//! Every path in a [`FileRules`] is absolute; those that exist have their links resolved.
+//! Reads the file system (existence, links, `.git` files) but changes nothing. All paths in [`FileRules`] are absolute,
+//! with links resolved if they exist.
 
 use std::cell::LazyCell;
 use std::io::Read as _;
@@ -12,7 +12,7 @@ use crate::engine_files::{EngineFiles, decides};
 use crate::markers::{PROTECTED_NAMES, is_shared_folder};
 use crate::policy::{Network, Policy, ReadAccess, Surroundings};
 
-/// Where programs and libraries live.
+/// The folders of programs and libraries.
 const PLATFORM_DEFAULTS: [&str; 8] = [
     "/bin",
     "/sbin",
@@ -24,7 +24,7 @@ const PLATFORM_DEFAULTS: [&str; 8] = [
     "/run/current-system/sw",
 ];
 
-/// A `.git` file or `commondir` file is one line; more than this is none.
+/// `.git` and `commondir` files contain one line; larger files are ignored.
 const POINTER_FILE_LIMIT: u64 = 8 * 1024;
 
 /// What commands may read.
@@ -32,17 +32,16 @@ const POINTER_FILE_LIMIT: u64 = 8 * 1024;
 pub enum ReadScope {
     /// Everything.
     Everything,
-    /// What lies in one of these.
+    /// Only paths inside these folders.
     Only(Vec<PathBuf>),
 }
 
-/// What happens to a protected path that does not exist when a command starts.
+/// What to do about a protected path that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenAbsent {
-    /// Commands may create it: shared folders such as `/tmp`.
+    /// Commands may create it. For shared folders such as `/tmp`.
     Ignore,
-    /// Commands may not create it. For that an empty folder stands in its place meanwhile, which
-    /// others see too.
+    /// Commands may not create it. An empty folder is placed there meanwhile, which other programs see too.
     KeepAbsent,
 }
 
@@ -51,25 +50,23 @@ pub enum WhenAbsent {
 pub struct ProtectedPath {
     /// The path; its last component may be a link.
     pub path: PathBuf,
-    /// What if it is not there.
+    /// What to do if it does not exist.
     pub when_absent: WhenAbsent,
 }
 
 /// An enforced policy as paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRules {
-    /// What may be read.
     pub read: ReadScope,
-    /// Folders (or files) that may be written.
+    /// Writable folders and files.
     pub writable: Vec<PathBuf>,
-    /// What may not be written after all.
+    /// Exceptions from `writable`.
     pub protected: Vec<ProtectedPath>,
-    /// What may be neither read nor written.
+    /// Paths that may be neither read nor written.
     pub hidden: Vec<PathBuf>,
-    /// The same, where mounts can hide it; elsewhere the rest of the policy is enforced without.
+    /// Like `hidden`, but only if mounts are available; otherwise the rest of the policy is enforced without them.
     pub masked: Vec<PathBuf>,
-    /// Wanted roots, as they were written, that are not writable: a link leads there that a command
-    /// may have made.
+    /// Requested roots, as written, that are not writable because a command may have created a link on their path.
     pub untrusted: Vec<PathBuf>,
 }
 
@@ -98,8 +95,7 @@ impl FileRules {
         Some(rules)
     }
 
-    /// Binds the roots of a policy to the places that they stand for now, so that what commands do
-    /// later cannot change them.
+    /// Resolves the roots of a policy now, so that later commands cannot change them.
     pub fn bind_roots(policy: &Policy, surroundings: &Surroundings) {
         let Some((read, candidates)) = wanted_roots(policy, surroundings) else {
             return;
@@ -114,20 +110,20 @@ impl FileRules {
         }
     }
 
-    /// What may be neither read nor written, as far as mounts can be made.
+    /// Paths that may be neither read nor written, if mounts are available.
     pub(crate) fn invisible(&self) -> impl Iterator<Item = &Path> {
         let paths = self.hidden.iter().chain(&self.masked);
         paths.map(PathBuf::as_path)
     }
 
-    /// Whether a path is hidden from commands.
+    /// Whether a path is hidden.
     #[must_use]
     pub fn hides(&self, path: &Path) -> bool {
         self.invisible().any(|hidden| path.starts_with(hidden))
     }
 
-    /// Whether a write to `path` is allowed. `path` must be absolute with its links resolved (for
-    /// a file that does not exist: those of its folder). The most specific entry decides.
+    /// Whether a write to `path` is allowed. `path` must be absolute with links resolved (for a new file: those of its
+    /// folder). The most specific entry applies.
     #[must_use]
     pub fn may_write(&self, path: &Path) -> bool {
         let depth = |entry: &Path| entry.components().count();
@@ -181,8 +177,8 @@ impl FileRules {
         }
     }
 
-    /// The project may begin above the working folder and still lie in another root: in `/tmp`. What
-    /// is made there later takes effect as much as what is there already.
+    /// Protects the enclosing project, whose root may be above the working folder and still inside another root such as
+    /// `/tmp`. Entries created there later take effect as much as existing ones.
     fn protect_enclosing_project(&mut self, cwd: &Path) {
         let Ok(cwd) = cwd.canonicalize() else {
             return;
@@ -197,8 +193,8 @@ impl FileRules {
         }
     }
 
-    /// Nothing that a command writes may take effect in the engine later: neither its home folder nor
-    /// the settings of projects that it believes.
+    /// Protects the home folder and the settings of trusted projects, so that nothing written by a command affects the
+    /// engine later.
     fn protect_engine(&mut self, engine: &EngineFiles, home: Option<PathBuf>) {
         if let Some(path) = home {
             self.protect(path, WhenAbsent::KeepAbsent);
@@ -212,8 +208,8 @@ impl FileRules {
         }
     }
 
-    /// Hides credentials, and with an open network the sockets of services. What a root or the working
-    /// folder lies in stays visible.
+    /// Hides credentials, and with network access the sockets of services. Ancestors of roots and of the working folder
+    /// stay visible.
     fn mask(&mut self, engine: &EngineFiles, open_network: bool, cwd: &Path) {
         let mut masked = engine.secrets();
         if open_network {
@@ -257,7 +253,7 @@ impl FileRules {
         }
     }
 
-    /// What lies outside of every root is read-only anyway.
+    /// Removes protected paths outside all roots, which are read-only anyway.
     fn keep_protection_where_it_matters(&mut self) {
         let writable = &self.writable;
         self.protected.retain(|entry| {
@@ -318,8 +314,7 @@ impl Candidate {
     }
 }
 
-/// What a policy wants to be readable, and the roots that it wants to be writable. `None` if it is
-/// not enforced here.
+/// The readable and writable roots that a policy requests. `None` if it is not enforced here.
 fn wanted_roots<'p>(
     policy: &'p Policy,
     surroundings: &Surroundings,
@@ -348,8 +343,8 @@ fn wanted_roots<'p>(
     Some((read, candidates))
 }
 
-/// The folders that restricted reading names. They are bound like writable roots: a link of a
-/// command's must not open what may not be read.
+/// The folders of restricted reading. They are resolved like writable roots: a link created by a command must not make
+/// other paths readable.
 fn wanted_reads(read: &ReadAccess, surroundings: &Surroundings) -> Vec<PathBuf> {
     let ReadAccess::Restricted { roots, .. } = read else {
         return Vec::new();
@@ -359,13 +354,13 @@ fn wanted_reads(read: &ReadAccess, surroundings: &Surroundings) -> Vec<PathBuf> 
     named.chain([surroundings.cwd.clone()]).collect()
 }
 
-/// The roots that exist, with their links resolved.
+/// The existing roots, with links resolved.
 fn real_places(roots: &[Candidate]) -> Vec<PathBuf> {
     let places = roots.iter().map(|root| root.path.canonicalize());
     places.filter_map(Result::ok).collect()
 }
 
-/// The network access of a policy and its grants.
+/// The network access of a policy with its additional permissions.
 pub(crate) fn effective_network(policy: &Policy, surroundings: &Surroundings) -> Network {
     if surroundings.grants.network {
         Network::Enabled
@@ -381,8 +376,7 @@ fn resolve_all(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Where a `.git` file leads: the folder of the work tree and the folder shared by all of them,
-/// which holds the hooks.
+/// The targets of a `.git` file: the worktree's git folder and the common git folder with the hooks.
 fn git_folders(dot_git: &Path) -> Vec<PathBuf> {
     let Some(line) = first_line(dot_git) else {
         return Vec::new();
@@ -413,7 +407,7 @@ fn resolve_or_normalise(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| normalise(path))
 }
 
-/// Removes `.` and `..` by text.
+/// Resolves `.` and `..` lexically.
 fn normalise(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
@@ -436,7 +430,7 @@ mod tests {
     use crate::policy::{Grants, WorkspaceWrite};
 
     fn workspace() -> (tempfile::TempDir, PathBuf) {
-        // Not below `/tmp`, which some of the tests make writable: links there are not followed then.
+        // Not below `/tmp`, which some tests make writable: links there are not followed then.
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let path = folder.path().canonicalize().unwrap();
         (folder, path)

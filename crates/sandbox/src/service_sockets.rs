@@ -1,14 +1,13 @@
-//! Sockets of services that do for whoever connects what the sandbox keeps commands from.
+//! Sockets of services that would bypass the sandbox.
 //!
-//! With the network on, commands may make and connect sockets, and a read-only mount keeps nobody from
-//! connecting to a local one: containers can mount the whole file system, the buses of the system and
-//! the desktop start programs, terminals take keystrokes, agents use keys. The list names those that
-//! are known; it cannot be complete.
+//! With network access commands may create and connect sockets, and a read-only mount does not prevent connections to a
+//! local socket. Container services can mount the whole file system, the system and desktop buses start programs,
+//! terminals accept input, agents use keys. The list contains known services; it cannot be complete.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Of the machine.
+/// Sockets of the machine.
 const OF_THE_SYSTEM: [&str; 33] = [
     // Containers and virtual machines.
     "/run/docker.sock",
@@ -49,7 +48,7 @@ const OF_THE_SYSTEM: [&str; 33] = [
     "/tmp/.font-unix",
 ];
 
-/// Below the home folder of the user.
+/// Sockets below the user's home folder.
 const OF_THE_USER: [&str; 16] = [
     ".docker/run",
     ".docker/desktop",
@@ -86,7 +85,7 @@ const OF_THE_SESSION: [&str; 12] = [
     "wayland-0",
 ];
 
-/// Variables that name a socket, or a folder of sockets, in one of several forms.
+/// Variables that contain a socket, or a folder of sockets, in one of several formats.
 const VARIABLES: [&str; 21] = [
     "ALACRITTY_SOCKET",
     "BUILDKIT_HOST",
@@ -111,7 +110,7 @@ const VARIABLES: [&str; 21] = [
     "ZELLIJ_SOCKET_DIR",
 ];
 
-/// The sockets that are known for this user with these variables, whether or not they exist.
+/// The known sockets for this user and these variables, whether they exist or not.
 #[must_use]
 pub fn known_service_sockets(
     user_home: Option<&Path>,
@@ -146,7 +145,7 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Elsewhere the folders that are named after the user do not exist.
+/// Other systems have no folders named after the user id.
 #[cfg(not(target_os = "linux"))]
 fn user() -> u32 {
     0
@@ -158,7 +157,7 @@ fn socket_in(value: &str) -> Option<PathBuf> {
     let value = value.strip_prefix("path=").unwrap_or(value);
     let path = value.split([',', ';']).next()?;
     let path = path.strip_prefix("//").unwrap_or(path);
-    // A shorter one would hide far more than sockets.
+    // A shorter path would hide much more than sockets.
     let path = Path::new(path);
     (path.is_absolute() && path.components().count() > 2).then(|| path.to_path_buf())
 }

@@ -1,13 +1,12 @@
 //! The system call filter.
 //!
-//! Always refused: calls that reach into other processes, make namespaces or mounts, or talk to
-//! parts of the kernel with a history of holes. With a restricted network also everything that
-//! makes or connects a socket; pairs of connected local streams stay, because pipes of many
-//! programs are made of them. With the network on, sockets are of a few families. Unnamed system call conventions are refused as a whole: a filter
-//! that only knows one of them is no filter.
+//! Always refused: calls that access other processes, create namespaces or mounts, or use kernel interfaces with a history
+//! of vulnerabilities. With a restricted network, calls that create or connect sockets are refused too; pairs of connected
+//! local stream sockets remain, because many programs use them as pipes. Unknown system call conventions are refused
+//! entirely: a filter for one of them would not cover the others.
 //!
-//! No file gets a mode that lends its owner's or group's rights to whoever runs it, and no device is
-//! made (`file_modes`).
+//! Modes that grant the owner's or group's rights to whoever runs a file, and creating devices, are refused too
+//! (`file_modes`).
 
 mod file_modes;
 mod program;
@@ -19,7 +18,7 @@ use self::program::{Check, Program};
 use super::error::{At as _, ConfineError, Step};
 use crate::policy::Network;
 
-/// The kernel's numbers of architectures.
+/// The kernel's identifier of the architecture.
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
 #[cfg(target_arch = "aarch64")]
@@ -27,18 +26,17 @@ const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ARCHITECTURE: Option<u32> = None;
 
-/// Processors of the x86-64 kind have a second numbering of the same calls, told by a bit. The kernel's
-/// number for the architecture is the same.
+/// x86-64 has a second numbering of the same calls, marked by a bit. The architecture identifier is the same.
 #[cfg(target_arch = "x86_64")]
 const FIRST_OF_SECOND_NUMBERING: Option<u32> = Some(0x4000_0000);
 #[cfg(not(target_arch = "x86_64"))]
 const FIRST_OF_SECOND_NUMBERING: Option<u32> = None;
 
-/// They take flags and modes from memory, where a filter cannot look, and have to look as if the kernel
-/// did not have them: programs and libraries fall back to the older ones.
+/// Calls that take flags and modes from memory, which a filter cannot read. They fail as if the kernel did not have them,
+/// so programs and libraries fall back to older calls.
 const AS_IF_MISSING: &[libc::c_long] = &[libc::SYS_clone3, libc::SYS_openat2];
 
-// Calls younger than the table of names; their numbers are the same on every architecture.
+// Calls that the libc crate does not name yet. Their numbers are the same on all architectures.
 const SYS_SETXATTRAT: libc::c_long = 463;
 const SYS_REMOVEXATTRAT: libc::c_long = 466;
 const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
@@ -68,18 +66,18 @@ const ALWAYS: &[libc::c_long] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_open_by_handle_at,
-    // Keys of the user's session.
+    // The user's session keyring.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
-    // Wide interfaces to the kernel. Rings of requests would also go round this filter.
+    // Broad kernel interfaces. Request rings would also bypass this filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_fanotify_init,
-    // The machine.
+    // The whole machine.
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
@@ -109,8 +107,8 @@ const WITHOUT_NETWORK: &[libc::c_long] = &[
     libc::SYS_accept4,
 ];
 
-/// What Landlock does not limit: rights, owners, times and attributes of files. Only refused where
-/// there are no read-only mounts to do it path by path.
+/// Changes of permissions, owners, times and attributes, which Landlock does not limit. Refused only if there are no
+/// read-only mounts, which would limit them by path.
 const METADATA: &[libc::c_long] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -141,7 +139,7 @@ const OLD_METADATA: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_METADATA: &[libc::c_long] = &[];
 
-/// Requests that change attributes of a file through its descriptor.
+/// Requests that change file attributes through a descriptor.
 const METADATA_REQUESTS: [u32; 3] = [FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR];
 const FS_IOC_SETFLAGS: u32 = 0x4008_6602;
 const FS_IOC32_SETFLAGS: u32 = 0x4004_6602;
@@ -171,7 +169,7 @@ const FAMILIES: [u32; 4] = [
     libc::AF_NETLINK.cast_unsigned(),
 ];
 
-/// Whether rights, owners, times and attributes of files may be changed at all.
+/// Whether permissions, owners, times and attributes of files may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Metadata {
     Changeable,
@@ -183,7 +181,7 @@ pub(super) fn supported() -> bool {
     ARCHITECTURE.is_some()
 }
 
-/// Filters the system calls of this thread for good.
+/// Installs the filter for this thread permanently.
 pub(super) fn install(network: Network, metadata: Metadata) -> Result<(), ConfineError> {
     try_install(network, metadata).at(|| Step::FilterSystemCalls)
 }
@@ -198,7 +196,7 @@ fn try_install(network: Network, metadata: Metadata) -> Result<(), Errno> {
     })
 }
 
-/// None if there is none for this architecture.
+/// The filter; none for an unsupported architecture.
 fn filter(network: Network, metadata: Metadata) -> Option<Vec<sock_filter>> {
     let mut program = Program::of_architecture(ARCHITECTURE?);
     if let Some(first) = FIRST_OF_SECOND_NUMBERING {

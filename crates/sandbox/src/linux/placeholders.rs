@@ -1,13 +1,11 @@
-//! Keeps protected paths absent that do not exist yet.
+//! Keeps protected paths absent that do not exist.
 //!
-//! A read-only view can only be put on something that exists. So while commands run, an empty
-//! folder stands in the place of such a path; inside the sandbox it is read-only and cannot be
-//! removed or renamed. Every holder keeps a shared lock on it, and the last one to leave removes
-//! it. It is told from a folder of the user's by its mode and by being empty; one that a killed
-//! holder left behind is taken over by the next, or removed when a session starts in its folder.
+//! Only an existing path can be made read-only. So while commands run, an empty folder is placed at such a path; inside the
+//! sandbox it is read-only and cannot be removed or renamed. Every holder has a shared lock on it, and the last holder
+//! removes it. A placeholder is recognized by its mode and by being empty. One that was left by a killed holder is reused
+//! by the next holder, or removed when a session starts in its folder.
 //!
-//! A holder inside the namespaces cannot remove it: it is a mount point there. So somebody outside
-//! has to be the last.
+//! A holder inside the namespaces cannot remove it, because it is a mount point there. So the last holder must be outside.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -21,15 +19,14 @@ use super::error::{At as _, ConfineError, Step};
 use super::namespaces::open_without_links;
 use crate::roots::{ProtectedPath, WhenAbsent};
 
-/// The sticky bit means nothing on a folder that others cannot write to, so nobody sets both.
+/// The sticky bit has no meaning on a folder that only its owner can write, so users do not set both.
 const MODE: u32 = 0o1755;
 
-/// A holder that leaves has its lock for a moment only.
+/// How often and how far apart the lock of a leaving holder is tried.
 const TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
-/// Folders that stand in for absent protected paths. Dropping it removes those that nobody else
-/// holds.
+/// The held placeholders. Dropping it removes those that have no other holder.
 #[derive(Debug, Default)]
 pub struct Placeholders {
     held: Vec<Held>,
@@ -53,11 +50,10 @@ impl Placeholders {
         Ok(placeholders)
     }
 
-    /// Keeps one more path absent. Nothing happens if it exists, or if nobody with the rights of
-    /// this process could create it.
+    /// Keeps another path absent. Does nothing if it exists or this process could not create it.
     ///
     /// # Errors
-    /// It cannot be kept absent.
+    /// The placeholder cannot be created.
     pub fn hold(&mut self, path: &Path) -> Result<(), ConfineError> {
         let missing = first_missing(path);
         self.held
@@ -78,12 +74,12 @@ impl Placeholders {
         Err(Errno::AGAIN).at(|| Step::HoldPlaceholder(missing.to_path_buf()))
     }
 
-    /// Removes those that nobody else holds.
+    /// Removes the placeholders that have no other holder.
     pub fn release_unused(&mut self) {
         self.held.retain(|held| !held.release());
     }
 
-    /// The placeholders that are held.
+    /// The held placeholders.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.held.iter().map(|held| held.path.as_path())
     }
@@ -97,7 +93,7 @@ impl Drop for Placeholders {
     }
 }
 
-/// The path itself or the first of its ancestors that does not exist.
+/// The first component of the path that does not exist.
 fn first_missing(path: &Path) -> &Path {
     path.ancestors()
         .take_while(|ancestor| ancestor.symlink_metadata().is_err())
@@ -108,7 +104,7 @@ fn first_missing(path: &Path) -> &Path {
 enum Attempt {
     Held(Held),
     NotNeeded,
-    /// Somebody is just making or removing it.
+    /// Another process is creating or removing it.
     Changing,
 }
 
@@ -127,7 +123,7 @@ fn try_hold(path: &Path) -> Result<Attempt, Errno> {
     let folder = match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
         Ok(folder) => folder,
         Err(Errno::NOENT) => return Ok(Attempt::Changing),
-        // A file or link: it exists, and is protected as what it is.
+        // A file or link exists here, so it is protected as such.
         Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Attempt::NotNeeded),
         Err(Errno::ACCESS) => return Ok(Attempt::NotNeeded),
         Err(errno) => return Err(errno),
@@ -167,9 +163,9 @@ fn is_placeholder(folder: &OwnedFd) -> Result<bool, Errno> {
     Ok(true)
 }
 
-/// Whether a placeholder stands at `path`.
+/// Whether there is a placeholder at `path`.
 pub(crate) fn is_placeholder_at(path: &Path) -> bool {
-    // Almost everything else is told by its mode, without looking inside.
+    // The mode excludes almost everything else without reading the folder.
     let may_be = rustix::fs::lstat(path).is_ok_and(|status| has_mode(&status));
     may_be
         && open_folder(path)
@@ -177,7 +173,7 @@ pub(crate) fn is_placeholder_at(path: &Path) -> bool {
             .unwrap_or(false)
 }
 
-/// Removes a placeholder that nobody holds.
+/// Removes a placeholder without holders.
 pub(crate) fn remove_if_abandoned(path: &Path) {
     let (Some(parent), true) = (path.parent(), is_placeholder_at(path)) else {
         return;
@@ -206,22 +202,21 @@ fn has_mode(status: &rustix::fs::Stat) -> bool {
 }
 
 impl Held {
-    /// Whether it still has a place.
+    /// Whether the folder still has a name.
     fn is_linked(&self) -> bool {
         rustix::fs::fstat(&self.folder).is_ok_and(|status| status.st_nlink > 0)
     }
 
-    /// Removes the folder unless somebody else holds it or has put something into it. Whether it
-    /// need not be held any longer.
+    /// Removes the folder unless it has another holder or content. Returns whether it need not be held any longer.
     fn release(&self) -> bool {
         if self.leave() {
             return true;
         }
-        // The attempt has cost our own lock. Who has an exclusive one now is removing the folder.
+        // The attempt released this holder's lock. A process with an exclusive lock now is removing the folder.
         rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockShared).is_err()
     }
 
-    /// Like [`release`](Self::release), and gives up our own lock if somebody else holds it.
+    /// Like [`release`](Self::release), and also releases this holder's lock if there is another holder.
     fn leave(&self) -> bool {
         let last = rustix::fs::flock(&self.folder, FlockOperation::NonBlockingLockExclusive);
         if last.is_err() {
@@ -231,7 +226,7 @@ impl Held {
             return true;
         };
         if self.is_in_place(name) {
-            // A failure means that it is in use by now, and then it is no longer ours.
+            // A failure means that the folder is in use and therefore not a placeholder any more.
             rustix::fs::unlinkat(&self.parent, name, AtFlags::REMOVEDIR).ok();
         }
         true
@@ -347,7 +342,7 @@ mod tests {
         let mut placeholders = placeholders(&path);
         crate::markers::remove_abandoned_placeholders(&root.join("sub"));
         assert!(path.is_dir());
-        // Ends without leaving.
+        // Leaks the holder to simulate a killed process.
         drop(std::mem::take(&mut placeholders.held));
         assert!(path.is_dir() && !crate::has_marker(&root.join("sub"), ".git"));
         crate::markers::remove_abandoned_placeholders(&root.join("sub"));
@@ -358,7 +353,7 @@ mod tests {
     fn one_left_behind_is_taken_over() {
         let (_guard, root) = folder();
         let path = root.join(".git");
-        // Ends without leaving.
+        // Leaks the holder to simulate a killed process.
         for held in std::mem::take(&mut placeholders(&path).held) {
             drop(held);
         }

@@ -1,15 +1,14 @@
-//! A filter as the kernel takes it, put together from checks.
+//! Assembles a seccomp filter program from checks.
 //!
-//! It is assembled here and not by the crate that installs it, which makes a chain of comparisons more
-//! than twice as long: the kernel checks, translates and tries a filter for every call when it is
-//! installed, so its length was a tenth of the time that a command takes to start.
+//! The crate that installs filters could assemble one too, but its chains of comparisons are more than twice as long. The
+//! kernel verifies and translates a filter when it is installed, so its length took a tenth of the start time of a command.
 //!
-//! A filter begins with the number of the call in the accumulator; checks load what they need, and one
-//! that finds nothing to refuse falls out at its end. What no check refuses is allowed.
+//! The program starts with the call number in the accumulator. A check loads what it needs and falls through if it finds
+//! nothing to refuse. What no check refuses is allowed.
 
 use seccompiler::sock_filter;
 
-/// Where the kernel puts what a filter may look at.
+/// Offsets in the data that the kernel passes to a filter.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
@@ -18,17 +17,17 @@ const ARGUMENT_SIZE: u32 = 8;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
 
-/// As many numbers are compared one by one; more are halved.
+/// Up to this many numbers are compared one by one; more are searched by halving.
 const ONE_BY_ONE: usize = 4;
 
-/// Instructions without the end that allows what is left.
+/// The instructions, without the final one that allows the call.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     instructions: Vec<sock_filter>,
 }
 
 impl Program {
-    /// For calls of this architecture; others, told by another number of theirs, end the process.
+    /// For calls of this architecture. Calls of another one kill the process.
     pub(super) fn of_architecture(architecture: u32) -> Self {
         Self {
             instructions: vec![
@@ -39,7 +38,7 @@ impl Program {
         }
     }
 
-    /// Refuses calls from a number on, with an error.
+    /// Refuses calls with this number or a greater one.
     pub(super) fn refuse_from(&mut self, first: u32, error: i32) {
         self.instructions.extend([
             load(NUMBER),
@@ -48,7 +47,7 @@ impl Program {
         ]);
     }
 
-    /// Refuses calls whatever their arguments are.
+    /// Refuses calls regardless of their arguments.
     pub(super) fn refuse(&mut self, calls: impl IntoIterator<Item = libc::c_long>, error: i32) {
         let mut numbers: Vec<u32> = calls.into_iter().filter_map(number).collect();
         numbers.sort_unstable();
@@ -57,7 +56,7 @@ impl Program {
         self.instructions.extend(search(&numbers, error));
     }
 
-    /// Has these calls checked.
+    /// Applies a check to these calls.
     pub(super) fn check(&mut self, calls: &[libc::c_long], check: &Check) {
         let numbers: Vec<u32> = calls.iter().copied().filter_map(number).collect();
         let Some((last, others)) = numbers.split_last() else {
@@ -74,14 +73,14 @@ impl Program {
         self.instructions.extend(check.instructions.iter().cloned());
     }
 
-    /// The whole filter.
+    /// The complete program.
     pub(super) fn finish(mut self) -> Vec<sock_filter> {
         self.instructions.push(ret(ALLOW));
         self.instructions
     }
 }
 
-/// What is looked at in the arguments of a call.
+/// A check of the arguments of a call.
 #[derive(Debug)]
 pub(super) struct Check {
     instructions: Vec<sock_filter>,
@@ -99,7 +98,7 @@ impl Check {
         }
     }
 
-    /// Refuses if an argument is one of these.
+    /// Refuses if an argument has one of these values.
     pub(super) fn any_of(argument: u32, values: &[u32], error: i32) -> Self {
         let mut instructions = vec![load(low(argument))];
         instructions.extend(one_by_one(values, error));
@@ -118,7 +117,7 @@ impl Check {
         Self { instructions }
     }
 
-    /// Refuses if an argument, or its bits under the mask, is anything else.
+    /// Refuses if the masked argument has any other value.
     pub(super) fn other_than(argument: u32, mask: u32, value: u32, error: i32) -> Self {
         Self {
             instructions: vec![
@@ -130,7 +129,7 @@ impl Check {
         }
     }
 
-    /// Refuses if an address is given.
+    /// Refuses if the argument is not a null pointer.
     pub(super) fn address(argument: u32, error: i32) -> Self {
         Self {
             instructions: vec![
@@ -143,7 +142,7 @@ impl Check {
         }
     }
 
-    /// The same check for calls of which an argument has any of the bits set.
+    /// Applies the check only if any of the bits is set in an argument.
     pub(super) fn if_any_bit(self, argument: u32, bits: u32) -> Self {
         let length = short(self.instructions.len());
         let mut instructions = vec![load(low(argument)), jump(libc::BPF_JSET, bits, 0, length)];
@@ -151,14 +150,14 @@ impl Check {
         Self { instructions }
     }
 
-    /// Refuses what either check refuses.
+    /// Refuses if either check refuses.
     pub(super) fn and(mut self, other: Self) -> Self {
         self.instructions.extend(other.instructions);
         self
     }
 }
 
-/// Refuses the number in the accumulator if it is one of these, which are in order.
+/// Refuses if the accumulator is one of these numbers, which must be sorted.
 fn search(numbers: &[u32], error: i32) -> Vec<sock_filter> {
     if numbers.len() <= ONE_BY_ONE {
         return one_by_one(numbers, error);
@@ -191,7 +190,7 @@ fn number(call: libc::c_long) -> Option<u32> {
     u32::try_from(call).ok()
 }
 
-/// A distance between two instructions of a check, all of which are short.
+/// A jump distance inside a check. All checks are short enough.
 fn short(distance: usize) -> u8 {
     u8::try_from(distance).unwrap_or(u8::MAX)
 }
@@ -200,7 +199,7 @@ fn load(place: u32) -> sock_filter {
     instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, place)
 }
 
-/// Compares the accumulator and skips as many instructions.
+/// Compares the accumulator and skips instructions depending on the result.
 fn jump(comparison: u32, value: u32, if_true: u8, if_false: u8) -> sock_filter {
     let code = libc::BPF_JMP | comparison | libc::BPF_K;
     instruction(code, if_true, if_false, value)
@@ -221,7 +220,7 @@ fn ret(verdict: u32) -> sock_filter {
 
 fn instruction(code: u32, jt: u8, jf: u8, k: u32) -> sock_filter {
     sock_filter {
-        // All codes are of one byte.
+        // All opcodes fit into one byte.
         code: code as u16,
         jt,
         jf,
@@ -233,7 +232,7 @@ fn instruction(code: u32, jt: u8, jf: u8, k: u32) -> sock_filter {
 pub(super) mod tests {
     use super::*;
 
-    /// What the kernel would decide, with the program run here.
+    /// Interprets the program as the kernel would.
     pub(in super::super) fn verdict(
         program: &[sock_filter],
         architecture: u32,
