@@ -6,6 +6,10 @@
 #[cfg(target_os = "linux")]
 mod account;
 #[cfg(target_os = "linux")]
+mod acp;
+#[cfg(target_os = "linux")]
+mod acp_client;
+#[cfg(target_os = "linux")]
 mod agents;
 #[cfg(target_os = "linux")]
 mod app_server;
@@ -62,6 +66,8 @@ mod mcp_logins;
 mod mcp_process;
 #[cfg(target_os = "linux")]
 mod mcp_sandbox;
+#[cfg(target_os = "linux")]
+mod mcp_server;
 #[cfg(target_os = "linux")]
 mod mcp_servers;
 #[cfg(target_os = "linux")]

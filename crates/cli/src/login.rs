@@ -17,7 +17,7 @@ use crate::wiring;
 /// A longer key is rejected.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
 Without a flag a browser opens. What is learnt is kept in auth.json in the home folder, which only \
 you can read.\n\n\

@@ -1,5 +1,6 @@
 //! Layer: surface. The `codex` binary: argument parsing and wiring, without own behaviour.
 
+mod acp;
 mod agent_roles;
 mod app_server;
 mod completion;
@@ -17,6 +18,7 @@ mod listen_flags;
 mod log;
 mod login;
 mod mcp;
+mod mcp_server;
 mod mcp_servers;
 mod notify;
 mod output;
@@ -28,6 +30,7 @@ mod scripted_model;
 mod server_process;
 mod session_settings;
 mod settings_flags;
+mod signals;
 mod skills;
 mod terminal;
 mod trace_convert;
@@ -49,8 +52,8 @@ use crate::debug_app_server::AppServerCommand;
 
 /// The local engine behind AI coding assistants.
 ///
-/// An IDE starts `codex app-server` and communicates over JSON-RPC. In a terminal, `codex demo` shows a complete session
-/// without a key, and `codex exec` runs one turn for a script.
+/// An editor starts `codex acp`, an IDE extension `codex app-server`, and communicates over JSON-RPC. In a terminal,
+/// `codex demo` shows a complete session without a key, and `codex exec` runs one turn for a script.
 #[derive(Debug, Parser)]
 #[command(
     name = "codex",
@@ -94,12 +97,16 @@ enum Command {
     Features(features::FeaturesCommand),
     /// Serve IDE extensions over JSON-RPC, or describe the protocol.
     AppServer(Box<app_server::AppServerArguments>),
+    /// Serve an editor over the Agent Client Protocol.
+    Acp(Box<acp::AcpArguments>),
     /// Log in to the model service.
     Login(login::LoginArguments),
     /// Delete the stored login.
     Logout(login::LogoutArguments),
     /// List, add and remove MCP servers, and log in to them.
     Mcp(Box<mcp::McpArguments>),
+    /// Serve the engine as tools of an MCP server.
+    McpServer(mcp_server::McpServerArguments),
     /// Serve the queue protocol over standard input and output, one message per line.
     Proto(proto::ProtoArguments),
     /// Check the home folder and this machine, and say how to fix problems.
@@ -174,9 +181,11 @@ fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
+        Command::Acp(arguments) => acp::run(*arguments, settings),
         Command::Login(arguments) => login::run(arguments, settings),
         Command::Logout(arguments) => login::log_out(arguments, settings),
         Command::Mcp(arguments) => mcp::run(*arguments, settings),
+        Command::McpServer(arguments) => mcp_server::run(arguments, settings),
         Command::Proto(arguments) => proto::run(arguments, settings).map(success),
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
         Command::Debug(command) => debug(command, settings),

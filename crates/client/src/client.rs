@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
+use crate::multiplex::{self, Caller, Events};
+
 /// A line longer than this is not from a server of ours.
 const LINE_LIMIT: u64 = 256 * 1024 * 1024;
 
@@ -71,9 +73,8 @@ pub enum ClientError {
 
 /// A connection.
 pub struct Client {
-    input: BufReader<Box<dyn AsyncRead + Unpin + Send>>,
-    line: Vec<u8>,
-    output: Box<dyn AsyncWrite + Unpin + Send>,
+    lines: Lines,
+    output: Output,
     tap: Option<Tap>,
     next_id: i64,
     /// What came while a reply was waited for.
@@ -86,8 +87,40 @@ impl fmt::Debug for Client {
     }
 }
 
+/// Where what is said goes.
+pub(crate) type Output = Box<dyn AsyncWrite + Unpin + Send>;
+
+/// What the server says, line by line.
+pub(crate) struct Lines {
+    input: BufReader<Box<dyn AsyncRead + Unpin + Send>>,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    fn new(input: impl AsyncRead + Unpin + Send + 'static) -> Self {
+        Self {
+            input: BufReader::with_capacity(64 * 1024, Box::new(input)),
+            line: Vec::new(),
+        }
+    }
+
+    /// The next line. Nothing is lost if this is dropped.
+    pub(crate) async fn next(&mut self) -> Result<Vec<u8>, ClientError> {
+        let left = LINE_LIMIT.saturating_sub(self.line.len() as u64);
+        // What was read stays in the line if this is dropped, and the next call goes on.
+        (&mut self.input)
+            .take(left)
+            .read_until(b'\n', &mut self.line)
+            .await?;
+        match std::mem::take(&mut self.line) {
+            line if line.is_empty() => Err(ClientError::Closed),
+            line => Ok(line),
+        }
+    }
+}
+
 /// A line from the server, read as far as the client knows it.
-enum Line {
+pub(crate) enum Line {
     Reply(RequestId, Result<Value, ErrorObject>),
     Other(Incoming),
     /// It asks something that this client does not know.
@@ -101,8 +134,7 @@ impl Client {
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Self {
         Self {
-            input: BufReader::with_capacity(64 * 1024, Box::new(input)),
-            line: Vec::new(),
+            lines: Lines::new(input),
             output: Box::new(output),
             tap: None,
             next_id: 0,
@@ -201,12 +233,14 @@ impl Client {
     /// # Errors
     /// The server has gone away.
     pub async fn refuse(&mut self, id: &RequestId, method: &str) -> Result<(), ClientError> {
-        let error = ErrorObject {
-            code: error_code::METHOD_NOT_FOUND,
-            message: format!("this client cannot answer {method}"),
-            data: None,
-        };
-        self.send(&json!({ "id": id, "error": error })).await
+        self.send(&refusal(id, method)).await
+    }
+
+    /// Lets many tasks use the connection at once. What came until now and nobody took is kept; the lines
+    /// are not shown to a tap any more.
+    #[must_use]
+    pub fn split(self) -> (Caller, Events) {
+        multiplex::split(self.lines, self.output, self.next_id, self.unread)
     }
 
     /// Ends the conversation: says nothing more, and hears the server out.
@@ -230,16 +264,7 @@ impl Client {
     }
 
     async fn read(&mut self) -> Result<Line, ClientError> {
-        let left = LINE_LIMIT.saturating_sub(self.line.len() as u64);
-        // What was read stays in the line if this is dropped, and the next call goes on.
-        (&mut self.input)
-            .take(left)
-            .read_until(b'\n', &mut self.line)
-            .await?;
-        let line = std::mem::take(&mut self.line);
-        if line.is_empty() {
-            return Err(ClientError::Closed);
-        }
+        let line = self.lines.next().await?;
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end();
         if let Some(tap) = &mut self.tap {
@@ -249,7 +274,17 @@ impl Client {
     }
 }
 
-fn read(line: &str) -> Result<Line, ClientError> {
+/// The answer to a question that cannot be answered.
+pub(crate) fn refusal(id: &RequestId, method: &str) -> Value {
+    let error = ErrorObject {
+        code: error_code::METHOD_NOT_FOUND,
+        message: format!("this client cannot answer {method}"),
+        data: None,
+    };
+    json!({ "id": id, "error": error })
+}
+
+pub(crate) fn read(line: &str) -> Result<Line, ClientError> {
     let unreadable = || {
         let beginning: String = line.chars().take(200).collect();
         ClientError::Unreadable(crate::text::harmless(&beginning))

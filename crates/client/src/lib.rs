@@ -1,6 +1,7 @@
 //! Layer: surface. A small client of the app-server, for terminals and scripts.
 //!
-//! It speaks to any server over any pair of streams ([`Client`]), drives turns ([`Session`]), and says
+//! It speaks to any server over any pair of streams ([`Client`], or [`Caller`] and [`Events`] where many tasks
+//! share a connection), drives turns ([`Session`]), and says
 //! what happens in them: to people ([`Transcript`]) or to programs ([`ExecEvents`]). It starts no
 //! process and looks at neither terminal nor environment: both come in as values.
 
@@ -8,6 +9,7 @@ mod answer;
 mod client;
 mod command_line;
 mod exec_events;
+mod multiplex;
 mod session;
 mod style;
 mod text;
@@ -21,6 +23,8 @@ pub use client::ClientError;
 pub use client::Incoming;
 pub use client::Wire;
 pub use exec_events::ExecEvents;
+pub use multiplex::Caller;
+pub use multiplex::Events;
 pub use session::Listener;
 pub use session::Outcome;
 pub use session::Session;

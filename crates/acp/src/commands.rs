@@ -1,0 +1,242 @@
+//! Slash commands: prompts that begin with `/` and a name that is known. Every other prompt goes to the model as it is.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Error,
+    SessionConfigOptionValue, SessionUpdate, UnstructuredCommandInput,
+};
+use serde_json::{Value, json};
+
+use crate::agent::Agent;
+use crate::session::Session;
+use crate::updates::message_chunk;
+use crate::{command_texts, errors, saved_prompts, settings};
+
+/// Name, what it does, what may stand behind it.
+const COMMANDS: [(&str, &str, Option<&str>); 11] = [
+    (
+        "compact",
+        "Replace the older part of the conversation by a summary",
+        None,
+    ),
+    (
+        "review",
+        "Have what is not committed reviewed, or what the instructions say",
+        Some("instructions"),
+    ),
+    (
+        "review-branch",
+        "Have what this branch changed against another one reviewed",
+        Some("branch"),
+    ),
+    (
+        "review-commit",
+        "Have what a commit changed reviewed",
+        Some("commit"),
+    ),
+    ("diff", "Show what is not committed", None),
+    (
+        "undo",
+        "Take the last turn out of the conversation; files stay as they are",
+        None,
+    ),
+    (
+        "plan",
+        "Plan before anything is changed",
+        Some("what to plan"),
+    ),
+    (
+        "status",
+        "Show what this session is set to, and what it used",
+        None,
+    ),
+    ("mcp", "Show the MCP servers and their tools", None),
+    ("skills", "Show the skills that can be used", None),
+    ("logout", "Forget the login", None),
+];
+
+/// Behind a prompt that is kept in the home folder.
+const SAVED: &str = "prompts:";
+
+/// What a prompt that is a command asks for.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Asked {
+    name: String,
+    rest: String,
+}
+
+/// What became of a command.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// A turn begins.
+    Turn,
+    /// It is done.
+    Done,
+    /// The model is to be told this.
+    Say(String),
+}
+
+pub(crate) fn parse(text: &str) -> Option<Asked> {
+    let line = text.strip_prefix('/')?;
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let is_known = COMMANDS.iter().any(|(known, ..)| *known == name)
+        || name.starts_with('$')
+        || name.starts_with(SAVED);
+    is_known.then(|| Asked {
+        name: name.to_owned(),
+        rest: rest.trim().to_owned(),
+    })
+}
+
+pub(crate) async fn run(
+    agent: &Arc<Agent>,
+    session: &Arc<Session>,
+    asked: Asked,
+) -> Result<Command, Error> {
+    let Asked { name, rest } = asked;
+    let thread = json!({ "threadId": session.thread_id() });
+    let text = match name.as_str() {
+        "compact" => {
+            agent.call("thread/compact/start", &thread).await?;
+            return Ok(Command::Turn);
+        }
+        "review" | "review-branch" | "review-commit" => {
+            let params =
+                json!({ "threadId": session.thread_id(), "target": review_target(&name, &rest)? });
+            agent.call("review/start", &params).await?;
+            return Ok(Command::Turn);
+        }
+        "plan" => return plan(agent, session, rest).await,
+        "diff" => command_texts::diff(agent, session).await?,
+        "status" => command_texts::status(agent, session).await?,
+        "mcp" => command_texts::servers(agent, session).await?,
+        "skills" => command_texts::skills(&skills(agent, session).await?),
+        "undo" => {
+            let params = json!({ "threadId": session.thread_id(), "numTurns": 1 });
+            agent.call("thread/rollback", &params).await?;
+            "The last turn is out of the conversation. Files are as they were.".to_owned()
+        }
+        "logout" => {
+            agent.call("account/logout", &Value::Null).await?;
+            "Logged out.".to_owned()
+        }
+        name => match name.strip_prefix(SAVED) {
+            Some(saved) => {
+                return saved_prompts::text(agent.home.as_deref(), saved, &rest).map(Command::Say);
+            }
+            // A skill.
+            None => return Ok(Command::Say(format!("{name} {rest}").trim_end().to_owned())),
+        },
+    };
+    agent.update(&session.id, message_chunk(&text, None)).await;
+    Ok(Command::Done)
+}
+
+fn review_target(name: &str, rest: &str) -> Result<Value, Error> {
+    Ok(match (name, rest) {
+        ("review", "") => json!({ "type": "uncommittedChanges" }),
+        ("review", _) => json!({ "type": "custom", "instructions": rest }),
+        (_, "") => return Err(errors::invalid(format!("`/{name}` needs to know which"))),
+        ("review-branch", _) => json!({ "type": "baseBranch", "branch": rest }),
+        _ => json!({ "type": "commit", "sha": rest, "title": null }),
+    })
+}
+
+async fn plan(agent: &Arc<Agent>, session: &Session, rest: String) -> Result<Command, Error> {
+    let value = SessionConfigOptionValue::ValueId {
+        value: "plan".into(),
+    };
+    let change = session
+        .state()
+        .settings
+        .change("collaboration_mode", &value)?;
+    settings::apply(agent, session, change).await?;
+    if !rest.is_empty() {
+        return Ok(Command::Say(rest));
+    }
+    let text = "Planning: what follows is explored and planned, nothing is changed.";
+    agent.update(&session.id, message_chunk(text, None)).await;
+    Ok(Command::Done)
+}
+
+/// The skills of the session's folder that are on.
+async fn skills(agent: &Agent, session: &Session) -> Result<Vec<Value>, Error> {
+    let list = agent
+        .call("skills/list", &json!({ "cwds": [session.cwd] }))
+        .await?;
+    let all = list["data"].as_array().into_iter().flatten();
+    let all = all.flat_map(|of_folder| of_folder["skills"].as_array().into_iter().flatten());
+    Ok(all
+        .filter(|skill| skill["enabled"] == true)
+        .cloned()
+        .collect())
+}
+
+/// Tells the client which commands there are.
+pub(crate) async fn announce(agent: &Agent, session: &Session) {
+    let commands = COMMANDS
+        .iter()
+        .map(|(name, what, hint)| command(*name, *what, hint.map(str::to_owned)));
+    let mut commands: Vec<_> = commands.collect();
+    let saved = saved_prompts::list(agent.home.as_deref()).into_iter();
+    commands.extend(saved.map(|saved| {
+        command(
+            format!("{SAVED}{}", saved.name),
+            saved.description,
+            Some(saved.hint),
+        )
+    }));
+    for skill in skills(agent, session).await.unwrap_or_default() {
+        let (Some(name), Some(what)) = (skill["name"].as_str(), skill["description"].as_str())
+        else {
+            continue;
+        };
+        commands.push(command(
+            format!("${name}"),
+            what,
+            Some("what to do with it".to_owned()),
+        ));
+    }
+    let update = SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands));
+    agent.update(&session.id, update).await;
+}
+
+fn command(
+    name: impl Into<String>,
+    what: impl Into<String>,
+    hint: Option<String>,
+) -> AvailableCommand {
+    let input =
+        hint.map(|hint| AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(hint)));
+    AvailableCommand::new(name, what).input(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_names_are_commands() {
+        let asked = parse("/review  the parser ").unwrap();
+        assert_eq!(
+            (asked.name.as_str(), asked.rest.as_str()),
+            ("review", "the parser")
+        );
+        assert_eq!(parse("/compact").unwrap().rest, "");
+        assert_eq!(parse("/$notes write").unwrap().name, "$notes");
+        for text in ["/unknown", "/", "review", " /review", "/usr/bin is what?"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_review_says_what_it_looks_at() {
+        let kind = |name: &str, rest: &str| review_target(name, rest).unwrap()["type"].clone();
+        assert_eq!(kind("review", ""), "uncommittedChanges");
+        assert_eq!(kind("review", "x"), "custom");
+        assert_eq!(kind("review-branch", "main"), "baseBranch");
+        assert_eq!(kind("review-commit", "abc"), "commit");
+        assert!(review_target("review-branch", "").is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! What the engine says: notifications of threads become updates of sessions, questions go to the client.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    ConfigOptionUpdate, CurrentModeUpdate, SessionUpdate, ToolCallContent,
+};
+use codex_app_server_protocol::ServerNotification;
+use codex_client::{Events, Incoming};
+use serde_json::json;
+
+use crate::agent::Agent;
+use crate::session::Session;
+use crate::{buffers, open, prompt, questions, updates};
+
+/// Passes on what the engine says until it goes away.
+pub(crate) async fn follow(agent: &Arc<Agent>, mut events: Events) {
+    loop {
+        match events.next().await {
+            Ok(Incoming::Notification(notification)) => hear(agent, &notification).await,
+            Ok(Incoming::Question(id, question)) => {
+                let asking = tokio::spawn(questions::ask(Arc::clone(agent), id.clone(), question));
+                agent.note_question(id, asking);
+            }
+            Ok(Incoming::Unknown(_)) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+async fn hear(agent: &Arc<Agent>, notification: &ServerNotification) {
+    if let ServerNotification::AccountLoginCompleted(it) = notification
+        && let Some(id) = &it.login_id
+    {
+        let failed = it
+            .error
+            .clone()
+            .unwrap_or_else(|| "the login failed".to_owned());
+        agent.end_login(id, if it.success { Ok(()) } else { Err(failed) });
+    }
+    let session = updates::thread_of(notification).and_then(|thread| agent.find(thread));
+    if let Some(session) = session {
+        hear_of_session(agent, &session, notification).await;
+    }
+}
+
+async fn hear_of_session(
+    agent: &Arc<Agent>,
+    session: &Arc<Session>,
+    notification: &ServerNotification,
+) {
+    let diffs = diffs_in(notification).await;
+    let updates = session
+        .state()
+        .projection
+        .hear(notification, diffs, agent.offers());
+    for update in updates {
+        agent.update(&session.id, update).await;
+    }
+    match notification {
+        ServerNotification::TurnStarted(it) => begin(agent, session, &it.turn.id),
+        ServerNotification::TurnCompleted(it) => prompt::complete(session, &it.turn).await,
+        ServerNotification::ItemCompleted(it) => buffers::after(agent, session, &it.item),
+        ServerNotification::ServerRequestResolved(it) => agent.settle(&it.request_id).await,
+        ServerNotification::ThreadTokenUsageUpdated(it) => {
+            session.state().tokens = Some(it.token_usage.total.clone());
+        }
+        ServerNotification::ThreadSettingsUpdated(it) => {
+            session.state().settings.take(&json!(it.thread_settings));
+            tell_settings(agent, session).await;
+        }
+        _ => {}
+    }
+}
+
+fn begin(agent: &Arc<Agent>, session: &Arc<Session>, turn: &str) {
+    let Some(begun) = session.state().run.begin(turn) else {
+        return;
+    };
+    let (agent, session, turn) = (Arc::clone(agent), Arc::clone(session), turn.to_owned());
+    tokio::spawn(async move {
+        if begun.interrupt {
+            prompt::interrupt(&agent, &session).await;
+        }
+        for inputs in begun.more {
+            prompt::steer(&agent, &session, &turn, inputs).await;
+        }
+    });
+}
+
+async fn diffs_in(notification: &ServerNotification) -> Vec<ToolCallContent> {
+    match notification {
+        ServerNotification::ItemStarted(it) => open::diffs_of(&it.item).await,
+        ServerNotification::ItemCompleted(it) => open::diffs_of(&it.item).await,
+        _ => Vec::new(),
+    }
+}
+
+/// Says what the session is set to, if the client knows something else.
+pub(crate) async fn tell_settings(agent: &Agent, session: &Session) {
+    let (options, mode) = {
+        let mut state = session.state();
+        let options = state.changed_options(agent.offers());
+        (options, state.settings.mode_state().current_mode_id)
+    };
+    let Some(options) = options else {
+        return;
+    };
+    let mode = SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(mode));
+    agent.update(&session.id, mode).await;
+    let options = SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(options));
+    agent.update(&session.id, options).await;
+}

@@ -1,0 +1,310 @@
+//! `session/new`, `load`, `resume` and `fork`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    Error, ForkSessionRequest, ForkSessionResponse, LoadSessionRequest, LoadSessionResponse,
+    McpServer, NewSessionRequest, NewSessionResponse, NoticeSeverity, ResumeSessionRequest,
+    ResumeSessionResponse, SessionConfigOption, SessionId, SessionModeState, SessionUpdate,
+    ToolCall, ToolCallStatus, ToolKind,
+};
+use codex_app_server_protocol::v2::{ThreadItem, Turn};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::agent::Agent;
+use crate::options::{Model, Settings};
+use crate::session::Session;
+use crate::{commands, diffs, errors, mcp_servers, tool_calls, updates};
+use codex_json_rpc::Responder;
+
+/// How many stored turns are asked for at once.
+const PAGE: usize = 20;
+
+/// A session that was opened, and the names of servers that the client could not define.
+pub(crate) struct Opened {
+    session: Arc<Session>,
+    taken: Vec<String>,
+}
+
+/// Serves a request that opens a session. What the client can say in it is told once it knows the session.
+pub(crate) fn serve<P, R, F>(
+    agent: &Arc<Agent>,
+    params: &RawValue,
+    responder: Responder,
+    handler: impl FnOnce(Arc<Agent>, P) -> F,
+) where
+    P: for<'de> Deserialize<'de>,
+    R: Serialize + Send,
+    F: Future<Output = Result<(R, Opened), Error>> + Send + 'static,
+{
+    let work = match errors::read(params) {
+        Ok(params) => handler(Arc::clone(agent), params),
+        Err(error) => {
+            tokio::spawn(responder.respond(Err::<(), _>(error)));
+            return;
+        }
+    };
+    let agent = Arc::clone(agent);
+    tokio::spawn(async move {
+        let opened = match work.await {
+            Ok((response, opened)) => {
+                responder.respond(Ok::<_, Error>(response)).await;
+                opened
+            }
+            Err(error) => return responder.respond(Err::<(), _>(error)).await,
+        };
+        tell_taken(&agent, &opened).await;
+        commands::announce(&agent, &opened.session).await;
+    });
+}
+
+/// What all of these requests say about the new state of a session.
+struct Surroundings<'a> {
+    cwd: &'a Path,
+    folders: &'a [PathBuf],
+    servers: &'a [McpServer],
+}
+
+pub(crate) async fn new(
+    agent: Arc<Agent>,
+    request: NewSessionRequest,
+) -> Result<(NewSessionResponse, Opened), Error> {
+    let surroundings = Surroundings {
+        cwd: &request.cwd,
+        folders: &request.additional_directories,
+        servers: &request.mcp_servers,
+    };
+    let opened = surroundings.open(&agent, "thread/start", None).await?;
+    let (modes, options) = state(&agent, &opened.session);
+    let response = NewSessionResponse::new(opened.session.id.clone());
+    Ok((response.modes(modes).config_options(options), opened))
+}
+
+pub(crate) async fn load(
+    agent: Arc<Agent>,
+    request: LoadSessionRequest,
+) -> Result<(LoadSessionResponse, Opened), Error> {
+    let surroundings = Surroundings {
+        cwd: &request.cwd,
+        folders: &request.additional_directories,
+        servers: &request.mcp_servers,
+    };
+    let opened = surroundings
+        .reopen(&agent, "thread/resume", &request.session_id)
+        .await?;
+    replay(&agent, &opened.session).await?;
+    let (modes, options) = state(&agent, &opened.session);
+    let response = LoadSessionResponse::new()
+        .modes(modes)
+        .config_options(options);
+    Ok((response, opened))
+}
+
+pub(crate) async fn resume(
+    agent: Arc<Agent>,
+    request: ResumeSessionRequest,
+) -> Result<(ResumeSessionResponse, Opened), Error> {
+    let surroundings = Surroundings {
+        cwd: &request.cwd,
+        folders: &request.additional_directories,
+        servers: &request.mcp_servers,
+    };
+    let opened = surroundings
+        .reopen(&agent, "thread/resume", &request.session_id)
+        .await?;
+    let (modes, options) = state(&agent, &opened.session);
+    let response = ResumeSessionResponse::new()
+        .modes(modes)
+        .config_options(options);
+    Ok((response, opened))
+}
+
+pub(crate) async fn fork(
+    agent: Arc<Agent>,
+    request: ForkSessionRequest,
+) -> Result<(ForkSessionResponse, Opened), Error> {
+    let surroundings = Surroundings {
+        cwd: &request.cwd,
+        folders: &request.additional_directories,
+        servers: &request.mcp_servers,
+    };
+    let opened = surroundings
+        .reopen(&agent, "thread/fork", &request.session_id)
+        .await?;
+    let (modes, options) = state(&agent, &opened.session);
+    let response = ForkSessionResponse::new(opened.session.id.clone());
+    Ok((response.modes(modes).config_options(options), opened))
+}
+
+/// Modes and options as they are now.
+fn state(agent: &Agent, session: &Session) -> (SessionModeState, Vec<SessionConfigOption>) {
+    let mut state = session.state();
+    (
+        state.settings.mode_state(),
+        state.tell_options(agent.offers()),
+    )
+}
+
+impl Surroundings<'_> {
+    async fn reopen(
+        &self,
+        agent: &Arc<Agent>,
+        method: &'static str,
+        id: &SessionId,
+    ) -> Result<Opened, Error> {
+        let known = json!({ "threadId": id });
+        if agent.find(&id.0).is_none() && agent.call("thread/read", &known).await.is_err() {
+            return Err(Error::session_not_found(id.clone()));
+        }
+        self.open(agent, method, Some(id)).await
+    }
+
+    async fn open(
+        &self,
+        agent: &Arc<Agent>,
+        method: &'static str,
+        id: Option<&SessionId>,
+    ) -> Result<Opened, Error> {
+        let folders = self.checked_folders()?;
+        let config = agent
+            .call("config/read", &json!({ "cwd": self.cwd }))
+            .await?;
+        let config = &config["config"];
+        let is_configured = |name: &str| config["mcp_servers"].get(name).is_some();
+        let brought = mcp_servers::settings(self.servers, is_configured)?;
+        check_login(agent).await?;
+        let models = models(agent).await?;
+        let workspace = config["sandbox_workspace_write"].clone();
+        let mut params = json!({ "cwd": self.cwd, "persistExtendedHistory": true });
+        if let Some(id) = id {
+            params["threadId"] = json!(id);
+            params["excludeTurns"] = json!(true);
+        }
+        params["config"] = overrides(brought.servers, &workspace, &folders);
+        // The session has to be there before anything is told of its thread.
+        let (noting, cwd) = (Arc::clone(agent), self.cwd.to_owned());
+        let note = move |reply: &Value| {
+            let Some(id) = reply["thread"]["id"].as_str() else {
+                return;
+            };
+            let session = Session::new(id, cwd);
+            session.state().settings = Settings::opened(reply, models, &workspace, &folders);
+            noting.open_session(session);
+        };
+        let reply = agent.engine.call_noting(method, &params, note).await;
+        let reply = reply.map_err(errors::of_engine)?;
+        let id = reply["thread"]["id"].as_str().unwrap_or_default();
+        let session = agent.find(id).ok_or_else(Error::internal_error)?;
+        let taken = brought.taken;
+        Ok(Opened { session, taken })
+    }
+
+    fn checked_folders(&self) -> Result<Vec<Value>, Error> {
+        let mut paths = self.folders.iter().map(PathBuf::as_path).chain([self.cwd]);
+        if let Some(path) = paths.find(|path| !path.is_absolute()) {
+            let message = format!("`{}` has to be an absolute path", path.display());
+            return Err(errors::invalid(message));
+        }
+        if !self.cwd.is_dir() {
+            let message = format!("there is no folder `{}`", self.cwd.display());
+            return Err(errors::invalid(message));
+        }
+        Ok(self.folders.iter().map(|folder| json!(folder)).collect())
+    }
+}
+
+/// The settings of a thread that come from the request.
+fn overrides(
+    servers: serde_json::Map<String, Value>,
+    workspace: &Value,
+    folders: &[Value],
+) -> Value {
+    let mut config = serde_json::Map::new();
+    if !servers.is_empty() {
+        config.insert("mcp_servers".to_owned(), Value::from(servers));
+    }
+    if !folders.is_empty() {
+        let configured = workspace["writable_roots"].as_array().into_iter().flatten();
+        let roots: Vec<_> = configured.chain(folders).cloned().collect();
+        config.insert(
+            "sandbox_workspace_write.writable_roots".to_owned(),
+            json!(roots),
+        );
+    }
+    Value::from(config)
+}
+
+async fn check_login(agent: &Agent) -> Result<(), Error> {
+    let read = agent.call("account/read", &json!({})).await?;
+    if read["account"].is_null() && read["requiresOpenaiAuth"] == true {
+        Err(Error::auth_required())
+    } else {
+        Ok(())
+    }
+}
+
+async fn models(agent: &Agent) -> Result<Vec<Model>, Error> {
+    let asked = agent.models.get_or_try_init(|| async {
+        let list = agent.call("model/list", &json!({})).await?;
+        let entries = list["data"].as_array().into_iter().flatten();
+        Ok::<_, Error>(entries.filter_map(Model::read).collect())
+    });
+    asked.await.cloned()
+}
+
+/// Says everything that was said before, as it ended.
+async fn replay(agent: &Agent, session: &Session) -> Result<(), Error> {
+    let mut params = json!({ "threadId": session.thread_id(), "limit": PAGE,
+                             "sortDirection": "asc", "itemsView": "full" });
+    loop {
+        let mut page = agent.call("thread/turns/list", &params).await?;
+        let turns: Vec<Turn> =
+            serde_json::from_value(page["data"].take()).map_err(Error::into_internal_error)?;
+        for item in turns.iter().flat_map(|turn| &turn.items) {
+            let shown = diffs_of(item).await;
+            let updates = session
+                .state()
+                .projection
+                .replay(item, shown, agent.offers());
+            for update in updates {
+                agent.update(&session.id, update).await;
+            }
+        }
+        match page["nextCursor"].take() {
+            Value::Null => return Ok(()),
+            cursor => params["cursor"] = cursor,
+        }
+    }
+}
+
+/// The diffs of an item, if it is a patch.
+pub(crate) async fn diffs_of(
+    item: &ThreadItem,
+) -> Vec<agent_client_protocol_schema::v1::ToolCallContent> {
+    match item {
+        ThreadItem::FileChange { changes, .. } => diffs::contents(changes.clone()).await,
+        _ => Vec::new(),
+    }
+}
+
+/// Says which servers are left to the configuration.
+async fn tell_taken(agent: &Agent, opened: &Opened) {
+    let id = &opened.session.id;
+    for name in &opened.taken {
+        let title = format!("MCP server `{name}` is defined in the configuration, which is used");
+        if agent.offers().notices {
+            for update in updates::notice(NoticeSeverity::Warning, &title, None) {
+                agent.update(id, update).await;
+            }
+            continue;
+        }
+        let call = ToolCall::new(format!("mcp-server-{name}"), title.clone())
+            .kind(ToolKind::Other)
+            .status(ToolCallStatus::Failed)
+            .content(vec![tool_calls::text(title)]);
+        agent.update(id, SessionUpdate::ToolCall(call)).await;
+    }
+}

@@ -1,0 +1,344 @@
+//! What a session can be set to, as modes and as options, which are kept in step. Pure.
+
+use agent_client_protocol_schema::v1::{
+    Error, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
+    SessionConfigSelectOption, SessionMode, SessionModeState,
+};
+use serde_json::{Value, json};
+
+use crate::errors;
+use crate::offers::Offers;
+
+const MODE: &str = "mode";
+const COLLABORATION: &str = "collaboration_mode";
+const MODEL: &str = "model";
+const EFFORT: &str = "reasoning_effort";
+const FAST: &str = "fast-mode";
+
+/// A mode: id, name, what it is for.
+const MODES: [(&str, &str, &str); 3] = [
+    (
+        "read-only",
+        "Read only",
+        "Looks at files; asks before it changes anything.",
+    ),
+    (
+        "workspace-write",
+        "Workspace",
+        "Changes files of the workspace; asks before it goes beyond.",
+    ),
+    (
+        "agent-full-access",
+        "Full access",
+        "Never asks, and nothing confines it. Use it where something else protects the machine.",
+    ),
+];
+
+/// What the configuration says, where no mode says the same.
+const CONFIGURED: (&str, &str, &str) = (
+    "configured",
+    "As configured",
+    "The approval policy and sandbox of the configuration.",
+);
+
+/// A model that can be chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Model {
+    id: String,
+    name: String,
+    description: String,
+    efforts: Vec<(String, String)>,
+    default_effort: Option<String>,
+}
+
+impl Model {
+    /// From an entry of `model/list`.
+    pub(crate) fn read(entry: &Value) -> Option<Self> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let efforts = entry["supportedReasoningEfforts"].as_array()?.iter();
+        let effort = |entry: &Value| {
+            let description = text(&entry["description"]).unwrap_or_default();
+            Some((text(&entry["reasoningEffort"])?, description))
+        };
+        Some(Self {
+            id: text(&entry["model"])?,
+            name: text(&entry["displayName"])?,
+            description: text(&entry["description"]).unwrap_or_default(),
+            efforts: efforts.filter_map(effort).collect(),
+            default_effort: text(&entry["defaultReasoningEffort"]),
+        })
+    }
+}
+
+/// What a session is set to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) model: String,
+    pub(crate) effort: Option<String>,
+    mode: Option<&'static str>,
+    is_planning: bool,
+    is_fast: bool,
+    /// The policy of the mode that writes to the workspace.
+    workspace: Value,
+    models: Vec<Model>,
+}
+
+impl Settings {
+    /// From the reply that opened the thread. `workspace` are the settings of the sandbox that may write, `roots`
+    /// the folders that belong to the workspace besides.
+    pub(crate) fn opened(
+        reply: &Value,
+        models: Vec<Model>,
+        workspace: &Value,
+        roots: &[Value],
+    ) -> Self {
+        let policy = workspace_policy(workspace, roots);
+        let mut settings = Self {
+            workspace: policy,
+            models,
+            ..Self::default()
+        };
+        settings.take(&json!({
+            "model": reply["model"],
+            "effort": reply["reasoningEffort"],
+            "approvalPolicy": reply["approvalPolicy"],
+            "sandboxPolicy": reply["sandbox"],
+            "serviceTier": reply["serviceTier"],
+        }));
+        settings
+    }
+
+    /// Takes over what the engine says that the thread is set to.
+    pub(crate) fn take(&mut self, told: &Value) {
+        if let Some(model) = told["model"].as_str() {
+            self.model = model.to_owned();
+        }
+        self.effort = told["effort"].as_str().map(str::to_owned);
+        self.mode = mode_of(&told["approvalPolicy"], &told["sandboxPolicy"]);
+        self.is_fast = matches!(told["serviceTier"].as_str(), Some("fast" | "priority"));
+        if let Some(mode) = told["collaborationMode"]["mode"].as_str() {
+            self.is_planning = mode == "plan";
+        }
+    }
+
+    fn mode_id(&self) -> &'static str {
+        self.mode.unwrap_or(CONFIGURED.0)
+    }
+
+    fn modes(&self) -> Vec<(&'static str, &'static str, &'static str)> {
+        let configured = self.mode.is_none().then_some(CONFIGURED);
+        MODES.into_iter().chain(configured).collect()
+    }
+
+    pub(crate) fn mode_state(&self) -> SessionModeState {
+        let modes = self.modes().into_iter().map(|(id, name, description)| {
+            SessionMode::new(id, name).description(description.to_owned())
+        });
+        SessionModeState::new(self.mode_id(), modes.collect())
+    }
+
+    fn chosen_model(&self) -> Option<&Model> {
+        self.models.iter().find(|model| model.id == self.model)
+    }
+
+    /// All options, the most important first.
+    pub(crate) fn options(&self, offers: Offers) -> Vec<SessionConfigOption> {
+        use SessionConfigOptionCategory as Category;
+        let described = |(id, name, description): (&'static str, &'static str, &'static str)| {
+            choice(id, name).description(description.to_owned())
+        };
+        let modes: Vec<_> = self.modes().into_iter().map(described).collect();
+        let plans = [
+            ("default", "Work", "Does what is asked."),
+            (
+                "plan",
+                "Plan",
+                "Explores and asks, then proposes a plan; changes nothing.",
+            ),
+        ];
+        let plan = if self.is_planning { "plan" } else { "default" };
+        let mut options = vec![
+            SessionConfigOption::select(MODE, "Mode", self.mode_id(), modes)
+                .description("What runs without asking".to_owned())
+                .category(Category::Mode),
+            SessionConfigOption::select(
+                COLLABORATION,
+                "Collaboration",
+                plan,
+                plans.map(described).to_vec(),
+            )
+            .description("Whether to work or to plan".to_owned())
+            .category(Category::Other("_collaboration".to_owned())),
+            self.model_option(),
+        ];
+        options.extend(self.effort_option());
+        if offers.boolean_options {
+            let fast = SessionConfigOption::boolean(FAST, "Fast", self.is_fast)
+                .description("Faster answers at a higher price".to_owned())
+                .category(Category::ModelConfig);
+            options.push(fast);
+        }
+        options
+    }
+
+    fn model_option(&self) -> SessionConfigOption {
+        let listed = self.models.iter().map(|model| {
+            choice(model.id.clone(), model.name.clone()).description(model.description.clone())
+        });
+        let mut models: Vec<_> = listed.collect();
+        if self.chosen_model().is_none() {
+            models.insert(0, choice(self.model.clone(), self.model.clone()));
+        }
+        SessionConfigOption::select(MODEL, "Model", self.model.clone(), models)
+            .category(SessionConfigOptionCategory::Model)
+    }
+
+    fn effort_option(&self) -> Option<SessionConfigOption> {
+        let model = self.chosen_model()?;
+        let current = self
+            .effort
+            .clone()
+            .or_else(|| model.default_effort.clone())?;
+        let known = model.efforts.iter().any(|(effort, _)| *effort == current);
+        let mut efforts: Vec<_> = model
+            .efforts
+            .iter()
+            .map(|(effort, description)| {
+                choice(effort.clone(), effort.clone()).description(description.clone())
+            })
+            .collect();
+        if !known {
+            efforts.insert(0, choice(current.clone(), current.clone()));
+        }
+        let option = SessionConfigOption::select(EFFORT, "Reasoning effort", current, efforts)
+            .category(SessionConfigOptionCategory::ThoughtLevel);
+        Some(option)
+    }
+
+    /// What to ask of the engine for a mode.
+    pub(crate) fn change_mode(&self, mode: &str) -> Result<Value, Error> {
+        let (policy, sandbox) = match mode {
+            "read-only" => ("on-request", json!({ "type": "readOnly" })),
+            "workspace-write" => ("on-request", self.workspace.clone()),
+            "agent-full-access" => ("never", json!({ "type": "dangerFullAccess" })),
+            _ if mode == self.mode_id() => return Ok(json!({})),
+            _ => return Err(errors::invalid(format!("there is no mode `{mode}`"))),
+        };
+        Ok(json!({ "approvalPolicy": policy, "sandboxPolicy": sandbox }))
+    }
+
+    /// What to ask of the engine for an option.
+    pub(crate) fn change(
+        &self,
+        option: &str,
+        value: &SessionConfigOptionValue,
+    ) -> Result<Value, Error> {
+        match (option, value) {
+            (FAST, SessionConfigOptionValue::Boolean { value }) => {
+                let tier = if *value { json!("fast") } else { Value::Null };
+                Ok(json!({ "serviceTier": tier }))
+            }
+            (_, SessionConfigOptionValue::ValueId { value }) => self.select(option, &value.0),
+            _ => Err(errors::invalid(format!(
+                "there is no option `{option}` with such a value"
+            ))),
+        }
+    }
+
+    fn select(&self, option: &str, value: &str) -> Result<Value, Error> {
+        let unknown = || errors::invalid(format!("`{option}` cannot be `{value}`"));
+        match option {
+            MODE => self.change_mode(value),
+            COLLABORATION => match value {
+                "plan" | "default" => Ok(self.thinking(value, &self.model, self.effort.as_deref())),
+                _ => Err(unknown()),
+            },
+            MODEL if value == self.model => Ok(json!({})),
+            MODEL => {
+                let model = self.models.iter().find(|model| model.id == value);
+                let model = model.ok_or_else(unknown)?;
+                let kept = self.effort.as_ref();
+                let kept =
+                    kept.filter(|kept| model.efforts.iter().any(|(effort, _)| effort == *kept));
+                let effort = kept.or(model.default_effort.as_ref());
+                Ok(self.thinking(self.collaboration(), value, effort.map(String::as_str)))
+            }
+            EFFORT => {
+                let model = self.chosen_model().ok_or_else(unknown)?;
+                if model.efforts.iter().any(|(effort, _)| effort == value) {
+                    Ok(self.thinking(self.collaboration(), &self.model, Some(value)))
+                } else {
+                    Err(unknown())
+                }
+            }
+            _ => Err(errors::invalid(format!("there is no option `{option}`"))),
+        }
+    }
+
+    fn collaboration(&self) -> &'static str {
+        if self.is_planning { "plan" } else { "default" }
+    }
+
+    /// Model and effort are part of the collaboration mode, which wins over them.
+    fn thinking(&self, mode: &str, model: &str, effort: Option<&str>) -> Value {
+        json!({ "collaborationMode": { "mode": mode, "settings": {
+            "model": model, "reasoning_effort": effort, "developer_instructions": null } } })
+    }
+
+    /// Takes over a change that the engine agreed to, until it says itself what holds.
+    pub(crate) fn assume(&mut self, change: &Value) {
+        if let Some(sandbox) = change.get("sandboxPolicy") {
+            self.mode = mode_of(&change["approvalPolicy"], sandbox);
+        }
+        if let Some(tier) = change.get("serviceTier") {
+            self.is_fast = !tier.is_null();
+        }
+        if let Some(mode) = change.get("collaborationMode") {
+            self.is_planning = mode["mode"] == "plan";
+            if let Some(model) = mode["settings"]["model"].as_str() {
+                self.model = model.to_owned();
+            }
+            self.effort = mode["settings"]["reasoning_effort"]
+                .as_str()
+                .map(str::to_owned);
+        }
+    }
+}
+
+fn choice(value: impl Into<String>, name: impl Into<String>) -> SessionConfigSelectOption {
+    SessionConfigSelectOption::new(value.into(), name)
+}
+
+fn mode_of(approval: &Value, sandbox: &Value) -> Option<&'static str> {
+    match (approval.as_str()?, sandbox["type"].as_str()?) {
+        ("on-request", "readOnly") => Some("read-only"),
+        ("on-request", "workspaceWrite") => Some("workspace-write"),
+        ("never", "dangerFullAccess") => Some("agent-full-access"),
+        _ => None,
+    }
+}
+
+fn workspace_policy(configured: &Value, roots: &[Value]) -> Value {
+    let mut writable: Vec<Value> = configured["writable_roots"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    writable.extend(
+        roots
+            .iter()
+            .filter(|root| !writable.contains(root))
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
+    json!({
+        "type": "workspaceWrite",
+        "writableRoots": writable,
+        "networkAccess": configured["network_access"] == true,
+        "excludeTmpdirEnvVar": configured["exclude_tmpdir_env_var"] == true,
+        "excludeSlashTmp": configured["exclude_slash_tmp"] == true,
+    })
+}
+
+#[cfg(test)]
+#[path = "options_tests.rs"]
+mod tests;

@@ -1,0 +1,394 @@
+//! Approvals of the engine as permission requests: the options, and the decision that each stands for. Pure.
+
+use agent_client_protocol_schema::v1::{
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, ToolCall, ToolCallStatus,
+    ToolKind,
+};
+use codex_app_server_protocol::v2::{
+    CommandExecutionApprovalDecision as Decision, CommandExecutionRequestApprovalParams,
+    FileChangeRequestApprovalParams, PermissionsRequestApprovalParams,
+};
+use codex_protocol::NetworkPolicyRuleAction;
+use serde_json::{Value, json};
+
+use crate::tool_calls;
+
+/// What a person can answer, with what the engine is answered then.
+#[derive(Debug)]
+pub(crate) struct Choices {
+    options: Vec<(PermissionOption, Value)>,
+    /// Of something that is no option, and of an error.
+    refusal: Value,
+    /// Of the prompt being cancelled.
+    cancel: Value,
+}
+
+impl Choices {
+    pub(crate) fn options(&self) -> Vec<PermissionOption> {
+        self.options
+            .iter()
+            .map(|(option, _)| option.clone())
+            .collect()
+    }
+
+    /// What the engine is answered. The id of the option decides, not its kind.
+    pub(crate) fn answer(&self, outcome: Option<&RequestPermissionOutcome>) -> Value {
+        let chosen = match outcome {
+            Some(RequestPermissionOutcome::Cancelled) => return self.cancel.clone(),
+            Some(RequestPermissionOutcome::Selected(chosen)) => &chosen.option_id,
+            _ => return self.refusal.clone(),
+        };
+        let found = self
+            .options
+            .iter()
+            .find(|(option, _)| option.option_id == *chosen);
+        found.map_or_else(|| self.refusal.clone(), |(_, answer)| answer.clone())
+    }
+}
+
+fn option(
+    id: impl Into<String>,
+    name: impl Into<String>,
+    kind: PermissionOptionKind,
+) -> PermissionOption {
+    PermissionOption::new(id.into(), name, kind)
+}
+
+fn decided(decision: impl serde::Serialize) -> Value {
+    json!({ "decision": decision })
+}
+
+/// The command or connection, as a call that waits.
+pub(crate) fn command_call(params: &CommandExecutionRequestApprovalParams) -> ToolCall {
+    let call = match (&params.command, &params.network_approval_context) {
+        (Some(command), _) => {
+            let actions = params.command_actions.as_deref().unwrap_or_default();
+            let cwd = params.cwd.as_deref().unwrap_or_default();
+            tool_calls::command_outline(&params.item_id, command, cwd, actions)
+        }
+        (None, Some(connection)) => {
+            let title = format!("Connect to {}", connection.host);
+            ToolCall::new(params.item_id.clone(), title)
+                .kind(ToolKind::Fetch)
+                .raw_input(json!(connection))
+        }
+        (None, None) => ToolCall::new(params.item_id.clone(), "Run a command"),
+    };
+    pending(call, params.reason.as_deref())
+}
+
+/// Shows the reason where there is one.
+fn pending(call: ToolCall, reason: Option<&str>) -> ToolCall {
+    let call = call.status(ToolCallStatus::Pending);
+    match reason {
+        Some(reason) if call.content.is_empty() => call.content(vec![tool_calls::text(reason)]),
+        _ => call,
+    }
+}
+
+pub(crate) fn command_choices(params: &CommandExecutionRequestApprovalParams) -> Choices {
+    let mut decisions = match &params.available_decisions {
+        Some(decisions) => decisions.clone(),
+        None => usual_decisions(params),
+    };
+    // The engine takes both refusals at any time.
+    decisions.retain(|decision| !matches!(decision, Decision::Decline | Decision::Cancel));
+    decisions.extend([Decision::Decline, Decision::Cancel]);
+    let options = decisions.into_iter().enumerate();
+    let options =
+        options.map(|(index, decision)| (command_option(index, &decision), decided(&decision)));
+    Choices {
+        options: options.collect(),
+        refusal: decided(Decision::Decline),
+        cancel: decided(Decision::Cancel),
+    }
+}
+
+fn usual_decisions(params: &CommandExecutionRequestApprovalParams) -> Vec<Decision> {
+    let mut decisions = vec![Decision::Accept, Decision::AcceptForSession];
+    let rule = params.proposed_execpolicy_amendment.iter();
+    decisions.extend(rule.map(|rule| Decision::AcceptWithExecpolicyAmendment {
+        execpolicy_amendment: rule.clone(),
+    }));
+    let hosts = params.proposed_network_policy_amendments.iter().flatten();
+    decisions.extend(hosts.map(|rule| Decision::ApplyNetworkPolicyAmendment {
+        network_policy_amendment: rule.clone(),
+    }));
+    decisions
+}
+
+fn command_option(index: usize, decision: &Decision) -> PermissionOption {
+    use PermissionOptionKind as Kind;
+    match decision {
+        Decision::Accept => option("allow_once", "Yes, once", Kind::AllowOnce),
+        Decision::AcceptForSession => option(
+            "allow_for_session",
+            "Yes, and don't ask again in this session",
+            Kind::AllowAlways,
+        ),
+        Decision::AcceptWithExecpolicyAmendment {
+            execpolicy_amendment,
+        } => {
+            let words = json!(execpolicy_amendment);
+            let words = words
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str);
+            let prefix = words.collect::<Vec<_>>().join(" ");
+            let name = format!("Yes, and don't ask again for commands that start with `{prefix}`");
+            option("accept_execpolicy_amendment", name, Kind::AllowAlways)
+        }
+        Decision::ApplyNetworkPolicyAmendment {
+            network_policy_amendment: rule,
+        } => {
+            let (name, kind) = match rule.action {
+                NetworkPolicyRuleAction::Allow => ("Always allow", Kind::AllowAlways),
+                NetworkPolicyRuleAction::Deny => ("Never allow", Kind::RejectAlways),
+            };
+            option(
+                format!("host_rule_{index}"),
+                format!("{name} {}", rule.host),
+                kind,
+            )
+        }
+        Decision::Decline => option("reject_once", "No, go on without it", Kind::RejectOnce),
+        Decision::Cancel => option(
+            "cancel",
+            "No, and tell it what to do differently",
+            Kind::RejectOnce,
+        ),
+    }
+}
+
+/// A patch that the client has not heard of yet.
+pub(crate) fn patch_call(params: &FileChangeRequestApprovalParams) -> ToolCall {
+    let call = ToolCall::new(params.item_id.clone(), "Edit files").kind(ToolKind::Edit);
+    pending(call, params.reason.as_deref())
+}
+
+pub(crate) fn patch_choices(params: &FileChangeRequestApprovalParams) -> Choices {
+    use PermissionOptionKind as Kind;
+    let always = match &params.grant_root {
+        Some(root) => format!("Yes, and don't ask again below {root}"),
+        None => "Yes, and don't ask again for these files".to_owned(),
+    };
+    Choices {
+        options: vec![
+            (
+                option("allow_once", "Yes", Kind::AllowOnce),
+                decided("accept"),
+            ),
+            (
+                option("allow_for_session", always, Kind::AllowAlways),
+                decided("acceptForSession"),
+            ),
+            (
+                option("reject_once", "No, go on without it", Kind::RejectOnce),
+                decided("decline"),
+            ),
+            (
+                option(
+                    "cancel",
+                    "No, and tell it what to do differently",
+                    Kind::RejectOnce,
+                ),
+                decided("cancel"),
+            ),
+        ],
+        refusal: decided("decline"),
+        cancel: decided("cancel"),
+    }
+}
+
+pub(crate) fn access_call(params: &PermissionsRequestApprovalParams) -> ToolCall {
+    let call = ToolCall::new(params.item_id.clone(), "More permissions")
+        .kind(ToolKind::Other)
+        .raw_input(json!(params.permissions));
+    pending(call, params.reason.as_deref())
+}
+
+pub(crate) fn access_choices(params: &PermissionsRequestApprovalParams) -> Choices {
+    use PermissionOptionKind as Kind;
+    let granted = |scope: &str| json!({ "permissions": params.permissions, "scope": scope });
+    let denied = json!({ "permissions": {}, "scope": "turn" });
+    Choices {
+        options: vec![
+            (
+                option("allow_once", "Yes, for this turn", Kind::AllowOnce),
+                granted("turn"),
+            ),
+            (
+                option(
+                    "allow_for_session",
+                    "Yes, for this session",
+                    Kind::AllowAlways,
+                ),
+                granted("session"),
+            ),
+            (
+                option("reject_once", "No", Kind::RejectOnce),
+                denied.clone(),
+            ),
+        ],
+        refusal: denied.clone(),
+        cancel: denied,
+    }
+}
+
+/// Leave to call a tool of an MCP server. `about` says what may be remembered.
+pub(crate) fn tool_choices(about: &Value) -> Choices {
+    use PermissionOptionKind as Kind;
+    let accepted = |persist: Option<&str>| match persist {
+        Some(persist) => {
+            json!({ "action": "accept", "content": {}, "_meta": { "persist": persist } })
+        }
+        None => json!({ "action": "accept", "content": {} }),
+    };
+    let mut options = vec![(
+        option("allow_once", "Yes, once", Kind::AllowOnce),
+        accepted(None),
+    )];
+    let lasting = [
+        (
+            "session",
+            "allow_for_session",
+            "Yes, and don't ask again in this session",
+        ),
+        ("always", "allow_always", "Yes, always"),
+    ];
+    for (persist, id, name) in lasting {
+        let offered = about["persist"].as_array().into_iter().flatten();
+        if offered.into_iter().any(|offered| offered == persist) || about["persist"] == persist {
+            options.push((option(id, name, Kind::AllowAlways), accepted(Some(persist))));
+        }
+    }
+    let declined = json!({ "action": "decline", "content": null });
+    options.push((
+        option("reject_once", "No", Kind::RejectOnce),
+        declined.clone(),
+    ));
+    Choices {
+        options,
+        refusal: declined,
+        cancel: json!({ "action": "cancel", "content": null }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(more: &Value) -> CommandExecutionRequestApprovalParams {
+        let mut params = json!({ "threadId": "t", "turnId": "u", "itemId": "c", "cwd": "/w",
+                                 "command": "/bin/sh -c 'rm x'", "commandActions": [] });
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
+        serde_json::from_value(params).unwrap()
+    }
+
+    fn ids(choices: &Choices) -> Vec<String> {
+        let options = choices.options();
+        options
+            .iter()
+            .map(|option| option.option_id.0.to_string())
+            .collect()
+    }
+
+    fn selected(id: &str) -> Option<RequestPermissionOutcome> {
+        let outcome = json!({ "outcome": "selected", "optionId": id });
+        Some(serde_json::from_value(outcome).unwrap())
+    }
+
+    #[test]
+    fn a_command_can_be_allowed_as_the_engine_offers_it() {
+        let rule = json!(["rm", "x"]);
+        let available = json!([
+            "accept",
+            { "acceptWithExecpolicyAmendment": { "execpolicy_amendment": rule } },
+            "cancel",
+        ]);
+        let choices = command_choices(&command(&json!({ "availableDecisions": available })));
+        let expected = [
+            "allow_once",
+            "accept_execpolicy_amendment",
+            "reject_once",
+            "cancel",
+        ];
+        assert_eq!(ids(&choices), expected);
+        let answer = choices.answer(selected("accept_execpolicy_amendment").as_ref());
+        assert_eq!(answer["decision"], available[1]);
+        assert!(choices.options()[1].name.ends_with("`rm x`"));
+    }
+
+    #[test]
+    fn without_an_offer_of_the_engine_the_usual_ones_are_made() {
+        let hosts = json!([{ "host": "a.example", "action": "allow" }, { "host": "b.example", "action": "deny" }]);
+        let choices = command_choices(&command(
+            &json!({ "proposedNetworkPolicyAmendments": hosts }),
+        ));
+        let expected = [
+            "allow_once",
+            "allow_for_session",
+            "host_rule_2",
+            "host_rule_3",
+            "reject_once",
+            "cancel",
+        ];
+        assert_eq!(ids(&choices), expected);
+        let kinds: Vec<_> = choices.options().iter().map(|option| option.kind).collect();
+        assert_eq!(
+            kinds[2..4],
+            [
+                PermissionOptionKind::AllowAlways,
+                PermissionOptionKind::RejectAlways
+            ]
+        );
+    }
+
+    #[test]
+    fn everything_else_is_a_refusal() {
+        let choices = command_choices(&command(&json!({})));
+        assert_eq!(choices.answer(None), json!({ "decision": "decline" }));
+        assert_eq!(
+            choices.answer(selected("odd").as_ref()),
+            json!({ "decision": "decline" })
+        );
+        let cancelled = Some(RequestPermissionOutcome::Cancelled);
+        assert_eq!(
+            choices.answer(cancelled.as_ref()),
+            json!({ "decision": "cancel" })
+        );
+    }
+
+    #[test]
+    fn a_waiting_command_shows_what_it_is_and_why() {
+        let call = json!(command_call(&command(&json!({ "reason": "writes" }))));
+        assert_eq!(call["title"], "rm x");
+        assert_eq!(call["content"][0]["content"]["text"], "writes");
+    }
+
+    #[test]
+    fn leave_for_a_tool_lasts_as_long_as_the_engine_offers() {
+        let about = json!({ "persist": ["session", "always"] });
+        let choices = tool_choices(&about);
+        assert_eq!(
+            ids(&choices),
+            [
+                "allow_once",
+                "allow_for_session",
+                "allow_always",
+                "reject_once"
+            ]
+        );
+        assert_eq!(
+            choices.answer(selected("allow_always").as_ref())["_meta"]["persist"],
+            "always"
+        );
+        assert_eq!(
+            ids(&tool_choices(&Value::Null)),
+            ["allow_once", "reject_once"]
+        );
+    }
+}

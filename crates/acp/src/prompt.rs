@@ -1,0 +1,233 @@
+//! `session/prompt` and its end. What is to be done in which state says `run.rs`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    ContentBlock, Error, PromptRequest, PromptResponse, StopReason, Usage,
+};
+use codex_app_server_protocol::v2::{TokenUsageBreakdown, Turn, TurnStatus, UserInput};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::agent::Agent;
+use crate::commands::{self, Command};
+use crate::run::{Next, Waiting};
+use crate::session::Session;
+use crate::{buffers, errors, prompt_blocks};
+use codex_json_rpc::Responder;
+
+/// Takes a prompt: from here on a cancel means it.
+pub(crate) fn take(agent: &Arc<Agent>, params: &RawValue, responder: Responder) {
+    let read = errors::read::<PromptRequest>(params).and_then(|request| {
+        let session = agent.session(&request.session_id)?;
+        let inputs = prompt_blocks::inputs(&request.prompt, &HashMap::new())?;
+        Ok((session, inputs, request.prompt))
+    });
+    let (session, inputs, blocks) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            tokio::spawn(responder.respond(Err::<(), _>(error)));
+            return;
+        }
+    };
+    let next = {
+        let mut state = session.state();
+        state.tokens_before = state.tokens.clone();
+        state.run.prompt(responder, inputs)
+    };
+    let agent = Arc::clone(agent);
+    match next {
+        Next::Start(inputs) => {
+            tokio::spawn(async move { start(&agent, &session, inputs, &blocks).await });
+        }
+        Next::Steer(turn, inputs) => {
+            tokio::spawn(async move { steer(&agent, &session, &turn, inputs).await });
+        }
+        Next::Wait => {}
+    }
+}
+
+/// Begins what the prompt asks for: a turn, or something that needs none.
+async fn start(
+    agent: &Arc<Agent>,
+    session: &Arc<Session>,
+    inputs: Vec<UserInput>,
+    blocks: &[ContentBlock],
+) {
+    let begun = match commands::parse(prompt_blocks::first_text(blocks)) {
+        Some(command) => commands::run(agent, session, command).await,
+        None => start_turn(agent, session, inputs, blocks)
+            .await
+            .map(|()| Command::Turn),
+    };
+    match begun {
+        Ok(Command::Turn) => {}
+        Ok(Command::Done) => refuse(agent, session, Ok(StopReason::EndTurn)).await,
+        Ok(Command::Say(text)) => {
+            let inputs = vec![UserInput::Text {
+                text,
+                text_elements: Vec::new(),
+            }];
+            if let Err(error) = turn(agent, session, &inputs).await {
+                refuse(agent, session, Err(error)).await;
+            }
+        }
+        Err(error) => refuse(agent, session, Err(error)).await,
+    }
+}
+
+async fn start_turn(
+    agent: &Agent,
+    session: &Session,
+    inputs: Vec<UserInput>,
+    blocks: &[ContentBlock],
+) -> Result<(), Error> {
+    let unsaved = buffers::unsaved(agent, session, blocks).await;
+    let inputs = if unsaved.is_empty() {
+        inputs
+    } else {
+        prompt_blocks::inputs(blocks, &unsaved)?
+    };
+    turn(agent, session, &inputs).await
+}
+
+async fn turn(agent: &Agent, session: &Session, inputs: &[UserInput]) -> Result<(), Error> {
+    let params = json!({ "threadId": session.thread_id(), "input": inputs });
+    agent.call("turn/start", &params).await.map(|_: Value| ())
+}
+
+/// Adds to a turn. One that takes nothing more, such as a review, goes on without it.
+pub(crate) async fn steer(agent: &Agent, session: &Session, turn: &str, inputs: Vec<UserInput>) {
+    let params =
+        json!({ "threadId": session.thread_id(), "input": inputs, "expectedTurnId": turn });
+    if let Err(error) = agent.call("turn/steer", &params).await {
+        let text = format!("This turn takes no further input: {}\n\n", error.message);
+        agent
+            .update(&session.id, crate::updates::message_chunk(&text, None))
+            .await;
+    }
+}
+
+/// Answers a prompt without a turn.
+async fn refuse(agent: &Agent, session: &Session, outcome: Result<StopReason, Error>) {
+    let waiting = session.state().run.refuse();
+    if let Some(waiting) = waiting {
+        answer(waiting, outcome, None).await;
+    }
+    tell_settings(agent, session).await;
+}
+
+/// Says what can be set if that changed by a command.
+async fn tell_settings(agent: &Agent, session: &Session) {
+    crate::engine::tell_settings(agent, session).await;
+}
+
+/// The end of a turn: everybody who waits for it is answered, after all that was said in it.
+pub(crate) async fn complete(session: &Arc<Session>, turn: &Turn) {
+    let (waiting, usage, buffers) = {
+        let mut state = session.state();
+        let usage = spent(state.tokens.as_ref(), state.tokens_before.as_ref());
+        (state.run.end(), usage, std::mem::take(&mut state.buffers))
+    };
+    let Some(waiting) = waiting else {
+        return;
+    };
+    let outcome = match turn.status {
+        TurnStatus::Interrupted => Ok(StopReason::Cancelled),
+        TurnStatus::Failed => Err(errors::of_turn(turn.error.as_ref())),
+        TurnStatus::Completed | TurnStatus::InProgress => Ok(StopReason::EndTurn),
+    };
+    if buffers.is_empty() {
+        return answer(waiting, outcome, usage).await;
+    }
+    tokio::spawn(async move {
+        for work in buffers {
+            let _ = work.await;
+        }
+        answer(waiting, outcome, usage).await;
+    });
+}
+
+async fn answer(waiting: Waiting, outcome: Result<StopReason, Error>, usage: Option<Usage>) {
+    let outcome = if waiting.is_cancelled {
+        Ok(StopReason::Cancelled)
+    } else {
+        outcome
+    };
+    for responder in waiting.responders {
+        let reply = outcome
+            .clone()
+            .map(|reason| PromptResponse::new(reason).usage(usage.clone()));
+        responder.respond(reply).await;
+    }
+}
+
+/// What was spent between two counts.
+fn spent(now: Option<&TokenUsageBreakdown>, before: Option<&TokenUsageBreakdown>) -> Option<Usage> {
+    let now = now?;
+    let count = |of: fn(&TokenUsageBreakdown) -> i64| {
+        let spent = of(now) - before.map_or(0, of);
+        u64::try_from(spent).unwrap_or_default()
+    };
+    let usage = Usage::new(
+        count(|usage| usage.total_tokens),
+        count(|usage| usage.input_tokens),
+        count(|usage| usage.output_tokens),
+    );
+    let usage = usage
+        .thought_tokens(count(|usage| usage.reasoning_output_tokens))
+        .cached_read_tokens(count(|usage| usage.cached_input_tokens));
+    Some(usage)
+}
+
+/// Cancels the prompt that runs, if one does.
+pub(crate) fn cancel(agent: &Arc<Agent>, session: &Arc<Session>) {
+    if session.state().run.cancel() {
+        let (agent, session) = (Arc::clone(agent), Arc::clone(session));
+        tokio::spawn(async move { interrupt(&agent, &session).await });
+    }
+}
+
+/// Interrupts whatever runs.
+pub(crate) async fn interrupt(agent: &Agent, session: &Session) {
+    let params = json!({ "threadId": session.thread_id(), "turnId": "" });
+    // That nothing runs any more is as good.
+    let _ = agent.call("turn/interrupt", &params).await;
+}
+
+/// Cancels, for a session that goes away: nothing is said of it any more, so what waits is answered here.
+pub(crate) async fn end(agent: &Agent, session: &Session) {
+    session.state().run.cancel();
+    interrupt(agent, session).await;
+    let waiting = {
+        let mut state = session.state();
+        state.run.end().or_else(|| state.run.refuse())
+    };
+    if let Some(waiting) = waiting {
+        answer(waiting, Ok(StopReason::Cancelled), None).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_spent_what_was_not_spent_before() {
+        let tokens = |total: i64| TokenUsageBreakdown {
+            total_tokens: total,
+            input_tokens: total - 1,
+            cached_input_tokens: 0,
+            cache_write_input_tokens: None,
+            output_tokens: 1,
+            reasoning_output_tokens: 0,
+        };
+        let usage = spent(Some(&tokens(10)), Some(&tokens(4))).unwrap();
+        assert_eq!(
+            (usage.total_tokens, usage.input_tokens, usage.output_tokens),
+            (6, 6, 0)
+        );
+        assert!(spent(None, None).is_none());
+    }
+}

@@ -1,0 +1,173 @@
+//! Questions of the engine: the client is asked, its answer goes back. What the client did not offer is not asked of
+//! it; such a question is declined.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    RequestPermissionRequest, RequestPermissionResponse, SessionUpdate, ToolCall, ToolCallStatus,
+    ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+};
+use codex_app_server_protocol::ServerRequest;
+use codex_app_server_protocol::rpc::RequestId;
+use codex_app_server_protocol::v2::{
+    McpServerElicitationRequest, McpServerElicitationRequestParams, ToolRequestUserInputParams,
+};
+use serde_json::{Value, json};
+
+use crate::agent::Agent;
+use crate::forms;
+use crate::permission::{self, Choices};
+use crate::session::Session;
+use crate::updates::Announced;
+
+/// Asks the client and answers the engine.
+pub(crate) async fn ask(agent: Arc<Agent>, id: RequestId, question: Box<ServerRequest>) {
+    use ServerRequest as Q;
+    let answer = match &*question {
+        Q::CommandExecutionRequestApproval(it) => {
+            let call = permission::command_call(it);
+            permit(
+                &agent,
+                &it.thread_id,
+                call,
+                &permission::command_choices(it),
+            )
+            .await
+        }
+        Q::FileChangeRequestApproval(it) => {
+            let call = permission::patch_call(it);
+            permit(&agent, &it.thread_id, call, &permission::patch_choices(it)).await
+        }
+        Q::PermissionsRequestApproval(it) => {
+            let call = permission::access_call(it);
+            permit(&agent, &it.thread_id, call, &permission::access_choices(it)).await
+        }
+        Q::McpServerElicitationRequest(it) => elicit(&agent, &id, it).await,
+        Q::ToolRequestUserInput(it) => Some(put(&agent, it).await),
+        _ => None,
+    };
+    let answered = match answer {
+        Some(answer) => agent.engine.answer(&id, &answer).await,
+        None => agent.engine.refuse(&id, question.method()).await,
+    };
+    if let Err(error) = answered {
+        tracing::debug!(%error, "a question was answered that nobody asks any more");
+    }
+}
+
+/// The session that a question is of. A question of an agent goes to the session that is talked to.
+fn session_of(agent: &Agent, thread: &str) -> Option<Arc<Session>> {
+    let sessions = agent.sessions();
+    agent.find(thread).or_else(|| match sessions.as_slice() {
+        [only] => Some(Arc::clone(only)),
+        many => many
+            .iter()
+            .find(|session| session.state().run.is_running())
+            .cloned(),
+    })
+}
+
+/// Asks for leave. Without an answer it is refused.
+async fn permit(agent: &Agent, thread: &str, call: ToolCall, choices: &Choices) -> Option<Value> {
+    let session = session_of(agent, thread)?;
+    let announced = session.state().projection.announce(call);
+    let update = match announced {
+        Announced::Known(call) => whole(call),
+        Announced::New(call) => {
+            let told = SessionUpdate::ToolCall(call.clone());
+            agent.update(&session.id, told).await;
+            whole(call)
+        }
+    };
+    let request = RequestPermissionRequest::new(session.id.clone(), update, choices.options());
+    let asked = agent.peer.ask("session/request_permission", request).await;
+    let reply: Option<RequestPermissionResponse> = asked.ok();
+    Some(choices.answer(reply.as_ref().map(|reply| &reply.outcome)))
+}
+
+fn whole(call: ToolCall) -> ToolCallUpdate {
+    let fields = ToolCallUpdateFields::new()
+        .title(call.title)
+        .kind(call.kind)
+        .status(ToolCallStatus::Pending)
+        .content(Some(call.content).filter(|content| !content.is_empty()))
+        .locations(Some(call.locations).filter(|locations| !locations.is_empty()))
+        .raw_input(call.raw_input);
+    ToolCallUpdate::new(call.tool_call_id, fields)
+}
+
+/// A question of an MCP server, or for leave to call one of its tools.
+async fn elicit(
+    agent: &Agent,
+    id: &RequestId,
+    params: &McpServerElicitationRequestParams,
+) -> Option<Value> {
+    let offers = agent.offers();
+    let session = session_of(agent, &params.thread_id)?;
+    let form = match &params.request {
+        McpServerElicitationRequest::Form {
+            meta,
+            message,
+            requested_schema,
+        } if requested_schema.properties.is_empty() => {
+            let call = ToolCall::new(format!("question-{id}"), message.clone())
+                .kind(ToolKind::Execute)
+                .status(ToolCallStatus::Pending)
+                .raw_input(meta.get("tool_params").cloned());
+            let call_id = call.tool_call_id.clone();
+            let choices = permission::tool_choices(meta);
+            let answer = permit(agent, session.thread_id(), call, &choices).await;
+            close(agent, &session, &call_id.0, answer.as_ref()).await;
+            return answer;
+        }
+        McpServerElicitationRequest::Form {
+            message,
+            requested_schema,
+            ..
+        } if offers.forms => forms::of_server(&session.id, message, requested_schema),
+        McpServerElicitationRequest::Url {
+            message,
+            url,
+            elicitation_id,
+            ..
+        } if offers.pages => forms::of_page(&session.id, message, url, elicitation_id),
+        _ => return Some(forms::server_answer(None)),
+    };
+    let answer = agent.peer.ask::<Value>("elicitation/create", form).await;
+    Some(forms::server_answer(answer.ok().as_ref()))
+}
+
+/// Ends the call that stood for a question.
+async fn close(agent: &Agent, session: &Session, id: &str, answer: Option<&Value>) {
+    let status = if answer.is_some_and(|answer| answer["action"] == "accept") {
+        ToolCallStatus::Completed
+    } else {
+        ToolCallStatus::Failed
+    };
+    let update: SessionUpdate = {
+        let call = ToolCall::new(id.to_owned(), String::new()).status(status);
+        match session.state().projection.tell(call) {
+            SessionUpdate::ToolCallUpdate(update) => {
+                let fields = ToolCallUpdateFields::new().status(status);
+                SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(update.tool_call_id, fields))
+            }
+            // The turn has ended it.
+            _ => return,
+        }
+    };
+    agent.update(&session.id, update).await;
+}
+
+/// Questions of the model. Without forms nobody answers them.
+async fn put(agent: &Agent, params: &ToolRequestUserInputParams) -> Value {
+    let session = session_of(agent, &params.thread_id);
+    let form = session.and_then(|session| forms::of_questions(&session.id, params));
+    let Some(form) = form.filter(|_| agent.offers().forms) else {
+        return forms::question_answers(params, None);
+    };
+    let answer = agent
+        .peer
+        .ask::<Value>("elicitation/create", json!(form))
+        .await;
+    forms::question_answers(params, answer.ok().as_ref())
+}

@@ -1,0 +1,373 @@
+//! Items as tool calls: pure functions from an item, as far as it has come, to what a client shows of it.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1::{
+    Content, ContentBlock, ImageContent, Meta, ResourceLink, Terminal, ToolCall, ToolCallContent,
+    ToolCallLocation, ToolCallStatus, ToolKind,
+};
+use codex_app_server_protocol::v2::{
+    CollabAgentTool, CollabAgentToolCallStatus, CommandAction, CommandExecutionStatus,
+    DynamicToolCallOutputContentItem, DynamicToolCallStatus, FileUpdateChange, McpToolCallStatus,
+    PatchApplyStatus, PatchChangeKind, ThreadItem, WebSearchAction,
+};
+use serde_json::{Map, Value, json};
+
+/// The item as a tool call; nothing for items that are none. `diffs` are those of a patch. With `terminal` the
+/// output of commands is shown as a terminal.
+pub(crate) fn of_item(
+    item: &ThreadItem,
+    diffs: Vec<ToolCallContent>,
+    terminal: bool,
+) -> Option<ToolCall> {
+    use ThreadItem as I;
+    Some(match item {
+        I::CommandExecution { .. } => command(item, terminal)?,
+        I::FileChange {
+            id,
+            changes,
+            status,
+        } => file_change(id, changes)
+            .content(diffs)
+            .status(patch_status(*status)),
+        I::McpToolCall { .. } => mcp_call(item)?,
+        I::DynamicToolCall { .. } => dynamic_call(item)?,
+        I::CollabAgentToolCall { .. } => agent_call(item)?,
+        I::WebSearch { id, query, action } => web_search(id, query, action.as_ref()),
+        I::ImageView { id, path } => image_view(id, path),
+        I::ImageGeneration { id, result, .. } => {
+            let image = ImageContent::new(result.clone(), "image/png");
+            ToolCall::new(id.clone(), "Generate an image")
+                .kind(ToolKind::Other)
+                .status(if result.is_empty() {
+                    ToolCallStatus::InProgress
+                } else {
+                    ToolCallStatus::Completed
+                })
+                .content(if result.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![shown(ContentBlock::Image(image))]
+                })
+        }
+        I::UserMessage { .. }
+        | I::HookPrompt { .. }
+        | I::AgentMessage { .. }
+        | I::Plan { .. }
+        | I::Reasoning { .. }
+        | I::EnteredReviewMode { .. }
+        | I::ExitedReviewMode { .. }
+        | I::FunctionCallOutput { .. }
+        | I::ContextCompaction { .. } => return None,
+    })
+}
+
+fn shown(block: ContentBlock) -> ToolCallContent {
+    ToolCallContent::Content(Content::new(block))
+}
+
+/// Text as content of a tool call.
+pub(crate) fn text(text: impl Into<String>) -> ToolCallContent {
+    shown(ContentBlock::from(text.into()))
+}
+
+fn meta(name: &str, value: Value) -> Meta {
+    Map::from_iter([(name.to_owned(), value)])
+}
+
+/// What one command looks like before anything is known of its end.
+pub(crate) fn command_outline(
+    id: &str,
+    command: &str,
+    cwd: &str,
+    actions: &[CommandAction],
+) -> ToolCall {
+    let script = script(command);
+    let call = match actions {
+        [CommandAction::Read { name, path, .. }] => {
+            let path = Path::new(cwd).join(path);
+            ToolCall::new(id.to_owned(), format!("Read file '{name}'"))
+                .kind(ToolKind::Read)
+                .locations(vec![ToolCallLocation::new(path)])
+        }
+        [CommandAction::ListFiles { path, .. }] => {
+            let place = path.as_deref().unwrap_or(".");
+            ToolCall::new(id.to_owned(), format!("List files in '{place}'")).kind(ToolKind::Read)
+        }
+        [CommandAction::Search { query, path, .. }] => {
+            let what = query.as_deref().map_or(script.as_str(), |query| query);
+            let place = path.as_deref().map(|path| format!(" in '{path}'"));
+            let title = format!("Search for '{what}'{}", place.unwrap_or_default());
+            ToolCall::new(id.to_owned(), title).kind(ToolKind::Search)
+        }
+        _ => ToolCall::new(id.to_owned(), script).kind(ToolKind::Execute),
+    };
+    call.raw_input(json!({ "command": command, "cwd": cwd }))
+}
+
+/// The command line without the shell around it.
+fn script(command: &str) -> String {
+    match shlex::split(command).as_deref() {
+        Some([_, flag, script]) if matches!(flag.as_str(), "-c" | "-lc") => script.clone(),
+        _ => command.to_owned(),
+    }
+}
+
+fn command(item: &ThreadItem, terminal: bool) -> Option<ToolCall> {
+    let ThreadItem::CommandExecution {
+        id,
+        command,
+        cwd,
+        status,
+        command_actions,
+        aggregated_output,
+        exit_code,
+        ..
+    } = item
+    else {
+        return None;
+    };
+    let call = command_outline(id, command, cwd, command_actions);
+    let output = aggregated_output
+        .as_ref()
+        .map(|output| output.as_str().into_owned());
+    let call = match (terminal, output.as_deref()) {
+        (true, _) => call.content(vec![ToolCallContent::Terminal(Terminal::new(id.clone()))]),
+        (false, Some(output)) if !output.is_empty() => call.content(vec![text(output)]),
+        (false, _) => call,
+    };
+    let status = match status {
+        CommandExecutionStatus::InProgress => {
+            let info = json!({ "terminal_id": id, "cwd": cwd });
+            return Some(
+                if terminal {
+                    call.meta(meta("terminal_info", info))
+                } else {
+                    call
+                }
+                .status(ToolCallStatus::InProgress),
+            );
+        }
+        CommandExecutionStatus::Completed => ToolCallStatus::Completed,
+        CommandExecutionStatus::Failed | CommandExecutionStatus::Declined => ToolCallStatus::Failed,
+    };
+    let exit = json!({ "terminal_id": id, "exit_code": exit_code, "signal": null });
+    let raw = json!({ "exit_code": exit_code, "formatted_output": output.unwrap_or_default() });
+    let call = if terminal {
+        call.meta(meta("terminal_exit", exit))
+    } else {
+        call
+    };
+    Some(call.status(status).raw_output(raw))
+}
+
+/// A piece of a command's output, as terminals get it by convention.
+pub(crate) fn terminal_output(id: &str, data: &str) -> Meta {
+    meta(
+        "terminal_output",
+        json!({ "terminal_id": id, "data": data }),
+    )
+}
+
+/// What a patch looks like without its diffs.
+fn file_change(id: &str, changes: &[FileUpdateChange]) -> ToolCall {
+    let name = |change: &FileUpdateChange| match Path::new(&change.path).file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => change.path.clone(),
+    };
+    let all = |is: fn(&PatchChangeKind) -> bool| {
+        !changes.is_empty() && changes.iter().all(|change| is(&change.kind))
+    };
+    let (kind, verb) = if all(|kind| matches!(kind, PatchChangeKind::Delete)) {
+        (ToolKind::Delete, "Delete")
+    } else if changes.iter().all(is_pure_move) && !changes.is_empty() {
+        (ToolKind::Move, "Move")
+    } else {
+        (ToolKind::Edit, "Edit")
+    };
+    let what = match changes {
+        [] => "files".to_owned(),
+        few if few.len() <= 3 => few.iter().map(name).collect::<Vec<_>>().join(", "),
+        many => format!("{} files", many.len()),
+    };
+    let locations = changes.iter().map(|change| {
+        let path = match &change.kind {
+            PatchChangeKind::Update {
+                move_path: Some(path),
+            } => path,
+            _ => &change.path,
+        };
+        ToolCallLocation::new(path)
+    });
+    ToolCall::new(id.to_owned(), format!("{verb} {what}"))
+        .kind(kind)
+        .locations(locations.collect())
+}
+
+/// A move without an edit: all that its diff says is where it went.
+fn is_pure_move(change: &FileUpdateChange) -> bool {
+    matches!(&change.kind, PatchChangeKind::Update { move_path: Some(_) })
+        && !change.diff.contains("@@")
+}
+
+fn patch_status(status: PatchApplyStatus) -> ToolCallStatus {
+    match status {
+        PatchApplyStatus::InProgress => ToolCallStatus::InProgress,
+        PatchApplyStatus::Completed => ToolCallStatus::Completed,
+        PatchApplyStatus::Failed | PatchApplyStatus::Declined => ToolCallStatus::Failed,
+    }
+}
+
+fn mcp_call(item: &ThreadItem) -> Option<ToolCall> {
+    let ThreadItem::McpToolCall {
+        id,
+        server,
+        tool,
+        status,
+        arguments,
+        result,
+        error,
+        ..
+    } = item
+    else {
+        return None;
+    };
+    let input = json!({ "server": server, "tool": tool, "arguments": arguments });
+    let call = ToolCall::new(id.clone(), format!("mcp.{server}.{tool}"))
+        .name(tool.clone())
+        .kind(ToolKind::Execute)
+        .raw_input(input)
+        .status(match status {
+            McpToolCallStatus::InProgress => ToolCallStatus::InProgress,
+            McpToolCallStatus::Completed => ToolCallStatus::Completed,
+            McpToolCallStatus::Failed => ToolCallStatus::Failed,
+        });
+    let mut content = Vec::new();
+    if let Some(result) = result {
+        // A block of a kind that is not known here is left to `rawOutput`.
+        let blocks = result.content.iter().cloned();
+        content.extend(
+            blocks
+                .filter_map(|block| serde_json::from_value(block).ok())
+                .map(shown),
+        );
+    }
+    if let Some(error) = error {
+        content.push(text(error.message.clone()));
+    }
+    Some(match (result, error) {
+        (None, None) => call,
+        _ => call
+            .content(content)
+            .raw_output(json!({ "result": result, "error": error })),
+    })
+}
+
+fn dynamic_call(item: &ThreadItem) -> Option<ToolCall> {
+    let ThreadItem::DynamicToolCall {
+        id,
+        tool,
+        arguments,
+        status,
+        content_items,
+        ..
+    } = item
+    else {
+        return None;
+    };
+    let content = content_items.iter().flatten().map(|part| match part {
+        DynamicToolCallOutputContentItem::InputText { text: part } => text(part.clone()),
+        DynamicToolCallOutputContentItem::InputImage { image_url } => {
+            let link = ResourceLink::new("image", image_url.clone());
+            shown(ContentBlock::ResourceLink(link))
+        }
+    });
+    let call = ToolCall::new(id.clone(), tool.clone())
+        .name(tool.clone())
+        .kind(ToolKind::Execute)
+        .raw_input(json!({ "tool": tool, "arguments": arguments }))
+        .content(content.collect())
+        .status(match status {
+            DynamicToolCallStatus::InProgress => ToolCallStatus::InProgress,
+            DynamicToolCallStatus::Completed => ToolCallStatus::Completed,
+            DynamicToolCallStatus::Failed => ToolCallStatus::Failed,
+        });
+    Some(call)
+}
+
+fn agent_call(item: &ThreadItem) -> Option<ToolCall> {
+    let ThreadItem::CollabAgentToolCall {
+        id,
+        tool,
+        status,
+        receiver_thread_ids,
+        prompt,
+        agents_states,
+        ..
+    } = item
+    else {
+        return None;
+    };
+    let title = match tool {
+        CollabAgentTool::SpawnAgent => "Start an agent",
+        CollabAgentTool::SendInput => "Send input to an agent",
+        CollabAgentTool::ResumeAgent => "Resume an agent",
+        CollabAgentTool::Wait => "Wait for agents",
+        CollabAgentTool::CloseAgent => "Close an agent",
+    };
+    let call = ToolCall::new(id.clone(), title)
+        .kind(ToolKind::Other)
+        .raw_input(json!({ "agents": receiver_thread_ids, "prompt": prompt }))
+        .content(prompt.iter().map(|prompt| text(prompt.clone())).collect())
+        .status(match status {
+            CollabAgentToolCallStatus::InProgress => ToolCallStatus::InProgress,
+            CollabAgentToolCallStatus::Completed => ToolCallStatus::Completed,
+            CollabAgentToolCallStatus::Failed => ToolCallStatus::Failed,
+        });
+    Some(if agents_states.is_empty() {
+        call
+    } else {
+        call.raw_output(json!({ "agents": agents_states }))
+    })
+}
+
+fn web_search(id: &str, query: &str, action: Option<&WebSearchAction>) -> ToolCall {
+    let (kind, title) = match action {
+        Some(WebSearchAction::OpenPage { url }) => {
+            let url = url.as_deref().unwrap_or("a page");
+            (ToolKind::Fetch, format!("Open {url}"))
+        }
+        Some(WebSearchAction::FindInPage { url, pattern }) => {
+            let pattern = pattern.as_deref().unwrap_or("a text");
+            let url = url.as_deref().unwrap_or("a page");
+            (ToolKind::Fetch, format!("Find '{pattern}' on {url}"))
+        }
+        _ if query.is_empty() => (ToolKind::Search, "Search the web".to_owned()),
+        _ => (ToolKind::Search, format!("Search the web for '{query}'")),
+    };
+    let status = match action {
+        // It has this action while it runs.
+        Some(WebSearchAction::Other) if query.is_empty() => ToolCallStatus::InProgress,
+        _ => ToolCallStatus::Completed,
+    };
+    ToolCall::new(id.to_owned(), title)
+        .kind(kind)
+        .status(status)
+        .raw_input(json!({ "query": query, "action": action }))
+}
+
+fn image_view(id: &str, path: &str) -> ToolCall {
+    let name = Path::new(path).file_name();
+    let name = name.map_or(path.into(), |name| name.to_string_lossy());
+    let uri = url::Url::from_file_path(path).map_or_else(|()| path.to_owned(), String::from);
+    let link = ResourceLink::new(name.clone(), uri);
+    ToolCall::new(id.to_owned(), format!("View image '{name}'"))
+        .kind(ToolKind::Read)
+        .status(ToolCallStatus::Completed)
+        .locations(vec![ToolCallLocation::new(path)])
+        .content(vec![shown(ContentBlock::ResourceLink(link))])
+}
+
+#[cfg(test)]
+#[path = "tool_calls_tests.rs"]
+mod tests;

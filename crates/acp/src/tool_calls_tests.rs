@@ -1,0 +1,135 @@
+use super::*;
+
+fn of(item: Value, terminal: bool) -> Value {
+    let item: ThreadItem = serde_json::from_value(item).unwrap();
+    json!(of_item(&item, vec![], terminal).unwrap())
+}
+
+fn command_item(status: &str, actions: Value) -> Value {
+    let (output, code) = match status {
+        "inProgress" => (Value::Null, Value::Null),
+        _ => (json!("out\n"), json!(0)),
+    };
+    json!({ "type": "commandExecution", "id": "c", "command": "/bin/bash -lc 'ls -l'", "cwd": "/w",
+            "processId": null, "status": status, "commandActions": actions,
+            "aggregatedOutput": output, "exitCode": code, "durationMs": null })
+}
+
+#[test]
+fn a_command_has_its_line_as_title_and_its_output_at_its_end() {
+    let begun = of(command_item("inProgress", json!([])), false);
+    let input = json!({ "command": "/bin/bash -lc 'ls -l'", "cwd": "/w" });
+    let expected = json!({ "toolCallId": "c", "title": "ls -l", "kind": "execute",
+                           "status": "in_progress", "rawInput": input });
+    assert_eq!(begun, expected);
+    let ended = of(command_item("completed", json!([])), false);
+    assert_eq!(ended["status"], "completed");
+    assert_eq!(
+        ended["content"][0]["content"],
+        json!({ "type": "text", "text": "out\n" })
+    );
+    let raw = json!({ "exit_code": 0, "formatted_output": "out\n" });
+    assert_eq!(ended["rawOutput"], raw);
+}
+
+#[test]
+fn a_terminal_is_named_where_the_client_shows_it() {
+    let begun = of(command_item("inProgress", json!([])), true);
+    assert_eq!(
+        begun["content"],
+        json!([{ "type": "terminal", "terminalId": "c" }])
+    );
+    let info = json!({ "terminal_info": { "terminal_id": "c", "cwd": "/w" } });
+    assert_eq!(begun["_meta"], info);
+    let ended = of(command_item("failed", json!([])), true);
+    assert_eq!(ended["status"], "failed");
+    assert_eq!(ended["_meta"]["terminal_exit"]["exit_code"], 0);
+}
+
+#[test]
+fn one_action_says_the_kind() {
+    let kind = |action: Value| {
+        let call = of(command_item("inProgress", json!([action])), false);
+        (
+            call["kind"].clone(),
+            call["title"].clone(),
+            call["locations"].clone(),
+        )
+    };
+    let read = json!({ "type": "read", "command": "cat a", "name": "a", "path": "sub/a" });
+    let expected = (
+        json!("read"),
+        json!("Read file 'a'"),
+        json!([{ "path": "/w/sub/a" }]),
+    );
+    assert_eq!(kind(read), expected);
+    let search = json!({ "type": "search", "command": "rg x", "query": "x", "path": "src" });
+    assert_eq!(kind(search).1, "Search for 'x' in 'src'");
+    let list = json!({ "type": "listFiles", "command": "ls", "path": null });
+    assert_eq!(kind(list).0, "read");
+}
+
+#[test]
+fn a_patch_is_named_by_what_all_of_it_does() {
+    let of = |kinds: &[Value]| {
+        let changes: Vec<_> = kinds
+            .iter()
+            .map(|kind| json!({ "path": "/w/a.rs", "kind": kind, "diff": "" }))
+            .collect();
+        let item = json!({ "type": "fileChange", "id": "p", "changes": changes,
+                           "status": "declined" });
+        let call = of(item, false);
+        (
+            call["kind"].clone(),
+            call["title"].clone(),
+            call["status"].clone(),
+        )
+    };
+    let add = json!({ "type": "add" });
+    let delete = json!({ "type": "delete" });
+    let moved = json!({ "type": "update", "move_path": "/w/b.rs" });
+    let declined = json!("failed");
+    assert_eq!(
+        of(std::slice::from_ref(&add)),
+        (json!("edit"), json!("Edit a.rs"), declined.clone())
+    );
+    assert_eq!(of(std::slice::from_ref(&delete)).0, "delete");
+    assert_eq!(of(&[moved]).0, "move");
+    assert_eq!(of(&[add.clone(), delete.clone()]).0, "edit");
+    assert_eq!(
+        of(&[add.clone(), delete, add.clone(), add]).1,
+        "Edit 4 files"
+    );
+}
+
+#[test]
+fn a_call_of_an_mcp_tool_shows_what_its_server_said() {
+    let call = of(
+        json!({ "type": "mcpToolCall", "id": "m", "server": "s", "tool": "t", "status": "completed",
+                "arguments": { "a": 1 }, "error": null, "durationMs": 1,
+                "result": { "content": [{ "type": "text", "text": "x" }, { "type": "new" }] } }),
+        false,
+    );
+    assert_eq!(call["title"], "mcp.s.t");
+    assert_eq!(call["content"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        call["rawInput"],
+        json!({ "server": "s", "tool": "t", "arguments": { "a": 1 } })
+    );
+}
+
+#[test]
+fn a_search_of_the_web_is_a_search_or_a_fetch() {
+    let of = |query: &str, action: Value| {
+        let call = of(
+            json!({ "type": "webSearch", "id": "w", "query": query, "action": action }),
+            false,
+        );
+        (call["kind"].clone(), call["status"].clone())
+    };
+    let running = of("", json!({ "type": "other" }));
+    assert_eq!(running, (json!("search"), json!("in_progress")));
+    let page = of("u", json!({ "type": "openPage", "url": "u" }));
+    // Completed and read are the words; the kind of a fetch is its own.
+    assert_eq!(page, (json!("fetch"), json!("completed")));
+}

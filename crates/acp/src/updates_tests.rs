@@ -1,0 +1,168 @@
+use super::*;
+use serde_json::{Value, json};
+
+#[derive(Default)]
+struct Told {
+    projection: Projection,
+    offers: Offers,
+}
+
+impl Told {
+    fn with(offers: Offers) -> Self {
+        Self {
+            offers,
+            ..Self::default()
+        }
+    }
+
+    fn hear(&mut self, method: &str, mut params: Value) -> Vec<Value> {
+        params["threadId"] = json!("t");
+        params["turnId"] = json!("u");
+        let params = serde_json::value::to_raw_value(&params).unwrap();
+        let notification = ServerNotification::read(method, Some(&params)).unwrap();
+        assert_eq!(thread_of(&notification), Some("t"));
+        let updates = self.projection.hear(&notification, vec![], self.offers);
+        updates.iter().map(|update| json!(update)).collect()
+    }
+
+    fn item(&mut self, method: &str, item: Value) -> Vec<Value> {
+        self.hear(method, json!({ "item": item }))
+    }
+
+    fn end_turn(&mut self) -> Vec<Value> {
+        let turn = json!({ "id": "u", "items": [], "status": "completed", "error": null });
+        self.hear("turn/completed", json!({ "turn": turn }))
+    }
+}
+
+fn text(kind: &str, text: &str, id: &str) -> Value {
+    json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text }, "messageId": id })
+}
+
+fn message(words: &str) -> Value {
+    json!({ "type": "agentMessage", "id": "m", "text": words, "phase": null, "memoryCitation": null })
+}
+
+fn command(status: &str) -> Value {
+    json!({ "type": "commandExecution", "id": "c", "command": "ls", "cwd": "/w", "processId": null,
+            "status": status, "commandActions": [], "aggregatedOutput": null, "exitCode": null,
+            "durationMs": null })
+}
+
+#[test]
+fn what_was_streamed_is_not_said_again() {
+    let mut told = Told::default();
+    let delta = told.hear(
+        "item/agentMessage/delta",
+        json!({ "itemId": "m", "delta": "hi" }),
+    );
+    assert_eq!(delta, [text("agent_message_chunk", "hi", "m")]);
+    assert!(told.item("item/completed", message("hi")).is_empty());
+    let whole = told.item("item/completed", message("again"));
+    assert_eq!(whole, [text("agent_message_chunk", "again", "m")]);
+}
+
+#[test]
+fn a_new_part_of_a_summary_begins_a_paragraph() {
+    let mut told = Told::default();
+    let mut part = |index: i64| {
+        let params = json!({ "itemId": "r", "delta": "x", "summaryIndex": index });
+        told.hear("item/reasoning/summaryTextDelta", params)
+            .remove(0)
+    };
+    assert_eq!(part(0), text("agent_thought_chunk", "x", "r"));
+    assert_eq!(part(0), text("agent_thought_chunk", "x", "r"));
+    assert_eq!(part(1), text("agent_thought_chunk", "\n\nx", "r"));
+}
+
+#[test]
+fn a_tool_call_is_told_whole_once_and_ends_once() {
+    let mut told = Told::default();
+    let begun = told.item("item/started", command("inProgress"));
+    assert_eq!(begun[0]["sessionUpdate"], "tool_call");
+    let ended = told.item("item/completed", command("declined"));
+    assert_eq!(ended[0]["sessionUpdate"], "tool_call_update");
+    assert_eq!(ended[0]["status"], "failed");
+    assert!(told.end_turn().is_empty());
+}
+
+#[test]
+fn the_end_of_a_turn_ends_what_is_open() {
+    let mut told = Told::default();
+    told.item("item/started", command("inProgress"));
+    let expected =
+        json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "failed" });
+    assert_eq!(told.end_turn(), [expected]);
+    assert!(told.end_turn().is_empty());
+}
+
+#[test]
+fn output_goes_to_terminals_that_the_client_shows() {
+    let output = json!({ "itemId": "c", "delta": "x" });
+    let mut told = Told::default();
+    told.item("item/started", command("inProgress"));
+    assert!(
+        told.hear("item/commandExecution/outputDelta", output.clone())
+            .is_empty()
+    );
+    let mut told = Told::with(Offers {
+        terminal_output: true,
+        ..Offers::default()
+    });
+    told.item("item/started", command("inProgress"));
+    let piece = told.hear("item/commandExecution/outputDelta", output);
+    let expected = json!({ "terminal_output": { "terminal_id": "c", "data": "x" } });
+    assert_eq!(piece[0]["_meta"], expected);
+    let mut whole = command("completed");
+    whole["aggregatedOutput"] = json!("xyz");
+    let ended = told.item("item/completed", whole);
+    assert_eq!(ended[0]["_meta"]["terminal_output"]["data"], "yz");
+    assert_eq!(ended[1]["status"], "completed");
+}
+
+#[test]
+fn what_was_not_offered_is_not_sent() {
+    let warning = json!({ "message": "odd" });
+    let heard = |offers: Offers| {
+        Told::with(offers)
+            .hear("warning", warning.clone())
+            .remove(0)
+    };
+    assert_eq!(
+        heard(Offers::default())["sessionUpdate"],
+        "agent_message_chunk"
+    );
+    let notices = Offers {
+        notices: true,
+        ..Offers::default()
+    };
+    let expected = json!({ "sessionUpdate": "notice", "severity": "warning", "title": "odd" });
+    assert_eq!(heard(notices), expected);
+    let compaction = json!({ "type": "contextCompaction", "id": "k" });
+    let begun = |offers: Offers| {
+        Told::with(offers)
+            .item("item/started", compaction.clone())
+            .remove(0)
+    };
+    assert_eq!(begun(Offers::default())["kind"], "think");
+    let offered = Offers {
+        compaction: true,
+        ..Offers::default()
+    };
+    let expected = json!({ "sessionUpdate": "compaction_update", "compactionId": "k",
+                           "status": "in_progress" });
+    assert_eq!(begun(offered), expected);
+}
+
+#[test]
+fn usage_is_told_when_it_changes() {
+    let mut told = Told::default();
+    let count = |tokens: i64| {
+        let sum = json!({ "totalTokens": tokens, "inputTokens": 0, "cachedInputTokens": 0,
+                          "outputTokens": 0, "reasoningOutputTokens": 0 });
+        json!({ "tokenUsage": { "total": sum, "last": sum, "modelContextWindow": 100 } })
+    };
+    let expected = json!({ "sessionUpdate": "usage_update", "used": 7, "size": 100 });
+    assert_eq!(told.hear("thread/tokenUsage/updated", count(7)), [expected]);
+    assert!(told.hear("thread/tokenUsage/updated", count(7)).is_empty());
+}

@@ -1,0 +1,83 @@
+//! `codex acp`: the agent of an editor. It is a client of the app-server, in this process.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use codex_acp::Program;
+use codex_app_server::{InMemory, serve_in_memory};
+use codex_client::Client;
+use codex_scenario::Scenario;
+
+use crate::host::HostPurpose;
+use crate::settings_flags::SettingsFlags;
+use crate::wiring::{TraceRecorder, non_blank};
+use crate::{app_server, login};
+
+/// Variables with a key to log in with; the first that is set counts.
+const KEY_VARIABLES: [&str; 2] = ["CODEX_API_KEY", "OPENAI_API_KEY"];
+
+/// Set where no browser is to be opened.
+const NO_BROWSER: &str = "NO_BROWSER";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Editors start it and speak the Agent Client Protocol (https://agentclientprotocol.com), version 1, on its \
+standard input and output. docs/editors.md says how to set each of them up.\n\n\
+Examples:\n  codex acp                                    what an editor starts\n  \
+codex acp --login                            log in, as an editor offers it\n  \
+codex acp --scenario scenarios/chat.toml     to test an editor against\n\n\
+Exit status: 0 the editor closed the input, 1 it could not be served, 2 wrong usage.")]
+pub(crate) struct AcpArguments {
+    /// Play the model's part from a scenario file: no key, no network, no cost.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// Log in on this terminal in place of serving.
+    #[arg(long)]
+    login: bool,
+    #[command(flatten)]
+    settings: SettingsFlags,
+}
+
+/// `before` are the settings that stand in front of the command.
+pub(crate) fn run(arguments: AcpArguments, before: SettingsFlags) -> anyhow::Result<ExitCode> {
+    let settings = before.followed_by(arguments.settings);
+    if arguments.login {
+        return login::run(login::LoginArguments::default(), settings);
+    }
+    app_server::start_log();
+    let scenario = arguments.scenario.as_deref().map(Scenario::load);
+    let runtime = crate::runtime::here()?;
+    let tracing = TraceRecorder::from_environment();
+    let served = runtime.block_on(serve(&settings, scenario.transpose()?, tracing.clone()));
+    // Nothing that still runs may keep the process.
+    runtime.shutdown_background();
+    tracing.finish();
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(
+    settings: &SettingsFlags,
+    scenario: Option<Scenario>,
+    tracing: TraceRecorder,
+) -> anyhow::Result<()> {
+    let server = app_server::server(settings, scenario, tracing, HostPurpose::Clients).await?;
+    let InMemory {
+        input,
+        output,
+        served,
+    } = serve_in_memory(server);
+    let opens_pages = non_blank(NO_BROWSER).is_none();
+    let program = Program {
+        name: "codex",
+        version: env!("CARGO_PKG_VERSION"),
+        api_key: KEY_VARIABLES.into_iter().find_map(non_blank),
+        open_page: opens_pages.then_some(login::open_browser as fn(&str)),
+    };
+    let client = Client::new(output, input);
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    codex_acp::serve(client, program, input, output, crate::signals::end()).await?;
+    served.await.context("the engine failed")??;
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! Approvals as elicitations. Pure.
+//!
+//! The form has no fields. What is to be decided stands in members that begin with `codex_`, and clients that know them
+//! answer `{"decision": …}` in the words of the engine's first protocol. A plain result of an elicitation is understood
+//! as well.
+
+use codex_app_server_protocol::ServerRequest;
+use codex_app_server_protocol::v2::CommandAction;
+use codex_json_rpc::RequestId;
+use serde_json::{Value, json};
+
+pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
+    use ServerRequest as Q;
+    match question {
+        Q::CommandExecutionRequestApproval(it) => Some(&it.thread_id),
+        Q::FileChangeRequestApproval(it) => Some(&it.thread_id),
+        _ => None,
+    }
+}
+
+/// The params of `elicitation/create`; nothing for what clients are not asked.
+pub(crate) fn form(request: &RequestId, question: &ServerRequest) -> Option<Value> {
+    use ServerRequest as Q;
+    let schema = json!({ "type": "object", "properties": {} });
+    match question {
+        Q::CommandExecutionRequestApproval(it) => {
+            let line = it.command.as_deref()?;
+            let command = shlex::split(line).unwrap_or_else(|| vec![line.to_owned()]);
+            let cwd = it.cwd.as_deref().unwrap_or_default();
+            let parsed: Vec<_> = it.command_actions.iter().flatten().map(parsed).collect();
+            Some(json!({
+                "message": format!("Allow Codex to run `{line}` in `{cwd}`?"),
+                "requestedSchema": schema,
+                "threadId": it.thread_id,
+                "codex_elicitation": "exec-approval",
+                "codex_mcp_tool_call_id": request.to_string(),
+                "codex_event_id": it.turn_id,
+                "codex_call_id": it.item_id,
+                "codex_command": command,
+                "codex_cwd": cwd,
+                "codex_parsed_cmd": parsed,
+            }))
+        }
+        Q::FileChangeRequestApproval(it) => Some(json!({
+            "message": it.reason.as_deref().unwrap_or("Allow Codex to apply proposed code changes?"),
+            "requestedSchema": schema,
+            "threadId": it.thread_id,
+            "codex_elicitation": "patch-approval",
+            "codex_mcp_tool_call_id": request.to_string(),
+            "codex_event_id": it.turn_id,
+            "codex_call_id": it.item_id,
+            "codex_reason": it.reason,
+            "codex_grant_root": it.grant_root,
+        })),
+        _ => None,
+    }
+}
+
+fn parsed(action: &CommandAction) -> Value {
+    match action {
+        CommandAction::Read {
+            command,
+            name,
+            path,
+        } => json!({ "type": "read", "cmd": command, "name": name, "path": path }),
+        CommandAction::ListFiles { command, path } => {
+            json!({ "type": "list_files", "cmd": command, "path": path })
+        }
+        CommandAction::Search {
+            command,
+            query,
+            path,
+        } => json!({ "type": "search", "cmd": command, "query": query, "path": path }),
+        CommandAction::Unknown { command } => json!({ "type": "unknown", "cmd": command }),
+    }
+}
+
+/// What the engine is answered; nothing for what it is told that nobody here can answer.
+pub(crate) fn answer(question: &ServerRequest, decided: Option<&Value>) -> Option<Value> {
+    use ServerRequest as Q;
+    match question {
+        Q::CommandExecutionRequestApproval(_) | Q::FileChangeRequestApproval(_) => {
+            Some(json!({ "decision": decision(decided) }))
+        }
+        Q::PermissionsRequestApproval(_) => Some(json!({ "permissions": {}, "scope": "turn" })),
+        Q::ToolRequestUserInput(_) => Some(json!({ "answers": {} })),
+        Q::McpServerElicitationRequest(_) => Some(json!({ "action": "decline", "content": null })),
+        _ => None,
+    }
+}
+
+/// Anything that is not understood is a refusal.
+fn decision(decided: Option<&Value>) -> Value {
+    let Some(decided) = decided else {
+        return json!("decline");
+    };
+    if let Some(amendment) = decided["decision"]["approved_execpolicy_amendment"].as_object() {
+        let rule = &amendment["proposed_execpolicy_amendment"];
+        return json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": rule } });
+    }
+    let word = decided["decision"].as_str().or(decided["action"].as_str());
+    json!(match word {
+        Some("approved" | "accept") => "accept",
+        Some("approved_for_session") => "acceptForSession",
+        Some("abort" | "cancel") => "cancel",
+        _ => "decline",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> ServerRequest {
+        let params = json!({ "threadId": "t", "turnId": "u", "itemId": "c", "cwd": "/w",
+                             "command": "/bin/sh -c 'rm x'",
+                             "commandActions": [{ "type": "unknown", "command": "rm x" }] });
+        let params = serde_json::value::to_raw_value(&params).unwrap();
+        ServerRequest::read("item/commandExecution/requestApproval", Some(&params)).unwrap()
+    }
+
+    #[test]
+    fn a_command_is_asked_about_with_what_it_is() {
+        let form = form(&RequestId::Number(7), &command()).unwrap();
+        assert_eq!(form["codex_elicitation"], "exec-approval");
+        assert_eq!(form["codex_mcp_tool_call_id"], "7");
+        assert_eq!(form["codex_command"], json!(["/bin/sh", "-c", "rm x"]));
+        assert_eq!(
+            form["codex_parsed_cmd"],
+            json!([{ "type": "unknown", "cmd": "rm x" }])
+        );
+    }
+
+    #[test]
+    fn decisions_are_understood_in_both_forms() {
+        let decide =
+            |decided: Value| answer(&command(), Some(&decided)).unwrap()["decision"].clone();
+        assert_eq!(decide(json!({ "decision": "approved" })), "accept");
+        assert_eq!(
+            decide(json!({ "decision": "approved_for_session" })),
+            "acceptForSession"
+        );
+        assert_eq!(decide(json!({ "decision": "abort" })), "cancel");
+        assert_eq!(
+            decide(json!({ "action": "accept", "content": {} })),
+            "accept"
+        );
+        assert_eq!(decide(json!({ "odd": 1 })), "decline");
+        assert_eq!(answer(&command(), None).unwrap()["decision"], "decline");
+    }
+}

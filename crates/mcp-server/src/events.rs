@@ -1,0 +1,181 @@
+//! What a client hears while a call runs: events in the words of the engine's first protocol, and steps. Pure.
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::{ThreadItem, TurnStatus};
+use serde_json::{Value, json};
+
+/// The thread that something is told of.
+pub(crate) fn thread_of(notification: &ServerNotification) -> Option<&str> {
+    use ServerNotification as N;
+    Some(match notification {
+        N::TurnStarted(it) => &it.thread_id,
+        N::TurnCompleted(it) => &it.thread_id,
+        N::TurnPlanUpdated(it) => &it.thread_id,
+        N::ItemStarted(it) => &it.thread_id,
+        N::ItemCompleted(it) => &it.thread_id,
+        N::AgentMessageDelta(it) => &it.thread_id,
+        N::ReasoningSummaryTextDelta(it) => &it.thread_id,
+        N::CommandExecutionOutputDelta(it) => &it.thread_id,
+        N::ThreadTokenUsageUpdated(it) => &it.thread_id,
+        N::Error(it) => &it.thread_id,
+        _ => return None,
+    })
+}
+
+/// What the call is at, in a few words, as something begins.
+pub(crate) fn step(notification: &ServerNotification) -> Option<String> {
+    let ServerNotification::ItemStarted(it) = notification else {
+        return None;
+    };
+    Some(match &it.item.item {
+        ThreadItem::CommandExecution { command, .. } => format!("Running {command}"),
+        ThreadItem::FileChange { changes, .. } => {
+            let paths: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
+            format!("Changing {}", paths.join(", "))
+        }
+        ThreadItem::McpToolCall { server, tool, .. } => format!("Calling {server}.{tool}"),
+        ThreadItem::WebSearch { .. } => "Searching the web".to_owned(),
+        ThreadItem::Reasoning { .. } => "Thinking".to_owned(),
+        ThreadItem::AgentMessage { .. } => "Answering".to_owned(),
+        _ => return None,
+    })
+}
+
+fn of_turn(turn: &str, message: Value) -> Value {
+    json!({ "id": turn, "msg": message })
+}
+
+/// That a thread was started, and how it is set up.
+pub(crate) fn configured(thread: &str, started: &Value) -> Value {
+    of_turn(
+        "",
+        json!({
+            "type": "session_configured",
+            "session_id": thread,
+            "model": started["model"],
+            "model_provider_id": started["modelProvider"],
+            "approval_policy": started["approvalPolicy"],
+            "cwd": started["cwd"],
+            "reasoning_effort": started["reasoningEffort"],
+            "rollout_path": started["thread"]["path"],
+        }),
+    )
+}
+
+/// The event that a notification stands for, if it does.
+pub(crate) fn event(notification: &ServerNotification) -> Option<Value> {
+    use ServerNotification as N;
+    Some(match notification {
+        N::TurnStarted(it) => of_turn(
+            &it.turn.id,
+            json!({ "type": "task_started", "turn_id": it.turn.id }),
+        ),
+        N::AgentMessageDelta(it) => of_turn(
+            &it.turn_id,
+            json!({ "type": "agent_message_delta", "delta": it.delta }),
+        ),
+        N::ReasoningSummaryTextDelta(it) => of_turn(
+            &it.turn_id,
+            json!({ "type": "agent_reasoning_delta", "delta": it.delta }),
+        ),
+        N::CommandExecutionOutputDelta(it) => of_turn(
+            &it.turn_id,
+            json!({ "type": "exec_command_output_delta", "call_id": it.item_id,
+                    "stream": "stdout", "chunk": it.delta }),
+        ),
+        N::ItemStarted(it) => of_turn(&it.turn_id, begun(&it.item.item)?),
+        N::ItemCompleted(it) => of_turn(&it.turn_id, ended(&it.item.item)?),
+        N::ThreadTokenUsageUpdated(it) => {
+            let usage = json!(it.token_usage);
+            of_turn(&it.turn_id, json!({ "type": "token_count", "info": usage }))
+        }
+        N::TurnPlanUpdated(it) => of_turn(
+            &it.turn_id,
+            json!({ "type": "plan_update", "explanation": it.explanation, "plan": it.plan }),
+        ),
+        N::Error(it) => {
+            let kind = if it.will_retry {
+                "stream_error"
+            } else {
+                "error"
+            };
+            of_turn(
+                &it.turn_id,
+                json!({ "type": kind, "message": it.error.message }),
+            )
+        }
+        N::TurnCompleted(it) => {
+            let message = match it.turn.status {
+                TurnStatus::Interrupted => {
+                    json!({ "type": "turn_aborted", "turn_id": it.turn.id, "reason": "interrupted" })
+                }
+                _ => json!({ "type": "task_complete", "turn_id": it.turn.id }),
+            };
+            of_turn(&it.turn.id, message)
+        }
+        _ => return None,
+    })
+}
+
+fn begun(item: &ThreadItem) -> Option<Value> {
+    Some(match item {
+        ThreadItem::CommandExecution {
+            id, command, cwd, ..
+        } => {
+            let command = shlex::split(command).unwrap_or_else(|| vec![command.clone()]);
+            json!({ "type": "exec_command_begin", "call_id": id, "command": command, "cwd": cwd })
+        }
+        ThreadItem::FileChange { id, changes, .. } => {
+            json!({ "type": "patch_apply_begin", "call_id": id, "changes": changes })
+        }
+        ThreadItem::McpToolCall {
+            id,
+            server,
+            tool,
+            arguments,
+            ..
+        } => {
+            let invocation = json!({ "server": server, "tool": tool, "arguments": arguments });
+            json!({ "type": "mcp_tool_call_begin", "call_id": id, "invocation": invocation })
+        }
+        _ => return None,
+    })
+}
+
+fn ended(item: &ThreadItem) -> Option<Value> {
+    Some(match item {
+        ThreadItem::UserMessage { content, .. } => {
+            let texts = content.iter().filter_map(|part| match part {
+                codex_app_server_protocol::v2::UserInput::Text { text, .. } => Some(text.as_str()),
+                _ => None,
+            });
+            json!({ "type": "user_message", "message": texts.collect::<Vec<_>>().join("\n") })
+        }
+        ThreadItem::AgentMessage { text, .. } => {
+            json!({ "type": "agent_message", "message": text.as_str() })
+        }
+        ThreadItem::Reasoning { summary, .. } if !summary.is_empty() => {
+            json!({ "type": "agent_reasoning", "text": summary.join("\n\n") })
+        }
+        ThreadItem::CommandExecution {
+            id,
+            exit_code,
+            aggregated_output,
+            ..
+        } => {
+            let output = aggregated_output
+                .as_ref()
+                .map(|output| output.as_str().into_owned());
+            json!({ "type": "exec_command_end", "call_id": id, "exit_code": exit_code,
+                    "aggregated_output": output.unwrap_or_default() })
+        }
+        ThreadItem::FileChange { id, status, .. } => {
+            let success = *status == codex_app_server_protocol::v2::PatchApplyStatus::Completed;
+            json!({ "type": "patch_apply_end", "call_id": id, "success": success })
+        }
+        ThreadItem::McpToolCall { id, result, .. } => {
+            json!({ "type": "mcp_tool_call_end", "call_id": id, "result": result })
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,140 @@
+//! The table of methods, and what all calls share.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use codex_app_server_protocol::rpc::RequestId as EngineRequestId;
+use codex_client::Caller;
+use codex_json_rpc::{Error, Message, Peer, RequestId, Responder, Unreadable, params};
+use parking_lot::{Mutex, MutexGuard};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::task::AbortHandle;
+
+use crate::call::{self, Call};
+use crate::tools;
+
+/// Revisions of MCP that are spoken, the newest first.
+const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) engine: Caller,
+    pub(crate) peer: Peer,
+    version: &'static str,
+    shared: Mutex<Shared>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    is_initialized: bool,
+    pub(crate) asks_people: bool,
+    /// Calls that run, by their thread.
+    pub(crate) calls: HashMap<String, Call>,
+    /// Requests of calls that were cancelled before their turn began.
+    pub(crate) cancelled: Vec<RequestId>,
+    /// Questions that the client is being asked.
+    pub(crate) questions: HashMap<EngineRequestId, AbortHandle>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall {
+    name: String,
+    #[serde(default)]
+    arguments: Option<Box<RawValue>>,
+    #[serde(default, rename = "_meta")]
+    meta: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Cancelled {
+    request_id: RequestId,
+}
+
+impl Server {
+    pub(crate) fn new(engine: Caller, peer: Peer, version: &'static str) -> Arc<Self> {
+        Arc::new(Self {
+            engine,
+            peer,
+            version,
+            shared: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock()
+    }
+
+    fn initialize(&self, request: &RawValue) -> Result<Value, Error> {
+        let request: Value = params(request)?;
+        let mut shared = self.shared();
+        if shared.is_initialized {
+            return Err(Error::invalid_request("initialize called more than once"));
+        }
+        shared.is_initialized = true;
+        shared.asks_people = request["capabilities"]["elicitation"].is_object();
+        let asked = request["protocolVersion"].as_str().unwrap_or_default();
+        let revision = REVISIONS.into_iter().find(|known| *known == asked);
+        Ok(json!({
+            "protocolVersion": revision.unwrap_or(REVISIONS[0]),
+            "capabilities": { "tools": { "listChanged": true } },
+            "serverInfo": { "name": "codex-mcp-server", "title": "Codex", "version": self.version },
+        }))
+    }
+}
+
+/// Takes a line of the client.
+pub(crate) fn take(server: &Arc<Server>, message: Result<Message, Unreadable>) {
+    match message {
+        Ok(Message::Request { id, method, params }) => {
+            let responder = server.peer.responder(id.clone());
+            request(server, id, responder, &method, &params);
+        }
+        Ok(Message::Notification {
+            method,
+            params: read,
+        }) => {
+            if method == "notifications/cancelled"
+                && let Ok(cancelled) = params::<Cancelled>(&read)
+            {
+                call::cancel(server, &cancelled.request_id);
+            }
+        }
+        Ok(Message::Reply { id, result }) => server.peer.take_reply(&id, result),
+        Err(unreadable) => server.peer.refuse(unreadable),
+    }
+}
+
+fn request(
+    server: &Arc<Server>,
+    id: RequestId,
+    responder: Responder,
+    method: &str,
+    read: &RawValue,
+) {
+    let reply = match method {
+        "initialize" => server.initialize(read),
+        "ping" => Ok(json!({})),
+        "tools/list" => Ok(tools::list()),
+        "tools/call" => match params::<ToolCall>(read) {
+            Ok(ToolCall {
+                name,
+                arguments,
+                meta,
+            }) => {
+                let request = call::Request {
+                    id,
+                    responder,
+                    progress: meta.get("progressToken").cloned(),
+                };
+                tokio::spawn(call::run(Arc::clone(server), request, name, arguments));
+                return;
+            }
+            Err(error) => Err(error),
+        },
+        _ => Err(Error::method_not_found(method)),
+    };
+    tokio::spawn(responder.respond(reply));
+}

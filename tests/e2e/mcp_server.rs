@@ -1,0 +1,227 @@
+//! `codex mcp-server`, as an MCP client sees it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::repository;
+
+struct McpClient {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    home: TempDir,
+    told: Vec<Value>,
+    next_id: i64,
+}
+
+impl Drop for McpClient {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl McpClient {
+    fn start(scenario: &str, capabilities: &Value) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let scenario = repository().join("scenarios").join(scenario);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
+            .arg("mcp-server")
+            .arg("--scenario")
+            .arg(scenario)
+            .env("HOME", home.path())
+            .env("CODEX_HOME", home.path())
+            .current_dir(home.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut client = Self {
+            input: child.stdin.take(),
+            output: BufReader::new(child.stdout.take().unwrap()),
+            child,
+            home,
+            told: Vec::new(),
+            next_id: 0,
+        };
+        let info = json!({ "name": "test", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
+                             "clientInfo": info });
+        let reply = client.request("initialize", params);
+        assert_eq!(reply["result"]["protocolVersion"], "2025-06-18");
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        let input = self.input.as_mut().unwrap();
+        writeln!(input, "{message}").unwrap();
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.next_id += 1;
+        let id = json!(self.next_id);
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.send(&message);
+        id
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        assert_ne!(
+            self.output.read_line(&mut line).unwrap(),
+            0,
+            "the server is gone"
+        );
+        let message: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        self.told.push(message.clone());
+        message
+    }
+
+    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let message = self.receive();
+            if is_it(&message) {
+                return message;
+            }
+        }
+    }
+
+    fn reply_to(&mut self, id: &Value) -> Value {
+        self.until(|message| message.get("method").is_none() && message["id"] == *id)
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.reply_to(&id)
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.request("tools/call", params)["result"].take()
+    }
+
+    fn events(&self) -> Vec<&str> {
+        let events = self
+            .told
+            .iter()
+            .filter(|message| message["method"] == "codex/event");
+        events
+            .filter_map(|event| event["params"]["msg"]["type"].as_str())
+            .collect()
+    }
+}
+
+#[test]
+fn a_task_is_done_and_gone_on_with() {
+    let mut client = McpClient::start("chat.toml", &json!({}));
+    let tools = client.request("tools/list", json!({}));
+    let names: Vec<_> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].clone())
+        .collect();
+    assert_eq!(names, ["codex", "codex-reply"]);
+    let done = client.call("codex", json!({ "prompt": "hi" }));
+    assert_eq!(done.get("isError"), None, "{done}");
+    let structured = &done["structuredContent"];
+    assert_eq!(structured["content"], done["content"][0]["text"]);
+    assert!(!structured["content"].as_str().unwrap().is_empty());
+    for event in [
+        "session_configured",
+        "task_started",
+        "agent_message",
+        "task_complete",
+    ] {
+        assert!(
+            client.events().contains(&event),
+            "{event}: {:?}",
+            client.events()
+        );
+    }
+    let more = json!({ "threadId": structured["threadId"], "prompt": "and now?" });
+    let done = client.call("codex-reply", more);
+    assert_eq!(
+        done["structuredContent"]["threadId"], structured["threadId"],
+        "{done}"
+    );
+    client.input = None;
+    assert!(client.child.wait().unwrap().success());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let mut client = McpClient::start("hello.toml", &json!({}));
+    let again = client.request("initialize", json!({}));
+    assert_eq!(
+        again["error"]["message"],
+        "initialize called more than once"
+    );
+    assert_eq!(
+        client.request("resources/list", json!({}))["error"]["code"],
+        -32601
+    );
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    let unknown = client.call("odd", json!({}));
+    assert_eq!(unknown["isError"], true);
+    assert_eq!(unknown["content"][0]["text"], "Unknown tool 'odd'");
+    for (tool, arguments) in [
+        ("codex", json!({})),
+        ("codex-reply", json!({ "prompt": "x" })),
+    ] {
+        assert_eq!(client.call(tool, arguments)["isError"], true, "{tool}");
+    }
+}
+
+#[test]
+fn a_command_is_asked_about_where_the_client_can_ask() {
+    let mut client = McpClient::start("approve-command.toml", &json!({ "elicitation": {} }));
+    let meta = json!({ "progressToken": "p" });
+    let params = json!({ "name": "codex", "arguments": { "prompt": "go" }, "_meta": meta });
+    let id = client.ask("tools/call", params);
+    let asked = client.until(|message| message["method"] == "elicitation/create");
+    assert_eq!(asked["params"]["codex_elicitation"], "exec-approval");
+    let answer =
+        json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "decision": "approved" } });
+    client.send(&answer);
+    let done = client.reply_to(&id);
+    assert_eq!(done["result"].get("isError"), None, "{done}");
+    assert!(client.home.path().join("release-notes").is_dir());
+    let steps = client
+        .told
+        .iter()
+        .filter(|message| message["method"] == "notifications/progress");
+    let steps: Vec<_> = steps
+        .map(|step| step["params"]["progress"].clone())
+        .collect();
+    assert!(steps.len() > 1, "{steps:?}");
+    assert_eq!(steps[0], 1);
+}
+
+#[test]
+fn a_command_is_refused_where_nobody_can_be_asked() {
+    let mut client = McpClient::start("approve-command.toml", &json!({}));
+    let done = client.call("codex", json!({ "prompt": "go" }));
+    assert_eq!(done.get("isError"), None, "{done}");
+    assert!(!client.home.path().join("release-notes").exists());
+}
+
+#[test]
+fn a_call_that_is_cancelled_ends() {
+    let mut client = McpClient::start("slow-answer.toml", &json!({}));
+    let params = json!({ "name": "codex", "arguments": { "prompt": "go" } });
+    let id = client.ask("tools/call", params);
+    client.until(|message| message["params"]["msg"]["type"] == "agent_message_delta");
+    let cancelled = json!({ "requestId": id });
+    client.send(
+        &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled }),
+    );
+    let done = client.reply_to(&id);
+    assert_eq!(done["result"]["isError"], true);
+    assert!(client.events().contains(&"turn_aborted"));
+}
