@@ -33,6 +33,8 @@ mod escapes;
 #[cfg(target_os = "linux")]
 mod exec;
 #[cfg(target_os = "linux")]
+mod exec_flags;
+#[cfg(target_os = "linux")]
 mod exec_threads;
 #[cfg(target_os = "linux")]
 mod filesystem;

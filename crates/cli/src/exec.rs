@@ -1,6 +1,7 @@
 //! `codex exec`: one turn without a UI, for scripts. A client of an app-server in the same process.
 
 mod arguments;
+mod compatibility;
 mod follow;
 mod thread;
 
@@ -58,6 +59,7 @@ async fn exec(
         prompt,
         command,
     } = arguments;
+    options.other.check()?;
     check_images(&options)?;
     if let Some(program) = &options.cyber_access_program {
         tracing::warn!("no access program is asked for: `{program}` has no effect");
@@ -86,7 +88,7 @@ async fn exec(
         .as_deref()
         .map(Scenario::load)
         .transpose()?;
-    let settings = options.settings(before, flags)?;
+    let settings = options.settings(before, flags, &cwd)?;
     let api_key = non_blank(KEY_VARIABLE);
     let purpose = HostPurpose::Exec { api_key };
     let server = app_server::server(&settings, scenario, tracing, purpose).await?;

@@ -1,10 +1,11 @@
 //! The arguments of `codex exec`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::compatibility::OtherFlags;
 use crate::global_flags::{GlobalFlags, SandboxFlag};
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::Colours;
@@ -196,6 +197,8 @@ pub(super) struct ExecOptions {
     pub(super) scenario: Option<PathBuf>,
     #[command(flatten)]
     flags: SettingsFlags,
+    #[command(flatten)]
+    pub(super) other: OtherFlags,
     /// Whether a flag before the subcommand allows work outside a repository.
     #[arg(skip)]
     pub(super) outside_repository: bool,
@@ -216,8 +219,10 @@ impl ExecOptions {
         &self,
         before: SettingsFlags,
         behind: SettingsFlags,
+        cwd: &Path,
     ) -> anyhow::Result<SettingsFlags> {
         let mut settings = before.followed_by(self.flags.clone()).followed_by(behind);
+        self.other.apply(&mut settings, cwd)?;
         if let Some(profile) = &self.profile {
             settings.set("profile", &serde_json::to_string(profile)?);
         }

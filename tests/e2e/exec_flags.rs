@@ -1,0 +1,59 @@
+//! Flags of `codex exec` that callers of other releases pass.
+
+use std::process::Stdio;
+
+use crate::exec::Place;
+use crate::{repository, stdout_of};
+
+fn hello() -> String {
+    let path = repository().join("scenarios/hello.toml");
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn flags_that_are_not_supported_say_what_to_use_instead() {
+    let cases = [
+        ("--approve-for-me", "--sandbox"),
+        ("--worktree", "git worktree add"),
+        ("--strict-config", "codex doctor"),
+        ("--ignore-user-config", "CODEX_HOME"),
+        ("--ignore-rules", "CODEX_HOME"),
+        ("--local-provider=other", "-c model_provider=other"),
+    ];
+    for (flag, instead) in cases {
+        let output = Place::new().exec(&["--scenario", &hello(), "hi", flag]);
+        assert_eq!(output.status.code(), Some(1), "{flag}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(instead), "{flag}: {error}");
+    }
+}
+
+#[test]
+fn flags_without_an_effect_here_are_accepted() {
+    let hello = hello();
+    let flags = [
+        "--trust",
+        "--dangerously-bypass-hook-trust",
+        "--experimental-json",
+        "--color=never",
+    ];
+    let arguments = [&["--scenario", &hello, "hi"][..], &flags].concat();
+    let events = stdout_of(&Place::new().exec(&arguments));
+    assert!(events.contains("turn.completed"), "{events}");
+}
+
+/// Programs of continuous integration leave their end of the pipe open.
+#[test]
+fn an_input_that_never_ends_holds_up_nothing() {
+    let place = Place::new();
+    let mut command = place.command(&["--scenario", &hello(), "hi"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let open = child.stdin.take();
+    assert!(child.wait_with_output().unwrap().status.success());
+    drop(open);
+}
