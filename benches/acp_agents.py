@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Measures agents of the Agent Client Protocol side by side: `acp_agents.py NAME=COMMAND…`.
+
+Each agent is driven in the same way, with a model that follows a script on the loopback interface. Measured are the
+time from its start to the reply to `initialize`, that of `session/new`, of a prompt that is answered in one message, and
+of one that is answered in 10,000 pieces, with the processor time and the largest memory of the process and its children.
+
+The model speaks the Responses API and Chat Completions. Its address is in OPENAI_BASE_URL, and stands for {model} in a
+command. `this` alone measures this program: `acp_agents.py this=target/release/codex`.
+"""
+
+import http.server
+import json
+import os
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PIECES = 10_000
+ROUNDS = 5
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    """Answers a prompt that names a number of pieces in that many, every other one in one."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.reply("application/json", json.dumps({"object": "list", "data": []}))
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        pieces = PIECES if "ten thousand pieces" in body else 1
+        write = chat if self.path.endswith("/chat/completions") else responses
+        self.reply("text/event-stream", "".join(write(pieces)))
+
+    def reply(self, kind, text):
+        data = text.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def event(kind, **fields):
+    return f"event: {kind}\ndata: {json.dumps(dict(fields, type=kind))}\n\n"
+
+
+def responses(pieces):
+    message = {"type": "message", "id": "m", "role": "assistant", "status": "completed"}
+    text = {"type": "output_text", "annotations": []}
+    whole = dict(message, content=[dict(text, text="word " * pieces)])
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    yield event("response.created", response={"id": "r", "status": "in_progress"})
+    yield event("response.output_item.added", output_index=0, item=dict(message, status="in_progress", content=[]))
+    yield event("response.content_part.added", item_id="m", output_index=0, content_index=0, part=dict(text, text=""))
+    for _ in range(pieces):
+        yield event("response.output_text.delta", item_id="m", output_index=0, content_index=0, delta="word ")
+    yield event("response.output_item.done", output_index=0, item=whole)
+    done = {"id": "r", "status": "completed", "output": [whole], "usage": usage}
+    yield event("response.completed", response=done)
+
+
+def chat(pieces):
+    def chunk(delta, reason=None):
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        return f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'choices': [choice]})}\n\n"
+
+    for _ in range(pieces):
+        yield chunk({"role": "assistant", "content": "word "})
+    yield chunk({}, "stop")
+    yield "data: [DONE]\n\n"
+
+
+class Agent:
+    def __init__(self, command, env, work):
+        self.started = time.monotonic()
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=env, cwd=work)
+        self.next_id = 0
+        self.chunks = 0
+
+    def write(self, message):
+        self.process.stdin.write((json.dumps(dict(message, jsonrpc="2.0")) + "\n").encode())
+        self.process.stdin.flush()
+
+    def request(self, method, params):
+        """The reply and how long it took."""
+        self.next_id += 1
+        begun = time.monotonic()
+        self.write({"id": self.next_id, "method": method, "params": params})
+        while True:
+            line = self.process.stdout.readline()
+            if not line:
+                raise SystemExit(f"the agent ended at {method}")
+            message = json.loads(line)
+            if message.get("id") == self.next_id and "method" not in message:
+                if "error" in message:
+                    raise SystemExit(f"{method}: {message['error']}")
+                return message["result"], time.monotonic() - begun
+            if message.get("method") == "session/update":
+                self.chunks += message["params"]["update"]["sessionUpdate"] == "agent_message_chunk"
+            elif "id" in message:
+                self.write({"id": message["id"], "error": {"code": -32601, "message": "not offered"}})
+
+    def close(self):
+        """Processor seconds and largest memory in MiB, children included."""
+        pid = self.process.pid
+        memory = peak(pid)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory
+
+
+def peak(pid):
+    total = 0
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            total += next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+        with open(f"/proc/{pid}/task/{pid}/children") as children:
+            total += sum(peak(child) for child in children.read().split())
+    except (FileNotFoundError, StopIteration):
+        pass
+    return total
+
+
+def measure(command, address):
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as work:
+        subprocess.run(["git", "init", "-q", work], check=True)
+        env = dict(os.environ, HOME=home, CODEX_HOME=home, OPENAI_BASE_URL=address, OPENAI_API_KEY="none")
+        agent = Agent(command, env, work)
+        agent.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        figures = [time.monotonic() - agent.started]
+        session, took = agent.request("session/new", {"cwd": work, "mcpServers": []})
+        figures.append(took)
+        for text in ("one message", "ten thousand pieces"):
+            prompt = [{"type": "text", "text": text}]
+            figures.append(agent.request("session/prompt", {"sessionId": session["sessionId"], "prompt": prompt})[1])
+        return figures + list(agent.close())
+
+
+def own(program, address):
+    provider = {"name": "Scripted", "base_url": address, "wire_api": "responses"}
+    settings = [("model_provider", "scripted"), ("model", "gpt-5.2-codex")]
+    settings += [(f"model_providers.scripted.{key}", value) for key, value in provider.items()]
+    flags = [part for key, value in settings for part in ("-c", f"{key}={json.dumps(value)}")]
+    return [os.path.abspath(program), "acp", *flags]
+
+
+def main():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}/v1"
+    print("| agent | initialize | session/new | one message | 10,000 pieces | processor | memory |")
+    print("|---|---|---|---|---|---|---|")
+    for argument in sys.argv[1:]:
+        name, command = argument.split("=", 1)
+        command = own(command, address) if name == "this" else shlex.split(command.replace("{model}", address))
+        rounds = sorted(measure(command, address) for _ in range(ROUNDS))
+        middle = [sorted(column)[ROUNDS // 2] for column in zip(*rounds)]
+        times = " | ".join(f"{1000 * seconds:.0f} ms" for seconds in middle[:4])
+        print(f"| {name} | {times} | {middle[4]:.2f} s | {middle[5]:.0f} MiB |", flush=True)
+
+
+main()
