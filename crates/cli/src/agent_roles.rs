@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use codex_config::{Config, ConfigWarning, LayerStack};
-use codex_core::{AgentRole, Roles, SessionConfig};
+use codex_core::{AgentRole, RoleUnavailable, Roles, SessionConfig};
 use codex_protocol::{Personality, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
@@ -65,7 +65,7 @@ impl Roles for ConfiguredRoles {
         &self.roles
     }
 
-    fn apply(&self, role: &str, config: &mut SessionConfig) -> Result<(), String> {
+    fn apply(&self, role: &str, config: &mut SessionConfig) -> Result<(), RoleUnavailable> {
         let Some(settings) = self.settings.get(role) else {
             return Ok(());
         };
@@ -77,7 +77,10 @@ impl Roles for ConfiguredRoles {
             verbosity,
             service_tier,
             personality,
-        } = settings.as_ref().map_err(ToString::to_string)?.clone();
+        } = settings
+            .as_ref()
+            .map_err(|error| RoleUnavailable(error.to_string()))?
+            .clone();
         if let Some(model) = model {
             config.settings.model = model;
             config.settings.effort = None;

@@ -11,7 +11,7 @@ use codex_config::schema::{
 use codex_config::{
     Config, ConfigEdit, EditRequest, KeyPath, LayerStack, Overrides, edit_user_config,
 };
-use codex_core::{McpApprovals, McpServer, ToolApproval};
+use codex_core::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
 use codex_mcp_client::{LoginSettings, LoginStore, Server, Way};
 
 use crate::environment::variable;
@@ -171,8 +171,8 @@ impl StoredApprovals {
 }
 
 impl McpApprovals for StoredApprovals {
-    fn approve(&self, server: &str, tool: &str) -> Result<(), String> {
+    fn approve(&self, server: &str, tool: &str) -> Result<(), ApprovalNotStored> {
         self.write(server, tool)
-            .map_err(|error| format!("{error:#}"))
+            .map_err(|error| ApprovalNotStored(format!("{error:#}")))
     }
 }

@@ -13,8 +13,8 @@ use codex_config::{
     ProjectDocSettings, Requirements, StorageSettings,
 };
 use codex_core::{
-    AgentSettings, Features, InstructionFiles, Limits, MessageHistory, SessionConfig, Snapshots,
-    WebSearch,
+    AgentSettings, Features, InstructionFiles, Limits, MessageHistory, NotAllowed, SessionConfig,
+    Snapshots, WebSearch,
 };
 use codex_model_client::ModelCatalog;
 use codex_protocol::{AskForApproval, SandboxPolicy, ThreadSettings, WebSearchMode};
@@ -249,12 +249,12 @@ impl InstructionFiles for ProjectInstructions {
 struct AdministratorLimits(Requirements);
 
 impl Limits for AdministratorLimits {
-    fn check(&self, approval: AskForApproval, sandbox: &SandboxPolicy) -> Result<(), String> {
+    fn check(&self, approval: AskForApproval, sandbox: &SandboxPolicy) -> Result<(), NotAllowed> {
         let requirements = &self.0;
         let checked = requirements
             .check_approval_policy(approval)
             .and_then(|()| requirements.check_sandbox_policy(sandbox));
-        checked.map_err(|violation| violation.to_string())
+        checked.map_err(|violation| NotAllowed(violation.to_string()))
     }
 }
 

@@ -35,13 +35,15 @@ mod turn;
 mod turn_settings;
 
 pub use config::{
-    AgentRole, AgentSettings, EndedTurn, Features, InstructionFiles, Limits, McpApprovals,
-    McpServer, MessageHistory, Roles, SessionConfig, Snapshots, ToolApproval, TurnEnded, WebSearch,
+    AgentRole, AgentSettings, ApprovalNotStored, EndedTurn, Features, InstructionFiles, Limits,
+    McpApprovals, McpServer, MessageHistory, NotAllowed, RoleUnavailable, Roles, SessionConfig,
+    Snapshots, ToolApproval, TurnEnded, WebSearch,
 };
 pub use events::{Events, older_delta};
 pub use history::first_user_text;
 pub use input::{ToolOutput, TurnInput};
 pub use launch::{ForkAt, Ports, ThreadManager};
+pub use mcp::RequiredServersFailed;
 pub use ports::*;
 pub use review::{review_hint, review_text};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};

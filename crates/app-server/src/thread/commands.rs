@@ -352,7 +352,7 @@ fn closed(error: codex_core::ThreadClosed) -> Failure {
 
 fn refused(error: SettingsError) -> Failure {
     match error {
-        SettingsError::Forbidden(reason) => Failure::invalid(reason),
+        SettingsError::Forbidden(reason) => Failure::invalid(reason.0),
         SettingsError::Closed => Failure::internal(error.to_string()),
     }
 }

@@ -8,8 +8,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::DropGuard;
 
 use super::names::AgentNames;
-use crate::thread::SpawnedAgent;
-use crate::thread::Thread;
+use crate::thread::{SpawnedAgent, Thread};
 
 /// An agent, owned by the session of its parent. Dropping it ends the agent.
 #[derive(Debug)]

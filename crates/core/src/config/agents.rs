@@ -34,9 +34,14 @@ pub trait Roles: Debug + Send + Sync {
     /// Applies a role to the configuration of an agent. May read files.
     ///
     /// # Errors
-    /// The settings of the role cannot be had; a sentence that says why.
-    fn apply(&self, role: &str, config: &mut SessionConfig) -> Result<(), String>;
+    /// The settings of the role are not usable.
+    fn apply(&self, role: &str, config: &mut SessionConfig) -> Result<(), RoleUnavailable>;
 }
+
+/// A role whose settings are not usable, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct RoleUnavailable(pub String);
 
 /// A role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -16,9 +16,14 @@ pub trait Limits: Debug + Send + Sync {
     /// Whether a thread may have these settings.
     ///
     /// # Errors
-    /// A sentence that says why they are not allowed.
-    fn check(&self, approval: AskForApproval, sandbox: &SandboxPolicy) -> Result<(), String>;
+    /// They are not allowed.
+    fn check(&self, approval: AskForApproval, sandbox: &SandboxPolicy) -> Result<(), NotAllowed>;
 }
+
+/// Settings that the administrator does not allow. The text says which and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotAllowed(pub String);
 
 /// A turn that completed.
 #[derive(Clone, Debug, PartialEq, Eq)]

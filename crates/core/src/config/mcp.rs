@@ -34,6 +34,11 @@ pub trait McpApprovals: Debug + Send + Sync {
     /// Approves all later calls of a tool. Writes a file.
     ///
     /// # Errors
-    /// It was not written; a sentence that says why.
-    fn approve(&self, server: &str, tool: &str) -> Result<(), String>;
+    /// The approval was not written.
+    fn approve(&self, server: &str, tool: &str) -> Result<(), ApprovalNotStored>;
 }
+
+/// An approval that was not written, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ApprovalNotStored(pub String);

@@ -18,10 +18,10 @@ use codex_rollout::PersistedDetail;
 use codex_sandbox::EngineFiles;
 use codex_skills::SkillLibrary;
 
-pub use agents::{AgentRole, AgentSettings, Roles};
+pub use agents::{AgentRole, AgentSettings, RoleUnavailable, Roles};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
-pub use hooks::{EndedTurn, InstructionFiles, Limits, TurnEnded};
-pub use mcp::{McpApprovals, McpServer, ToolApproval};
+pub use hooks::{EndedTurn, InstructionFiles, Limits, NotAllowed, TurnEnded};
+pub use mcp::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
 
 /// The configuration of a session.
 #[derive(Clone, Debug)]

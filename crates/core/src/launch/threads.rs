@@ -15,9 +15,7 @@ use tracing::Instrument;
 use super::first_lines::{initial_messages, write_start};
 use crate::agents::{ChildAgents, MAX_WAITING_AGENTS};
 use crate::config::SessionConfig;
-use crate::context;
 use crate::events::{Emitter, Events};
-use crate::gate;
 use crate::history::Conversation;
 use crate::mcp::McpServers;
 use crate::ports::{Clock, Ids, Model, Observers, Processes, StartingThread};
@@ -29,6 +27,7 @@ use crate::thread_origin::{RolloutFile, ThreadLauncher, ThreadOrigin};
 use crate::timeout_pauses::TimeoutPauses;
 use crate::tools::{TerminalRegistry, ToolRequests, ToolServices};
 use crate::turn_settings::Instructions;
+use crate::{context, gate};
 
 /// How many requests of tools may wait. Each tool waits for its reply.
 const MAX_QUEUED_TOOL_REQUESTS: usize = 32;

@@ -23,6 +23,7 @@ pub(crate) use names::OfferedTool;
 pub(crate) use output::{error_output, for_text_models, output_of};
 pub(crate) use sandbox_state::SandboxState;
 pub(crate) use servers::McpServerSet;
+pub use servers::RequiredServersFailed;
 pub(crate) use startup::Elicitation;
 
 /// The servers of a thread. They can be replaced as a whole. Cheap to clone.
@@ -80,7 +81,7 @@ impl McpServers {
     }
 
     /// Waits for the required servers.
-    pub(crate) async fn required(&self) -> Result<(), String> {
+    pub(crate) async fn required(&self) -> Result<(), RequiredServersFailed> {
         let servers = self.current();
         servers.required().await
     }

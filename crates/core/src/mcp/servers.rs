@@ -104,7 +104,7 @@ impl McpServerSet {
     }
 
     /// Waits for the required servers.
-    pub(super) async fn required(&self) -> Result<(), String> {
+    pub(super) async fn required(&self) -> Result<(), RequiredServersFailed> {
         let mut failed = Vec::new();
         for (name, slot) in &self.slots {
             if !slot.configured.required {
@@ -119,10 +119,12 @@ impl McpServerSet {
         if failed.is_empty() {
             Ok(())
         } else {
-            Err(format!(
-                "required MCP servers failed to initialize: {}",
-                failed.join("; ")
-            ))
+            Err(RequiredServersFailed(failed))
         }
     }
 }
+
+/// Required servers that did not start. Each entry says which and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("required MCP servers failed to initialize: {}", .0.join("; "))]
+pub struct RequiredServersFailed(pub Vec<String>);

@@ -18,10 +18,8 @@ use codex_protocol::{
 use futures::FutureExt;
 
 use crate::git::Git;
-use crate::history::Conversation;
-use crate::history::user_message;
-use crate::turn;
-use crate::turn::{CompletedTurn, Turn, TurnError, TurnScope};
+use crate::history::{Conversation, user_message};
+use crate::turn::{self, CompletedTurn, Turn, TurnError, TurnScope};
 
 pub use findings::{review_hint, review_text};
 

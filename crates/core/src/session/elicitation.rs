@@ -102,7 +102,7 @@ impl Session {
             let kept = tokio::task::spawn_blocking(move || approvals.approve(&server, &tool));
             if let Ok(Err(error)) = kept.await {
                 tracing::warn!(
-                    error,
+                    %error,
                     "leave to call an MCP tool is kept for this thread only"
                 );
             }

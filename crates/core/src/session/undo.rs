@@ -4,8 +4,7 @@ use codex_protocol::{EventMsg, GhostCommit, UndoCompletedEvent, UndoStartedEvent
 
 use super::actor::Session;
 use super::state::TurnOverrides;
-use crate::git::Git;
-use crate::git::snapshot;
+use crate::git::{Git, snapshot};
 use crate::history::Conversation;
 use crate::thread::TaskKind;
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};

@@ -17,7 +17,7 @@ use super::requests::{
 use crate::config::McpServer;
 use crate::events::Emitter;
 use crate::input::TurnInput;
-use crate::mcp::McpServers;
+use crate::mcp::{McpServers, RequiredServersFailed};
 use crate::ports::Ids;
 use crate::timeout_pauses::TimeoutPauses;
 
@@ -89,8 +89,8 @@ impl Thread {
     /// Waits for the required MCP servers.
     ///
     /// # Errors
-    /// Some did not start; a sentence that says which and why.
-    pub async fn required_servers(&self) -> Result<(), String> {
+    /// Some did not start.
+    pub async fn required_servers(&self) -> Result<(), RequiredServersFailed> {
         self.mcp.required().await
     }
 

@@ -7,7 +7,7 @@ use codex_protocol::{ResponseItem, ServiceTier, Submission, ThreadSettings, Thre
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::config::McpServer;
+use crate::config::{McpServer, NotAllowed};
 use crate::input::TurnInput;
 
 /// A request to the session of a thread.
@@ -103,8 +103,8 @@ pub enum TaskKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// An administrator does not allow the settings.
-    #[error("{0}")]
-    Forbidden(String),
+    #[error(transparent)]
+    Forbidden(NotAllowed),
     /// The thread is closed.
     #[error("internal error; agent loop died unexpectedly")]
     Closed,

@@ -310,9 +310,13 @@ async fn what_a_turn_overrides_stays_except_the_form_of_its_answer() {
 struct NeverNever;
 
 impl codex_core::Limits for NeverNever {
-    fn check(&self, approval: AskForApproval, _: &SandboxPolicy) -> Result<(), String> {
+    fn check(
+        &self,
+        approval: AskForApproval,
+        _: &SandboxPolicy,
+    ) -> Result<(), codex_core::NotAllowed> {
         match approval {
-            AskForApproval::Never => Err("never say never".to_owned()),
+            AskForApproval::Never => Err(codex_core::NotAllowed("never say never".to_owned())),
             _ => Ok(()),
         }
     }

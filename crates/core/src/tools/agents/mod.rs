@@ -12,8 +12,7 @@ use codex_protocol::{AgentStatus, EventMsg, RolloutItem, RolloutLine, ThreadId, 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::agents::AgentHandle;
-use crate::agents::{AgentRequest, AgentSource};
+use crate::agents::{AgentHandle, AgentRequest, AgentSource};
 use crate::events::TurnEmitter;
 use crate::stored_thread::StoredThread;
 use crate::tools::tool::{ToolContext, ToolFailure};

@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{EndEvent, find, names_of, not_found, read_stored, request, status_of, thread_id};
-use crate::agents::{AgentHandle, config_of_agent};
-use crate::agents::{AgentRequest, AgentSource, ResumedAgent};
+use crate::agents::{AgentHandle, AgentRequest, AgentSource, ResumedAgent, config_of_agent};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 

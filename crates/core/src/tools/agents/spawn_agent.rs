@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{EndEvent, input_properties, read_input, read_stored, request, shown};
-use crate::agents::{AgentFork, AgentRequest, NewAgent};
-use crate::agents::{AgentHandle, config_of_agent, take_policies};
-use crate::config::SessionConfig;
-use crate::config::{AgentSettings, DEFAULT_ROLE, all_roles, find_role};
+use crate::agents::{
+    AgentFork, AgentHandle, AgentRequest, NewAgent, config_of_agent, take_policies,
+};
+use crate::config::{AgentSettings, DEFAULT_ROLE, SessionConfig, all_roles, find_role};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 

@@ -15,8 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{EndEvent, request, status_of, thread_id};
-use crate::agents::AgentHandle;
-use crate::agents::AgentRequest;
+use crate::agents::{AgentHandle, AgentRequest};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 

@@ -4,8 +4,7 @@ use codex_model_client::{Encoded, ModelError, ModelEvent, ModelRequest, Prompt, 
 use codex_protocol::ResponseItem;
 use futures::StreamExt;
 
-use super::Compaction;
-use super::CompactionPhase;
+use super::{Compaction, CompactionPhase};
 use crate::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
 use crate::history::user_message;
 use crate::turn::items::assistant_text;

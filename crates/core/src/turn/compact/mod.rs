@@ -16,8 +16,7 @@ use codex_rollout::LineKind;
 
 use crate::context;
 use crate::events::TurnEmitter;
-use crate::history::Conversation;
-use crate::history::summary;
+use crate::history::{Conversation, summary};
 use crate::turn::finish::finish;
 use crate::turn::guard::TurnGuard;
 use crate::turn::outcome::{CompletedTurn, TurnError};

@@ -3,8 +3,7 @@
 use codex_model_client::{ModelInfo, ModelRequest};
 use codex_protocol::ResponseItem;
 
-use super::Compaction;
-use super::CompactionPhase;
+use super::{Compaction, CompactionPhase};
 use crate::history::summary::without_images;
 use crate::history::{EntryKind, HistoryEntry};
 use crate::turn::outcome::TurnError;
