@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// Behind the id of a question: the field for an answer in own words.
 const OTHER: &str = "_other";
 
-/// A form of an MCP server. The model of both sides is the same; an older form of choices is brought up to date.
+/// A form of an MCP server. The model of both sides is the same.
 pub(crate) fn of_server(
     session: &SessionId,
     message: &str,
@@ -22,26 +22,7 @@ pub(crate) fn of_server(
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("$schema");
     }
-    let properties = schema["properties"].as_object_mut();
-    for property in properties.into_iter().flat_map(Map::values_mut) {
-        name_choices(property);
-    }
     json!({ "mode": "form", "sessionId": session, "message": message, "requestedSchema": schema })
-}
-
-/// Labels in a list of their own go to the values.
-fn name_choices(property: &mut Value) {
-    let Some(property) = property.as_object_mut() else {
-        return;
-    };
-    if let (Some(Value::Array(names)), Some(Value::Array(values))) =
-        (property.remove("enumNames"), property.get("enum").cloned())
-    {
-        let pairs = values.iter().zip(&names);
-        let choices = pairs.map(|(value, name)| json!({ "const": value, "title": name }));
-        property.insert("oneOf".to_owned(), choices.collect());
-        property.remove("enum");
-    }
 }
 
 /// A page that an MCP server wants to have opened.
@@ -172,13 +153,15 @@ mod tests {
     #[test]
     fn a_form_of_a_server_passes_through() {
         let schema = json!({ "type": "object", "properties": {
-            "size": { "type": "string", "enum": ["s"], "enumNames": ["small"] } } });
+            "size": { "type": "string", "enum": ["s"] } } });
         let schema: McpElicitationSchema = serde_json::from_value(schema).unwrap();
         let form = of_server(&SessionId::new("t"), "Size?", &schema);
         let read: CreateElicitationRequest = serde_json::from_value(form.clone()).unwrap();
         assert_eq!(read.message, "Size?");
-        let size = &form["requestedSchema"]["properties"]["size"];
-        assert_eq!(size["oneOf"], json!([{ "const": "s", "title": "small" }]));
+        assert_eq!(
+            form["requestedSchema"]["properties"]["size"]["enum"],
+            json!(["s"])
+        );
         let accepted = json!({ "action": "accept", "content": { "size": "s" } });
         assert_eq!(server_answer(Some(&accepted)), accepted);
         assert_eq!(server_answer(None)["action"], "decline");
