@@ -323,15 +323,15 @@ mod tests {
     fn it_is_released_when_nobody_else_needs_it() {
         let (_guard, root) = folder();
         let path = root.join(".git");
-        let mut steward = placeholders(&path);
+        let mut outside = placeholders(&path);
         let command = placeholders(&path);
-        steward.release_unused();
+        outside.release_unused();
         assert!(path.is_dir() && is_placeholder_at(&path));
         drop(command);
         assert!(path.is_dir());
-        steward.release_unused();
+        outside.release_unused();
         assert!(!path.exists());
-        assert_eq!(steward.paths().count(), 0);
+        assert_eq!(outside.paths().count(), 0);
     }
 
     #[test]
