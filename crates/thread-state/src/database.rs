@@ -1,0 +1,211 @@
+//! The SQLite file: opened with the first use, its tables, transactions.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
+use thiserror::Error;
+
+/// The file in the home folder.
+const FILE: &str = "thread_state.sqlite";
+/// How long another process may hold the file.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The version of the tables, in `user_version`. A file of a newer version is refused.
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE IF NOT EXISTS goals (
+  thread TEXT PRIMARY KEY, objective TEXT NOT NULL, status TEXT NOT NULL, token_budget INTEGER,
+  tokens_used INTEGER NOT NULL, milliseconds_used INTEGER NOT NULL, created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS queue (
+  id TEXT PRIMARY KEY, thread TEXT NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS queue_of_thread ON queue (thread, position);
+CREATE TABLE IF NOT EXISTS read_states (
+  thread TEXT PRIMARY KEY, first_unread TEXT, revision TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sections (
+  id TEXT PRIMARY KEY, position INTEGER NOT NULL, name TEXT NOT NULL, appearance TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS section_threads (
+  thread TEXT PRIMARY KEY, section TEXT NOT NULL, position INTEGER NOT NULL, entered_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS threads_of_section ON section_threads (section, position);
+CREATE TABLE IF NOT EXISTS projects (
+  id TEXT PRIMARY KEY, position INTEGER NOT NULL, name TEXT NOT NULL, roots TEXT NOT NULL,
+  metadata TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+  idempotency_key TEXT UNIQUE
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS project_threads (
+  thread TEXT PRIMARY KEY, project TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS threads_of_project ON project_threads (project);
+CREATE TABLE IF NOT EXISTS attachments (
+  id TEXT PRIMARY KEY, thread TEXT NOT NULL, kind TEXT NOT NULL, identity TEXT NOT NULL,
+  payload TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (thread, kind, identity)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS owners_of_attachment ON attachments (kind, identity);
+";
+
+/// The file could not be read or written.
+#[derive(Debug, Error)]
+pub enum StateError {
+    /// SQLite failed.
+    #[error("the state of threads cannot be read or written: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// A newer version of this program wrote the file.
+    #[error(
+        "{path} was written by a newer version ({found}) of this program; this one knows {VERSION}"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
+    /// A stored value is not what this program writes.
+    #[error("the state of threads has a value that cannot be read: {0}")]
+    Value(#[from] serde_json::Error),
+    /// The file cannot be made private.
+    #[error("the state of threads cannot be kept private: {0}")]
+    Private(#[from] std::io::Error),
+}
+
+/// What users and clients attach to threads. Every method blocks for the length of a transaction.
+#[derive(Debug)]
+pub struct ThreadState {
+    path: PathBuf,
+    connection: Mutex<Option<Connection>>,
+}
+
+impl ThreadState {
+    /// The state in a home folder. The file is opened with the first use.
+    #[must_use]
+    pub fn of_home(home: &Path) -> Self {
+        Self {
+            path: home.join(FILE),
+            connection: Mutex::new(None),
+        }
+    }
+
+    /// Forgets everything about a thread that is deleted.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn forget_thread(&self, thread: &str) -> Result<(), StateError> {
+        if !self.path.exists() {
+            return Ok(());
+        }
+        self.change(|transaction| {
+            for table in [
+                "goals",
+                "queue",
+                "read_states",
+                "section_threads",
+                "project_threads",
+                "attachments",
+            ] {
+                let sql = format!("DELETE FROM {table} WHERE thread = ?1");
+                transaction.execute(&sql, [thread])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs a transaction that writes.
+    pub(crate) fn change<T, E: From<StateError>>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.with(|connection| {
+            let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+            let transaction = begun.map_err(StateError::from)?;
+            let outcome = work(&transaction)?;
+            transaction.commit().map_err(StateError::from)?;
+            Ok(outcome)
+        })
+    }
+
+    /// Runs queries. A file that does not exist is not made for them; `empty` is the result then.
+    pub(crate) fn query<T>(
+        &self,
+        empty: T,
+        work: impl FnOnce(&Connection) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        if !self.path.exists() {
+            return Ok(empty);
+        }
+        self.with(|connection| work(connection))
+    }
+
+    fn with<T, E: From<StateError>>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut slot = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let connection = match slot.take() {
+            Some(connection) => connection,
+            None => open(&self.path)?,
+        };
+        work(slot.insert(connection))
+    }
+}
+
+fn open(path: &Path) -> Result<Connection, StateError> {
+    codex_private_files::ensure(path)?;
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found > VERSION {
+        return Err(StateError::Newer {
+            path: path.to_owned(),
+            found,
+        });
+    }
+    if found < VERSION {
+        connection.execute_batch(TABLES)?;
+        connection.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(connection)
+}
+
+/// One row, if there is one.
+pub(crate) fn one<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Option<T>, StateError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row(params, read).optional()?)
+}
+
+/// All rows.
+pub(crate) fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, StateError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params, read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The time, in Unix seconds.
+pub(crate) fn now() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
+/// A new id.
+pub(crate) fn new_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
