@@ -79,6 +79,7 @@ mod newer_clients;
 mod newer_homes;
 mod newer_methods;
 mod newer_requests;
+mod newer_state;
 #[cfg(target_os = "linux")]
 mod notices;
 #[cfg(target_os = "linux")]

@@ -137,21 +137,6 @@ async fn hooks_that_are_not_run_are_named() {
 }
 
 #[tokio::test]
-async fn no_thread_has_a_goal() {
-    let mut scripted = Scripted::start([], json!({})).await;
-    let goal = scripted.call("thread/goal/get", json!({})).await;
-    assert_eq!(goal["result"], json!({ "goal": null }));
-    let unknown = json!({ "threadId": "0195f0a0-7b1c-7000-8000-000000000000" });
-    let refused = scripted
-        .server
-        .call("thread/goal/get", unknown)
-        .await
-        .unwrap();
-    assert_eq!(refused["error"]["code"], -32600);
-    scripted.server.finish().await.unwrap();
-}
-
-#[tokio::test]
 async fn settings_change_without_a_turn() {
     let mut scripted = Scripted::start([message(0, "done")], json!({})).await;
     let method = "thread/settings/update";

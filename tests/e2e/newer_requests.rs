@@ -84,7 +84,7 @@ async fn a_tier_of_one_turn_is_of_that_turn_alone() {
 async fn a_reviewer_is_known_by_its_newer_name() {
     let params = json!({ "approvalsReviewer": "auto_review" });
     let scripted = Scripted::start([], params).await;
-    assert_eq!(scripted.thread["approvalsReviewer"], "guardian_subagent");
+    assert_eq!(scripted.thread["approvalsReviewer"], "auto_review");
     scripted.server.finish().await.unwrap();
 }
 
@@ -279,7 +279,8 @@ async fn a_thread_tells_what_newer_clients_want_to_know_of_it() {
         json!([{ "environmentId": "local", "cwd": cwd, "runtimeWorkspaceRoots": [cwd] }]);
     let resumed = scripted.call("thread/resume", json!({})).await;
     for thread in [&scripted.thread["thread"], &resumed["result"]["thread"]] {
-        assert_eq!(thread["historyMode"], "legacy");
+        assert_eq!(thread["historyMode"], "paginated");
+        assert_eq!(thread["originator"], "tests");
         assert_eq!(thread["reasoningEffort"], "high");
         assert_eq!(thread["recencyAt"], thread["updatedAt"]);
         assert_eq!(thread["threadSource"], "user");

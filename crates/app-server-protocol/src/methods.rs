@@ -231,6 +231,265 @@ method_table! {
         #[experimental]
         FuzzyFileSearchSessionStop = "fuzzyFileSearch/sessionStop":
             FuzzyFileSearchSessionStopParams => FuzzyFileSearchSessionStopResponse;
+        /// Creates a project.
+        #[experimental]
+        ProjectCreate = "project/create": ProjectCreateParams => ProjectCreateResponse;
+        /// Deletes a project; its threads stay.
+        #[experimental]
+        ProjectDelete = "project/delete": ProjectDeleteParams => ProjectDeleteResponse;
+        /// Creates a project with threads.
+        #[experimental]
+        ProjectImport = "project/import": ProjectImportParams => ProjectImportResponse;
+        /// Pages through the projects.
+        #[experimental]
+        ProjectList = "project/list": ProjectListParams => ProjectListResponse;
+        /// Changes the position of a project.
+        #[experimental]
+        ProjectMove = "project/move": ProjectMoveParams => ProjectMoveResponse;
+        /// Reads a project.
+        #[experimental]
+        ProjectRead = "project/read": ProjectReadParams => ProjectReadResponse;
+        /// Changes a project.
+        #[experimental]
+        ProjectUpdate = "project/update": ProjectUpdateParams => ProjectUpdateResponse;
+        /// Adds a record of the client to a thread.
+        ThreadAttachmentAdd = "thread/attachment/add":
+            ThreadAttachmentAddParams => ThreadAttachmentAddResponse;
+        /// Lists the records on a thread.
+        ThreadAttachmentList = "thread/attachment/list":
+            ThreadAttachmentListParams => ThreadAttachmentListResponse;
+        /// Removes a record from a thread.
+        ThreadAttachmentRemove = "thread/attachment/remove":
+            ThreadAttachmentRemoveParams => ThreadAttachmentRemoveResponse;
+        /// Lists the threads with a record.
+        ThreadAttachmentOwnerList = "thread/attachmentOwner/list":
+            ThreadAttachmentOwnerListParams => ThreadAttachmentOwnerListResponse;
+        /// Removes the goal of a thread.
+        ThreadGoalClear = "thread/goal/clear": ThreadGoalClearParams => ThreadGoalClearResponse;
+        /// Sets or changes what a thread works towards.
+        ThreadGoalSet = "thread/goal/set": ThreadGoalSetParams => ThreadGoalSetResponse;
+        /// Reads items of a turn by their ids.
+        #[experimental]
+        ThreadItemsRead = "thread/items/read": ThreadItemsReadParams => ThreadItemsReadResponse;
+        /// Adds a message that waits for the running turn to end.
+        #[experimental]
+        ThreadQueueAdd = "thread/queue/add": ThreadQueueAddParams => ThreadQueueAddResponse;
+        /// Removes a message from the queue.
+        #[experimental]
+        ThreadQueueDelete = "thread/queue/delete":
+            ThreadQueueDeleteParams => ThreadQueueDeleteResponse;
+        /// Pages through the queue of a thread.
+        #[experimental]
+        ThreadQueueList = "thread/queue/list": ThreadQueueListParams => ThreadQueueListResponse;
+        /// Changes the order of the queue.
+        #[experimental]
+        ThreadQueueReorder = "thread/queue/reorder":
+            ThreadQueueReorderParams => ThreadQueueReorderResponse;
+        /// Starts a message of the queue now.
+        #[experimental]
+        ThreadQueueStart = "thread/queue/start": ThreadQueueStartParams => ThreadQueueStartResponse;
+        /// Changes a message of the queue.
+        #[experimental]
+        ThreadQueueUpdate = "thread/queue/update":
+            ThreadQueueUpdateParams => ThreadQueueUpdateResponse;
+        /// Marks a thread as read or unread.
+        #[experimental]
+        ThreadReadStateUpdate = "thread/readState/update":
+            ThreadReadStateUpdateParams => ThreadReadStateUpdateResponse;
+        /// Takes a turn and all after it out of a thread's history.
+        ThreadRevert = "thread/revert": ThreadRevertParams => ThreadRevertResponse;
+        /// Moves a thread to a section, or out of it.
+        ThreadSectionMove = "thread/section/move":
+            ThreadSectionMoveParams => ThreadSectionMoveResponse;
+        /// Creates a section.
+        ThreadSectionCreate = "threadSection/create":
+            ThreadSectionCreateParams => ThreadSectionCreateResponse;
+        /// Deletes a section; its threads stay.
+        ThreadSectionDelete = "threadSection/delete":
+            ThreadSectionDeleteParams => ThreadSectionDeleteResponse;
+        /// Lists the sections.
+        ThreadSectionList = "threadSection/list":
+            ThreadSectionListParams => ThreadSectionListResponse;
+        /// Changes a section.
+        ThreadSectionUpdate = "threadSection/update":
+            ThreadSectionUpdateParams => ThreadSectionUpdateResponse;
+        /// Ends a process of the client.
+        #[experimental]
+        ProcessKill = "process/kill": ProcessKillParams => ProcessKillResponse;
+        /// Changes the terminal size of a process of the client.
+        #[experimental]
+        ProcessResizePty = "process/resizePty": ProcessResizePtyParams => ProcessResizePtyResponse;
+        /// Starts a process for the client, outside of any sandbox.
+        #[experimental]
+        ProcessSpawn = "process/spawn": ProcessSpawnParams => ProcessSpawnResponse;
+        /// Writes to the input of a process of the client, or closes it.
+        #[experimental]
+        ProcessWriteStdin = "process/writeStdin":
+            ProcessWriteStdinParams => ProcessWriteStdinResponse;
+        /// Calls a tool of an MCP server, without a turn.
+        McpServerToolCall = "mcpServer/tool/call":
+            McpServerToolCallParams => McpServerToolCallResponse;
+        /// Reads a resource of an MCP server.
+        McpServerResourceRead = "mcpServer/resource/read":
+            McpResourceReadParams => McpResourceReadResponse;
+        /// Lists the model providers.
+        ModelProviderList = "modelProvider/list":
+            ModelProviderListParams => ModelProviderListResponse;
+        /// Reads what the provider can do besides text.
+        ModelProviderCapabilitiesRead = "modelProvider/capabilities/read":
+            ModelProviderCapabilitiesReadParams => ModelProviderCapabilitiesReadResponse;
+        /// Changes how a provider is used.
+        ModelProviderConfigWrite = "modelProvider/config/write":
+            ModelProviderConfigWriteParams => ModelProviderConfigWriteResponse;
+        /// Lists the apps that are installed.
+        AppInstalled = "app/installed": AppsInstalledParams => AppsInstalledResponse;
+        /// Describes apps by their ids.
+        AppRead = "app/read": AppsReadParams => AppsReadResponse;
+        /// Compares the installed plugins with the remote catalog.
+        PluginReconcile = "plugin/reconcile": PluginReconcileParams => PluginReconcileResponse;
+        /// Searches the remote catalog of plugins.
+        #[experimental]
+        PluginSearch = "plugin/search": PluginSearchParams => PluginSearchResponse;
+        /// Brings Git marketplaces up to date.
+        MarketplaceUpgrade = "marketplace/upgrade":
+            MarketplaceUpgradeParams => MarketplaceUpgradeResponse;
+        /// Adds a marketplace of plugins.
+        MarketplaceAdd = "marketplace/add": MarketplaceAddParams => MarketplaceAddResponse;
+        /// Removes a marketplace of plugins.
+        MarketplaceRemove = "marketplace/remove":
+            MarketplaceRemoveParams => MarketplaceRemoveResponse;
+        /// Lists the voices of live conversations.
+        #[experimental]
+        ThreadRealtimeListVoices = "thread/realtime/listVoices":
+            ThreadRealtimeListVoicesParams => ThreadRealtimeListVoicesResponse;
+        /// Lists the imports of another assistant's settings.
+        ExternalAgentConfigImportReadHistories = "externalAgentConfig/import/readHistories":
+            NoParams => ExternalAgentConfigImportHistoriesReadResponse;
+        /// Reads how many tokens the account has used.
+        AccountUsageRead = "account/usage/read":
+            GetAccountTokenUsageParams => GetAccountTokenUsageResponse;
+        /// Reads messages of the workspace's owner.
+        AccountWorkspaceMessagesRead = "account/workspaceMessages/read":
+            NoParams => GetWorkspaceMessagesResponse;
+        /// Reads a notice about the account's security.
+        AccountSecuritySetupRead = "account/securitySetup/read":
+            NoParams => GetAccountSecuritySetupResponse;
+        /// Uses a credit that resets the account's limits.
+        AccountRateLimitResetCreditConsume = "account/rateLimitResetCredit/consume":
+            ConsumeAccountRateLimitResetCreditParams => ConsumeAccountRateLimitResetCreditResponse;
+        /// Asks the owner of the workspace for credits.
+        AccountSendAddCreditsNudgeEmail = "account/sendAddCreditsNudgeEmail":
+            SendAddCreditsNudgeEmailParams => SendAddCreditsNudgeEmailResponse;
+        /// Lists the logins that are kept beside each other.
+        #[experimental]
+        AccountSessionList = "accountSession/list":
+            AccountSessionsListParams => AccountSessionsListResponse;
+        /// Changes to another login that is kept.
+        #[experimental]
+        AccountSessionSwitch = "accountSession/switch":
+            AccountSessionsSwitchParams => AccountSessionsSwitchResponse;
+        /// Reads whether the gateway needs a login.
+        AccountGatewayOAuthRead = "account/gatewayOAuth/read":
+            GatewayOAuthReadParams => GatewayOAuthReadResponse;
+        /// Starts a login to a gateway.
+        AccountGatewayOAuthLogin = "account/gatewayOAuth/login":
+            GatewayOAuthLoginParams => GatewayOAuthLoginResponse;
+        /// Gives up a login to a gateway.
+        AccountGatewayOAuthCancel = "account/gatewayOAuth/cancel":
+            NoParams => GatewayOAuthCancelResponse;
+        /// Checks whether the credentials of Amazon Bedrock belong to a government cloud.
+        #[experimental]
+        AccountBedrockCheckGovCloudRequirements = "account/bedrock/checkGovCloudRequirements":
+            BedrockCheckGovCloudRequirementsParams => BedrockCheckGovCloudRequirementsResponse;
+        /// Lists credentials for Amazon Bedrock that are on this machine.
+        #[experimental]
+        AccountBedrockDiscover = "account/bedrock/discover":
+            BedrockDiscoverParams => BedrockDiscoverResponse;
+        /// Sets the credentials for Amazon Bedrock.
+        #[experimental]
+        AccountBedrockSetup = "account/bedrock/setup": BedrockSetupParams => BedrockSetupResponse;
+        /// Sets the credentials for Google Cloud.
+        #[experimental]
+        AccountGcpSetup = "account/gcp/setup": GcpSetupParams => GcpSetupResponse;
+        /// Reads whether the user can be verified.
+        #[experimental]
+        UserVerificationStatus = "userVerification/status":
+            UserVerificationStatusParams => UserVerificationStatusResponse;
+        /// Creates a credential of the user.
+        #[experimental]
+        UserVerificationEnroll = "userVerification/enroll":
+            UserVerificationEnrollParams => UserVerificationEnrollResponse;
+        /// Has the user prove to be present.
+        #[experimental]
+        UserVerificationVerify = "userVerification/verify":
+            UserVerificationVerifyParams => UserVerificationVerifyResponse;
+        /// Deletes the credential of the user.
+        #[experimental]
+        UserVerificationDelete = "userVerification/delete":
+            UserVerificationDeleteParams => UserVerificationDeleteResponse;
+        /// Gives up a verification of the user.
+        #[experimental]
+        UserVerificationCancel = "userVerification/cancel":
+            UserVerificationCancelParams => UserVerificationCancelResponse;
+        /// Reads whether this server can be controlled from elsewhere.
+        #[experimental]
+        RemoteControlStatusRead = "remoteControl/status/read":
+            NoParams => RemoteControlStatusReadResponse;
+        /// Allows control from elsewhere.
+        #[experimental]
+        RemoteControlEnable = "remoteControl/enable": NoParams => RemoteControlEnableResponse;
+        /// Ends control from elsewhere.
+        #[experimental]
+        RemoteControlDisable = "remoteControl/disable": NoParams => RemoteControlDisableResponse;
+        /// Lists the clients that control this server from elsewhere.
+        #[experimental]
+        RemoteControlClientList = "remoteControl/client/list":
+            RemoteControlClientsListParams => RemoteControlClientsListResponse;
+        /// Forgets a client that controls this server from elsewhere.
+        #[experimental]
+        RemoteControlClientRevoke = "remoteControl/client/revoke":
+            RemoteControlClientsRevokeParams => RemoteControlClientsRevokeResponse;
+        /// Makes a code that pairs a client.
+        #[experimental]
+        RemoteControlPairingStart = "remoteControl/pairing/start":
+            RemoteControlPairingStartParams => RemoteControlPairingStartResponse;
+        /// Reads whether a code was used.
+        #[experimental]
+        RemoteControlPairingStatus = "remoteControl/pairing/status":
+            RemoteControlPairingStatusParams => RemoteControlPairingStatusResponse;
+        /// Reads figures of the server.
+        #[experimental]
+        ServerDiagnostics = "server/diagnostics":
+            ServerDiagnosticsParams => ServerDiagnosticsResponse;
+        /// Makes the files of old threads smaller.
+        #[experimental]
+        RolloutCompress = "rollout/compress": NoParams => RolloutCompressResponse;
+        /// Describes a machine to work on.
+        #[experimental]
+        EnvironmentInfo = "environment/info": EnvironmentInfoParams => EnvironmentInfoResponse;
+        /// Reads whether a machine can be used.
+        #[experimental]
+        EnvironmentStatus = "environment/status":
+            EnvironmentStatusParams => EnvironmentStatusResponse;
+        /// Registers a remote machine to work on.
+        #[experimental]
+        EnvironmentAdd = "environment/add": EnvironmentAddParams => EnvironmentAddResponse;
+        /// Reads whether there are memories.
+        #[experimental]
+        MemoryStatus = "memory/status": MemoryStatusParams => MemoryStatusResponse;
+        /// Forgets all memories.
+        #[experimental]
+        MemoryReset = "memory/reset": NoParams => MemoryResetResponse;
+        /// Reads what is remembered of a thread.
+        #[experimental]
+        ThreadMemoryRead = "thread/memory/read": ThreadMemoryReadParams => ThreadMemoryReadResponse;
+        /// Sets whether memories are made of a thread.
+        #[experimental]
+        ThreadMemoryModeSet = "thread/memoryMode/set":
+            ThreadMemoryModeSetParams => ThreadMemoryModeSetResponse;
+        /// Reads whether the sandbox on Windows is set up.
+        WindowsSandboxReadiness = "windowsSandbox/readiness":
+            NoParams => WindowsSandboxReadinessResponse;
     }
 
     server_requests {
@@ -260,6 +519,12 @@ method_table! {
         /// Asks whether a command may run; the older form, for older threads.
         ExecCommandApproval = "execCommandApproval":
             ExecCommandApprovalParams => ExecCommandApprovalResponse;
+        /// Asks the client for a proof of what it is.
+        AttestationGenerate = "attestation/generate":
+            AttestationGenerateParams => AttestationGenerateResponse;
+        /// Asks the client for its time.
+        #[experimental]
+        CurrentTimeRead = "currentTime/read": CurrentTimeReadParams => CurrentTimeReadResponse;
     }
 
     server_notifications {
@@ -388,6 +653,89 @@ method_table! {
             WindowsSandboxSetupCompletedNotification;
         /// A login ended, well or not.
         AccountLoginCompleted = "account/login/completed": AccountLoginCompletedNotification;
+        /// A login to a gateway went on.
+        AccountGatewayOAuthChanged = "account/gatewayOAuth/changed":
+            GatewayOAuthChangedNotification;
+        /// The rest of a turn is reviewed strictly.
+        AutoApprovalReviewStrictReviewRequired = "autoApprovalReview/strictReviewRequired":
+            StrictReviewRequiredNotification;
+        /// An import of another assistant's settings ended.
+        ExternalAgentConfigImportCompleted = "externalAgentConfig/import/completed":
+            ExternalAgentConfigImportCompletedNotification;
+        /// An import of another assistant's settings went on.
+        ExternalAgentConfigImportProgress = "externalAgentConfig/import/progress":
+            ExternalAgentConfigImportProgressNotification;
+        /// The automatic reviewer warns of an action.
+        GuardianWarning = "guardianWarning": GuardianWarningNotification;
+        /// A patch that the model is writing went on.
+        ItemFileChangePatchUpdated = "item/fileChange/patchUpdated":
+            FileChangePatchUpdatedNotification;
+        /// An event of an MCP server.
+        McpServerEventStreamNotification = "mcpServer/event/stream/notification":
+            McpServerEventStreamNotification;
+        /// The provider checks an answer before it shows it.
+        ModelSafetyBufferingUpdated = "model/safetyBuffering/updated":
+            ModelSafetyBufferingUpdatedNotification;
+        /// The provider verified a request.
+        ModelVerification = "model/verification": ModelVerificationNotification;
+        /// A login to a provider was renewed.
+        ModelProviderAuthRecoveryCompleted = "modelProvider/authRecoveryCompleted":
+            AuthRecoveryNotification;
+        /// A login to a provider is being renewed.
+        ModelProviderAuthRecoveryStarted = "modelProvider/authRecoveryStarted":
+            AuthRecoveryNotification;
+        /// A process of the client ended.
+        ProcessExited = "process/exited": ProcessExitedNotification;
+        /// More output of a process of the client.
+        ProcessOutputDelta = "process/outputDelta": ProcessOutputDeltaNotification;
+        /// A project was created, changed or deleted.
+        ProjectChanged = "project/changed": ProjectChangedNotification;
+        /// Whether this server can be controlled from elsewhere changed; also sent after `initialize`.
+        RemoteControlStatusChanged = "remoteControl/status/changed":
+            RemoteControlStatusChangedNotification;
+        /// A record on a thread was added or removed.
+        ThreadAttachmentUpdated = "thread/attachment/updated": ThreadAttachmentUpdatedNotification;
+        /// A remote machine of a thread can be used.
+        ThreadEnvironmentConnected = "thread/environment/connected":
+            EnvironmentConnectionNotification;
+        /// A remote machine of a thread cannot be used any more.
+        ThreadEnvironmentDisconnected = "thread/environment/disconnected":
+            EnvironmentConnectionNotification;
+        /// A thread has no goal any more, or has none when it is resumed.
+        ThreadGoalCleared = "thread/goal/cleared": ThreadGoalClearedNotification;
+        /// The goal of a thread changed.
+        ThreadGoalUpdated = "thread/goal/updated": ThreadGoalUpdatedNotification;
+        /// A guess at the next message changed.
+        ThreadPredictionUpdated = "thread/prediction/updated": ThreadPredictionUpdatedNotification;
+        /// A thread was filed under another project.
+        ThreadProjectUpdated = "thread/project/updated": ThreadProjectUpdatedNotification;
+        /// The queue of a thread changed.
+        ThreadQueueChanged = "thread/queue/changed": ThreadQueueChangedNotification;
+        /// What of a thread is unread changed.
+        ThreadReadStateChanged = "thread/readState/changed": ThreadReadStateChangedNotification;
+        /// An item of the live conversation ended.
+        ThreadRealtimeItemCompleted = "thread/realtime/item/completed":
+            ThreadRealtimeItemCompletedNotification;
+        /// An item of the live conversation began.
+        ThreadRealtimeItemStarted = "thread/realtime/item/started":
+            ThreadRealtimeItemStartedNotification;
+        /// More text of an item of the live conversation.
+        ThreadRealtimeItemTranscriptDelta = "thread/realtime/item/transcript/delta":
+            ThreadRealtimeItemTranscriptDeltaNotification;
+        /// The description of the live conversation's session.
+        ThreadRealtimeSdp = "thread/realtime/sdp": ThreadRealtimeSdpNotification;
+        /// More text of what is being spoken.
+        ThreadRealtimeTranscriptDelta = "thread/realtime/transcript/delta":
+            ThreadRealtimeTranscriptDeltaNotification;
+        /// The text of what was spoken.
+        ThreadRealtimeTranscriptDone = "thread/realtime/transcript/done":
+            ThreadRealtimeTranscriptDoneNotification;
+        /// Turns were taken out of a thread's history.
+        ThreadReverted = "thread/reverted": ThreadRevertedNotification;
+        /// A thread was moved to another section.
+        ThreadSectionChanged = "thread/section/changed": ThreadSectionChangedNotification;
+        /// What the provider's moderation says about a turn.
+        TurnModerationMetadata = "turn/moderationMetadata": TurnModerationMetadataNotification;
     }
 
     client_notifications {

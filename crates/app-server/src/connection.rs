@@ -1,12 +1,13 @@
 //! One client: its handshake, what it can handle, and the way to its outbox.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use bytes::Bytes;
 use codex_app_server_protocol::rpc::{ErrorResponse, OutgoingRequest, RequestId};
-use codex_app_server_protocol::v2::InitializeParams;
+use codex_app_server_protocol::v2::{ApprovalsReviewer, InitializeCapabilities, InitializeParams};
 use codex_app_server_protocol::{RequestMethod, ServerNotification, ServerRequest};
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 use crate::message::Message;
 use crate::outbox::{Full, Limits, Outbox};
-use crate::projection::Turns;
+use crate::projection::{ItemIds, Turns};
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
@@ -29,8 +30,10 @@ pub(crate) struct Connection {
     outbox: Arc<Outbox>,
     client: OnceLock<Client>,
     runs: Arc<Runs>,
+    processes: Arc<Runs>,
     searches: Searches,
     watches: Watches,
+    knows_newer: AtomicBool,
 }
 
 /// The params of `initialize` that are needed later.
@@ -49,8 +52,10 @@ impl Connection {
             outbox: Arc::new(Outbox::new(limits)),
             client: OnceLock::new(),
             runs: Arc::default(),
+            processes: Arc::default(),
             searches: Searches::default(),
             watches: Watches::default(),
+            knows_newer: AtomicBool::new(false),
         })
     }
 
@@ -65,6 +70,11 @@ impl Connection {
     /// The commands that it runs outside of threads. They end with it.
     pub(crate) fn runs(&self) -> &Arc<Runs> {
         &self.runs
+    }
+
+    /// The processes that it runs beside those commands. They end with it too.
+    pub(crate) fn processes(&self) -> &Arc<Runs> {
+        &self.processes
     }
 
     /// Its searches. They end with it.
@@ -92,6 +102,9 @@ impl Connection {
     /// The handshake. False if it took place before.
     pub(crate) fn initialize(&self, params: InitializeParams) -> bool {
         let capabilities = params.capabilities;
+        if capabilities.as_ref().is_some_and(uses_newer) {
+            self.note_newer();
+        }
         let experimental = capabilities
             .as_ref()
             .is_some_and(|all| all.experimental_api);
@@ -103,6 +116,34 @@ impl Connection {
             unwanted: unwanted.unwrap_or_default().into_iter().collect(),
         };
         self.client.set(client).is_ok()
+    }
+
+    /// Whether the client is known to be newer than release 0.117: it has used something that release does
+    /// not have. Where releases disagree, the others are served as 0.117 serves them.
+    pub(crate) fn knows_newer(&self) -> bool {
+        self.knows_newer.load(Ordering::Relaxed)
+    }
+
+    /// The ids that messages of stored threads have for this client.
+    pub(crate) fn item_ids(&self) -> ItemIds {
+        if self.knows_newer() {
+            return ItemIds::Streamed;
+        }
+        ItemIds::Numbered
+    }
+
+    /// A reviewer by the name that this client knows.
+    pub(crate) fn reviewer_name(&self, reviewer: ApprovalsReviewer) -> ApprovalsReviewer {
+        match reviewer {
+            ApprovalsReviewer::User => ApprovalsReviewer::User,
+            _ if self.knows_newer() => ApprovalsReviewer::AutoReview,
+            _ => ApprovalsReviewer::GuardianSubagent,
+        }
+    }
+
+    /// The client has used something that is newer than release 0.117.
+    pub(crate) fn note_newer(&self) {
+        self.knows_newer.store(true, Ordering::Relaxed);
     }
 
     /// Whether the client is past the handshake and has not opted out of `method`.
@@ -156,7 +197,7 @@ impl Connection {
 impl NotificationSink for Connection {
     fn notify(&self, notification: &ServerNotification) {
         if self.wants(notification.method()) {
-            self.push_notification(encode(notification));
+            self.push_notification(encode_notification(notification));
         }
     }
 }
@@ -172,6 +213,28 @@ pub(crate) fn encode(message: &impl Serialize) -> Bytes {
     // It may wait for long, with many others.
     line.shrink_to_fit();
     line.into()
+}
+
+/// A notification as it is written: a message with the time beside its method and params.
+pub(crate) fn encode_notification(notification: &ServerNotification) -> Bytes {
+    let mut line = Vec::new();
+    if let Err(error) = serde_json::to_writer(&mut line, notification) {
+        tracing::error!(%error, "a notification could not be written");
+        return Bytes::new();
+    }
+    line.pop();
+    let now = jiff::Timestamp::now().as_millisecond();
+    line.extend_from_slice(format!(",\"emittedAtMs\":{now}}}\n").as_bytes());
+    line.shrink_to_fit();
+    line.into()
+}
+
+fn uses_newer(capabilities: &InitializeCapabilities) -> bool {
+    capabilities.request_attestation
+        || capabilities.mcp_server_openai_form_elicitation
+        || capabilities.required_human_approval
+        || capabilities.explicit_gateway_oauth
+        || capabilities.extensions.is_some()
 }
 
 /// Owes a client the reply to one request. It is given exactly once: whoever drops this without

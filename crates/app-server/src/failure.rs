@@ -31,6 +31,11 @@ impl Failure {
         Self::new(error_code::INTERNAL_ERROR, message)
     }
 
+    /// What an MCP server refused, with its code.
+    pub(crate) fn of_server(code: i64, message: impl Into<String>) -> Self {
+        Self::new(code, message)
+    }
+
     /// There is no such method.
     pub(crate) fn unknown_method(method: &str) -> Self {
         Self::new(

@@ -18,6 +18,7 @@ mod configuration;
 mod connection;
 mod failure;
 mod gap;
+mod goal_tools;
 mod handlers;
 mod host;
 mod message;

@@ -9,10 +9,12 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use codex_app_server_protocol::releases;
 use codex_app_server_protocol::rpc::{self, Message, RequestId};
 use codex_app_server_protocol::{ClientRequest, ReadError};
 use codex_protocol::Experimental;
 use futures::FutureExt;
+use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tracing::Instrument;
 
@@ -113,7 +115,8 @@ impl Router {
 
     /// Everything that is checked before a handler sees a request.
     fn admit(&self, request: rpc::Request<'_>) -> Result<Admitted, Failure> {
-        let read = ClientRequest::read(&request.method, request.params);
+        let (method, params) = (&*request.method, request.params);
+        let read = ClientRequest::read(method, params);
         let request = read.map_err(|error| match error {
             ReadError::UnknownMethod { method } => Failure::unknown_method(&method),
             error => Failure::invalid(format!("Invalid request: {error}")),
@@ -130,9 +133,24 @@ impl Router {
             }
             _ => {}
         }
+        self.note_release(method, params);
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| Failure::overloaded())?;
         Ok(Admitted { request, permit })
+    }
+
+    /// Notes whether the client is newer than release 0.117, by what it uses.
+    fn note_release(&self, method: &str, params: Option<&RawValue>) {
+        if self.connection.knows_newer() {
+            return;
+        }
+        let is_newer = releases::is_newer_method(method) || {
+            let newer = releases::newer_params(method);
+            !newer.is_empty() && has_member(params, newer)
+        };
+        if is_newer {
+            self.connection.note_newer();
+        }
     }
 
     async fn dispatch(
@@ -164,6 +182,22 @@ impl Router {
             let _ = handling.await;
         });
     }
+}
+
+/// Whether params have one of these members, with a value.
+fn has_member(params: Option<&RawValue>, names: &[&str]) -> bool {
+    let Some(params) = params else {
+        return false;
+    };
+    let members = serde_json::from_str::<HashMap<&str, &RawValue>>(params.get());
+    members.is_ok_and(|members| {
+        let given = |name: &&str| {
+            members
+                .get(*name)
+                .is_some_and(|value| value.get() != "null")
+        };
+        names.iter().any(given)
+    })
 }
 
 struct Admitted {

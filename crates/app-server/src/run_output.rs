@@ -10,7 +10,7 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{CommandExecOutputDeltaNotification, CommandExecOutputStream};
 use codex_exec::{OutputChunk, OutputObserver, OutputStream};
 
-use crate::connection::{Connection, encode};
+use crate::connection::{Connection, encode_notification};
 use crate::gap::{Gap, Template};
 
 /// Both streams of a run.
@@ -97,7 +97,7 @@ fn template(id: &str, stream: CommandExecOutputStream, cap_reached: bool) -> Opt
         delta_base64: String::new(),
         cap_reached,
     };
-    let line = encode(&ServerNotification::CommandExecOutputDelta(delta));
+    let line = encode_notification(&ServerNotification::CommandExecOutputDelta(delta));
     Template::new(&line, Gap::Text("deltaBase64"))
 }
 

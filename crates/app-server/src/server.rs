@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
 use codex_file_watch::Watcher;
+use codex_thread_state::ThreadState;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::client_tokens::ClientTokens;
 use crate::clients::Clients;
-use crate::connection::{Connection, ConnectionId, encode};
+use crate::connection::{Connection, ConnectionId, encode_notification};
 use crate::host::Host;
 use crate::message::Message;
 use crate::open_requests::OpenRequests;
@@ -34,14 +35,20 @@ pub struct Server {
     broadcasts: Notify,
     outlines: Outlines,
     is_ending: AtomicBool,
+    state: Arc<ThreadState>,
+    /// Whether clients are taken to be newer than release 0.117 before they show it.
+    assumes_newer: AtomicBool,
 }
 
 impl Server {
     /// A server without clients and threads.
     #[must_use]
     pub fn new(host: Arc<dyn Host>) -> Arc<Self> {
+        let state = Arc::new(ThreadState::of_home(host.store().home()));
         let server = Arc::new(Self {
             host,
+            state,
+            assumes_newer: AtomicBool::new(false),
             own_requests: Arc::default(),
             clients: Arc::default(),
             threads: Mutex::default(),
@@ -66,6 +73,16 @@ impl Server {
         server
     }
 
+    /// Takes clients to be newer than release 0.117 before they show it.
+    pub fn assume_newer_clients(&self) {
+        self.assumes_newer.store(true, Ordering::Relaxed);
+    }
+
+    /// What users and clients have attached to threads.
+    pub(crate) fn state(&self) -> &Arc<ThreadState> {
+        &self.state
+    }
+
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.host
     }
@@ -87,7 +104,11 @@ impl Server {
     }
 
     pub(crate) fn connect(&self, limits: Limits) -> Arc<Connection> {
-        self.clients.connect(limits)
+        let connection = self.clients.connect(limits);
+        if self.assumes_newer.load(Ordering::Relaxed) {
+            connection.note_newer();
+        }
+        connection
     }
 
     /// A client is gone: its threads go on without it, and unload when nobody else is there.
@@ -102,12 +123,14 @@ impl Server {
 
     /// Notifies every client that is past its handshake.
     pub(crate) fn broadcast(&self, notification: &ServerNotification) {
-        self.broadcast_line(notification.method(), || encode(notification).into());
+        self.broadcast_line(notification.method(), || {
+            encode_notification(notification).into()
+        });
     }
 
     /// The same, of a thread that has no turns yet: these are put into it.
     pub(crate) fn broadcast_with(&self, notification: &ServerNotification, turns: &Turns) {
-        let line = || turns.put_into(encode(notification));
+        let line = || turns.put_into(encode_notification(notification));
         self.broadcast_line(notification.method(), line);
     }
 

@@ -32,6 +32,9 @@ pub(crate) struct AppServerArguments {
     /// Use a scripted model from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
+    /// Serve clients as newer than release 0.117 before they show that they are.
+    #[arg(long)]
+    newer_clients: bool,
     /// Accepted for compatibility; has no effect.
     #[arg(long, hide = true)]
     analytics_default_enabled: bool,
@@ -67,7 +70,13 @@ pub(crate) fn run(arguments: AppServerArguments, before: SettingsFlags) -> anyho
         }
         None => {
             let settings = before.followed_by(arguments.settings);
-            serve(arguments.listen, &settings, arguments.scenario.as_deref())
+            let scenario = arguments.scenario.as_deref();
+            serve(
+                arguments.listen,
+                &settings,
+                scenario,
+                arguments.newer_clients,
+            )
         }
     }
 }
@@ -76,6 +85,7 @@ fn serve(
     listen: ListenFlags,
     settings: &SettingsFlags,
     scenario: Option<&Path>,
+    newer_clients: bool,
 ) -> anyhow::Result<()> {
     let limit = listen.max_message_bytes();
     let (transport, auth) = listen.transport()?;
@@ -85,6 +95,9 @@ fn serve(
     let runtime = crate::runtime::here()?;
     let served = runtime.block_on(async {
         let server = server(settings, scenario, tracing.clone(), HostPurpose::Clients).await?;
+        if newer_clients {
+            server.assume_newer_clients();
+        }
         let listen = match transport {
             ListenTransport::Stdio => {
                 return Ok(codex_app_server::serve_stdio(server, limit).await?);

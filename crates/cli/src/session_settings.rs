@@ -242,6 +242,10 @@ impl InstructionFiles for ProjectInstructions {
         }
         docs.text
     }
+
+    fn sources(&self, cwd: &Path) -> Vec<PathBuf> {
+        self.settings.read(&self.home, cwd).files
+    }
 }
 
 /// Checks settings against requirements at run time.

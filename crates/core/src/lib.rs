@@ -35,9 +35,9 @@ mod turn;
 mod turn_settings;
 
 pub use config::{
-    AgentRole, AgentSettings, ApprovalNotStored, EndedTurn, Features, InstructionFiles, Limits,
-    McpApprovals, McpServer, MessageHistory, NotAllowed, RoleUnavailable, Roles, SessionConfig,
-    Snapshots, ToolApproval, TurnEnded, WebSearch,
+    AgentRole, AgentSettings, ApprovalNotStored, EndedTurn, Features, HostCall, HostTools,
+    InstructionFiles, Limits, McpApprovals, McpServer, MessageHistory, NotAllowed, RoleUnavailable,
+    Roles, SessionConfig, Snapshots, ToolApproval, TurnEnded, WebSearch,
 };
 pub use events::{Events, older_delta};
 pub use history::first_user_text;

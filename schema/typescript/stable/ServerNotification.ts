@@ -4,44 +4,74 @@ import type { AccountRateLimitsUpdatedNotification } from "./v2/AccountRateLimit
 import type { AccountUpdatedNotification } from "./v2/AccountUpdatedNotification";
 import type { AgentMessageDeltaNotification } from "./v2/AgentMessageDeltaNotification";
 import type { AppListUpdatedNotification } from "./v2/AppListUpdatedNotification";
+import type { AuthRecoveryNotification } from "./v2/AuthRecoveryNotification";
 import type { CommandExecOutputDeltaNotification } from "./v2/CommandExecOutputDeltaNotification";
 import type { CommandExecutionOutputDeltaNotification } from "./v2/CommandExecutionOutputDeltaNotification";
 import type { ConfigWarningNotification } from "./v2/ConfigWarningNotification";
 import type { ContextCompactedNotification } from "./v2/ContextCompactedNotification";
 import type { DeprecationNoticeNotification } from "./v2/DeprecationNoticeNotification";
+import type { EnvironmentConnectionNotification } from "./v2/EnvironmentConnectionNotification";
 import type { ErrorNotification } from "./v2/ErrorNotification";
+import type { ExternalAgentConfigImportCompletedNotification } from "./v2/ExternalAgentConfigImportCompletedNotification";
+import type { ExternalAgentConfigImportProgressNotification } from "./v2/ExternalAgentConfigImportProgressNotification";
 import type { FileChangeOutputDeltaNotification } from "./v2/FileChangeOutputDeltaNotification";
+import type { FileChangePatchUpdatedNotification } from "./v2/FileChangePatchUpdatedNotification";
 import type { FsChangedNotification } from "./v2/FsChangedNotification";
 import type { FuzzyFileSearchSessionCompletedNotification } from "./FuzzyFileSearchSessionCompletedNotification";
 import type { FuzzyFileSearchSessionUpdatedNotification } from "./FuzzyFileSearchSessionUpdatedNotification";
+import type { GatewayOAuthChangedNotification } from "./v2/GatewayOAuthChangedNotification";
+import type { GuardianWarningNotification } from "./v2/GuardianWarningNotification";
 import type { HookCompletedNotification } from "./v2/HookCompletedNotification";
 import type { HookStartedNotification } from "./v2/HookStartedNotification";
 import type { ItemCompletedNotification } from "./v2/ItemCompletedNotification";
 import type { ItemGuardianApprovalReviewCompletedNotification } from "./v2/ItemGuardianApprovalReviewCompletedNotification";
 import type { ItemGuardianApprovalReviewStartedNotification } from "./v2/ItemGuardianApprovalReviewStartedNotification";
 import type { ItemStartedNotification } from "./v2/ItemStartedNotification";
+import type { McpServerEventStreamNotification } from "./v2/McpServerEventStreamNotification";
 import type { McpServerOauthLoginCompletedNotification } from "./v2/McpServerOauthLoginCompletedNotification";
 import type { McpServerStatusUpdatedNotification } from "./v2/McpServerStatusUpdatedNotification";
 import type { McpToolCallProgressNotification } from "./v2/McpToolCallProgressNotification";
 import type { ModelReroutedNotification } from "./v2/ModelReroutedNotification";
+import type { ModelSafetyBufferingUpdatedNotification } from "./v2/ModelSafetyBufferingUpdatedNotification";
+import type { ModelVerificationNotification } from "./v2/ModelVerificationNotification";
 import type { PlanDeltaNotification } from "./v2/PlanDeltaNotification";
+import type { ProcessExitedNotification } from "./v2/ProcessExitedNotification";
+import type { ProcessOutputDeltaNotification } from "./v2/ProcessOutputDeltaNotification";
+import type { ProjectChangedNotification } from "./v2/ProjectChangedNotification";
 import type { RawResponseItemCompletedNotification } from "./v2/RawResponseItemCompletedNotification";
 import type { ReasoningSummaryPartAddedNotification } from "./v2/ReasoningSummaryPartAddedNotification";
 import type { ReasoningSummaryTextDeltaNotification } from "./v2/ReasoningSummaryTextDeltaNotification";
 import type { ReasoningTextDeltaNotification } from "./v2/ReasoningTextDeltaNotification";
+import type { RemoteControlStatusChangedNotification } from "./v2/RemoteControlStatusChangedNotification";
 import type { ServerRequestResolvedNotification } from "./v2/ServerRequestResolvedNotification";
 import type { SkillsChangedNotification } from "./v2/SkillsChangedNotification";
+import type { StrictReviewRequiredNotification } from "./v2/StrictReviewRequiredNotification";
 import type { TerminalInteractionNotification } from "./v2/TerminalInteractionNotification";
 import type { ThreadArchivedNotification } from "./v2/ThreadArchivedNotification";
+import type { ThreadAttachmentUpdatedNotification } from "./v2/ThreadAttachmentUpdatedNotification";
 import type { ThreadClosedNotification } from "./v2/ThreadClosedNotification";
 import type { ThreadDeletedNotification } from "./v2/ThreadDeletedNotification";
+import type { ThreadGoalClearedNotification } from "./v2/ThreadGoalClearedNotification";
+import type { ThreadGoalUpdatedNotification } from "./v2/ThreadGoalUpdatedNotification";
 import type { ThreadNameUpdatedNotification } from "./v2/ThreadNameUpdatedNotification";
+import type { ThreadPredictionUpdatedNotification } from "./v2/ThreadPredictionUpdatedNotification";
+import type { ThreadProjectUpdatedNotification } from "./v2/ThreadProjectUpdatedNotification";
+import type { ThreadQueueChangedNotification } from "./v2/ThreadQueueChangedNotification";
+import type { ThreadReadStateChangedNotification } from "./v2/ThreadReadStateChangedNotification";
 import type { ThreadRealtimeClosedNotification } from "./v2/ThreadRealtimeClosedNotification";
 import type { ThreadRealtimeErrorNotification } from "./v2/ThreadRealtimeErrorNotification";
 import type { ThreadRealtimeItemAddedNotification } from "./v2/ThreadRealtimeItemAddedNotification";
+import type { ThreadRealtimeItemCompletedNotification } from "./v2/ThreadRealtimeItemCompletedNotification";
+import type { ThreadRealtimeItemStartedNotification } from "./v2/ThreadRealtimeItemStartedNotification";
+import type { ThreadRealtimeItemTranscriptDeltaNotification } from "./v2/ThreadRealtimeItemTranscriptDeltaNotification";
 import type { ThreadRealtimeOutputAudioDeltaNotification } from "./v2/ThreadRealtimeOutputAudioDeltaNotification";
+import type { ThreadRealtimeSdpNotification } from "./v2/ThreadRealtimeSdpNotification";
 import type { ThreadRealtimeStartedNotification } from "./v2/ThreadRealtimeStartedNotification";
+import type { ThreadRealtimeTranscriptDeltaNotification } from "./v2/ThreadRealtimeTranscriptDeltaNotification";
+import type { ThreadRealtimeTranscriptDoneNotification } from "./v2/ThreadRealtimeTranscriptDoneNotification";
 import type { ThreadRealtimeTranscriptUpdatedNotification } from "./v2/ThreadRealtimeTranscriptUpdatedNotification";
+import type { ThreadRevertedNotification } from "./v2/ThreadRevertedNotification";
+import type { ThreadSectionChangedNotification } from "./v2/ThreadSectionChangedNotification";
 import type { ThreadSettingsUpdatedNotification } from "./v2/ThreadSettingsUpdatedNotification";
 import type { ThreadStartedNotification } from "./v2/ThreadStartedNotification";
 import type { ThreadStatusChangedNotification } from "./v2/ThreadStatusChangedNotification";
@@ -49,6 +79,7 @@ import type { ThreadTokenUsageUpdatedNotification } from "./v2/ThreadTokenUsageU
 import type { ThreadUnarchivedNotification } from "./v2/ThreadUnarchivedNotification";
 import type { TurnCompletedNotification } from "./v2/TurnCompletedNotification";
 import type { TurnDiffUpdatedNotification } from "./v2/TurnDiffUpdatedNotification";
+import type { TurnModerationMetadataNotification } from "./v2/TurnModerationMetadataNotification";
 import type { TurnPlanUpdatedNotification } from "./v2/TurnPlanUpdatedNotification";
 import type { TurnStartedNotification } from "./v2/TurnStartedNotification";
 import type { WarningNotification } from "./v2/WarningNotification";
@@ -495,6 +526,270 @@ export type AccountLoginCompletedServerNotification = {
   params: AccountLoginCompletedNotification;
 };
 
+/** A login to a gateway went on. */
+export type AccountGatewayOAuthChangedServerNotification = {
+  /** The name of the method. */
+  method: "account/gatewayOAuth/changed";
+  /** What the method takes. */
+  params: GatewayOAuthChangedNotification;
+};
+
+/** The rest of a turn is reviewed strictly. */
+export type AutoApprovalReviewStrictReviewRequiredServerNotification = {
+  /** The name of the method. */
+  method: "autoApprovalReview/strictReviewRequired";
+  /** What the method takes. */
+  params: StrictReviewRequiredNotification;
+};
+
+/** An import of another assistant's settings ended. */
+export type ExternalAgentConfigImportCompletedServerNotification = {
+  /** The name of the method. */
+  method: "externalAgentConfig/import/completed";
+  /** What the method takes. */
+  params: ExternalAgentConfigImportCompletedNotification;
+};
+
+/** An import of another assistant's settings went on. */
+export type ExternalAgentConfigImportProgressServerNotification = {
+  /** The name of the method. */
+  method: "externalAgentConfig/import/progress";
+  /** What the method takes. */
+  params: ExternalAgentConfigImportProgressNotification;
+};
+
+/** The automatic reviewer warns of an action. */
+export type GuardianWarningServerNotification = {
+  /** The name of the method. */
+  method: "guardianWarning";
+  /** What the method takes. */
+  params: GuardianWarningNotification;
+};
+
+/** A patch that the model is writing went on. */
+export type ItemFileChangePatchUpdatedServerNotification = {
+  /** The name of the method. */
+  method: "item/fileChange/patchUpdated";
+  /** What the method takes. */
+  params: FileChangePatchUpdatedNotification;
+};
+
+/** An event of an MCP server. */
+export type McpServerEventStreamNotificationServerNotification = {
+  /** The name of the method. */
+  method: "mcpServer/event/stream/notification";
+  /** What the method takes. */
+  params: McpServerEventStreamNotification;
+};
+
+/** The provider checks an answer before it shows it. */
+export type ModelSafetyBufferingUpdatedServerNotification = {
+  /** The name of the method. */
+  method: "model/safetyBuffering/updated";
+  /** What the method takes. */
+  params: ModelSafetyBufferingUpdatedNotification;
+};
+
+/** The provider verified a request. */
+export type ModelVerificationServerNotification = {
+  /** The name of the method. */
+  method: "model/verification";
+  /** What the method takes. */
+  params: ModelVerificationNotification;
+};
+
+/** A login to a provider was renewed. */
+export type ModelProviderAuthRecoveryCompletedServerNotification = {
+  /** The name of the method. */
+  method: "modelProvider/authRecoveryCompleted";
+  /** What the method takes. */
+  params: AuthRecoveryNotification;
+};
+
+/** A login to a provider is being renewed. */
+export type ModelProviderAuthRecoveryStartedServerNotification = {
+  /** The name of the method. */
+  method: "modelProvider/authRecoveryStarted";
+  /** What the method takes. */
+  params: AuthRecoveryNotification;
+};
+
+/** A process of the client ended. */
+export type ProcessExitedServerNotification = {
+  /** The name of the method. */
+  method: "process/exited";
+  /** What the method takes. */
+  params: ProcessExitedNotification;
+};
+
+/** More output of a process of the client. */
+export type ProcessOutputDeltaServerNotification = {
+  /** The name of the method. */
+  method: "process/outputDelta";
+  /** What the method takes. */
+  params: ProcessOutputDeltaNotification;
+};
+
+/** A project was created, changed or deleted. */
+export type ProjectChangedServerNotification = {
+  /** The name of the method. */
+  method: "project/changed";
+  /** What the method takes. */
+  params: ProjectChangedNotification;
+};
+
+/** Whether this server can be controlled from elsewhere changed; also sent after `initialize`. */
+export type RemoteControlStatusChangedServerNotification = {
+  /** The name of the method. */
+  method: "remoteControl/status/changed";
+  /** What the method takes. */
+  params: RemoteControlStatusChangedNotification;
+};
+
+/** A record on a thread was added or removed. */
+export type ThreadAttachmentUpdatedServerNotification = {
+  /** The name of the method. */
+  method: "thread/attachment/updated";
+  /** What the method takes. */
+  params: ThreadAttachmentUpdatedNotification;
+};
+
+/** A remote machine of a thread can be used. */
+export type ThreadEnvironmentConnectedServerNotification = {
+  /** The name of the method. */
+  method: "thread/environment/connected";
+  /** What the method takes. */
+  params: EnvironmentConnectionNotification;
+};
+
+/** A remote machine of a thread cannot be used any more. */
+export type ThreadEnvironmentDisconnectedServerNotification = {
+  /** The name of the method. */
+  method: "thread/environment/disconnected";
+  /** What the method takes. */
+  params: EnvironmentConnectionNotification;
+};
+
+/** A thread has no goal any more, or has none when it is resumed. */
+export type ThreadGoalClearedServerNotification = {
+  /** The name of the method. */
+  method: "thread/goal/cleared";
+  /** What the method takes. */
+  params: ThreadGoalClearedNotification;
+};
+
+/** The goal of a thread changed. */
+export type ThreadGoalUpdatedServerNotification = {
+  /** The name of the method. */
+  method: "thread/goal/updated";
+  /** What the method takes. */
+  params: ThreadGoalUpdatedNotification;
+};
+
+/** A guess at the next message changed. */
+export type ThreadPredictionUpdatedServerNotification = {
+  /** The name of the method. */
+  method: "thread/prediction/updated";
+  /** What the method takes. */
+  params: ThreadPredictionUpdatedNotification;
+};
+
+/** A thread was filed under another project. */
+export type ThreadProjectUpdatedServerNotification = {
+  /** The name of the method. */
+  method: "thread/project/updated";
+  /** What the method takes. */
+  params: ThreadProjectUpdatedNotification;
+};
+
+/** The queue of a thread changed. */
+export type ThreadQueueChangedServerNotification = {
+  /** The name of the method. */
+  method: "thread/queue/changed";
+  /** What the method takes. */
+  params: ThreadQueueChangedNotification;
+};
+
+/** What of a thread is unread changed. */
+export type ThreadReadStateChangedServerNotification = {
+  /** The name of the method. */
+  method: "thread/readState/changed";
+  /** What the method takes. */
+  params: ThreadReadStateChangedNotification;
+};
+
+/** An item of the live conversation ended. */
+export type ThreadRealtimeItemCompletedServerNotification = {
+  /** The name of the method. */
+  method: "thread/realtime/item/completed";
+  /** What the method takes. */
+  params: ThreadRealtimeItemCompletedNotification;
+};
+
+/** An item of the live conversation began. */
+export type ThreadRealtimeItemStartedServerNotification = {
+  /** The name of the method. */
+  method: "thread/realtime/item/started";
+  /** What the method takes. */
+  params: ThreadRealtimeItemStartedNotification;
+};
+
+/** More text of an item of the live conversation. */
+export type ThreadRealtimeItemTranscriptDeltaServerNotification = {
+  /** The name of the method. */
+  method: "thread/realtime/item/transcript/delta";
+  /** What the method takes. */
+  params: ThreadRealtimeItemTranscriptDeltaNotification;
+};
+
+/** The description of the live conversation's session. */
+export type ThreadRealtimeSdpServerNotification = {
+  /** The name of the method. */
+  method: "thread/realtime/sdp";
+  /** What the method takes. */
+  params: ThreadRealtimeSdpNotification;
+};
+
+/** More text of what is being spoken. */
+export type ThreadRealtimeTranscriptDeltaServerNotification = {
+  /** The name of the method. */
+  method: "thread/realtime/transcript/delta";
+  /** What the method takes. */
+  params: ThreadRealtimeTranscriptDeltaNotification;
+};
+
+/** The text of what was spoken. */
+export type ThreadRealtimeTranscriptDoneServerNotification = {
+  /** The name of the method. */
+  method: "thread/realtime/transcript/done";
+  /** What the method takes. */
+  params: ThreadRealtimeTranscriptDoneNotification;
+};
+
+/** Turns were taken out of a thread's history. */
+export type ThreadRevertedServerNotification = {
+  /** The name of the method. */
+  method: "thread/reverted";
+  /** What the method takes. */
+  params: ThreadRevertedNotification;
+};
+
+/** A thread was moved to another section. */
+export type ThreadSectionChangedServerNotification = {
+  /** The name of the method. */
+  method: "thread/section/changed";
+  /** What the method takes. */
+  params: ThreadSectionChangedNotification;
+};
+
+/** What the provider's moderation says about a turn. */
+export type TurnModerationMetadataServerNotification = {
+  /** The name of the method. */
+  method: "turn/moderationMetadata";
+  /** What the method takes. */
+  params: TurnModerationMetadataNotification;
+};
+
 /** Every notification that the server can send. */
 export type ServerNotification =
   | ErrorServerNotification
@@ -551,4 +846,37 @@ export type ServerNotification =
   | ThreadRealtimeClosedServerNotification
   | WindowsWorldWritableWarningServerNotification
   | WindowsSandboxSetupCompletedServerNotification
-  | AccountLoginCompletedServerNotification;
+  | AccountLoginCompletedServerNotification
+  | AccountGatewayOAuthChangedServerNotification
+  | AutoApprovalReviewStrictReviewRequiredServerNotification
+  | ExternalAgentConfigImportCompletedServerNotification
+  | ExternalAgentConfigImportProgressServerNotification
+  | GuardianWarningServerNotification
+  | ItemFileChangePatchUpdatedServerNotification
+  | McpServerEventStreamNotificationServerNotification
+  | ModelSafetyBufferingUpdatedServerNotification
+  | ModelVerificationServerNotification
+  | ModelProviderAuthRecoveryCompletedServerNotification
+  | ModelProviderAuthRecoveryStartedServerNotification
+  | ProcessExitedServerNotification
+  | ProcessOutputDeltaServerNotification
+  | ProjectChangedServerNotification
+  | RemoteControlStatusChangedServerNotification
+  | ThreadAttachmentUpdatedServerNotification
+  | ThreadEnvironmentConnectedServerNotification
+  | ThreadEnvironmentDisconnectedServerNotification
+  | ThreadGoalClearedServerNotification
+  | ThreadGoalUpdatedServerNotification
+  | ThreadPredictionUpdatedServerNotification
+  | ThreadProjectUpdatedServerNotification
+  | ThreadQueueChangedServerNotification
+  | ThreadReadStateChangedServerNotification
+  | ThreadRealtimeItemCompletedServerNotification
+  | ThreadRealtimeItemStartedServerNotification
+  | ThreadRealtimeItemTranscriptDeltaServerNotification
+  | ThreadRealtimeSdpServerNotification
+  | ThreadRealtimeTranscriptDeltaServerNotification
+  | ThreadRealtimeTranscriptDoneServerNotification
+  | ThreadRevertedServerNotification
+  | ThreadSectionChangedServerNotification
+  | TurnModerationMetadataServerNotification;

@@ -110,6 +110,21 @@ pub struct AnalyticsConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[schemars(transform = mark_experimental::<Self>)]
 pub struct Config {
+    /// What only parts of the context count for automatic compaction; has no effect here.
+    #[serde(default)]
+    pub model_auto_compact_token_limit_scope: Option<Value>,
+    /// Settings of the desktop application; they have no effect here.
+    #[serde(default)]
+    pub desktop: Option<Value>,
+    /// Settings of a browser that the model uses; they have no effect here.
+    #[serde(default)]
+    pub browser_use: Option<Value>,
+    /// Settings of a computer that the model uses; they have no effect here.
+    #[serde(default)]
+    pub computer_use: Option<Value>,
+    /// Search of the client; has no effect here.
+    #[serde(default)]
+    pub client_search_provider: Option<Value>,
     /// Slug of the model for new threads; null takes the default of the model list.
     pub model: Option<String>,
     /// Slug of the model that reviews; null takes the thread's own.
@@ -398,4 +413,7 @@ pub enum ResidencyRequirement {
 pub struct ConfigRequirementsReadResponse {
     /// Null when no source sets any.
     pub requirements: Option<ConfigRequirements>,
+    /// Whether modes may have speeds of their own.
+    #[serde(default)]
+    pub supports_independent_speed_modes: bool,
 }

@@ -1,12 +1,15 @@
 //! The handshake that opens a connection: who the client is, what it can handle, and what it talks
 //! to.
 
+use std::collections::BTreeMap;
+
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::sparse;
 use codex_protocol::AbsolutePathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Params of `initialize`, the first request of a connection, accepted once.
 #[sparse]
@@ -36,6 +39,20 @@ pub struct ClientInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeCapabilities {
+    /// Whether the client answers `attestation/generate`; never sent here.
+    #[serde(default)]
+    pub request_attestation: bool,
+    /// Whether forms of the provider's own kind can be shown; never sent here.
+    #[serde(default)]
+    pub mcp_server_openai_form_elicitation: bool,
+    /// Whether some commands need a person's approval, whatever the policy says; accepted.
+    #[serde(default)]
+    pub required_human_approval: bool,
+    /// Whether logins to a gateway are started by the client alone; accepted.
+    #[serde(default)]
+    pub explicit_gateway_oauth: bool,
+    /// Further capabilities, by name; accepted.
+    pub extensions: Option<BTreeMap<String, Value>>,
     /// Whether experimental methods and fields are accepted; false by default.
     #[serde(default)]
     pub experimental_api: bool,

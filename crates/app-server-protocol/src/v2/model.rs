@@ -20,6 +20,8 @@ pub struct ModelListParams {
     pub limit: Option<u32>,
     /// Also list models that are not for choosing; null means false.
     pub include_hidden: Option<bool>,
+    /// Only models of this provider, which has to be configured.
+    pub model_provider: Option<String>,
 }
 
 /// A model and what a picker needs to know about it.
@@ -54,6 +56,15 @@ pub struct Model {
     pub supports_personality: bool,
     /// Whether it is used when no model is configured; true for exactly one model.
     pub is_default: bool,
+    /// Speeds that can be chosen besides the usual one: none here.
+    #[serde(default)]
+    pub additional_speed_tiers: Vec<String>,
+    /// Processing tiers that can be chosen: none are known here.
+    #[serde(default)]
+    pub service_tiers: Vec<ModelServiceTier>,
+    /// Processing tier that is used unless another is chosen; null for the provider's default.
+    #[serde(default)]
+    pub default_service_tier: Option<String>,
 }
 
 /// Introduction of a model to users who can now choose it.
@@ -125,4 +136,16 @@ pub struct ModelReroutedNotification {
 /// What models without a list of their own take.
 fn text_and_images() -> Vec<InputModality> {
     vec![InputModality::Text, InputModality::Image]
+}
+
+/// A processing tier of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelServiceTier {
+    /// Id of the tier.
+    pub id: String,
+    /// Name for people.
+    pub name: String,
+    /// Description for people.
+    pub description: String,
 }

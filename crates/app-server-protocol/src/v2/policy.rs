@@ -49,9 +49,10 @@ pub enum AskForApproval {
 pub enum ApprovalsReviewer {
     /// The user, by way of a client.
     User,
-    /// An agent that judges the risk, where the policy is `on-request`; `auto_review` of newer clients.
-    #[serde(alias = "auto_review")]
+    /// An agent that judges the risk, where the policy is `on-request`; the name up to 0.117.
     GuardianSubagent,
+    /// The same, by its newer name.
+    AutoReview,
 }
 
 /// Kind of sandbox to put commands into, without its details.

@@ -4,11 +4,11 @@
 use codex_app_server_protocol_macros::Tagged;
 use codex_protocol::ReasoningEffort;
 use codex_protocol::SubAgentSource;
-use codex_protocol::Update;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::v2::ThreadSection;
 use crate::v2::Turn;
 
 /// A conversation with the agent, as stored or as loaded at the moment of the message.
@@ -26,16 +26,34 @@ pub struct Thread {
     /// Slug of the model that the thread last used; absent where it was not looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Project that the thread is filed under: always null, as there are none here.
-    #[serde(default, skip_serializing_if = "Update::is_leave")]
-    pub project_id: Update<String>,
+    /// Thread that this one is a side thread of; null if it is none.
+    #[serde(default)]
+    pub attached_to_thread_id: Option<String>,
+    /// Project that the thread is filed under; null if it is in none.
+    #[serde(default)]
+    pub project_id: Option<String>,
+    /// Section that the thread is in; null if it is in none.
+    #[serde(default)]
+    pub section: Option<ThreadSection>,
+    /// Since when it is in that section, in Unix seconds; null if it is in none.
+    #[serde(default)]
+    pub section_entered_at: Option<i64>,
+    /// Name of the client that created the thread; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub originator: Option<String>,
+    /// Further values: always null here.
+    #[serde(default)]
+    pub extra: Option<ThreadExtra>,
+    /// A switch of the client that is stored and returned; null if it was never set.
+    #[serde(default)]
+    pub daybreak_enabled: Option<bool>,
     /// Thread that spawned this one; absent for every other thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_thread_id: Option<String>,
     /// What the client said on starting the thread that it is for; absent where it is not loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_source: Option<String>,
-    /// How clients read what was said: always from whole turns, in pages or not.
+    /// How clients read the history: in pages of turns and items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_mode: Option<ThreadHistoryMode>,
     /// Effort that the model was last told to spend; absent without one.
@@ -81,6 +99,10 @@ pub struct Thread {
     /// Turns, oldest first: in resume, fork, rollback and a read that asks for them; else empty.
     pub turns: Vec<Turn>,
 }
+
+/// Further values of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadExtra {}
 
 /// How the items of a thread are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -19,12 +19,50 @@ pub struct ThreadItemsListParams {
     pub thread_id: String,
     /// Only those of this turn.
     pub turn_id: Option<String>,
-    /// `nextCursor` or `backwardsCursor` of another page; absent for the first page.
-    pub cursor: Option<String>,
+    /// `nextCursor` or `backwardsCursor` of another page, or an item to begin after; absent for the first
+    /// page.
+    pub cursor: Option<ThreadItemsCursor>,
     /// Most items to return, clamped to 1 through 100; 25 by default.
     pub limit: Option<u32>,
     /// Which way to go; from the oldest item on by default.
     pub sort_direction: Option<SortDirection>,
+    /// Of which items of one turn the output is left out.
+    pub defer_output: Option<ThreadItemsDeferOutput>,
+}
+
+/// Where a page of items begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ThreadItemsCursor {
+    /// A cursor of another page.
+    Page(String),
+    /// After an item of the turn, or before it when going back.
+    Item(ThreadItemAnchor),
+}
+
+/// An item as the place where a page begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum ThreadItemAnchor {
+    /// By its id.
+    Item {
+        /// Id of the item.
+        item_id: String,
+    },
+}
+
+/// Of which items the output is left out, if they ended well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ThreadItemsDeferOutput {
+    /// Commands.
+    pub command_execution: bool,
+    /// Calls of MCP tools.
+    pub mcp_tool_call: bool,
 }
 
 /// Reply to `thread/items/list`.
@@ -48,6 +86,15 @@ pub struct ThreadItemEntry {
     pub turn_id: String,
     /// The item.
     pub item: TimedItem,
+    /// When it began, in Unix milliseconds; null if that is not known.
+    #[serde(default)]
+    pub started_at_ms: Option<i64>,
+    /// When it ended, in Unix milliseconds; null before that.
+    #[serde(default)]
+    pub completed_at_ms: Option<i64>,
+    /// Whether its output was left out, as `deferOutput` asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub output_deferred: bool,
 }
 
 /// Params of `thread/inject_items`: put items into what the model sees, without a turn.

@@ -1,19 +1,25 @@
 //! Requests that find and read threads without loading them: the pages of stored threads, the ids
 //! of loaded ones, and one thread by id.
 
+use std::collections::BTreeMap;
+
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::sparse;
+use codex_protocol::Update;
+use codex_protocol::mark_experimental;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::v2::SortDirection;
 use crate::v2::Thread;
+use crate::v2::ThreadReadState;
 
 /// Params of `thread/list`: a page of stored threads. Filters combine with "and".
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
 pub struct ThreadListParams {
     /// `nextCursor` of the page before; absent for the first page.
     pub cursor: Option<String>,
@@ -36,14 +42,32 @@ pub struct ThreadListParams {
     pub search_term: Option<String>,
     /// Threads to leave out, by their ids.
     pub excluded_thread_ids: Option<Vec<String>>,
+    /// Keeps side threads of this one.
+    #[experimental("thread/list.attachedToThreadId")]
+    pub attached_to_thread_id: Option<String>,
+    /// Whether side threads are listed too; only with a search term.
+    #[experimental("thread/list.includeAttachedThreads")]
+    #[serde(default)]
+    pub include_attached_threads: bool,
+    /// Accepted; the index is all there is to list from.
+    #[serde(default)]
+    pub use_state_db_only: bool,
+    /// Accepted; threads are not filed by account.
+    #[serde(default)]
+    pub current_account_only: bool,
     /// Keeps threads that this one spawned; of every source, unless `sourceKinds` says otherwise.
+    #[experimental("thread/list.parentThreadId")]
     pub parent_thread_id: Option<String>,
     /// Keeps threads that this one spawned, or those did, and so on.
+    #[experimental("thread/list.ancestorThreadId")]
     pub ancestor_thread_id: Option<String>,
-    /// Keeps threads filed under this section: none, as there are no sections here.
-    pub section_id: Option<String>,
-    /// Keeps threads filed under this project; refused, as there are no projects here.
-    pub project_id: Option<String>,
+    /// Keeps threads of this section; null those in none, absent all.
+    #[serde(default)]
+    pub section_id: Update<String>,
+    /// Keeps threads of this project; null those in none, absent all.
+    #[experimental("thread/list.projectId")]
+    #[serde(default)]
+    pub project_id: Update<String>,
     /// Keeps threads begun by these programs; refused unless empty.
     pub originators: Option<Vec<String>>,
 }
@@ -119,6 +143,9 @@ pub struct ThreadListResponse {
     /// others of the same second; absent if the page is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backwards_cursor: Option<String>,
+    /// What of the threads is unread, by their ids; agents are left out.
+    #[serde(default)]
+    pub read_states: BTreeMap<String, ThreadReadState>,
 }
 
 /// Params of `thread/loaded/list`: which threads the server holds in memory.
@@ -160,4 +187,7 @@ pub struct ThreadReadParams {
 pub struct ThreadReadResponse {
     /// The thread, with turns only if they were asked for.
     pub thread: Thread,
+    /// What of the thread is unread; null if it was never written or is an agent.
+    #[serde(default)]
+    pub read_state: Option<ThreadReadState>,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::sparse;
+use codex_protocol::CollaborationMode;
 use codex_protocol::Personality;
 use codex_protocol::ReasoningEffort;
 use codex_protocol::ResponseItem;
@@ -20,11 +21,14 @@ use crate::v2::ActivePermissionProfile;
 use crate::v2::ApprovalsReviewer;
 use crate::v2::AskForApproval;
 use crate::v2::DynamicToolSpec;
+use crate::v2::MultiAgentMode;
 use crate::v2::SandboxMode;
 use crate::v2::SandboxPolicy;
 use crate::v2::SortDirection;
 use crate::v2::Thread;
+use crate::v2::ThreadHistoryMode;
 use crate::v2::ThreadTurnsListResponse;
+use crate::v2::TurnEnvironmentParams;
 use crate::v2::TurnItemsView;
 
 /// Params of `thread/start`: a new thread. Absent settings come from the configuration.
@@ -52,6 +56,33 @@ pub struct ThreadStartParams {
     /// Named permissions in place of a sandbox mode, built-in or of the configuration.
     #[experimental("thread/start.permissions")]
     pub permissions: Option<String>,
+    /// Folders that the thread is about, in place of its working directory.
+    #[experimental("thread/start.runtimeWorkspaceRoots")]
+    pub runtime_workspace_roots: Option<Vec<String>>,
+    /// Machines to work on; an empty list offers no tools that run commands.
+    #[experimental("thread/start.environments")]
+    pub environments: Option<Vec<TurnEnvironmentParams>>,
+    /// How clients are going to read the history; every thread here can be read either way.
+    #[experimental("thread/start.historyMode")]
+    pub history_mode: Option<ThreadHistoryMode>,
+    /// Project to file the thread under.
+    #[experimental("thread/start.projectId")]
+    pub project_id: Option<String>,
+    /// How agents are used; accepted without an effect.
+    #[experimental("thread/start.multiAgentMode")]
+    pub multi_agent_mode: Option<MultiAgentMode>,
+    /// Whether the provider may choose another model; accepted without an effect.
+    #[experimental("thread/start.allowProviderModelFallback")]
+    #[serde(default)]
+    pub allow_provider_model_fallback: bool,
+    /// A switch of the client that is stored and returned; not for ephemeral threads.
+    #[experimental("thread/start.daybreakEnabled")]
+    pub daybreak_enabled: Option<bool>,
+    /// Folders of capabilities that the thread uses; accepted without an effect.
+    #[experimental("thread/start.selectedCapabilityRoots")]
+    pub selected_capability_roots: Option<Vec<Value>>,
+    /// How the session came about, in the client's words; accepted without an effect.
+    pub session_start_source: Option<String>,
     /// Overrides by dotted configuration key: stronger than files, weaker than the other params.
     pub config: Option<BTreeMap<String, Value>>,
     /// Tag that marks the thread in metrics; changes nothing else.
@@ -106,6 +137,18 @@ pub struct ThreadStartResponse {
     /// Permissions that the sandbox was chosen by; absent if it was not by a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_permission_profile: Option<ActivePermissionProfile>,
+    /// Plugins that are switched off.
+    #[serde(default)]
+    pub disabled_plugin_ids: Vec<String>,
+    /// Folders that the thread is about.
+    #[serde(default)]
+    pub runtime_workspace_roots: Vec<String>,
+    /// Files with instructions that the model gets, in order.
+    #[serde(default)]
+    pub instruction_sources: Vec<String>,
+    /// How agents are used.
+    #[serde(default)]
+    pub multi_agent_mode: MultiAgentMode,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
 }
@@ -158,7 +201,11 @@ pub struct ThreadResumeParams {
     /// Whether to leave the turns out of the reply, for `thread/turns/list`; false by default.
     #[serde(default)]
     pub exclude_turns: bool,
+    /// Folders that the thread is about, in place of its working directory.
+    #[experimental("thread/resume.runtimeWorkspaceRoots")]
+    pub runtime_workspace_roots: Option<Vec<String>>,
     /// Asks for the first page of `thread/turns/list` with the reply; absent or null is none.
+    #[experimental("thread/resume.initialTurnsPage")]
     pub initial_turns_page: Option<ThreadResumeInitialTurnsPageParams>,
 }
 
@@ -199,6 +246,27 @@ pub struct ThreadResumeResponse {
     /// Permissions that the sandbox was chosen by; absent if it was not by a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_permission_profile: Option<ActivePermissionProfile>,
+    /// Plugins that are switched off.
+    #[serde(default)]
+    pub disabled_plugin_ids: Vec<String>,
+    /// Folders that the thread is about.
+    #[serde(default)]
+    pub runtime_workspace_roots: Vec<String>,
+    /// Files with instructions that the model gets, in order.
+    #[serde(default)]
+    pub instruction_sources: Vec<String>,
+    /// How agents are used.
+    #[serde(default)]
+    pub multi_agent_mode: MultiAgentMode,
+    /// How model and person work together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collaboration_mode: Option<CollaborationMode>,
+    /// Cursor of the newest turn, for `thread/turns/list`; null if there is none.
+    #[serde(default)]
+    pub turns_backwards_cursor: Option<String>,
+    /// Cursor of the newest item, for `thread/items/list`; null if there is none.
+    #[serde(default)]
+    pub items_backwards_cursor: Option<String>,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// The page of turns, if `initialTurnsPage` asked for one.
@@ -252,6 +320,27 @@ pub struct ThreadForkParams {
     /// Whether to leave the turns out of the reply, for `thread/turns/list`; false by default.
     #[serde(default)]
     pub exclude_turns: bool,
+    /// Folders that the thread is about, in place of its working directory.
+    #[experimental("thread/fork.runtimeWorkspaceRoots")]
+    pub runtime_workspace_roots: Option<Vec<String>>,
+    /// What the fork is for, in the client's words; returned with the thread.
+    pub thread_source: Option<String>,
+    /// Whether the fork is a side thread of its source: not in lists, deleted before it.
+    #[experimental("thread/fork.attachToSource")]
+    #[serde(default)]
+    pub attach_to_source: bool,
+    /// Whether the goal of the source comes along and waits for the next turn.
+    #[experimental("thread/fork.deferGoalContinuation")]
+    #[serde(default)]
+    pub defer_goal_continuation: bool,
+    /// Whether the fork is for predictions; refused unless it is ephemeral.
+    #[experimental("thread/fork.experimentalPredictionMode")]
+    #[serde(default)]
+    pub experimental_prediction_mode: bool,
+    /// Whether such a fork goes without MCP servers; accepted without an effect.
+    #[experimental("thread/fork.experimentalDisablePredictionMcp")]
+    #[serde(default)]
+    pub experimental_disable_prediction_mcp: bool,
     /// Last turn to copy; absent copies all of them.
     pub last_turn_id: Option<String>,
     /// First turn not to copy, instead of `lastTurnId`.
@@ -283,6 +372,18 @@ pub struct ThreadForkResponse {
     /// Permissions that the sandbox was chosen by; absent if it was not by a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_permission_profile: Option<ActivePermissionProfile>,
+    /// Plugins that are switched off.
+    #[serde(default)]
+    pub disabled_plugin_ids: Vec<String>,
+    /// Folders that the thread is about.
+    #[serde(default)]
+    pub runtime_workspace_roots: Vec<String>,
+    /// Files with instructions that the model gets, in order.
+    #[serde(default)]
+    pub instruction_sources: Vec<String>,
+    /// How agents are used.
+    #[serde(default)]
+    pub multi_agent_mode: MultiAgentMode,
     /// Effort that the model is told to spend; null leaves it to the model.
     pub reasoning_effort: Option<ReasoningEffort>,
 }

@@ -14,8 +14,10 @@ use serde::Serialize;
 
 use crate::v2::ApprovalsReviewer;
 use crate::v2::AskForApproval;
+use crate::v2::MultiAgentMode;
 use crate::v2::SandboxPolicy;
 use crate::v2::ThreadEnvironment;
+use crate::v2::TurnEnvironmentParams;
 use crate::v2::TurnStartParams;
 
 /// Params of `thread/settings/update`: settings for later turns, as `turn/start` takes them.
@@ -48,6 +50,12 @@ pub struct ThreadSettingsUpdateParams {
     pub personality: Option<Personality>,
     /// Mode; its own model and effort win over `model` and `effort`.
     pub collaboration_mode: Option<CollaborationMode>,
+    /// Machines to work on; absent or null keeps them.
+    pub environments: Option<Vec<TurnEnvironmentParams>>,
+    /// How agents are used; accepted without an effect.
+    pub multi_agent_mode: Option<MultiAgentMode>,
+    /// Plugins that are switched off; absent or null keeps the current ones.
+    pub disabled_plugin_ids: Option<Vec<String>>,
 }
 
 impl From<ThreadSettingsUpdateParams> for TurnStartParams {
@@ -72,6 +80,16 @@ impl From<ThreadSettingsUpdateParams> for TurnStartParams {
             collaboration_mode: params.collaboration_mode,
             client_user_message_id: None,
             additional_context: None,
+            runtime_workspace_roots: None,
+            environments: params.environments,
+            responsesapi_client_metadata: None,
+            responsesapi_client_metadata_patch: None,
+            multi_agent_mode: params.multi_agent_mode,
+            cyber_access_program: None,
+            disabled_plugin_ids: params.disabled_plugin_ids,
+            turn_trigger: None,
+            parent_turn_id: None,
+            root_turn_id: None,
         }
     }
 }
@@ -117,6 +135,18 @@ pub struct ThreadSettings {
     pub effort: Option<ReasoningEffort>,
     /// How model and person work together.
     pub collaboration_mode: CollaborationMode,
+    /// Plugins that are switched off.
+    #[serde(default)]
+    pub disabled_plugin_ids: Vec<String>,
+    /// Detail of reasoning summaries; null leaves it to the model.
+    #[serde(default)]
+    pub summary: Option<ReasoningSummary>,
+    /// Tone of the model; null for its own.
+    #[serde(default)]
+    pub personality: Option<Personality>,
+    /// How agents are used.
+    #[serde(default)]
+    pub multi_agent_mode: MultiAgentMode,
 }
 
 /// Permissions that a thread was given by name.
@@ -125,4 +155,7 @@ pub struct ThreadSettings {
 pub struct ActivePermissionProfile {
     /// The name.
     pub id: String,
+    /// Permissions that a configured profile starts from; null for built-in ones.
+    #[serde(default)]
+    pub extends: Option<String>,
 }

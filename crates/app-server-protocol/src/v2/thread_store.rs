@@ -4,12 +4,13 @@
 use codex_app_server_protocol_macros::Experimental;
 use codex_app_server_protocol_macros::sparse;
 use codex_protocol::Update;
+use codex_protocol::mark_experimental;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::v2::Thread;
+use crate::v2::ThreadGoal;
 
 /// Params of `thread/archive`: move a stored thread out of the normal list, unloading it first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
@@ -69,11 +70,18 @@ pub struct ThreadSetNameResponse {}
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
 pub struct ThreadMetadataUpdateParams {
     /// Thread to edit; it must not be ephemeral.
     pub thread_id: String,
-    /// Changes to the git state; required for now, as there is nothing else to edit.
+    /// Changes to the git state.
     pub git_info: Option<ThreadMetadataGitInfoUpdateParams>,
+    /// Project to file the thread under; an empty one takes it out.
+    #[experimental("thread/metadata/update.projectId")]
+    pub project_id: Option<String>,
+    /// A switch of the client that is stored and returned.
+    #[experimental("thread/metadata/update.daybreakEnabled")]
+    pub daybreak_enabled: Option<bool>,
 }
 
 /// Changes to the stored git state, at least one of them.
@@ -112,6 +120,6 @@ pub struct ThreadGoalGetParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadGoalGetResponse {
-    /// The goal: always null, as threads can be given none here.
-    pub goal: Option<Value>,
+    /// The goal; null if the thread has none.
+    pub goal: Option<ThreadGoal>,
 }

@@ -21,6 +21,7 @@ use crate::v2::ApprovalsReviewer;
 use crate::v2::AskForApproval;
 use crate::v2::SandboxPolicy;
 use crate::v2::TimedItem;
+use crate::v2::TurnEnvironmentParams;
 use crate::v2::TurnError;
 use crate::v2::UserInput;
 
@@ -30,6 +31,9 @@ use crate::v2::UserInput;
 pub struct Turn {
     /// Id of the turn, unique within its thread.
     pub id: String,
+    /// First turn of the work that this one belongs to: its own id unless an agent runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_turn_id: Option<String>,
     /// What happened, in order; filled only in histories, else notifications bring the items.
     pub items: Vec<TimedItem>,
     /// Whether the turn still runs, or how it ended.
@@ -92,7 +96,7 @@ pub struct TurnToolOutput {
 
 /// Params of `turn/start`: give the agent an input. Settings given stay for later turns.
 #[sparse]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = mark_experimental::<Self>)]
 pub struct TurnStartParams {
@@ -137,6 +141,57 @@ pub struct TurnStartParams {
     /// What the model should know besides, by its names; what it was shown before is left out.
     #[experimental("turn/start.additionalContext")]
     pub additional_context: Option<BTreeMap<String, AdditionalContextEntry>>,
+    /// Folders that the thread is about, from now on; absent or null keeps the current ones.
+    #[experimental("turn/start.runtimeWorkspaceRoots")]
+    pub runtime_workspace_roots: Option<Vec<String>>,
+    /// Machines to work on, from now on; absent or null keeps them.
+    #[experimental("turn/start.environments")]
+    pub environments: Option<Vec<TurnEnvironmentParams>>,
+    /// Strings to add to the metadata of model requests; accepted without an effect.
+    #[experimental("turn/start.responsesapiClientMetadata")]
+    pub responsesapi_client_metadata: Option<BTreeMap<String, String>>,
+    /// Strings to change in that metadata; accepted without an effect.
+    #[experimental("turn/start.responsesapiClientMetadataPatch")]
+    pub responsesapi_client_metadata_patch: Option<BTreeMap<String, String>>,
+    /// How agents are used; accepted without an effect.
+    #[experimental("turn/start.multiAgentMode")]
+    pub multi_agent_mode: Option<MultiAgentMode>,
+    /// A programme of the provider; accepted without an effect.
+    #[experimental("turn/start.cyberAccessProgram")]
+    pub cyber_access_program: Option<CyberAccessProgram>,
+    /// Plugins that are switched off from now on; absent or null keeps the current ones.
+    pub disabled_plugin_ids: Option<Vec<String>>,
+    /// What caused the turn, in the client's words, such as `user`.
+    pub turn_trigger: Option<String>,
+    /// Turn that this one continues; absent or null if there is none.
+    pub parent_turn_id: Option<String>,
+    /// First turn of the work that this one belongs to; absent or null makes it this one.
+    pub root_turn_id: Option<String>,
+}
+
+/// How agents are used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum MultiAgentMode {
+    /// Only when the user asks for them.
+    #[default]
+    ExplicitRequestOnly,
+    /// Whenever the model finds them useful.
+    Proactive,
+    /// As this text says.
+    Custom(String),
+}
+
+/// A programme of the model provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CyberAccessProgram {
+    /// The usual one.
+    Standard,
+    /// For defenders.
+    DaybreakBlue,
+    /// For testers.
+    DaybreakRed,
 }
 
 /// Something that the model should know besides what is said.
@@ -171,6 +226,7 @@ pub struct TurnStartResponse {
 #[sparse]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_experimental::<Self>)]
 pub struct TurnSteerParams {
     /// Loaded thread whose turn is steered.
     pub thread_id: String,
@@ -180,6 +236,15 @@ pub struct TurnSteerParams {
     pub expected_turn_id: String,
     /// The client's own id of the message; comes back as `clientId` of its item.
     pub client_user_message_id: Option<String>,
+    /// What the model should know besides, by its names; what it was shown before is left out.
+    #[experimental("turn/steer.additionalContext")]
+    pub additional_context: Option<BTreeMap<String, AdditionalContextEntry>>,
+    /// Strings to add to the metadata of model requests; accepted without an effect.
+    #[experimental("turn/steer.responsesapiClientMetadata")]
+    pub responsesapi_client_metadata: Option<BTreeMap<String, String>>,
+    /// Strings to change in that metadata; accepted without an effect.
+    #[experimental("turn/steer.responsesapiClientMetadataPatch")]
+    pub responsesapi_client_metadata_patch: Option<BTreeMap<String, String>>,
 }
 
 /// Reply to `turn/steer`.

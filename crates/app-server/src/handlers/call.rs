@@ -65,6 +65,8 @@ pub(crate) enum Queue {
     Thread(String),
     /// The input of a program started by `command/exec`, by its process id.
     Process(String),
+    /// The input of a program started by `process/spawn`, by its handle.
+    ProcessHandle(String),
     /// A session of file searches, by its id.
     Search(String),
     /// A watch of the file system, by its id.

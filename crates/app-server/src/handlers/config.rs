@@ -19,13 +19,16 @@ use crate::projection::wire_requirements;
 use crate::server::Server;
 
 pub(super) async fn read(
-    Call { server, .. }: Call,
+    Call { server, connection }: Call,
     params: v2::ConfigReadParams,
 ) -> Result<v2::ConfigReadResponse, Failure> {
     let read = move || {
         let cwd = params.cwd.as_deref().map(Path::new);
         let view = server.host().configuration().view(cwd);
-        wire_view(view.map_err(failed)?, params.include_layers)
+        let mut response = wire_view(view.map_err(failed)?, params.include_layers)?;
+        let reviewer = &mut response.config.approvals_reviewer;
+        *reviewer = reviewer.map(|reviewer| connection.reviewer_name(reviewer));
+        Ok(response)
     };
     blocking(read).await
 }
@@ -87,7 +90,10 @@ pub(super) async fn read_requirements(
             Failure::internal(format!("failed to read configuration layers: {error}"))
         })?;
         let requirements = (!requirements.is_empty()).then(|| wire_requirements(requirements));
-        Ok(v2::ConfigRequirementsReadResponse { requirements })
+        Ok(v2::ConfigRequirementsReadResponse {
+            requirements,
+            supports_independent_speed_modes: true,
+        })
     };
     blocking(read).await
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use codex_app_server_protocol::NoParams;
 use codex_app_server_protocol::v2;
 use codex_protocol::{AbsolutePathBuf, AuthMode};
 
@@ -180,6 +181,102 @@ fn no_realtime(call: &Call, thread: &str) -> Failure {
 
 fn unsupported(method: &str) -> Failure {
     Failure::internal(format!("`{method}` is not supported by this version"))
+}
+
+/// Without a ChatGPT login no app is installed.
+pub(super) async fn installed_apps(
+    _: Call,
+    _: v2::AppsInstalledParams,
+) -> Result<v2::AppsInstalledResponse, Failure> {
+    Ok(v2::AppsInstalledResponse { apps: Vec::new() })
+}
+
+/// No app is known by any id.
+pub(super) async fn read_apps(
+    _: Call,
+    params: v2::AppsReadParams,
+) -> Result<v2::AppsReadResponse, Failure> {
+    Ok(v2::AppsReadResponse {
+        apps: Vec::new(),
+        missing_app_ids: params.app_ids,
+    })
+}
+
+/// Nothing is installed that could differ from a remote catalog.
+pub(super) async fn reconcile_plugins(
+    _: Call,
+    _: v2::PluginReconcileParams,
+) -> Result<v2::PluginReconcileResponse, Failure> {
+    Ok(v2::PluginReconcileResponse {
+        changed_plugins: Vec::new(),
+        failed_remote_plugin_ids: Vec::new(),
+        failed_materialization_remote_plugin_ids: Vec::new(),
+    })
+}
+
+/// There is no remote catalog.
+pub(super) async fn search_plugins(
+    _: Call,
+    _: v2::PluginSearchParams,
+) -> Result<v2::PluginSearchResponse, Failure> {
+    Ok(v2::PluginSearchResponse {
+        data: Vec::new(),
+        next_cursor: None,
+    })
+}
+
+/// No marketplace is configured, so that none can be brought up to date.
+pub(super) async fn upgrade_marketplaces(
+    _: Call,
+    params: v2::MarketplaceUpgradeParams,
+) -> Result<v2::MarketplaceUpgradeResponse, Failure> {
+    if let Some(name) = params.marketplace_name {
+        let message = format!("marketplace `{name}` is not configured as a Git marketplace");
+        return Err(Failure::invalid(message));
+    }
+    Ok(v2::MarketplaceUpgradeResponse {
+        selected_marketplaces: Vec::new(),
+        upgraded_roots: Vec::new(),
+        errors: Vec::new(),
+    })
+}
+
+pub(super) async fn add_marketplace(_: Call, _: v2::MarketplaceAddParams) -> Failure {
+    Failure::invalid(NO_PLUGINS)
+}
+
+pub(super) async fn remove_marketplace(_: Call, params: v2::MarketplaceRemoveParams) -> Failure {
+    let name = params.marketplace_name;
+    Failure::invalid(format!(
+        "marketplace `{name}` is not configured or installed"
+    ))
+}
+
+/// No voice can be heard, as there are no live conversations.
+pub(super) async fn voices(
+    _: Call,
+    _: v2::ThreadRealtimeListVoicesParams,
+) -> Result<v2::ThreadRealtimeListVoicesResponse, Failure> {
+    Ok(v2::ThreadRealtimeListVoicesResponse {
+        voices: v2::RealtimeVoicesList {
+            v1: Vec::new(),
+            v2: Vec::new(),
+            v3: Vec::new(),
+            default_v1: v2::RealtimeVoice::Alloy,
+            default_v2: v2::RealtimeVoice::Alloy,
+        },
+    })
+}
+
+/// Imports are not recorded.
+pub(super) async fn import_histories(
+    _: Call,
+    _: NoParams,
+) -> Result<v2::ExternalAgentConfigImportHistoriesReadResponse, Failure> {
+    Ok(v2::ExternalAgentConfigImportHistoriesReadResponse {
+        data: Vec::new(),
+        connectors: Vec::new(),
+    })
 }
 
 #[cfg(test)]

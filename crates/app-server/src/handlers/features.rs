@@ -32,11 +32,14 @@ pub(super) async fn list(
 
 /// Switches features for the life of the process; one bad key refuses them all.
 pub(super) async fn switch(
-    Call { server, .. }: Call,
+    Call { server, connection }: Call,
     params: v2::ExperimentalFeatureEnablementSetParams,
 ) -> Result<v2::ExperimentalFeatureEnablementSetResponse, Failure> {
     let switch = move || {
-        let enablement = params.enablement;
+        let mut enablement = params.enablement;
+        if connection.knows_newer() {
+            enablement.retain(|key, _| Feature::for_host(key).is_ok());
+        }
         let mut features = BTreeMap::new();
         for (key, enabled) in &enablement {
             let feature = Feature::for_host(key);

@@ -38,7 +38,17 @@ pub(super) async fn initialize(
         platform_family: std::env::consts::FAMILY.to_owned(),
         platform_os: std::env::consts::OS.to_owned(),
     };
+    let remote_control = if connection.knows_newer() {
+        let server = std::sync::Arc::clone(&server);
+        let status = super::blocking(move || super::remote_control::notification(&server));
+        status.await.ok()
+    } else {
+        None
+    };
     Ok(Reply::then(response, move || {
+        if let Some(status) = remote_control {
+            connection.notify(&ServerNotification::RemoteControlStatusChanged(status));
+        }
         for warning in server.host().warnings() {
             let warning = wire_warning(warning.clone());
             connection.notify(&ServerNotification::ConfigWarning(warning));

@@ -216,7 +216,7 @@ async fn snapshot(server: &Arc<Server>, id: &str) -> Result<Snapshot, Failure> {
 }
 
 /// The servers of the server's own folder.
-async fn configured(server: &Arc<Server>) -> Result<McpSettings, Failure> {
+pub(super) async fn configured(server: &Arc<Server>) -> Result<McpSettings, Failure> {
     let cwd = server.host().working_folder().to_owned();
     configured_in(server, cwd).await
 }

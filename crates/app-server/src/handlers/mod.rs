@@ -2,11 +2,13 @@
 //! handler looks like, in [`call`].
 
 mod account;
+mod account_extras;
 mod account_requirements;
 mod call;
 mod command_exec;
 mod config;
 mod dynamic_tools;
+mod environments;
 mod extensions;
 mod external_agent;
 mod features;
@@ -18,22 +20,34 @@ mod fuzzy_search;
 mod git;
 mod handshake;
 mod hooks;
+mod mcp_direct;
 mod mcp_servers;
+mod model_providers;
 mod models;
 mod paging;
 mod permissions;
+mod processes;
+mod projects;
+mod remote_control;
 mod review;
+mod server_facts;
 mod settings;
 mod skills;
 pub(crate) mod stored;
 mod table;
 mod thread_archive;
+mod thread_attachments;
 mod thread_control;
+mod thread_goals;
 mod thread_items;
 mod thread_list;
 mod thread_metadata;
 mod thread_open;
+mod thread_queue;
 mod thread_read;
+mod thread_read_state;
+mod thread_revert;
+mod thread_sections;
 mod thread_turns;
 mod turns;
 mod windows;
@@ -42,14 +56,21 @@ use std::path::{Path, PathBuf};
 
 use codex_protocol::ThreadId;
 use codex_rollout::LoadError;
+use codex_thread_state::StateError;
 
 use crate::failure::Failure;
+use crate::projection::ItemIds;
 use crate::server::Server;
 use crate::thread::{History, ThreadHandle, read_history};
 
 pub(crate) use call::{Call, Order, Queue};
+pub(crate) use environments::check_environments;
 pub(crate) use permissions::built_in_sandbox;
 pub(crate) use table::{handle, order_of};
+pub(crate) use thread_goals::{goal_cleared, updated as updated_goal, wire_goal};
+pub(crate) use thread_queue::{queue_changed, take as take_queued};
+pub(crate) use thread_read_state::wire_read_state;
+pub(crate) use thread_revert::newest_cursors;
 pub(crate) use thread_turns::first_page;
 
 /// The id of a thread, as a client wrote it.
@@ -73,8 +94,13 @@ async fn engine(server: &Server, id: &str) -> Result<codex_core::Thread, Failure
         .ok_or_else(missing)
 }
 
+/// The state of threads could not be read or written.
+fn state_failed(error: StateError) -> Failure {
+    Failure::internal(error.to_string())
+}
+
 /// Runs what reads files where it holds nobody up.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     let outcome = tokio::task::spawn_blocking(work).await;
@@ -82,8 +108,8 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Reads the file of a thread.
-pub(crate) async fn load(path: PathBuf) -> Result<(PathBuf, History), Failure> {
-    blocking(move || match read_history(&path) {
+pub(crate) async fn load(path: PathBuf, ids: ItemIds) -> Result<(PathBuf, History), Failure> {
+    blocking(move || match read_history(&path, ids) {
         Ok(history) => Ok((path, history)),
         Err(error) => Err(unreadable(&path, &error)),
     })

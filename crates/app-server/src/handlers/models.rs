@@ -3,17 +3,35 @@
 use codex_app_server_protocol::v2;
 use codex_model_client::{AvailableModels, ModelInfo, ModelUpgrade, ReasoningLevel, Visibility};
 use codex_protocol::ReasoningEffort;
+use serde_json::json;
 
 use super::call::Call;
 use super::paging::page;
 use crate::failure::Failure;
+use crate::server::Server;
 
 pub(super) async fn list(
     Call { server, .. }: Call,
     params: v2::ModelListParams,
 ) -> Result<v2::ModelListResponse, Failure> {
+    if let Some(provider) = params.model_provider.clone() {
+        let server = std::sync::Arc::clone(&server);
+        super::blocking(move || check_provider(&server, &provider)).await?;
+    }
     let models = server.host().models().available().await;
     list_of(&models, &params)
+}
+
+/// Refuses a provider that is not configured.
+fn check_provider(server: &Server, provider: &str) -> Result<(), Failure> {
+    let config = server.host().configuration().without_projects();
+    let config = config.map_err(|error| Failure::internal(error.to_string()))?;
+    if config.providers.contains_key(provider) {
+        return Ok(());
+    }
+    let message = format!("the model provider `{provider}` is not configured");
+    let data = json!({ "type": "modelProviderNotConfigured", "modelProvider": provider });
+    Err(Failure::invalid(message).with_data(data))
 }
 
 fn list_of(
@@ -56,6 +74,9 @@ fn wire_model(model: &ModelInfo, is_default: bool) -> v2::Model {
         input_modalities: model.input_modalities.clone(),
         supports_personality: model.takes_personality(),
         is_default,
+        additional_speed_tiers: Vec::new(),
+        service_tiers: Vec::new(),
+        default_service_tier: None,
     }
 }
 
@@ -88,6 +109,7 @@ mod tests {
             chatgpt: false,
         };
         let params = v2::ModelListParams {
+            model_provider: None,
             cursor: cursor.map(str::to_owned),
             limit,
             include_hidden: Some(hidden),

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{GitInfo, Thread, ThreadHistoryMode, ThreadStatus};
-use codex_protocol::{ThreadId, Update};
+use codex_protocol::ThreadId;
 use codex_thread_store::ThreadRecord;
 use serde_json::Value;
 
+use codex_thread_state::{StateError, ThreadState};
+
 use super::blocking;
+use super::thread_sections::wire_section;
 use crate::failure::Failure;
 use crate::projection::wire_source;
 use crate::server::Server;
@@ -20,11 +23,17 @@ pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str)
     Thread {
         session_id: Some(record.id.0.clone()),
         forked_from_id: None,
-        model: None,
-        project_id: Update::Clear,
+        model: facts.model,
+        attached_to_thread_id: None,
+        project_id: None,
+        section: None,
+        section_entered_at: None,
+        originator: None,
+        extra: None,
+        daybreak_enabled: None,
         parent_thread_id: parent,
         thread_source: None,
-        history_mode: Some(ThreadHistoryMode::Legacy),
+        history_mode: Some(ThreadHistoryMode::Paginated),
         reasoning_effort: effort.and_then(|effort| serde_json::from_value(effort).ok()),
         environments: None,
         can_accept_direct_input: None,
@@ -91,6 +100,25 @@ pub(crate) async fn add_metadata(server: &Server, thread: &mut Thread) {
     if let Some(git) = git {
         thread.git_info = git_info(git);
     }
+}
+
+/// Adds what is known of a thread only while it is loaded.
+pub(super) fn add_live(thread: &mut Thread, live: &Thread) {
+    thread.model.clone_from(&live.model);
+    thread.environments.clone_from(&live.environments);
+    thread.thread_source.clone_from(&live.thread_source);
+    thread.originator.clone_from(&live.originator);
+    thread.reasoning_effort.clone_from(&live.reasoning_effort);
+}
+
+/// Adds section and project, which are not in the file of the thread.
+pub(super) fn add_state(state: &ThreadState, thread: &mut Thread) -> Result<(), StateError> {
+    if let Some((section, entered_at)) = state.section_of(&thread.id)? {
+        thread.section = Some(wire_section(section));
+        thread.section_entered_at = Some(entered_at);
+    }
+    thread.project_id = state.project_of(&thread.id)?;
+    Ok(())
 }
 
 /// What a thread is doing.

@@ -13,10 +13,12 @@ use futures::future::BoxFuture;
 
 use super::call::{Call, Order, Queue};
 use super::{
-    account, command_exec, config, extensions, external_agent, features, feedback, fs, fs_watch,
-    fuzzy_search, git, handshake, hooks, mcp_servers, models, permissions, review, skills,
-    thread_archive, thread_control, thread_items, thread_list, thread_metadata, thread_open,
-    thread_read, thread_turns, turns, windows,
+    account, account_extras, command_exec, config, extensions, external_agent, features, feedback,
+    fs, fs_watch, fuzzy_search, git, handshake, hooks, mcp_direct, mcp_servers, model_providers,
+    models, permissions, processes, projects, remote_control, review, server_facts, skills,
+    thread_archive, thread_attachments, thread_control, thread_goals, thread_items, thread_list,
+    thread_metadata, thread_open, thread_queue, thread_read, thread_read_state, thread_revert,
+    thread_sections, thread_turns, turns, windows,
 };
 use crate::connection::Responder;
 
@@ -71,6 +73,9 @@ macro_rules! order {
     (process, $params:ident) => {
         Order::Queued(Queue::Process($params.process_id.clone()))
     };
+    (handle, $params:ident) => {
+        Order::Queued(Queue::ProcessHandle($params.process_handle.clone()))
+    };
     (search, $params:ident) => {
         Order::Queued(Queue::Search($params.session_id.clone()))
     };
@@ -123,7 +128,18 @@ handlers! {
     ThreadRead: thread early => thread_read::read;
     ThreadTurnsList: thread => thread_turns::list;
     ThreadItemsList: thread => thread_items::list;
-    ThreadGoalGet: thread => thread_read::goal;
+    ThreadItemsRead: thread => thread_items::read;
+    ThreadGoalGet: thread => thread_goals::get;
+    ThreadGoalSet: thread early => thread_goals::set;
+    ThreadGoalClear: thread early => thread_goals::clear;
+    ThreadReadStateUpdate: thread early => thread_read_state::update;
+    ThreadRevert: thread early => thread_revert::revert;
+    ThreadQueueAdd: thread early => thread_queue::add;
+    ThreadQueueList: thread => thread_queue::list;
+    ThreadQueueUpdate: thread early => thread_queue::update;
+    ThreadQueueDelete: thread early => thread_queue::delete;
+    ThreadQueueReorder: thread early => thread_queue::reorder;
+    ThreadQueueStart: thread early => thread_queue::start;
     GetConversationSummary: concurrent => thread_metadata::summarise;
 
     // Threads: what is stored of them.
@@ -132,6 +148,24 @@ handlers! {
     ThreadDelete: thread early => thread_archive::delete;
     ThreadSetName: thread early => thread_metadata::set_name;
     ThreadMetadataUpdate: thread => thread_metadata::update;
+
+    // What users and clients attach to threads.
+    ThreadSectionCreate: concurrent => thread_sections::create;
+    ThreadSectionDelete: concurrent => thread_sections::delete;
+    ThreadSectionList: concurrent => thread_sections::list;
+    ThreadSectionUpdate: concurrent => thread_sections::update;
+    ThreadSectionMove: thread early => thread_sections::move_thread;
+    ProjectCreate: concurrent early => projects::create;
+    ProjectDelete: concurrent early => projects::delete;
+    ProjectImport: concurrent early => projects::import;
+    ProjectList: concurrent => projects::list;
+    ProjectMove: concurrent early => projects::move_project;
+    ProjectRead: concurrent => projects::read;
+    ProjectUpdate: concurrent early => projects::update;
+    ThreadAttachmentAdd: thread early => thread_attachments::add;
+    ThreadAttachmentList: thread => thread_attachments::list;
+    ThreadAttachmentRemove: thread early => thread_attachments::remove;
+    ThreadAttachmentOwnerList: concurrent => thread_attachments::owners;
 
     // Loaded threads and their turns.
     ThreadUnsubscribe: thread => thread_control::unsubscribe;
@@ -181,7 +215,18 @@ handlers! {
     ListMcpServerStatus: concurrent => mcp_servers::list;
     McpServerRefresh: concurrent => mcp_servers::reload;
     McpServerOauthLogin: concurrent early => mcp_servers::log_in;
+    McpServerToolCall: concurrent => mcp_direct::call;
+    McpServerResourceRead: concurrent => mcp_direct::read;
     AppsList: concurrent => extensions::apps;
+    AppInstalled: concurrent => extensions::installed_apps;
+    AppRead: concurrent => extensions::read_apps;
+    PluginReconcile: concurrent => extensions::reconcile_plugins;
+    PluginSearch: concurrent => extensions::search_plugins;
+    MarketplaceUpgrade: concurrent => extensions::upgrade_marketplaces;
+    MarketplaceAdd: concurrent unsupported => extensions::add_marketplace;
+    MarketplaceRemove: concurrent unsupported => extensions::remove_marketplace;
+    ThreadRealtimeListVoices: concurrent => extensions::voices;
+    ExternalAgentConfigImportReadHistories: concurrent => extensions::import_histories;
     PluginList: concurrent => extensions::plugins;
     PluginInstalled: concurrent => extensions::installed;
     PluginRead: concurrent unsupported => extensions::read_plugin;
@@ -213,6 +258,54 @@ handlers! {
     CommandExecWrite: process early => command_exec::write;
     CommandExecResize: concurrent => command_exec::resize;
     CommandExecTerminate: concurrent early => command_exec::terminate;
+
+    ProcessSpawn: at_once early => processes::spawn;
+    ProcessWriteStdin: handle early => processes::write;
+    ProcessResizePty: concurrent => processes::resize;
+    ProcessKill: concurrent early => processes::kill;
+
+    // What the vendor's accounts and services would answer.
+    AccountUsageRead: concurrent unsupported => account_extras::usage;
+    AccountWorkspaceMessagesRead: concurrent unsupported => account_extras::workspace_messages;
+    AccountRateLimitResetCreditConsume: concurrent unsupported => account_extras::consume_reset_credit;
+    AccountSendAddCreditsNudgeEmail: concurrent unsupported => account_extras::ask_for_credits;
+    AccountSecuritySetupRead: concurrent => account_extras::security_setup;
+    AccountSessionList: concurrent => account_extras::sessions;
+    AccountSessionSwitch: concurrent unsupported => account_extras::switch_session;
+    AccountGatewayOAuthRead: concurrent => account_extras::gateway;
+    AccountGatewayOAuthLogin: concurrent unsupported => account_extras::gateway_login;
+    AccountGatewayOAuthCancel: concurrent => account_extras::gateway_cancel;
+    AccountBedrockCheckGovCloudRequirements: concurrent => account_extras::bedrock_check;
+    AccountBedrockDiscover: concurrent => account_extras::bedrock_discover;
+    AccountBedrockSetup: concurrent unsupported => account_extras::bedrock_setup;
+    AccountGcpSetup: concurrent unsupported => account_extras::gcp_setup;
+    UserVerificationStatus: concurrent => account_extras::verification_status;
+    UserVerificationEnroll: concurrent unsupported => account_extras::enroll_verification;
+    UserVerificationVerify: concurrent unsupported => account_extras::verify;
+    UserVerificationDelete: concurrent => account_extras::delete_verification;
+    UserVerificationCancel: concurrent => account_extras::cancel_verification;
+    RemoteControlStatusRead: concurrent => remote_control::status;
+    RemoteControlEnable: concurrent unsupported => remote_control::enable;
+    RemoteControlDisable: concurrent unsupported => remote_control::disable;
+    RemoteControlClientList: concurrent unsupported => remote_control::clients;
+    RemoteControlClientRevoke: concurrent unsupported => remote_control::revoke;
+    RemoteControlPairingStart: concurrent unsupported => remote_control::start_pairing;
+    RemoteControlPairingStatus: concurrent unsupported => remote_control::pairing_status;
+
+    // Facts about the server and its surroundings.
+    ServerDiagnostics: concurrent => server_facts::diagnostics;
+    RolloutCompress: concurrent => server_facts::compress;
+    EnvironmentInfo: concurrent => server_facts::environment_info;
+    EnvironmentStatus: concurrent => server_facts::environment_status;
+    EnvironmentAdd: concurrent unsupported => server_facts::add_environment;
+    MemoryStatus: concurrent => server_facts::memory_status;
+    MemoryReset: concurrent => server_facts::reset_memory;
+    ThreadMemoryRead: thread => server_facts::read_memory;
+    ThreadMemoryModeSet: thread => server_facts::set_memory_mode;
+    WindowsSandboxReadiness: concurrent => server_facts::windows_readiness;
+    ModelProviderList: concurrent => model_providers::list;
+    ModelProviderCapabilitiesRead: concurrent => model_providers::capabilities;
+    ModelProviderConfigWrite: concurrent unsupported => model_providers::write;
 
     FeedbackUpload: concurrent => feedback::upload;
     WindowsSandboxSetupStart: concurrent early => windows::start_setup;

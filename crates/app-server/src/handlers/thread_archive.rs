@@ -17,7 +17,7 @@ use codex_thread_store::ThreadRecord;
 
 use super::call::{Call, Reply};
 use super::stored::{self, record, status_of};
-use super::{blocking, thread_id};
+use super::{blocking, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::Server;
 
@@ -113,6 +113,8 @@ async fn try_delete(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure>
             .map_err(|error| Failure::internal(format!("failed to delete thread: {error}")))
     });
     removed.await?;
+    let (state, thread) = (Arc::clone(server.state()), id.clone());
+    blocking(move || state.forget_thread(thread.as_str()).map_err(state_failed)).await?;
     touched(server, [record.path]);
     Ok(id)
 }

@@ -126,11 +126,11 @@ pub(super) async fn stop_terminal(
 ) -> Result<ThreadBackgroundTerminalsTerminateResponse, Failure> {
     let stop = async {
         let engine = engine(&server, &params.thread_id).await?;
-        // What is no number names no terminal.
-        let terminated = match params.process_id.parse() {
-            Ok(id) => engine.stop_terminal(id).await.map_err(closed)?,
-            Err(_) => false,
-        };
+        let id = params.process_id.parse().map_err(|error| {
+            let message = format!("invalid background terminal process id: {error}");
+            Failure::invalid(message)
+        })?;
+        let terminated = engine.stop_terminal(id).await.map_err(closed)?;
         Ok(ThreadBackgroundTerminalsTerminateResponse { terminated })
     };
     stop.await

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    SortDirection, ThreadInjectItemsParams, ThreadInjectItemsResponse, ThreadItemEntry,
-    ThreadItemsListParams, ThreadItemsListResponse, Turn,
+    CommandExecutionStatus, McpToolCallStatus, SortDirection, ThreadInjectItemsParams,
+    ThreadInjectItemsResponse, ThreadItem, ThreadItemAnchor, ThreadItemEntry, ThreadItemsCursor,
+    ThreadItemsDeferOutput, ThreadItemsListParams, ThreadItemsListResponse, ThreadItemsReadParams,
+    ThreadItemsReadResponse, TimedItem, Turn,
 };
 use codex_protocol::ResponseItem;
 use serde::{Deserialize, Serialize};
@@ -15,6 +17,7 @@ use super::call::Call;
 use super::thread_read::turns_of;
 use super::{blocking, engine};
 use crate::failure::Failure;
+use crate::projection::{ItemIds, id_of};
 use crate::server::Server;
 
 const LIMIT: u32 = 25;
@@ -53,12 +56,24 @@ fn page_of_file(
     // One that has only just begun is not in the file yet.
     let unstored = running.as_ref().filter(|turn| !ids.contains(&&*turn.id));
     ids.extend(unstored.map(|turn| &*turn.id));
-    let asked = Asked::new(params)?;
-    let mut gathered = Gathered::default();
-    for at in asked.turns(&ids) {
+    let turns_at = |at: usize| -> Result<Vec<Turn>, Failure> {
         let running = running.clone().filter(|turn| turn.id == ids[at]);
-        let read = outline.turns(at.min(stored)..(at + 1).min(stored));
-        let turns = read.map_err(unreadable)?.with_running(running).into_vec();
+        let read = outline.turns(at.min(stored)..(at + 1).min(stored), ItemIds::Streamed);
+        Ok(read.map_err(unreadable)?.with_running(running).into_vec())
+    };
+    let anchor = match &params.cursor {
+        Some(ThreadItemsCursor::Item(ThreadItemAnchor::Item { item_id })) => {
+            Some(anchor(&ids, params.turn_id.as_deref(), item_id, turns_at)?)
+        }
+        _ => None,
+    };
+    let asked = Asked::new(params, anchor)?;
+    let mut gathered = Gathered::default();
+    if asked.is_nothing {
+        return Ok(gathered.response(asked.limit));
+    }
+    for at in asked.turns(&ids) {
+        let turns = turns_at(at)?;
         let is_enough = asked.gather(at, turns, &mut gathered);
         if is_enough {
             break;
@@ -67,25 +82,77 @@ fn page_of_file(
     Ok(gathered.response(asked.limit))
 }
 
+/// The position of an item by its id, in the one turn that is listed.
+fn anchor(
+    ids: &[&str],
+    turn: Option<&str>,
+    item_id: &str,
+    turns_at: impl Fn(usize) -> Result<Vec<Turn>, Failure>,
+) -> Result<ItemPosition, Failure> {
+    let Some(turn) = turn else {
+        let message = "turnId is required when cursor is an item anchor";
+        return Err(Failure::over_limit(message));
+    };
+    let missing = || {
+        let message = "cursor.itemId does not identify an item in the requested history scope";
+        Failure::over_limit(message)
+    };
+    let at = ids.iter().position(|id| *id == turn).ok_or_else(missing)?;
+    let turns = turns_at(at)?;
+    let mut items = turns.iter().flat_map(|turn| &turn.items);
+    let item = items.position(|item| id_of(item) == item_id);
+    let item = item.ok_or_else(missing)?;
+    Ok(ItemPosition { turn: at, item })
+}
+
 /// Which items are asked for.
 struct Asked<'a> {
     turn: Option<&'a str>,
     from: Option<ItemPosition>,
     direction: SortDirection,
     limit: usize,
+    is_nothing: bool,
+    defer: ThreadItemsDeferOutput,
+}
+
+impl ItemPosition {
+    /// The next position in its turn; none before the first one.
+    fn after(self, direction: SortDirection) -> Option<Self> {
+        let item = match direction {
+            SortDirection::Asc => self.item + 1,
+            SortDirection::Desc => self.item.checked_sub(1)?,
+        };
+        Some(Self { item, ..self })
+    }
 }
 
 impl<'a> Asked<'a> {
-    fn new(params: &'a ThreadItemsListParams) -> Result<Self, Failure> {
+    /// `anchor` is the position of the item that the params name as the place to begin after.
+    fn new(
+        params: &'a ThreadItemsListParams,
+        anchor: Option<ItemPosition>,
+    ) -> Result<Self, Failure> {
         let position = |cursor: &String| {
             let invalid = |_| Failure::invalid(format!("invalid cursor: {cursor}"));
             serde_json::from_str(cursor).map_err(invalid)
         };
+        let direction = params.sort_direction.unwrap_or(SortDirection::Asc);
+        let from = match (&params.cursor, anchor) {
+            (Some(ThreadItemsCursor::Page(cursor)), _) => Some(position(cursor)?),
+            (_, Some(anchor)) => anchor.after(direction),
+            _ => None,
+        };
         Ok(Self {
             turn: params.turn_id.as_deref(),
-            from: params.cursor.as_ref().map(position).transpose()?,
-            direction: params.sort_direction.unwrap_or(SortDirection::Asc),
+            // Before the first item of a turn there is none of that turn.
+            is_nothing: anchor.is_some() && from.is_none(),
+            from,
+            direction,
             limit: params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize,
+            defer: params
+                .defer_output
+                .filter(|_| params.turn_id.is_some())
+                .unwrap_or_default(),
         })
     }
 
@@ -116,14 +183,7 @@ impl<'a> Asked<'a> {
                     (Some(from), SortDirection::Desc) => position > from,
                 };
                 if !is_before {
-                    let turn_id = id.clone();
-                    entries.push((
-                        position,
-                        ThreadItemEntry {
-                            turn_id,
-                            item: content,
-                        },
-                    ));
+                    entries.push((position, entry(&id, content, self.defer)));
                 }
             }
         }
@@ -152,6 +212,76 @@ impl Gathered {
             backwards_cursor,
         }
     }
+}
+
+fn entry(turn: &str, mut item: TimedItem, defer: ThreadItemsDeferOutput) -> ThreadItemEntry {
+    let output_deferred = match &mut item.item {
+        ThreadItem::CommandExecution {
+            aggregated_output,
+            status: CommandExecutionStatus::Completed,
+            ..
+        } if defer.command_execution => aggregated_output.take().is_some(),
+        ThreadItem::McpToolCall {
+            result,
+            status: McpToolCallStatus::Completed,
+            ..
+        } if defer.mcp_tool_call => result.take().is_some(),
+        _ => false,
+    };
+    ThreadItemEntry {
+        turn_id: turn.to_owned(),
+        started_at_ms: item.started_at_ms,
+        completed_at_ms: item.completed_at_ms,
+        item,
+        output_deferred,
+    }
+}
+
+/// The cursor of the newest item; none if there is none.
+pub(super) async fn newest_cursor(
+    server: &Arc<Server>,
+    path: PathBuf,
+) -> Result<Option<String>, Failure> {
+    let params = ThreadItemsListParams {
+        thread_id: String::new(),
+        turn_id: None,
+        cursor: None,
+        limit: Some(1),
+        sort_direction: Some(SortDirection::Desc),
+        defer_output: None,
+    };
+    let server = Arc::clone(server);
+    let page = blocking(move || page_of_file(&server, path, None, &params)).await?;
+    Ok(page.backwards_cursor)
+}
+
+pub(super) async fn read(
+    Call { server, .. }: Call,
+    params: ThreadItemsReadParams,
+) -> Result<ThreadItemsReadResponse, Failure> {
+    if params.item_ids.is_empty() || params.item_ids.len() > MOST as usize {
+        return Err(Failure::invalid("itemIds must contain 1 to 100 IDs"));
+    }
+    let (path, running) = turns_of(&server, &params.thread_id).await?;
+    let server = Arc::clone(&server);
+    blocking(move || {
+        let unreadable = |error| Failure::invalid(format!("failed to load rollout: {error}"));
+        let outline = server.outlines().get(&path).map_err(unreadable)?;
+        let at = outline.ids().position(|id| id == params.turn_id);
+        let range = at.map_or(0..0, |at| at..at + 1);
+        let turns = outline
+            .turns(range, ItemIds::Streamed)
+            .map_err(unreadable)?;
+        let running = running.filter(|turn| turn.id == params.turn_id);
+        let items = turns.with_running(running).into_vec().into_iter();
+        let items = items.flat_map(|turn| turn.items);
+        let wanted = items.filter(|item| params.item_ids.iter().any(|id| id == id_of(item)));
+        let entry = |item| entry(&params.turn_id, item, ThreadItemsDeferOutput::default());
+        Ok(ThreadItemsReadResponse {
+            data: wanted.map(entry).collect(),
+        })
+    })
+    .await
 }
 
 pub(super) async fn inject(

@@ -1,14 +1,25 @@
 //! `thread/list`: pages of stored threads, from the index.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use codex_app_server_protocol::v2::{
     SortDirection, ThreadListParams, ThreadListResponse, ThreadSortKey, ThreadSourceKind,
+    ThreadStatus,
 };
-use codex_protocol::{SessionSource, SubAgentSource, ThreadId};
-use codex_thread_store::{AncestorFilter, ListCursor, SortKey, SourceKinds, ThreadQuery};
+use codex_protocol::{SessionSource, SubAgentSource, ThreadId, Update};
+use codex_thread_state::ProjectError;
+use codex_thread_store::{
+    AncestorFilter, ListCursor, SortKey, SourceKinds, ThreadQuery, ThreadRecord,
+};
 
 use super::call::Call;
-use super::stored::{self, default_provider, status_of};
+use super::paging::page;
+use super::stored::{self, default_provider};
+use super::thread_read_state::wire_read_state;
+use super::{blocking, state_failed};
 use crate::failure::Failure;
+use crate::server::Server;
 
 /// Threads on a page, unless the client says otherwise.
 const PAGE: u32 = 25;
@@ -19,49 +30,191 @@ pub(super) async fn list(
     Call { server, .. }: Call,
     params: ThreadListParams,
 ) -> Result<ThreadListResponse, Failure> {
-    if is_empty(&params)? {
-        return Ok(ThreadListResponse {
-            data: Vec::new(),
-            next_cursor: None,
-            backwards_cursor: None,
-        });
-    }
+    check(&params)?;
     let provider = default_provider(&server).await?;
-    let query = query(params, &provider)?;
-    let page = server.host().store().list(query).await;
-    let page = page.map_err(|error| Failure::internal(error.to_string()))?;
-    let mut data = Vec::with_capacity(page.threads.len());
-    for record in page.threads {
-        let status = status_of(&server, &record.id).await;
-        data.push(stored::thread(record, status, &provider));
+    match membership(&server, &params).await? {
+        Membership::Any => from_index(&server, params, Vec::new(), &provider).await,
+        Membership::NotIn(others) => from_index(&server, params, others, &provider).await,
+        Membership::In(members) => of_members(&server, params, members, &provider).await,
     }
-    Ok(ThreadListResponse {
-        data,
-        next_cursor: page.next.map(|cursor| cursor.to_string()),
-        backwards_cursor: page.back.map(|cursor| cursor.to_string()),
-    })
 }
 
-/// Whether no thread can be in the list: threads are filed under no section or project here.
-fn is_empty(params: &ThreadListParams) -> Result<bool, Failure> {
-    if let Some(project) = &params.project_id {
-        return Err(Failure::over_limit(format!("project not found: {project}")));
+/// A page of the index.
+async fn from_index(
+    server: &Arc<Server>,
+    params: ThreadListParams,
+    others: Vec<String>,
+    provider: &str,
+) -> Result<ThreadListResponse, Failure> {
+    let mut query = query(params, provider)?;
+    query.excluded.extend(others.into_iter().map(ThreadId));
+    let page = server.host().store().list(query).await;
+    let page = page.map_err(|error| Failure::internal(error.to_string()))?;
+    let next = page.next.map(|cursor| cursor.to_string());
+    let back = page.back.map(|cursor| cursor.to_string());
+    response(server, page.threads, provider, next, back).await
+}
+
+/// A page of the threads of a section or project. These are few enough to be looked up one by one.
+async fn of_members(
+    server: &Arc<Server>,
+    params: ThreadListParams,
+    members: Vec<String>,
+    provider: &str,
+) -> Result<ThreadListResponse, Failure> {
+    let sort_key = params.sort_key;
+    let (cursor, limit) = (
+        params.cursor.clone(),
+        params.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE),
+    );
+    let ascending = params.sort_direction == Some(SortDirection::Asc);
+    let is_archived = params.archived.unwrap_or_default();
+    let excluded = params.excluded_thread_ids.unwrap_or_default();
+    let mut records = Vec::new();
+    for id in members.into_iter().filter(|id| !excluded.contains(id)) {
+        if let Some(record) = stored::record(server, &ThreadId(id)).await? {
+            let preview = record.facts.preview.as_deref().unwrap_or_default();
+            let term = params.search_term.as_deref().unwrap_or_default();
+            if record.archived == is_archived && !preview.is_empty() && preview.contains(term) {
+                records.push(record);
+            }
+        }
     }
+    match sort_key {
+        Some(ThreadSortKey::SectionPosition) => {}
+        None | Some(ThreadSortKey::CreatedAt) => records.sort_by_key(|one| one.facts.created_at),
+        Some(_) => records.sort_by_key(|one| one.updated_at),
+    }
+    let by_position = matches!(sort_key, Some(ThreadSortKey::SectionPosition));
+    if !ascending && !by_position {
+        records.reverse();
+    }
+    let is_empty = records.is_empty();
+    let (records, next) = page(records, cursor.as_deref(), Some(limit), "threads")?;
+    let back = (!is_empty).then(|| "0".to_owned());
+    response(server, records, provider, next, back).await
+}
+
+async fn response(
+    server: &Arc<Server>,
+    records: Vec<ThreadRecord>,
+    provider: &str,
+    next_cursor: Option<String>,
+    backwards_cursor: Option<String>,
+) -> Result<ThreadListResponse, Failure> {
+    let mut data = Vec::with_capacity(records.len());
+    for record in records {
+        let live = match server.thread(record.id.as_str()) {
+            Some(thread) => thread.describe().await,
+            None => None,
+        };
+        let status = live
+            .as_ref()
+            .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
+        let mut thread = stored::thread(record, status, provider);
+        if let Some(live) = live {
+            stored::add_live(&mut thread, &live.thread);
+        }
+        data.push(thread);
+    }
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        let mut read_states = BTreeMap::new();
+        for thread in &mut data {
+            stored::add_state(&state, thread).map_err(state_failed)?;
+            if thread.parent_thread_id.is_none() {
+                let read_state = state.read_state(&thread.id).map_err(state_failed)?;
+                read_states.insert(thread.id.clone(), wire_read_state(read_state));
+            }
+        }
+        Ok(ThreadListResponse {
+            data,
+            next_cursor,
+            backwards_cursor,
+            read_states,
+        })
+    })
+    .await
+}
+
+/// Which threads a list is about, by section and project.
+enum Membership {
+    Any,
+    NotIn(Vec<String>),
+    In(Vec<String>),
+}
+
+async fn membership(
+    server: &Arc<Server>,
+    params: &ThreadListParams,
+) -> Result<Membership, Failure> {
+    let (section, project) = (params.section_id.clone(), params.project_id.clone());
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        let not_found = |error: ProjectError| Failure::over_limit(error.to_string());
+        Ok(match (section, project) {
+            (Update::Set(section), project) => {
+                let mut members = state.threads_of_section(&section).map_err(state_failed)?;
+                if let Update::Set(project) = project {
+                    let project = state.project(&project).map_err(not_found)?;
+                    let of_project = state.threads_of_project(Some(&project.id));
+                    let of_project = of_project.map_err(state_failed)?;
+                    members.retain(|thread| of_project.contains(thread));
+                }
+                Membership::In(members)
+            }
+            (_, Update::Set(project)) => {
+                let project = state.project(&project).map_err(not_found)?;
+                let members = state.threads_of_project(Some(&project.id));
+                Membership::In(members.map_err(state_failed)?)
+            }
+            (Update::Leave, Update::Leave) => Membership::Any,
+            (section, project) => {
+                let mut others = Vec::new();
+                if section == Update::Clear {
+                    others.extend(state.threads_in_sections().map_err(state_failed)?);
+                }
+                if project == Update::Clear {
+                    others.extend(state.threads_of_project(None).map_err(state_failed)?);
+                }
+                Membership::NotIn(others)
+            }
+        })
+    })
+    .await
+}
+
+/// Refuses filters that do not fit together, and those that nothing here can answer.
+fn check(params: &ThreadListParams) -> Result<(), Failure> {
     if params
         .originators
         .as_ref()
         .is_some_and(|some| !some.is_empty())
     {
-        let message = "threads cannot be listed by their originators";
+        let message = "originator filtering is not supported by the local app-server";
         return Err(Failure::over_limit(message));
     }
-    let by_place = params.sort_key == Some(ThreadSortKey::SectionPosition);
-    if by_place && params.section_id.is_none() {
+    let has_descent = params.parent_thread_id.is_some() || params.ancestor_thread_id.is_some();
+    if params.attached_to_thread_id.is_some() && has_descent {
+        let message =
+            "attachedToThreadId cannot be combined with parentThreadId or ancestorThreadId";
+        return Err(Failure::invalid(message));
+    }
+    let searches = params
+        .search_term
+        .as_ref()
+        .is_some_and(|term| !term.is_empty());
+    if params.include_attached_threads && !searches {
+        let message = "includeAttachedThreads requires a non-empty searchTerm";
+        return Err(Failure::invalid(message));
+    }
+    let by_position = params.sort_key == Some(ThreadSortKey::SectionPosition);
+    if by_position && !matches!(params.section_id, Update::Set(_)) {
         return Err(Failure::invalid(
             "sortKey section_position needs a sectionId",
         ));
     }
-    Ok(params.section_id.is_some())
+    Ok(())
 }
 
 /// Which thread those of the list come of.
@@ -76,7 +229,7 @@ fn ancestor(params: &ThreadListParams) -> Result<Option<AncestorFilter>, Failure
             (Some(parent), None) => Some(AncestorFilter::Children(id(parent)?)),
             (None, Some(ancestor)) => Some(AncestorFilter::Descendants(id(ancestor)?)),
             (Some(_), Some(_)) => {
-                let message = "`parentThreadId` cannot be combined with `ancestorThreadId`";
+                let message = "parentThreadId and ancestorThreadId are mutually exclusive";
                 return Err(Failure::invalid(message));
             }
         },

@@ -12,7 +12,7 @@ use codex_app_server_protocol::v2::{
     ConversationGitInfo, ConversationSummary, GetConversationSummaryParams,
     GetConversationSummaryResponse, Thread, ThreadMetadataGitInfoUpdateParams,
     ThreadMetadataUpdateParams, ThreadMetadataUpdateResponse, ThreadNameUpdatedNotification,
-    ThreadSetNameParams, ThreadSetNameResponse,
+    ThreadSetNameParams, ThreadSetNameResponse, ThreadStatus,
 };
 use codex_protocol::{EventMsg, GitInfo, ThreadId, ThreadNameUpdatedEvent, Update};
 use codex_rollout::{LineKind, ThreadLocks};
@@ -20,8 +20,8 @@ use codex_thread_store::{ThreadRecord, annotations};
 use jiff::Timestamp;
 
 use super::call::{Call, Reply};
-use super::stored::{self, default_provider, record, status_of};
-use super::{blocking, thread_id};
+use super::stored::{self, default_provider, record};
+use super::{blocking, projects, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::Server;
 
@@ -91,6 +91,16 @@ async fn try_update(
     params: ThreadMetadataUpdateParams,
 ) -> Result<Thread, Failure> {
     let id = thread_id(&params.thread_id)?;
+    if let Some(project) = params.project_id {
+        let project = Some(project).filter(|project| !project.is_empty());
+        Subject::find(server, &id).await?;
+        if projects::assign(server, id.as_str(), project.clone()).await? {
+            projects::thread_filed(server, id.to_string(), project);
+        }
+        if params.git_info.is_none() {
+            return shown(server, &id).await;
+        }
+    }
     let change = change_of(params.git_info)?;
     let mut subject = Subject::find(server, &id).await?;
     let (git, path) = match &mut subject {
@@ -123,13 +133,34 @@ async fn try_update(
     });
     written.await?;
     touched(server, path);
-    match Subject::find(server, &id).await? {
+    shown(server, &id).await
+}
+
+/// The thread after a change, without turns.
+async fn shown(server: &Arc<Server>, id: &ThreadId) -> Result<Thread, Failure> {
+    let mut thread = match Subject::find(server, id).await? {
         Subject::Stored(record) => {
-            let status = status_of(server, &id).await;
-            stored::shown(server, *record, status).await
+            let live = match server.thread(id.as_str()) {
+                Some(loaded) => loaded.describe().await,
+                None => None,
+            };
+            let status = live
+                .as_ref()
+                .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
+            let mut thread = stored::shown(server, *record, status).await?;
+            if let Some(live) = live {
+                stored::add_live(&mut thread, &live.thread);
+            }
+            thread
         }
-        Subject::Unwritten(live) => Ok(*live),
-    }
+        Subject::Unwritten(live) => *live,
+    };
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        stored::add_state(&state, &mut thread).map_err(state_failed)?;
+        Ok(thread)
+    })
+    .await
 }
 
 /// What is to become of the git facts.

@@ -7,22 +7,28 @@ use std::time::Duration;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    Thread, ThreadForkParams, ThreadResumeParams, ThreadStartParams, ThreadStartedNotification,
-    ThreadStatus, ThreadStatusChangedNotification,
+    ApprovalsReviewer, DynamicToolSpec, Thread, ThreadForkParams, ThreadResumeParams,
+    ThreadStartParams, ThreadStartedNotification, ThreadStatus, ThreadStatusChangedNotification,
+    ThreadTokenUsageUpdatedNotification, TurnEnvironmentParams,
 };
-use codex_core::{StartError, StartedThread, StoredThread};
-use codex_protocol::{EventMsg, ResponseItem};
+use codex_core::{HostTools, StartError, StartedThread, StoredThread};
+use codex_protocol::{EventMsg, ResponseItem, TokenUsageInfo};
 use codex_rollout::{PersistedDetail, ThreadLocks};
 
 use super::call::{Call, Reply};
 use super::fork_cut::Cut;
 use super::stored::add_metadata;
 use super::thread_turns::first_page;
-use super::{account_requirements, blocking, dynamic_tools, settings, thread_id, unreadable};
+use super::{
+    account_requirements, blocking, dynamic_tools, newest_cursors, projects, settings, thread_id,
+    unreadable,
+};
+use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
+use crate::goal_tools::GoalTools;
 use crate::host::{Prepared, RequestedSettings};
-use crate::projection::{Turns, wire_deprecation, wire_warning};
+use crate::projection::{ItemIds, Turns, wire_deprecation, wire_usage, wire_warning};
 use crate::server::Server;
 use crate::thread::{Actor, Facts, History, Shown, ThreadHandle, read_to_load, stored_thread};
 
@@ -30,23 +36,83 @@ pub(super) async fn start(
     Call { server, connection }: Call,
     params: ThreadStartParams,
 ) -> Result<Reply<method::ThreadStart>, Failure> {
+    if params
+        .dynamic_tools
+        .iter()
+        .flatten()
+        .any(DynamicToolSpec::is_tagged)
+    {
+        connection.note_newer();
+    }
+    if params.approvals_reviewer == Some(ApprovalsReviewer::AutoReview) {
+        connection.note_newer();
+    }
     let settings = settings::of_start(&params, &connection)?;
-    let source = params.thread_source.clone();
-    let (mut actor, mut facts) = open_new(&server, params, settings).await?;
+    let (source, project) = (params.thread_source.clone(), params.project_id.clone());
+    let daybreak_enabled = params.daybreak_enabled;
+    if daybreak_enabled.is_some() && params.ephemeral == Some(true) {
+        let message = "daybreakEnabled is not supported for ephemeral threads";
+        return Err(Failure::invalid(message));
+    }
+    let roots = workspace_roots(
+        params.runtime_workspace_roots.as_ref(),
+        params.environments.as_ref(),
+    )?;
+    let without_environment = params.environments.as_ref().is_some_and(Vec::is_empty);
+    if let Some(project) = &project {
+        projects::check(&server, project).await?;
+    }
+    let (mut actor, mut facts) =
+        open_new(&server, params, settings, connection.knows_newer()).await?;
     facts.thread_source = source;
+    facts.roots = roots;
+    facts.without_environment = without_environment;
     actor.facts = facts.clone();
-    let thread = facts.thread(ThreadStatus::Idle);
-    Ok(Reply::then(facts.started(thread.clone()), move || {
+    let mut thread = facts.thread(ThreadStatus::Idle);
+    thread.daybreak_enabled = daybreak_enabled;
+    if let Some(project) = project {
+        projects::assign(&server, &thread.id, Some(project.clone())).await?;
+        thread.project_id = Some(project);
+    }
+    let mut response = facts.started(thread.clone());
+    response.approvals_reviewer = connection.reviewer_name(response.approvals_reviewer);
+    Ok(Reply::then(response, move || {
         let started = ThreadStartedNotification { thread };
         server.broadcast(&ServerNotification::ThreadStarted(started));
         actor.launch(&connection);
     }))
 }
 
+/// The tools that deal with the goal of a thread; only newer clients show goals to their users.
+fn goal_tools(server: &Arc<Server>, newer: bool) -> Option<Arc<dyn HostTools>> {
+    Some(Arc::new(GoalTools::new(server, newer)))
+}
+
+/// The folders that a thread is about, where they are given: they have to be absolute.
+fn workspace_roots(
+    roots: Option<&Vec<String>>,
+    environments: Option<&Vec<TurnEnvironmentParams>>,
+) -> Result<Option<Vec<String>>, Failure> {
+    let environments = environments.map(Vec::as_slice).unwrap_or_default();
+    super::check_environments(environments)?;
+    let of_environment = environments
+        .first()
+        .and_then(|one| one.runtime_workspace_roots.as_ref());
+    let Some(roots) = roots.or(of_environment) else {
+        return Ok(None);
+    };
+    if roots.iter().any(|root| !PathBuf::from(root).is_absolute()) {
+        let message = "Invalid request: AbsolutePathBuf deserialized without a base path";
+        return Err(Failure::invalid(message));
+    }
+    Ok(Some(roots.clone()))
+}
+
 async fn open_new(
     server: &Arc<Server>,
     params: ThreadStartParams,
     settings: RequestedSettings,
+    newer: bool,
 ) -> Result<(Actor, Facts), Failure> {
     let tools = params.dynamic_tools.unwrap_or_default();
     dynamic_tools::check(&tools)?;
@@ -55,9 +121,20 @@ async fn open_new(
     config.ephemeral = params.ephemeral.unwrap_or_default();
     config.raw_items = params.experimental_raw_events;
     config.dynamic_tools = tools;
-    let started = prepared.manager.start(config.clone());
+    config.host_tools = goal_tools(server, newer).filter(|_| !config.ephemeral);
+    let sources = match (config.instruction_files.clone(), newer) {
+        (Some(files), true) => {
+            let cwd = config.settings.cwd.clone();
+            blocking(move || Ok(files.sources(&cwd))).await?
+        }
+        _ => Vec::new(),
+    };
+    let started = prepared.manager.start(prepared.config.clone());
     let started = started.map_err(|error| failed("creating", &error))?;
-    opened(server, prepared, started, String::new()).await
+    let (actor, mut facts) = opened(server, prepared, started, String::new()).await?;
+    let shown = sources.iter().map(|path| path.display().to_string());
+    facts.instruction_sources = shown.collect();
+    Ok((actor, facts))
 }
 
 pub(super) async fn resume(
@@ -72,9 +149,17 @@ pub(super) async fn resume(
         return resume_history(server, connection, settings, history).await;
     }
     let path = params.path.as_deref();
-    let shown = Shown::of(params.exclude_turns);
+    let (shown, ids) = (Shown::of(params.exclude_turns), connection.item_ids());
     other_process_done(&server, &params).await;
-    let source = source(&server, &params.thread_id, path, &settings, shown, None).await?;
+    let source = source(
+        &server,
+        &params.thread_id,
+        path,
+        &settings,
+        (shown, ids),
+        None,
+    )
+    .await?;
     if let Some(thread) = server.thread(source.history.meta.id.as_str()) {
         // It was named by its file, and it is loaded.
         return Ok(join(thread, params));
@@ -82,16 +167,49 @@ pub(super) async fn resume(
     let settings = settings::with_stored(settings, &params, &source.history);
     let asked = params.initial_turns_page;
     let page = first_page(&server, source.path.clone(), None, asked).await?;
-    let (actor, facts, path, loaded) = open_stored(&server, settings, source).await?;
+    let (turns_cursor, items_cursor) = newest_cursors(&server, source.path.clone()).await?;
+    let (actor, facts, path, loaded) =
+        open_stored(&server, settings, source, connection.knows_newer()).await?;
+    let usage = loaded.usage.clone();
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
     add_metadata(&server, &mut thread).await;
     broadcast_idle(&server, &thread.id);
     let mut resumed = facts.resumed(thread);
     resumed.initial_turns_page = page;
-    Ok(Reply::by(|reply| async move {
+    resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
+    resumed.turns_backwards_cursor = turns_cursor;
+    resumed.items_backwards_cursor = items_cursor;
+    Ok(Reply::by(move |reply| async move {
         reply.accept_with(&resumed, &turns);
-        actor.launch(&connection);
+        let page = resumed.initial_turns_page.as_ref();
+        let shown = page.and_then(|page| page.data.last().map(|turn| turn.id.as_str()));
+        show_usage(
+            &connection,
+            &resumed.thread.id,
+            turns.newest().or(shown),
+            usage,
+        );
+        actor.show_goal(&connection);
+        let handle = actor.launch(&connection);
+        handle.goal_changed().await;
     }))
+}
+
+/// Newer clients get the figures of the last turn that they are shown with a thread.
+fn show_usage(
+    connection: &Connection,
+    thread: &str,
+    turn: Option<&str>,
+    usage: Option<TokenUsageInfo>,
+) {
+    if let (true, Some(turn), Some(usage)) = (connection.knows_newer(), turn, usage) {
+        let updated = ThreadTokenUsageUpdatedNotification {
+            thread_id: thread.to_owned(),
+            turn_id: turn.to_owned(),
+            token_usage: wire_usage(&usage),
+        };
+        connection.notify(&ServerNotification::ThreadTokenUsageUpdated(updated));
+    }
 }
 
 /// How often, and how far apart, it is looked whether another process has written everything.
@@ -134,7 +252,7 @@ async fn resume_history(
     let thread = facts.thread(ThreadStatus::Idle);
     broadcast_idle(&server, &thread.id);
     Ok(Reply::then(facts.resumed(thread), move || {
-        actor.launch(&connection)
+        actor.launch(&connection);
     }))
 }
 
@@ -163,6 +281,7 @@ async fn open_stored(
     server: &Arc<Server>,
     mut settings: RequestedSettings,
     source: Source,
+    newer: bool,
 ) -> Result<(Actor, Facts, PathBuf, History), Failure> {
     let Source {
         path,
@@ -171,7 +290,8 @@ async fn open_stored(
     } = source;
     let stored_cwd = || PathBuf::from(&history.meta.cwd);
     settings.cwd.get_or_insert_with(stored_cwd);
-    let prepared = prepare(server, settings).await?;
+    let mut prepared = prepare(server, settings).await?;
+    prepared.config.host_tools = goal_tools(server, newer);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         engine
@@ -191,8 +311,14 @@ pub(super) async fn fork(
     Call { server, connection }: Call,
     params: ThreadForkParams,
 ) -> Result<Reply<method::ThreadFork>, Failure> {
+    check_fork(&params)?;
     let settings = settings::of_fork(&params, &connection)?;
-    let (actor, facts, mut thread, turns) = fork_stored(&server, params, settings).await?;
+    let source = params.thread_source.clone();
+    let roots = workspace_roots(params.runtime_workspace_roots.as_ref(), None)?;
+    let (mut actor, mut facts, mut thread, turns, usage) =
+        fork_stored(&server, params, settings, connection.item_ids()).await?;
+    (facts.thread_source, facts.roots) = (source, roots);
+    actor.facts = facts.clone();
     let own = facts.thread(ThreadStatus::Idle);
     (thread.id, thread.path) = (own.id, own.path);
     (thread.session_id, thread.forked_from_id) = (own.session_id, own.forked_from_id);
@@ -200,22 +326,41 @@ pub(super) async fn fork(
     (thread.created_at, thread.updated_at) = (own.created_at, own.updated_at);
     (thread.recency_at, thread.environments) = (own.recency_at, own.environments);
     thread.can_accept_direct_input = own.can_accept_direct_input;
+    (thread.originator, thread.thread_source) = (own.originator, own.thread_source);
     (thread.cwd, thread.ephemeral) = (own.cwd, own.ephemeral);
     (thread.model_provider, thread.source) = (own.model_provider, own.source);
     (thread.cli_version, thread.name) = (own.cli_version, None);
     Ok(Reply::by(move |reply| async move {
-        reply.accept_with(&facts.forked(thread.clone()), &turns);
+        let mut forked = facts.forked(thread.clone());
+        forked.approvals_reviewer = connection.reviewer_name(forked.approvals_reviewer);
+        reply.accept_with(&forked, &turns);
+        show_usage(&connection, &thread.id, turns.newest(), usage);
         let started = ThreadStartedNotification { thread };
         server.broadcast_with(&ServerNotification::ThreadStarted(started), &turns);
         actor.launch(&connection);
     }))
 }
 
+/// Refuses what a fork cannot be.
+fn check_fork(params: &ThreadForkParams) -> Result<(), Failure> {
+    if params.attach_to_source && (params.ephemeral || params.defer_goal_continuation) {
+        let message = "attachToSource cannot be combined with ephemeral or deferGoalContinuation";
+        return Err(Failure::invalid(message));
+    }
+    if params.experimental_prediction_mode && !params.ephemeral {
+        return Err(Failure::invalid(
+            "experimentalPredictionMode requires ephemeral",
+        ));
+    }
+    Ok(())
+}
+
 async fn fork_stored(
     server: &Arc<Server>,
     params: ThreadForkParams,
     mut settings: RequestedSettings,
-) -> Result<(Actor, Facts, Thread, Turns), Failure> {
+    ids: ItemIds,
+) -> Result<(Actor, Facts, Thread, Turns, Option<TokenUsageInfo>), Failure> {
     let cut = Cut::of(&params)?;
     if let Some(running) = server.thread(&params.thread_id) {
         // Its file is complete when this returns.
@@ -223,7 +368,15 @@ async fn fork_stored(
     }
     let path = params.path.as_deref();
     let shown = Shown::of(params.exclude_turns);
-    let source = source(server, &params.thread_id, path, &settings, shown, cut).await?;
+    let source = source(
+        server,
+        &params.thread_id,
+        path,
+        &settings,
+        (shown, ids),
+        cut,
+    )
+    .await?;
     let Source {
         path,
         history,
@@ -233,6 +386,8 @@ async fn fork_stored(
     settings.cwd.get_or_insert_with(stored_cwd);
     let mut prepared = prepare(server, settings).await?;
     prepared.config.ephemeral = params.ephemeral;
+    let offers_goals = ids == ItemIds::Streamed;
+    prepared.config.host_tools = goal_tools(server, offers_goals).filter(|_| !params.ephemeral);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         let started = engine.fork_stored(stored, own);
@@ -244,8 +399,9 @@ async fn fork_stored(
     flushed.map_err(|error| Failure::internal(format!("error forking thread: {error}")))?;
     let preview = history.preview.clone();
     let (actor, facts) = opened(server, prepared, started, preview).await?;
+    let usage = history.usage.clone();
     let (thread, turns) = stored_thread(&path, history, ThreadStatus::Idle);
-    Ok((actor, facts, thread, turns))
+    Ok((actor, facts, thread, turns, usage))
 }
 
 /// Loads a copy of a thread for a review, with the configuration's own settings.
@@ -260,7 +416,7 @@ pub(super) async fn copy_for_review(
         ..ThreadForkParams::default()
     };
     let settings = settings::of_fork(&params, connection)?;
-    let (actor, facts, ..) = fork_stored(server, params, settings)
+    let (actor, facts, ..) = fork_stored(server, params, settings, connection.item_ids())
         .await
         .map_err(|failure| {
             let reason = failure.into_object().message;
@@ -289,7 +445,7 @@ async fn source(
     id: &str,
     path: Option<&str>,
     settings: &RequestedSettings,
-    shown: Shown,
+    (shown, ids): (Shown, ItemIds),
     cut: Option<Cut>,
 ) -> Result<Source, Failure> {
     let wanted = match path {
@@ -307,7 +463,7 @@ async fn source(
             Some(cut) => cut.place(&path, server.outlines())?,
             None => None,
         };
-        let read = read_to_load(&path, shown, end).map_err(|error| unreadable(&path, &error));
+        let read = read_to_load(&path, shown, ids, end).map_err(|error| unreadable(&path, &error));
         let (history, stored) = read?;
         Ok(Source {
             path,

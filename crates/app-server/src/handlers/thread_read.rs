@@ -1,29 +1,40 @@
-//! `thread/read`, `thread/loaded/list` and `thread/goal/get`: looking at threads without touching them.
+//! `thread/read` and `thread/loaded/list`: looking at threads without touching them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    Thread, ThreadGoalGetParams, ThreadGoalGetResponse, ThreadLoadedListParams,
-    ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse, ThreadStatus, Turn,
+    Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
+    ThreadStatus, Turn,
 };
 use codex_protocol::ThreadId;
 use codex_thread_store::ThreadRecord;
 
 use super::call::{Call, Reply};
-use super::{load, stored, thread_id};
+use super::thread_read_state::wire_read_state;
+use super::{blocking, load, state_failed, stored, thread_id};
 use crate::failure::Failure;
-use crate::projection::Turns;
+use crate::projection::{ItemIds, Turns};
 use crate::server::Server;
 use crate::thread::Snapshot;
 
 pub(super) async fn read(
-    Call { server, .. }: Call,
+    Call { server, connection }: Call,
     params: ThreadReadParams,
 ) -> Result<Reply<method::ThreadRead>, Failure> {
-    let (thread, turns) = thread(&server, &params).await?;
-    let response = ThreadReadResponse { thread };
+    let (mut thread, turns) = thread(&server, &params, connection.item_ids()).await?;
+    let state = Arc::clone(server.state());
+    let (thread, read_state) = blocking(move || {
+        stored::add_state(&state, &mut thread).map_err(state_failed)?;
+        let is_written = !thread.preview.is_empty() && !thread.ephemeral;
+        let has_one = is_written && thread.parent_thread_id.is_none();
+        let read_state = has_one.then(|| state.read_state(&thread.id)).transpose();
+        let read_state = read_state.map_err(state_failed)?.map(wire_read_state);
+        Ok((thread, read_state))
+    })
+    .await?;
+    let response = ThreadReadResponse { thread, read_state };
     Ok(Reply::by(|reply| async move {
         match turns {
             None => reply.accept(&response),
@@ -33,7 +44,7 @@ pub(super) async fn read(
 }
 
 /// A thread that has a file, and what it is doing if it is loaded.
-async fn stored_or_live(
+pub(super) async fn stored_or_live(
     server: &Arc<Server>,
     id: &ThreadId,
 ) -> Result<(Option<ThreadRecord>, Option<Snapshot>), Failure> {
@@ -57,18 +68,6 @@ pub(super) async fn turns_of(
     }
 }
 
-/// No thread has a goal: there is no way to give it one.
-pub(super) async fn goal(
-    Call { server, .. }: Call,
-    params: ThreadGoalGetParams,
-) -> Result<ThreadGoalGetResponse, Failure> {
-    let id = thread_id(&params.thread_id)?;
-    match stored_or_live(&server, &id).await? {
-        (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),
-        _ => Ok(ThreadGoalGetResponse { goal: None }),
-    }
-}
-
 /// Why a thread that has no file has no turns to show.
 fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
     Failure::invalid(match live {
@@ -86,6 +85,7 @@ fn has_no_turns(id: &ThreadId, live: Option<&Snapshot>) -> Failure {
 async fn thread(
     server: &Arc<Server>,
     params: &ThreadReadParams,
+    ids: ItemIds,
 ) -> Result<(Thread, Option<Turns>), Failure> {
     let id = thread_id(&params.thread_id)?;
     match stored_or_live(server, &id).await? {
@@ -95,11 +95,15 @@ async fn thread(
                 .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
             let path = record.path.clone();
             let mut thread = stored::shown(server, record, status).await?;
+            if let Some(live) = &live {
+                stored::add_live(&mut thread, &live.thread);
+                thread.can_accept_direct_input = live.thread.can_accept_direct_input;
+            }
             if !params.include_turns {
                 return Ok((thread, None));
             }
-            let (_, history) = load(path).await?;
-            thread.model = history.model;
+            let (_, history) = load(path, ids).await?;
+            thread.model = history.model.or(thread.model);
             let running = live.and_then(|live| live.running);
             Ok((thread, Some(history.turns.with_running(running))))
         }

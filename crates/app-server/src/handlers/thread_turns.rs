@@ -14,6 +14,7 @@ use super::blocking;
 use super::call::Call;
 use super::thread_read::turns_of;
 use crate::failure::Failure;
+use crate::projection::ItemIds;
 use crate::server::Server;
 
 const LIMIT: u32 = 25;
@@ -59,6 +60,22 @@ pub(crate) async fn first_page(
     page_of_file(server, path, running, params).await.map(Some)
 }
 
+/// The cursor of the newest turn; none if there is none.
+pub(super) async fn newest_cursor(
+    server: &Arc<Server>,
+    path: PathBuf,
+) -> Result<Option<String>, Failure> {
+    let server = Arc::clone(server);
+    blocking(move || {
+        let outline = server.outlines().get(&path);
+        let outline = outline.map_err(|error| Failure::internal(error.to_string()))?;
+        let ids: Vec<&str> = outline.ids().collect();
+        let newest = ids.len().checked_sub(1);
+        Ok(newest.and_then(|newest| cursor(&ids, newest, true)))
+    })
+    .await
+}
+
 async fn page_of_file(
     server: &Arc<Server>,
     path: PathBuf,
@@ -80,7 +97,10 @@ async fn page_of_file(
         let slice = Slice::new(&ids, &params)?;
         let wanted = slice.turns.clone();
         let is_wanted = |turn: &Turn| ids[wanted.clone()].contains(&&*turn.id);
-        let read = outline.turns(wanted.start.min(stored)..wanted.end.min(stored));
+        let read = outline.turns(
+            wanted.start.min(stored)..wanted.end.min(stored),
+            ItemIds::Streamed,
+        );
         let running = running.clone().filter(is_wanted);
         let turns = read.map_err(unreadable)?.with_running(running).into_vec();
         Ok(slice.response(turns, params.items_view.unwrap_or_default()))

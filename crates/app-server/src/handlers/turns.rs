@@ -45,9 +45,12 @@ pub(super) async fn steer(
 }
 
 pub(super) async fn interrupt(
-    Call { server, .. }: Call,
+    Call { server, connection }: Call,
     params: TurnInterruptParams,
 ) -> Result<Reply<method::TurnInterrupt>, Failure> {
+    if params.turn_id.is_empty() {
+        connection.note_newer();
+    }
     let thread = loaded_thread(&server, &params.thread_id)?;
     Ok(Reply::by(|reply| async move {
         thread.interrupt(params, reply).await;
@@ -83,7 +86,7 @@ fn check_not_empty(input: &[UserInput]) -> Result<(), Failure> {
     }
 }
 
-fn check_size(input: &[UserInput]) -> Result<(), Failure> {
+pub(super) fn check_size(input: &[UserInput]) -> Result<(), Failure> {
     let texts = input.iter().map(|part| match part {
         UserInput::Text { text, .. } => text.chars().count(),
         _ => 0,

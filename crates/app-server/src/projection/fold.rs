@@ -10,7 +10,9 @@
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, Turn, TurnStatus};
-use codex_protocol::{EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem};
+use codex_protocol::{
+    AgentReasoningEvent, EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem,
+};
 
 use super::item;
 use super::turn_error::turn_error;
@@ -30,7 +32,7 @@ mod turns;
 
 pub(crate) use byte_ranges::{ByteRanges, Part, TurnRange, lines_of_others, parts};
 use consumer::Consumer;
-pub(crate) use notifications::Notifications;
+pub(crate) use notifications::{Notifications, usage as wire_usage};
 use turn_end::TurnEnd;
 use turns::FoldedTurn;
 pub(crate) use turns::{PackTurns, Turns};
@@ -43,6 +45,19 @@ pub(crate) struct Fold<C> {
     counters: Counters,
     /// The beginning of a stored review whose turn has not begun yet.
     entered: Option<ThreadItem>,
+    /// A turn that is about to start, and the first turn of the work that it belongs to.
+    root: Option<(String, String)>,
+    ids: ItemIds,
+}
+
+/// Which ids the messages of a stored thread have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ItemIds {
+    /// Numbers, as release 0.117 reads them back.
+    #[default]
+    Numbered,
+    /// Those of the stream, where they are stored.
+    Streamed,
 }
 
 /// What the fold counts from the first line of a thread on.
@@ -96,12 +111,24 @@ impl Fold<Notifications> {
 }
 
 impl<C: Consumer> Fold<C> {
+    /// The same, with messages of a stored thread under these ids.
+    pub(crate) fn with_ids(self, ids: ItemIds) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// The next turn of this id belongs to the work of another turn.
+    pub(crate) fn set_root(&mut self, turn: &str, root: String) {
+        self.root = Some((turn.to_owned(), root));
+    }
+
     pub(crate) fn new(consumer: C) -> Self {
         Self {
             consumer,
             turns: Vec::new(),
             counters: Counters::default(),
             entered: None,
+            root: None,
+            ids: ItemIds::default(),
         }
     }
 
@@ -277,14 +304,14 @@ impl<C: Consumer> Fold<C> {
                     self.close_open_turn();
                 }
                 let said = ThreadItem::UserMessage {
-                    id: self.number(),
+                    id: self.id_of_message(message.item_id.as_ref()),
                     client_id: message.client_id.clone(),
                     content: item::message_input(message),
                 };
                 self.complete(context, None, said);
             }
             EventMsg::AgentMessage(message) if !message.message.is_empty() => {
-                let id = self.number();
+                let id = self.id_of_message(message.item_id.as_ref());
                 self.complete(
                     context,
                     None,
@@ -297,13 +324,16 @@ impl<C: Consumer> Fold<C> {
                 );
             }
             EventMsg::AgentReasoning(reasoning) => {
-                self.reason(context, &reasoning.text, ReasoningPart::Summary)
+                self.reason(context, reasoning, ReasoningPart::Summary)
             }
             EventMsg::AgentReasoningRawContent(raw) => {
-                self.reason(context, &raw.text, ReasoningPart::Raw)
+                self.reason(context, raw, ReasoningPart::Raw)
             }
             EventMsg::ContextCompacted => {
                 let id = self.number();
+                if self.is_compaction_stored(&id) {
+                    return;
+                }
                 self.complete(context, None, ThreadItem::ContextCompaction { id });
             }
             EventMsg::WebSearchEnd(end) => {
@@ -346,7 +376,8 @@ impl<C: Consumer> Fold<C> {
         }
     }
 
-    fn reason(&mut self, context: Context<'_>, text: &str, part: ReasoningPart) {
+    fn reason(&mut self, context: Context<'_>, event: &AgentReasoningEvent, part: ReasoningPart) {
+        let text = event.text.as_str();
         let goes_on = std::mem::replace(&mut self.counters.in_reasoning, true);
         let last = self.open_turn(context).completed.last_mut();
         if let Some(ThreadItem::Reasoning {
@@ -359,7 +390,7 @@ impl<C: Consumer> Fold<C> {
             }
             return;
         }
-        let id = self.number();
+        let id = self.id_of_message(event.item_id.as_ref());
         let (mut summary, mut content) = (Vec::new(), Vec::new());
         match part {
             ReasoningPart::Summary => summary.push(text.to_owned()),
@@ -374,6 +405,35 @@ impl<C: Consumer> Fold<C> {
                 content,
             },
         );
+    }
+
+    /// The id of a message or of reasoning, whose number counts in any case.
+    fn id_of_message(&mut self, streamed: Option<&String>) -> String {
+        let number = self.number();
+        match (self.ids, streamed) {
+            (ItemIds::Streamed, Some(id)) => id.clone(),
+            _ => number,
+        }
+    }
+
+    /// Whether the item of a compaction stands right before the event that says the same. It gets the
+    /// number, where items have numbers.
+    fn is_compaction_stored(&mut self, number: &str) -> bool {
+        let ids = self.ids;
+        let Some(turn) = self.turns.last_mut() else {
+            return false;
+        };
+        let last = turn.completed.last_mut().map(|last| &mut last.item);
+        let Some(ThreadItem::ContextCompaction { id }) = last else {
+            return false;
+        };
+        if id.starts_with("item-") {
+            return false;
+        }
+        if ids == ItemIds::Numbered {
+            number.clone_into(id);
+        }
+        true
     }
 
     fn number(&mut self) -> String {
@@ -444,6 +504,9 @@ impl<C: Consumer> Fold<C> {
             self.close_open_turn();
         }
         let mut turn = self.review_of(context, id);
+        if let Some((_, root)) = self.root.take_if(|(turn, _)| turn == id) {
+            turn.root = Some(root);
+        }
         turn.begun = context.now;
         turn.started_at = started_at.or(turn.begun.map(|begun| begun / 1000));
         self.consumer.turn_started(&turn);

@@ -408,7 +408,7 @@ pub(super) fn duration_of(item: &ThreadItem) -> Option<i64> {
     }
 }
 
-pub(super) fn id_of(item: &ThreadItem) -> &str {
+pub(crate) fn id_of(item: &ThreadItem) -> &str {
     match item {
         ThreadItem::UserMessage { id, .. }
         | ThreadItem::HookPrompt { id, .. }

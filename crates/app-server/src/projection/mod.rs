@@ -17,9 +17,10 @@ mod turn_item;
 mod warning;
 
 pub(crate) use fold::{
-    ByteRanges, Fold, Notifications, PackTurns, Part, TurnRange, Turns, lines_of_others, parts,
+    ByteRanges, Fold, ItemIds, Notifications, PackTurns, Part, TurnRange, Turns, lines_of_others,
+    parts, wire_usage,
 };
-pub(crate) use item::{engine_input, preview_of_message};
+pub(crate) use item::{engine_input, id_of, preview_of_message};
 pub(crate) use limits::wire_limits;
 pub(crate) use policy::{
     engine_approval, engine_reviewer, engine_sandbox, wire_approval, wire_reviewer, wire_sandbox,

@@ -44,7 +44,9 @@ pub(crate) fn wire_approval(policy: v1::AskForApproval) -> v2::AskForApproval {
 pub(crate) fn engine_reviewer(reviewer: v2::ApprovalsReviewer) -> v1::ApprovalsReviewer {
     match reviewer {
         v2::ApprovalsReviewer::User => v1::ApprovalsReviewer::User,
-        v2::ApprovalsReviewer::GuardianSubagent => v1::ApprovalsReviewer::GuardianSubagent,
+        v2::ApprovalsReviewer::GuardianSubagent | v2::ApprovalsReviewer::AutoReview => {
+            v1::ApprovalsReviewer::GuardianSubagent
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a thread is set to, as clients are shown it.
 
 use codex_app_server_protocol::v2::{self, ActivePermissionProfile, ThreadEnvironment};
-use codex_protocol::ThreadSettings;
+use codex_protocol::{Personality, ThreadSettings};
 
 use super::{wire_approval, wire_reviewer, wire_sandbox};
 
@@ -14,12 +14,19 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
         approval_policy: wire_approval(settings.approval_policy),
         approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
         sandbox_policy: wire_sandbox(settings.sandbox_policy.clone()),
-        active_permission_profile: profile.map(|id| ActivePermissionProfile { id }),
+        active_permission_profile: profile.map(|id| ActivePermissionProfile { id, extends: None }),
         model: settings.model.clone(),
         model_provider: settings.provider.clone(),
         service_tier: settings.service_tier.clone(),
         effort: settings.effort.clone(),
         collaboration_mode: settings.collaboration_mode(),
+        disabled_plugin_ids: Vec::new(),
+        summary: settings.summary,
+        // The usual tone is that of the model.
+        personality: settings
+            .personality
+            .filter(|tone| *tone != Personality::Pragmatic),
+        multi_agent_mode: v2::MultiAgentMode::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The loop: events of the engine on one side, requests of clients on the other.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
@@ -16,10 +16,12 @@ use tokio::sync::mpsc;
 
 use super::additional_context::AdditionalContext;
 use super::agents::Agents;
+use super::follow_up::FollowUp;
 use super::questions::Pending;
+use super::revert::Revert;
 use super::status::Activity;
 use super::{Command, Facts, McpServers, Subscribers, ThreadHandle};
-use crate::connection::{Connection, Responder, encode};
+use crate::connection::{Connection, Responder, encode_notification};
 use crate::projection::{self, Fold, Notifications, preview_of_message};
 use crate::server::Server;
 
@@ -40,6 +42,10 @@ pub(crate) struct Actor {
     pub(super) interrupts: Vec<Responder<method::TurnInterrupt>>,
     pub(super) mcp_servers: McpServers,
     pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
+    pub(super) revert: Option<Revert>,
+    pub(super) follow_up: FollowUp,
+    /// The roots of turns that belong to the work of another turn, by their ids.
+    pub(super) roots: HashMap<String, String>,
     /// The turn that runs or is about to.
     pub(super) turn: Option<String>,
     pub(super) is_closing: bool,
@@ -82,6 +88,9 @@ impl Actor {
             interrupts: Vec::new(),
             mcp_servers: McpServers::default(),
             rollback: None,
+            revert: None,
+            follow_up: FollowUp::default(),
+            roots: HashMap::new(),
             turn: None,
             is_closing: false,
             is_put_away: false,
@@ -95,12 +104,14 @@ impl Actor {
     }
 
     /// Lets the thread run, with its first subscriber.
-    pub(crate) fn launch(mut self, subscriber: &Arc<Connection>) {
+    pub(crate) fn launch(mut self, subscriber: &Arc<Connection>) -> ThreadHandle {
+        let handle = self.handle.clone();
         self.subscribe(subscriber);
         for notice in std::mem::take(&mut self.deprecations) {
             self.notify(&ServerNotification::DeprecationNotice(notice));
         }
         self.spawn();
+        handle
     }
 
     pub(super) fn spawn(self) {
@@ -181,11 +192,28 @@ impl Actor {
             shown.clone_into(&mut self.facts.preview);
         }
         let now = Timestamp::now().as_millisecond();
-        let told = self.fold.apply(&event.id, now, &event.msg);
+        self.follow_up.take(now, &event.msg);
+        if let EventMsg::TurnStarted(started) = &event.msg
+            && let Some(root) = self.roots.remove(&started.turn_id)
+        {
+            self.fold.set_root(&started.turn_id, root);
+        }
+        let notifications = self.fold.apply(&event.id, now, &event.msg);
         match &event.msg {
             EventMsg::TurnStarted(started) => self.turn = Some(started.turn_id.clone()),
-            EventMsg::TurnComplete(_) | EventMsg::TurnAborted(_) => self.turn_ended(),
-            EventMsg::Error(error) => self.rollback_refused(&event.id, &error.message),
+            EventMsg::TurnComplete(complete) => {
+                self.settle_turn(now, &complete.turn_id, false);
+                self.turn_ended();
+            }
+            EventMsg::TurnAborted(aborted) => {
+                let turn = aborted.turn_id.clone().unwrap_or_default();
+                self.settle_turn(now, &turn, true);
+                self.turn_ended();
+            }
+            EventMsg::Error(error) => {
+                self.rollback_refused(&event.id, &error.message);
+                self.revert_refused(&event.id, &error.message);
+            }
             EventMsg::McpStartupUpdate(update) => {
                 let (server, status) = (update.server.clone(), update.status.clone());
                 self.mcp_servers.insert(server, status);
@@ -193,7 +221,7 @@ impl Actor {
             _ => {}
         }
         self.notify_status();
-        for notification in &told {
+        for notification in &notifications {
             self.notify(notification);
         }
         self.ask(now, &event.msg);
@@ -202,9 +230,13 @@ impl Actor {
         }
         if let EventMsg::ThreadRolledBack(_) = event.msg {
             self.rolled_back(&event.id).await;
+            self.reverted(&event.id).await;
         }
         if self.turn.is_none() {
             self.close_if_alone();
+        }
+        if matches!(event.msg, EventMsg::TurnComplete(_)) {
+            self.go_on().await;
         }
     }
 
@@ -239,9 +271,19 @@ impl Actor {
         let mut line = None;
         for subscriber in self.subscribers.values() {
             if subscriber.wants(method) {
-                let line = line.get_or_insert_with(|| encode(notification));
+                let line = line.get_or_insert_with(|| encode_notification(notification));
                 subscriber.outbox().push_notification(line.clone());
             }
+        }
+    }
+
+    /// Notifies the subscribers that are newer than release 0.117.
+    pub(super) fn notify_newer(&self, notification: &ServerNotification) {
+        let method = notification.method();
+        let newer = self.subscribers.values().filter(|one| one.knows_newer());
+        for subscriber in newer.filter(|one| one.wants(method)) {
+            let line = encode_notification(notification);
+            subscriber.outbox().push_notification(line);
         }
     }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadResumeParams, ThreadRollbackResponse, ThreadSettingsUpdateParams,
-    ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification, ThreadUnsubscribeStatus, Turn,
-    TurnInterruptParams, TurnInterruptResponse, TurnItemsView, TurnStartParams, TurnStartResponse,
-    TurnStatus, TurnSteerParams, TurnSteerResponse,
+    ApprovalsReviewer, ThreadResumeParams, ThreadRollbackResponse, ThreadSettingsUpdateParams,
+    ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification, ThreadUnsubscribeStatus,
+    TurnInterruptParams, TurnInterruptResponse, TurnStartParams, TurnStartResponse,
+    TurnSteerParams, TurnSteerResponse,
 };
 use codex_core::{
     NewTurn, SettingsError, StartTurnError, SteerError, TaskKind, ToolOutput, TurnInput,
@@ -23,9 +23,10 @@ use super::{Actor, Command, History, Snapshot, stored_thread};
 use crate::connection::{ConnectionId, Responder};
 use crate::failure::Failure;
 use crate::handlers::stored::add_metadata;
-use crate::handlers::{built_in_sandbox, first_page};
+use crate::handlers::{built_in_sandbox, check_environments, first_page, newest_cursors};
 use crate::projection::{
-    engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error, wire_settings,
+    ItemIds, engine_approval, engine_input, engine_reviewer, engine_sandbox, turn_error,
+    wire_settings,
 };
 
 impl Actor {
@@ -37,6 +38,10 @@ impl Actor {
             Command::Interrupt(params, reply) => self.interrupt(&params, reply).await,
             Command::Rollback(turns, reply) => self.roll_back(turns, reply).await,
             Command::Review(target, reply) => self.review(target, reply).await,
+            Command::Revert(before, reply) => self.revert(&before, reply).await,
+            Command::StartQueued(id, reply) => self.start_queued(id, reply).await,
+            Command::GoOn => self.go_on().await,
+            Command::Notify(notification) => self.notify(&notification),
             Command::Submit(op, done) => {
                 if self.thread.submit(op).await.is_ok() {
                     let _ = done.send(());
@@ -81,19 +86,13 @@ impl Actor {
 
     async fn start_turn(&mut self, params: TurnStartParams, reply: Responder<method::TurnStart>) {
         let before = self.thread.settings();
+        let root = params.root_turn_id.clone();
+        let is_newer = reply.connection().knows_newer();
         match self.begin_turn(params).await {
             Ok(id) => {
+                self.started_by_client();
                 reply.accept(&TurnStartResponse {
-                    turn: Turn {
-                        id,
-                        items: Vec::new(),
-                        status: TurnStatus::InProgress,
-                        error: None,
-                        started_at: None,
-                        completed_at: None,
-                        duration_ms: None,
-                        items_view: Some(TurnItemsView::NotLoaded),
-                    },
+                    turn: super::accepted_turn(id, root),
                 });
                 // Clients of 0.117 choose a mode with a turn and expect no word about it.
                 let after = self.thread.settings();
@@ -102,7 +101,12 @@ impl Actor {
                     mode_instructions: before.mode_instructions.clone(),
                     ..(*after).clone()
                 };
-                if in_old_mode != *before {
+                let is_changed = if is_newer {
+                    after != before
+                } else {
+                    in_old_mode != *before
+                };
+                if is_changed {
                     self.notify_settings(&after);
                 }
             }
@@ -111,8 +115,15 @@ impl Actor {
     }
 
     /// Starts a turn, or adds the input to the one that runs. Returns the id of that turn.
-    async fn begin_turn(&mut self, mut params: TurnStartParams) -> Result<String, Failure> {
+    pub(super) async fn begin_turn(
+        &mut self,
+        mut params: TurnStartParams,
+    ) -> Result<String, Failure> {
         let settings = self.patch_of(&mut params)?;
+        if let Some(environments) = &params.environments {
+            check_environments(environments)?;
+        }
+        let root = params.root_turn_id.take();
         let besides = params.additional_context.unwrap_or_default();
         let turn = NewTurn {
             id: uuid::Uuid::now_v7().to_string(),
@@ -126,6 +137,7 @@ impl Actor {
                     namespace: answered.namespace,
                     output: answered.output,
                 }),
+                hidden: Vec::new(),
             },
             output_schema: params.output_schema,
             service_tier: params.service_tier_for_turn,
@@ -135,6 +147,9 @@ impl Actor {
             StartTurnError::Closed => Failure::internal(error.to_string()),
             _ => Failure::invalid(error.to_string()),
         })?;
+        if let Some(root) = root {
+            self.roots.insert(id.clone(), root);
+        }
         self.turn.get_or_insert_with(|| id.clone());
         Ok(id)
     }
@@ -145,6 +160,11 @@ impl Actor {
         reply: Responder<method::ThreadSettingsUpdate>,
     ) {
         let before = self.thread.settings();
+        if let Some(environments) = &params.environments
+            && let Err(failure) = check_environments(environments)
+        {
+            return reply.refuse(failure);
+        }
         let updated = match self.patch_of(&mut params.into()) {
             Ok(patch) => self.thread.update_settings(patch).await.map_err(refused),
             Err(failure) => Err(failure),
@@ -161,9 +181,16 @@ impl Actor {
     }
 
     fn notify_settings(&self, settings: &ThreadSettings) {
+        let mut thread_settings = wire_settings(settings);
+        // Only newer clients know this notification.
+        if thread_settings.approvals_reviewer == ApprovalsReviewer::GuardianSubagent {
+            thread_settings.approvals_reviewer = ApprovalsReviewer::AutoReview;
+        }
+        let environment = self.facts.environments();
+        thread_settings.environments = environment;
         let updated = ThreadSettingsUpdatedNotification {
             thread_id: self.thread.id().to_string(),
-            thread_settings: wire_settings(settings),
+            thread_settings,
         };
         self.notify(&ServerNotification::ThreadSettingsUpdated(updated));
     }
@@ -198,7 +225,7 @@ impl Actor {
         let said = TurnInput {
             items: params.input.into_iter().map(engine_input).collect(),
             client_id: params.client_user_message_id,
-            tool_output: None,
+            ..TurnInput::default()
         };
         let expected = Some(params.expected_turn_id);
         let steered = self.thread.steer(expected, said).await;
@@ -256,7 +283,7 @@ impl Actor {
         let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) else {
             return;
         };
-        match self.read_file().await {
+        match self.read_file(reply.connection().item_ids()).await {
             Ok((path, loaded)) => {
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
                 add_metadata(&self.server, &mut thread).await;
@@ -267,13 +294,16 @@ impl Actor {
     }
 
     /// The file of the thread, complete up to now.
-    async fn read_file(&self) -> Result<(std::path::PathBuf, History), Failure> {
+    pub(super) async fn read_file(
+        &self,
+        ids: ItemIds,
+    ) -> Result<(std::path::PathBuf, History), Failure> {
         let id = self.thread.id();
         let missing = || Failure::invalid(format!("no rollout found for thread id {id}"));
         let _ = self.thread.flush().await;
         let path = self.facts.path.clone().filter(|path| path.exists());
         let path = path.ok_or_else(missing)?;
-        crate::handlers::load(path).await
+        crate::handlers::load(path, ids).await
     }
 
     /// A client resumes the thread although it is loaded.
@@ -287,13 +317,21 @@ impl Actor {
         if let Err(failure) = self.fits(params) {
             return reply.refuse(failure);
         }
-        match self.read_file().await {
+        match self.read_file(reply.connection().item_ids()).await {
             Ok((path, loaded)) => {
                 let (mut thread, turns) = stored_thread(&path, loaded, self.status());
                 add_metadata(&self.server, &mut thread).await;
                 let connection = Arc::clone(reply.connection());
                 let running = self.fold.running_turn();
                 let mut resumed = self.facts.resumed(thread);
+                resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
+                match newest_cursors(&self.server, path.clone()).await {
+                    Ok((turns, items)) => {
+                        resumed.turns_backwards_cursor = turns;
+                        resumed.items_backwards_cursor = items;
+                    }
+                    Err(failure) => return reply.refuse(failure),
+                }
                 let asked = params.initial_turns_page.clone();
                 match first_page(&self.server, path, running.clone(), asked).await {
                     Ok(page) => resumed.initial_turns_page = page,
@@ -305,8 +343,10 @@ impl Actor {
                     reply.accept_with(&resumed, &turns.with_running(running))
                 }
                 self.subscribe(&connection);
+                self.show_goal(&connection);
                 self.ask_again(&connection);
                 self.share_agents(&connection).await;
+                self.go_on().await;
             }
             Err(failure) => reply.refuse(failure),
         }

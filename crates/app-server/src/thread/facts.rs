@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use codex_app_server_protocol::v2::{
-    GitInfo, Thread, ThreadForkResponse, ThreadHistoryMode, ThreadResumeResponse,
-    ThreadStartResponse, ThreadStatus,
+    GitInfo, Thread, ThreadEnvironment, ThreadForkResponse, ThreadHistoryMode,
+    ThreadResumeResponse, ThreadStartResponse, ThreadStatus,
 };
 use codex_core::SessionConfig;
 use codex_protocol::{
-    SessionConfiguredEvent, SessionSource, SubAgentSource, ThreadId, ThreadSettings, Update,
+    SessionConfiguredEvent, SessionSource, SubAgentSource, ThreadId, ThreadSettings,
 };
 use jiff::Timestamp;
 
@@ -30,11 +30,19 @@ pub(crate) struct Facts {
     source: SessionSource,
     /// The `threadSource` that the client gave on starting it.
     pub(crate) thread_source: Option<String>,
+    /// The client that created it.
+    originator: String,
+    /// The folders that it is about, if they are not its working directory.
+    pub(crate) roots: Option<Vec<String>>,
+    /// Whether it was started without a machine to work on.
+    pub(crate) without_environment: bool,
+    /// The files with instructions that the model gets.
+    pub(crate) instruction_sources: Vec<String>,
 }
 
 /// A reply that shows a thread with what it is set to.
 macro_rules! opened {
-    ($response:ident, $facts:expr, $thread:expr $(, $member:ident: $value:expr)?) => {{
+    ($response:ident, $facts:expr, $thread:expr $(, $member:ident: $value:expr)*) => {{
         let settings = wire_settings(&$facts.settings());
         $response {
             thread: $facts.with_live($thread),
@@ -47,7 +55,11 @@ macro_rules! opened {
             sandbox: settings.sandbox_policy,
             active_permission_profile: settings.active_permission_profile,
             reasoning_effort: settings.effort,
-            $($member: $value,)?
+            disabled_plugin_ids: settings.disabled_plugin_ids,
+            runtime_workspace_roots: $facts.workspace_roots(),
+            instruction_sources: $facts.instruction_sources.clone(),
+            multi_agent_mode: settings.multi_agent_mode,
+            $($member: $value,)*
         }
     }};
 }
@@ -68,7 +80,30 @@ impl Facts {
             cli_version: config.version.clone(),
             source: config.source.clone(),
             thread_source: None,
+            originator: config.originator.clone(),
+            roots: None,
+            without_environment: false,
+            instruction_sources: Vec::new(),
         }
+    }
+
+    /// The folders that the thread is about.
+    pub(crate) fn workspace_roots(&self) -> Vec<String> {
+        let own = || vec![self.settings().cwd.display().to_string()];
+        if self.without_environment {
+            return Vec::new();
+        }
+        self.roots.clone().unwrap_or_else(own)
+    }
+
+    pub(super) fn environments(&self) -> Vec<ThreadEnvironment> {
+        if self.without_environment {
+            return Vec::new();
+        }
+        vec![ThreadEnvironment {
+            runtime_workspace_roots: self.workspace_roots(),
+            ..environment(&self.settings())
+        }]
     }
 
     /// What the thread is set to now.
@@ -94,10 +129,16 @@ impl Facts {
             id,
             forked_from_id: self.forked_from.as_ref().map(ToString::to_string),
             model: Some(settings.model.clone()),
-            project_id: Update::Clear,
+            attached_to_thread_id: None,
+            project_id: None,
+            section: None,
+            section_entered_at: None,
+            originator: Some(self.originator.clone()),
+            extra: None,
+            daybreak_enabled: None,
             parent_thread_id: parent_of(&self.source),
             thread_source: None,
-            history_mode: Some(ThreadHistoryMode::Legacy),
+            history_mode: Some(ThreadHistoryMode::Paginated),
             reasoning_effort: None,
             environments: None,
             can_accept_direct_input: None,
@@ -127,7 +168,8 @@ impl Facts {
         thread.reasoning_effort = settings.effort.clone();
         thread.thread_source.clone_from(&self.thread_source);
         thread.can_accept_direct_input = Some(true);
-        thread.environments = Some(vec![environment(&settings)]);
+        thread.environments = Some(self.environments());
+        thread.model = Some(settings.model.clone());
         thread
     }
 
@@ -138,7 +180,14 @@ impl Facts {
 
     /// The reply to `thread/resume`.
     pub(crate) fn resumed(&self, thread: Thread) -> ThreadResumeResponse {
-        opened!(ThreadResumeResponse, self, thread, initial_turns_page: None)
+        let mode = self.settings().collaboration_mode();
+        opened!(
+            ThreadResumeResponse, self, thread,
+            initial_turns_page: None,
+            collaboration_mode: Some(mode),
+            turns_backwards_cursor: None,
+            items_backwards_cursor: None
+        )
     }
 
     /// The reply to `thread/fork`.
@@ -167,10 +216,16 @@ pub(crate) fn stored_thread(
         session_id: Some(meta.id.to_string()),
         forked_from_id: meta.forked_from_id.as_ref().map(ToString::to_string),
         model: history.model,
-        project_id: Update::Clear,
+        attached_to_thread_id: None,
+        project_id: None,
+        section: None,
+        section_entered_at: None,
+        originator: Some(meta.originator),
+        extra: None,
+        daybreak_enabled: None,
         parent_thread_id: parent_of(&meta.source),
         thread_source: None,
-        history_mode: Some(ThreadHistoryMode::Legacy),
+        history_mode: Some(ThreadHistoryMode::Paginated),
         reasoning_effort: history.effort,
         environments: None,
         can_accept_direct_input: None,

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use codex_core::StoredThread;
 use codex_protocol::{
-    EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, TurnItem,
+    EventMsg, RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, TokenCountEvent,
+    TokenUsageInfo, TurnItem,
 };
 use codex_rollout::{LoadError, ScannedLine, scan};
 use codex_thread_store::preview_of;
 use serde::Deserialize;
 
-use crate::projection::{Fold, PackTurns, Turns, preview_of_message};
+use crate::projection::{Fold, ItemIds, PackTurns, Turns, preview_of_message};
 
 /// A stored thread.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct History {
     /// What its last turn was run with.
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<ReasoningEffort>,
+    /// What its last turn used.
+    pub(crate) usage: Option<TokenUsageInfo>,
 }
 
 /// Whether turns are shown.
@@ -47,8 +50,8 @@ impl Shown {
 ///
 /// # Errors
 /// The file cannot be read, or it does not say what thread it is.
-pub(crate) fn read_history(path: &Path) -> Result<History, LoadError> {
-    let mut reader = Reader::new(Shown::WithTurns);
+pub(crate) fn read_history(path: &Path, ids: ItemIds) -> Result<History, LoadError> {
+    let mut reader = Reader::new(Shown::WithTurns, ids);
     scan(path, |line| {
         reader.take(line);
         ControlFlow::Continue(())
@@ -64,9 +67,10 @@ pub(crate) fn read_history(path: &Path) -> Result<History, LoadError> {
 pub(crate) fn read_to_load(
     path: &Path,
     shown: Shown,
+    ids: ItemIds,
     end: Option<u64>,
 ) -> Result<(History, StoredThread), LoadError> {
-    let mut reader = Reader::new(shown);
+    let mut reader = Reader::new(shown, ids);
     let stored = StoredThread::read(path, end, |line| reader.take(line))?;
     Ok((reader.finish()?, stored))
 }
@@ -79,16 +83,19 @@ struct Reader {
     preview: Option<String>,
     /// The newest settings of a turn, not read yet.
     settings: Vec<u8>,
+    /// The newest figures of tokens, not read yet.
+    usage: Vec<u8>,
 }
 
 impl Reader {
-    fn new(shown: Shown) -> Self {
+    fn new(shown: Shown, ids: ItemIds) -> Self {
         Self {
             shown,
-            fold: Fold::new(PackTurns),
+            fold: Fold::new(PackTurns).with_ids(ids),
             meta: None,
             preview: None,
             settings: Vec::new(),
+            usage: Vec::new(),
         }
     }
 
@@ -101,6 +108,11 @@ impl Reader {
             "turn_context" => {
                 self.settings.clear();
                 self.settings.extend_from_slice(line.bytes());
+                false
+            }
+            "event_msg" if payload.as_deref() == Some("token_count") => {
+                self.usage.clear();
+                self.usage.extend_from_slice(line.bytes());
                 false
             }
             _ if self.shown == Shown::WithoutTurns && self.preview.is_some() => false,
@@ -127,6 +139,7 @@ impl Reader {
 
     fn finish(self) -> Result<History, LoadError> {
         let settings = self.settings();
+        let usage = self.usage();
         let (model, effort) = settings.map_or((None, None), |settings| {
             (Some(settings.model), settings.effort)
         });
@@ -136,7 +149,15 @@ impl Reader {
             turns: self.fold.into_turns(),
             model,
             effort,
+            usage,
         })
+    }
+
+    fn usage(&self) -> Option<TokenUsageInfo> {
+        let line = std::str::from_utf8(&self.usage).ok()?;
+        let line = RawRolloutLine::read(line).ok()?;
+        let count: TokenCountEvent = serde_json::from_str(line.payload.get()).ok()?;
+        count.info
     }
 
     fn settings(&self) -> Option<Settings> {

@@ -9,19 +9,23 @@ mod additional_context;
 mod agents;
 mod commands;
 mod facts;
+mod follow_up;
+mod goal_prompt;
 mod history;
 mod outline;
 mod questions;
+mod revert;
 mod review;
 mod status;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     Thread, ThreadResumeParams, ThreadSettingsUpdateParams, ThreadUnsubscribeStatus, Turn,
-    TurnInterruptParams, TurnStartParams, TurnSteerParams,
+    TurnInterruptParams, TurnItemsView, TurnStartParams, TurnStatus, TurnSteerParams,
 };
 use codex_core::McpServer;
 use codex_core::TimeoutPauses;
@@ -54,6 +58,10 @@ enum Command {
     Interrupt(TurnInterruptParams, Responder<method::TurnInterrupt>),
     Rollback(u32, Responder<method::ThreadRollback>),
     Review(ReviewTarget, Responder<method::ReviewStart>),
+    Revert(String, Responder<method::ThreadRevert>),
+    StartQueued(Option<String>, Responder<method::ThreadQueueStart>),
+    GoOn,
+    Notify(Box<ServerNotification>),
     Submit(Op, oneshot::Sender<()>),
     TimeoutPauses(oneshot::Sender<TimeoutPauses>),
     Engine(oneshot::Sender<codex_core::Thread>),
@@ -131,6 +139,33 @@ impl ThreadHandle {
         self.send(Command::Review(target, reply)).await;
     }
 
+    pub(crate) async fn revert(&self, before: String, reply: Responder<method::ThreadRevert>) {
+        self.send(Command::Revert(before, reply)).await;
+    }
+
+    pub(crate) async fn start_queued(
+        &self,
+        id: Option<String>,
+        reply: Responder<method::ThreadQueueStart>,
+    ) {
+        self.send(Command::StartQueued(id, reply)).await;
+    }
+
+    /// The goal changed: if the thread is idle and it is active, it goes on.
+    pub(crate) async fn goal_changed(&self) {
+        self.send(Command::GoOn).await;
+    }
+
+    /// The queue grew: if the thread is idle, its first message starts.
+    pub(crate) async fn queue_grew(&self) {
+        self.send(Command::GoOn).await;
+    }
+
+    /// Notifies the subscribers.
+    pub(crate) async fn notify(&self, notification: ServerNotification) {
+        self.send(Command::Notify(Box::new(notification))).await;
+    }
+
     /// Hands an operation to the engine. False if the thread is closed.
     pub(crate) async fn submit(&self, op: Op) -> bool {
         let (done, submitted) = oneshot::channel();
@@ -204,3 +239,18 @@ impl ThreadHandle {
 
 /// The connections that receive the notifications of a thread.
 type Subscribers = std::collections::BTreeMap<ConnectionId, Arc<Connection>>;
+
+/// A turn that was accepted and has not begun yet.
+fn accepted_turn(id: String, root_turn_id: Option<String>) -> Turn {
+    Turn {
+        root_turn_id: Some(root_turn_id.unwrap_or_else(|| id.clone())),
+        id,
+        items: Vec::new(),
+        status: TurnStatus::InProgress,
+        error: None,
+        started_at: None,
+        completed_at: None,
+        duration_ms: None,
+        items_view: Some(TurnItemsView::NotLoaded),
+    }
+}

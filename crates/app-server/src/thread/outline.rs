@@ -18,7 +18,9 @@ use codex_rollout::{RolloutChain, ScannedLine, scan_segment};
 use parking_lot::Mutex;
 
 use super::history::{makes_turns, milliseconds};
-use crate::projection::{ByteRanges, Fold, Part, TurnRange, Turns, lines_of_others, parts};
+use crate::projection::{
+    ByteRanges, Fold, ItemIds, Part, TurnRange, Turns, lines_of_others, parts,
+};
 
 /// How many outlines are kept.
 const KEPT: usize = 8;
@@ -68,10 +70,10 @@ impl Outline {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn turns(&self, wanted: Range<usize>) -> io::Result<Turns> {
+    pub(crate) fn turns(&self, wanted: Range<usize>, ids: ItemIds) -> io::Result<Turns> {
         let chain = RolloutChain::open(&self.file)?;
         let foreign = lines_of_others(&self.ranges, wanted.clone());
-        let mut fold = Fold::new(());
+        let mut fold = Fold::new(()).with_ids(ids);
         for part in parts(&self.ranges, wanted) {
             let lines = match part {
                 Part::Turn(range, begin, end) => {

@@ -46,6 +46,7 @@ impl Actor {
         };
         reply.accept(&ReviewStartResponse {
             turn: Turn {
+                root_turn_id: None,
                 id,
                 items: vec![said.into()],
                 status: TurnStatus::InProgress,
@@ -53,7 +54,7 @@ impl Actor {
                 started_at: None,
                 completed_at: None,
                 duration_ms: None,
-                items_view: Some(TurnItemsView::Full),
+                items_view: Some(TurnItemsView::NotLoaded),
             },
             review_thread_id: self.thread.id().to_string(),
         });

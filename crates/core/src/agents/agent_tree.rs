@@ -57,6 +57,7 @@ pub(crate) fn config_of_agent(
     config.base_instructions = Some(turn.instructions.base.to_string());
     config.developer_instructions = turn.instructions.developer.as_deref().map(str::to_owned);
     config.dynamic_tools = Vec::new();
+    config.host_tools = None;
     config.features.default_mode_questions = false;
     config.raw_items = false;
     config.turn_ended = None;

@@ -1,14 +1,45 @@
 //! What a session asks of its embedder while it runs.
 
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use codex_protocol::{AskForApproval, SandboxPolicy};
+use codex_protocol::{AskForApproval, DynamicToolFunction, SandboxPolicy};
+use futures::future::BoxFuture;
+use serde_json::Value;
 
 /// Reads the files in which the user and a project instruct the model.
 pub trait InstructionFiles: Debug + Send + Sync {
     /// The text of the files that apply to a working folder. Blocks on the file system.
     fn read(&self, cwd: &Path) -> Option<String>;
+
+    /// The files that the text consists of, in order. Blocks on the file system.
+    fn sources(&self, cwd: &Path) -> Vec<PathBuf>;
+}
+
+/// A call of a tool of the embedder.
+#[derive(Clone, Debug)]
+pub struct HostCall {
+    /// The thread.
+    pub thread: String,
+    /// The turn that makes the call.
+    pub turn: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments of the model.
+    pub arguments: Value,
+}
+
+/// Tools that the embedder carries out. They are offered to the model if `are_offered` says so; calls
+/// by their names are answered in any case.
+pub trait HostTools: Debug + Send + Sync {
+    /// The tools.
+    fn functions(&self) -> Vec<DynamicToolFunction>;
+
+    /// Whether the model is offered them.
+    fn are_offered(&self) -> bool;
+
+    /// Carries a call out. An error is the output of the call too.
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<String, String>>;
 }
 
 /// Limits set by an administrator, checked whenever settings change.

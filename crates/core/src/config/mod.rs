@@ -20,7 +20,7 @@ use codex_skills::SkillLibrary;
 
 pub use agents::{AgentRole, AgentSettings, RoleUnavailable, Roles};
 pub(crate) use agents::{DEFAULT_ROLE, all_roles, find_role};
-pub use hooks::{EndedTurn, InstructionFiles, Limits, NotAllowed, TurnEnded};
+pub use hooks::{EndedTurn, HostCall, HostTools, InstructionFiles, Limits, NotAllowed, TurnEnded};
 pub use mcp::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
 
 /// The configuration of a session.
@@ -46,6 +46,8 @@ pub struct SessionConfig {
     pub compact_prompt: Option<String>,
     /// Tools of the client.
     pub dynamic_tools: Vec<DynamicToolSpec>,
+    /// Tools that the embedder carries out.
+    pub host_tools: Option<Arc<dyn HostTools>>,
     /// The MCP servers.
     pub mcp_servers: Vec<McpServer>,
     /// Stores approvals of MCP tools for later threads.
@@ -130,6 +132,7 @@ impl SessionConfig {
             developer_instructions: None,
             compact_prompt: None,
             dynamic_tools: Vec::new(),
+            host_tools: None,
             mcp_servers: Vec::new(),
             mcp_approvals: None,
             web_search: WebSearch::default(),

@@ -94,12 +94,16 @@ fn older_events(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
                     message: text.clone().into(),
                     phase: item.phase,
                     memory_citation: item.memory_citation.clone(),
+                    item_id: Some(item.id.clone()),
                 })
             };
             item.content.iter().map(say).collect()
         }
         TurnItem::Reasoning(item) => {
-            let event = |text: &String| AgentReasoningEvent { text: text.clone() };
+            let event = |text: &String| AgentReasoningEvent {
+                text: text.clone(),
+                item_id: Some(item.id.clone()),
+            };
             let summary = item
                 .summary_text
                 .iter()
@@ -132,6 +136,7 @@ fn older_events(item: &TurnItem, raw_reasoning: bool) -> Vec<EventMsg> {
 fn user_message(item: &UserMessageItem) -> UserMessageEvent {
     let mut event = UserMessageEvent {
         client_id: item.client_id.clone(),
+        item_id: Some(item.id.clone()),
         images: Some(Vec::new()),
         ..UserMessageEvent::default()
     };

@@ -1,6 +1,6 @@
 //! The input of a turn.
 
-use codex_protocol::{FunctionCallOutputBody, UserInput};
+use codex_protocol::{FunctionCallOutputBody, ResponseItem, UserInput};
 
 /// What a turn starts with, or is given while it runs.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +11,8 @@ pub struct TurnInput {
     pub client_id: Option<String>,
     /// The output of a tool of the client, in place of a message.
     pub tool_output: Option<ToolOutput>,
+    /// Items that only the model sees, before the message.
+    pub hidden: Vec<ResponseItem>,
 }
 
 /// The output of a tool of the client that the model did not call.
@@ -26,7 +28,7 @@ pub struct ToolOutput {
 
 impl TurnInput {
     pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.tool_output.is_none()
+        self.items.is_empty() && self.tool_output.is_none() && self.hidden.is_empty()
     }
 }
 

@@ -118,7 +118,7 @@ impl Session {
         let input = TurnInput {
             items: op.items,
             client_id: op.client_id,
-            tool_output: None,
+            ..TurnInput::default()
         };
         self.begin_or_steer(id, input, overrides, op.last_response_id)
             .await;

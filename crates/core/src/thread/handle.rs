@@ -53,6 +53,19 @@ impl Thread {
         &self.timeout_pauses
     }
 
+    /// A server that has started, and the connection to it.
+    ///
+    /// # Errors
+    /// There is no such server, or it did not start; a sentence that says why.
+    pub async fn mcp_server(
+        &self,
+        name: &str,
+    ) -> Result<(codex_mcp_client::Server, codex_mcp_client::Connection), String> {
+        let servers = self.mcp.current();
+        let (server, running) = servers.running(name).await?;
+        Ok((server.clone(), running.connection))
+    }
+
     /// Submits an operation; waits while the queue is full. Returns the id of the submission, which is that
     /// of the turn if it starts one.
     ///

@@ -8,6 +8,7 @@ mod arguments;
 mod call;
 mod command;
 mod dynamic;
+mod host;
 mod mcp;
 mod mcp_resources;
 mod registry;

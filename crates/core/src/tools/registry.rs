@@ -13,6 +13,7 @@ use super::apply_patch::ApplyPatchTool;
 use super::call::{ToolCall, ToolPayload};
 use super::command::OutputLayout;
 use super::dynamic::DynamicTool;
+use super::host::HostTool;
 use super::mcp::McpTool;
 use super::mcp_resources::McpResources;
 use super::request_permissions::RequestPermissionsTool;
@@ -26,7 +27,7 @@ use super::update_plan::UpdatePlanTool;
 use super::view_image::ViewImageTool;
 use super::web_search::web_search;
 use crate::agents::is_agent;
-use crate::config::SessionConfig;
+use crate::config::{HostTools, SessionConfig};
 use crate::mcp::OfferedTool;
 
 /// The tools of a turn. Made again only if something that matters changes.
@@ -104,6 +105,9 @@ impl ToolSet {
         }
         for tool in &services.dynamic_tools {
             builder.dynamic(tool);
+        }
+        if let Some(tools) = config.host_tools.as_ref().filter(|_| !is_agent(config)) {
+            builder.host(tools);
         }
         builder.build()
     }
@@ -229,6 +233,23 @@ impl ToolSetBuilder {
                 description: namespace.description.clone(),
                 tools: offered,
             }),
+        }
+    }
+
+    /// Tools of the embedder.
+    fn host(&mut self, tools: &Arc<dyn HostTools>) {
+        let are_offered = tools.are_offered();
+        for function in tools.functions() {
+            let name = function.name.clone();
+            let tool = HostTool {
+                tools: Arc::clone(tools),
+                function,
+            };
+            if are_offered {
+                self.offer(tool);
+            } else {
+                self.accept(&name, tool);
+            }
         }
     }
 

@@ -40,6 +40,9 @@ impl Turn<'_> {
     pub(crate) async fn record_input(&mut self, input: Input) {
         match input {
             Input::User(mut input) => {
+                for item in std::mem::take(&mut input.hidden) {
+                    self.record(item);
+                }
                 if let Some(output) = input.tool_output.take() {
                     self.record_tool_output(output);
                 }

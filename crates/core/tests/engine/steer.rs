@@ -62,7 +62,7 @@ async fn a_message_that_steers_keeps_the_id_of_its_client() {
     let more = TurnInput {
         items: vec![text_input("also this")],
         client_id: Some("mine".to_owned()),
-        tool_output: None,
+        ..TurnInput::default()
     };
     driver.thread.steer(Some(turn), more).await.unwrap();
     end(&feed);

@@ -30,6 +30,9 @@ pub struct UserMessageEvent {
     /// Spans of the text that the client shows in a way of its own.
     #[serde(default)]
     pub text_elements: Vec<TextElement>,
+    /// The item that says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<String>,
 }
 
 /// The model said something.
@@ -43,6 +46,9 @@ pub struct AgentMessageEvent {
     /// Which memories the message draws on.
     #[serde(default)]
     pub memory_citation: Option<MemoryCitation>,
+    /// The item that says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<String>,
 }
 
 /// A piece of text, in the older form that does not tell of which item.
@@ -57,6 +63,9 @@ pub struct DeltaEvent {
 pub struct AgentReasoningEvent {
     /// What.
     pub text: String,
+    /// The item that says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<String>,
 }
 
 /// A new part of a summary of reasoning starts.

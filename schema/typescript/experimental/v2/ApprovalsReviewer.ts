@@ -4,5 +4,7 @@
 export type ApprovalsReviewer =
   /** The user, by way of a client. */
   | "user"
-  /** An agent that judges the risk, where the policy is `on-request`; `auto_review` of newer clients. */
-  | "guardian_subagent";
+  /** An agent that judges the risk, where the policy is `on-request`; the name up to 0.117. */
+  | "guardian_subagent"
+  /** The same, by its newer name. */
+  | "auto_review";

@@ -17,6 +17,16 @@ import type { JsonValue } from "../serde_json/JsonValue";
 
 /** Settings after merging all layers, before a profile is applied; null means set nowhere. */
 export type Config = {
+  /** What only parts of the context count for automatic compaction; has no effect here. */
+  model_auto_compact_token_limit_scope: JsonValue;
+  /** Settings of the desktop application; they have no effect here. */
+  desktop: JsonValue;
+  /** Settings of a browser that the model uses; they have no effect here. */
+  browser_use: JsonValue;
+  /** Settings of a computer that the model uses; they have no effect here. */
+  computer_use: JsonValue;
+  /** Search of the client; has no effect here. */
+  client_search_provider: JsonValue;
   /** Slug of the model for new threads; null takes the default of the model list. */
   model: string | null;
   /** Slug of the model that reviews; null takes the thread's own. */

@@ -5,4 +5,6 @@ import type { ConfigRequirements } from "./ConfigRequirements";
 export type ConfigRequirementsReadResponse = {
   /** Null when no source sets any. */
   requirements: ConfigRequirements | null;
+  /** Whether modes may have speeds of their own. */
+  supportsIndependentSpeedModes: boolean;
 };

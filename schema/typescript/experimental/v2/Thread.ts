@@ -3,7 +3,9 @@ import type { GitInfo } from "./GitInfo";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { SessionSource } from "./SessionSource";
 import type { ThreadEnvironment } from "./ThreadEnvironment";
+import type { ThreadExtra } from "./ThreadExtra";
 import type { ThreadHistoryMode } from "./ThreadHistoryMode";
+import type { ThreadSection } from "./ThreadSection";
 import type { ThreadStatus } from "./ThreadStatus";
 import type { Turn } from "./Turn";
 
@@ -17,13 +19,25 @@ export type Thread = {
   forkedFromId?: string | null;
   /** Slug of the model that the thread last used; absent where it was not looked up. */
   model?: string | null;
-  /** Project that the thread is filed under: always null, as there are none here. */
-  projectId?: string | null;
+  /** Thread that this one is a side thread of; null if it is none. */
+  attachedToThreadId: string | null;
+  /** Project that the thread is filed under; null if it is in none. */
+  projectId: string | null;
+  /** Section that the thread is in; null if it is in none. */
+  section: ThreadSection | null;
+  /** Since when it is in that section, in Unix seconds; null if it is in none. */
+  sectionEnteredAt: number | null;
+  /** Name of the client that created the thread; absent if that is not known. */
+  originator?: string | null;
+  /** Further values: always null here. */
+  extra: ThreadExtra | null;
+  /** A switch of the client that is stored and returned; null if it was never set. */
+  daybreakEnabled: boolean | null;
   /** Thread that spawned this one; absent for every other thread. */
   parentThreadId?: string | null;
   /** What the client said on starting the thread that it is for; absent where it is not loaded. */
   threadSource?: string | null;
-  /** How clients read what was said: always from whole turns, in pages or not. */
+  /** How clients read the history: in pages of turns and items. */
   historyMode?: ThreadHistoryMode | null;
   /** Effort that the model was last told to spend; absent without one. */
   reasoningEffort?: ReasoningEffort | null;

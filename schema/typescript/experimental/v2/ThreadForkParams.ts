@@ -39,6 +39,18 @@ export type ThreadForkParams = {
   persistExtendedHistory?: boolean;
   /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
   excludeTurns?: boolean;
+  /** Folders that the thread is about, in place of its working directory. */
+  runtimeWorkspaceRoots?: Array<string> | null;
+  /** What the fork is for, in the client's words; returned with the thread. */
+  threadSource?: string | null;
+  /** Whether the fork is a side thread of its source: not in lists, deleted before it. */
+  attachToSource?: boolean;
+  /** Whether the goal of the source comes along and waits for the next turn. */
+  deferGoalContinuation?: boolean;
+  /** Whether the fork is for predictions; refused unless it is ephemeral. */
+  experimentalPredictionMode?: boolean;
+  /** Whether such a fork goes without MCP servers; accepted without an effect. */
+  experimentalDisablePredictionMcp?: boolean;
   /** Last turn to copy; absent copies all of them. */
   lastTurnId?: string | null;
   /** First turn not to copy, instead of `lastTurnId`. */

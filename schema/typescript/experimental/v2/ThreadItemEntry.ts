@@ -7,4 +7,10 @@ export type ThreadItemEntry = {
   turnId: string;
   /** The item. */
   item: ThreadItem;
+  /** When it began, in Unix milliseconds; null if that is not known. */
+  startedAtMs: number | null;
+  /** When it ended, in Unix milliseconds; null before that. */
+  completedAtMs: number | null;
+  /** Whether its output was left out, as `deferOutput` asked. */
+  outputDeferred?: boolean;
 };

@@ -5,6 +5,10 @@ import type { ThreadMetadataGitInfoUpdateParams } from "./ThreadMetadataGitInfoU
 export type ThreadMetadataUpdateParams = {
   /** Thread to edit; it must not be ephemeral. */
   threadId: string;
-  /** Changes to the git state; required for now, as there is nothing else to edit. */
+  /** Changes to the git state. */
   gitInfo?: ThreadMetadataGitInfoUpdateParams | null;
+  /** Project to file the thread under; an empty one takes it out. */
+  projectId?: string | null;
+  /** A switch of the client that is stored and returned. */
+  daybreakEnabled?: boolean | null;
 };

@@ -44,6 +44,8 @@ export type ThreadResumeParams = {
   persistExtendedHistory?: boolean;
   /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
   excludeTurns?: boolean;
+  /** Folders that the thread is about, in place of its working directory. */
+  runtimeWorkspaceRoots?: Array<string> | null;
   /** Asks for the first page of `thread/turns/list` with the reply; absent or null is none. */
   initialTurnsPage?: ThreadResumeInitialTurnsPageParams | null;
 };

@@ -2,6 +2,8 @@
 import type { ActivePermissionProfile } from "./ActivePermissionProfile";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
+import type { CollaborationMode } from "../CollaborationMode";
+import type { MultiAgentMode } from "./MultiAgentMode";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
@@ -28,6 +30,20 @@ export type ThreadResumeResponse = {
   sandbox: SandboxPolicy;
   /** Permissions that the sandbox was chosen by; absent if it was not by a name. */
   activePermissionProfile?: ActivePermissionProfile | null;
+  /** Plugins that are switched off. */
+  disabledPluginIds: Array<string>;
+  /** Folders that the thread is about. */
+  runtimeWorkspaceRoots: Array<string>;
+  /** Files with instructions that the model gets, in order. */
+  instructionSources: Array<string>;
+  /** How agents are used. */
+  multiAgentMode: MultiAgentMode;
+  /** How model and person work together. */
+  collaborationMode?: CollaborationMode | null;
+  /** Cursor of the newest turn, for `thread/turns/list`; null if there is none. */
+  turnsBackwardsCursor: string | null;
+  /** Cursor of the newest item, for `thread/items/list`; null if there is none. */
+  itemsBackwardsCursor: string | null;
   /** Effort that the model is told to spend; null leaves it to the model. */
   reasoningEffort: ReasoningEffort | null;
   /** The page of turns, if `initialTurnsPage` asked for one. */

@@ -2,11 +2,13 @@
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { CollaborationMode } from "../CollaborationMode";
+import type { MultiAgentMode } from "./MultiAgentMode";
 import type { Personality } from "../Personality";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { ReasoningSummary } from "../ReasoningSummary";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
+import type { TurnEnvironmentParams } from "./TurnEnvironmentParams";
 
 /** Params of `thread/settings/update`: settings for later turns, as `turn/start` takes them. */
 export type ThreadSettingsUpdateParams = {
@@ -34,4 +36,10 @@ export type ThreadSettingsUpdateParams = {
   personality?: Personality | null;
   /** Mode; its own model and effort win over `model` and `effort`. */
   collaborationMode?: CollaborationMode | null;
+  /** Machines to work on; absent or null keeps them. */
+  environments?: Array<TurnEnvironmentParams> | null;
+  /** How agents are used; accepted without an effect. */
+  multiAgentMode?: MultiAgentMode | null;
+  /** Plugins that are switched off; absent or null keeps the current ones. */
+  disabledPluginIds?: Array<string> | null;
 };

@@ -2,9 +2,12 @@
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { DynamicToolSpec } from "./DynamicToolSpec";
+import type { MultiAgentMode } from "./MultiAgentMode";
 import type { Personality } from "../Personality";
 import type { SandboxMode } from "./SandboxMode";
 import type { ServiceTier } from "../ServiceTier";
+import type { ThreadHistoryMode } from "./ThreadHistoryMode";
+import type { TurnEnvironmentParams } from "./TurnEnvironmentParams";
 import type { JsonValue } from "../serde_json/JsonValue";
 
 /** Params of `thread/start`: a new thread. Absent settings come from the configuration. */
@@ -25,6 +28,24 @@ export type ThreadStartParams = {
   sandbox?: SandboxMode | null;
   /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
   permissions?: string | null;
+  /** Folders that the thread is about, in place of its working directory. */
+  runtimeWorkspaceRoots?: Array<string> | null;
+  /** Machines to work on; an empty list offers no tools that run commands. */
+  environments?: Array<TurnEnvironmentParams> | null;
+  /** How clients are going to read the history; every thread here can be read either way. */
+  historyMode?: ThreadHistoryMode | null;
+  /** Project to file the thread under. */
+  projectId?: string | null;
+  /** How agents are used; accepted without an effect. */
+  multiAgentMode?: MultiAgentMode | null;
+  /** Whether the provider may choose another model; accepted without an effect. */
+  allowProviderModelFallback?: boolean;
+  /** A switch of the client that is stored and returned; not for ephemeral threads. */
+  daybreakEnabled?: boolean | null;
+  /** Folders of capabilities that the thread uses; accepted without an effect. */
+  selectedCapabilityRoots?: Array<JsonValue> | null;
+  /** How the session came about, in the client's words; accepted without an effect. */
+  sessionStartSource?: string | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
   /** Tag that marks the thread in metrics; changes nothing else. */

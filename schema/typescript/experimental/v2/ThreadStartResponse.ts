@@ -2,6 +2,7 @@
 import type { ActivePermissionProfile } from "./ActivePermissionProfile";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
+import type { MultiAgentMode } from "./MultiAgentMode";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
@@ -27,6 +28,14 @@ export type ThreadStartResponse = {
   sandbox: SandboxPolicy;
   /** Permissions that the sandbox was chosen by; absent if it was not by a name. */
   activePermissionProfile?: ActivePermissionProfile | null;
+  /** Plugins that are switched off. */
+  disabledPluginIds: Array<string>;
+  /** Folders that the thread is about. */
+  runtimeWorkspaceRoots: Array<string>;
+  /** Files with instructions that the model gets, in order. */
+  instructionSources: Array<string>;
+  /** How agents are used. */
+  multiAgentMode: MultiAgentMode;
   /** Effort that the model is told to spend; null leaves it to the model. */
   reasoningEffort: ReasoningEffort | null;
 };

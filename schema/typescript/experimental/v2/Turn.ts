@@ -8,6 +8,8 @@ import type { TurnStatus } from "./TurnStatus";
 export type Turn = {
   /** Id of the turn, unique within its thread. */
   id: string;
+  /** First turn of the work that this one belongs to: its own id unless an agent runs it. */
+  rootTurnId?: string | null;
   /** What happened, in order; filled only in histories, else notifications bring the items. */
   items: Array<ThreadItem>;
   /** Whether the turn still runs, or how it ended. */

@@ -3,11 +3,14 @@ import type { AdditionalContextEntry } from "./AdditionalContextEntry";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { CollaborationMode } from "../CollaborationMode";
+import type { CyberAccessProgram } from "./CyberAccessProgram";
+import type { MultiAgentMode } from "./MultiAgentMode";
 import type { Personality } from "../Personality";
 import type { ReasoningEffort } from "../ReasoningEffort";
 import type { ReasoningSummary } from "../ReasoningSummary";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
+import type { TurnEnvironmentParams } from "./TurnEnvironmentParams";
 import type { TurnToolOutput } from "./TurnToolOutput";
 import type { UserInput } from "./UserInput";
 import type { JsonValue } from "../serde_json/JsonValue";
@@ -50,4 +53,24 @@ export type TurnStartParams = {
   clientUserMessageId?: string | null;
   /** What the model should know besides, by its names; what it was shown before is left out. */
   additionalContext?: { [key in string]?: AdditionalContextEntry } | null;
+  /** Folders that the thread is about, from now on; absent or null keeps the current ones. */
+  runtimeWorkspaceRoots?: Array<string> | null;
+  /** Machines to work on, from now on; absent or null keeps them. */
+  environments?: Array<TurnEnvironmentParams> | null;
+  /** Strings to add to the metadata of model requests; accepted without an effect. */
+  responsesapiClientMetadata?: { [key in string]?: string } | null;
+  /** Strings to change in that metadata; accepted without an effect. */
+  responsesapiClientMetadataPatch?: { [key in string]?: string } | null;
+  /** How agents are used; accepted without an effect. */
+  multiAgentMode?: MultiAgentMode | null;
+  /** A programme of the provider; accepted without an effect. */
+  cyberAccessProgram?: CyberAccessProgram | null;
+  /** Plugins that are switched off from now on; absent or null keeps the current ones. */
+  disabledPluginIds?: Array<string> | null;
+  /** What caused the turn, in the client's words, such as `user`. */
+  turnTrigger?: string | null;
+  /** Turn that this one continues; absent or null if there is none. */
+  parentTurnId?: string | null;
+  /** First turn of the work that this one belongs to; absent or null makes it this one. */
+  rootTurnId?: string | null;
 };

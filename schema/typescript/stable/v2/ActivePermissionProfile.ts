@@ -4,4 +4,6 @@
 export type ActivePermissionProfile = {
   /** The name. */
   id: string;
+  /** Permissions that a configured profile starts from; null for built-in ones. */
+  extends: string | null;
 };

@@ -8,4 +8,6 @@ export type ModelListParams = {
   limit?: number | null;
   /** Also list models that are not for choosing; null means false. */
   includeHidden?: boolean | null;
+  /** Only models of this provider, which has to be configured. */
+  modelProvider?: string | null;
 };

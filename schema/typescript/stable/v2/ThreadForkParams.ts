@@ -33,6 +33,8 @@ export type ThreadForkParams = {
   ephemeral?: boolean;
   /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
   excludeTurns?: boolean;
+  /** What the fork is for, in the client's words; returned with the thread. */
+  threadSource?: string | null;
   /** Last turn to copy; absent copies all of them. */
   lastTurnId?: string | null;
 };

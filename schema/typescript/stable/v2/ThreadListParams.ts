@@ -29,14 +29,12 @@ export type ThreadListParams = {
   searchTerm?: string | null;
   /** Threads to leave out, by their ids. */
   excludedThreadIds?: Array<string> | null;
-  /** Keeps threads that this one spawned; of every source, unless `sourceKinds` says otherwise. */
-  parentThreadId?: string | null;
-  /** Keeps threads that this one spawned, or those did, and so on. */
-  ancestorThreadId?: string | null;
-  /** Keeps threads filed under this section: none, as there are no sections here. */
+  /** Accepted; the index is all there is to list from. */
+  useStateDbOnly?: boolean;
+  /** Accepted; threads are not filed by account. */
+  currentAccountOnly?: boolean;
+  /** Keeps threads of this section; null those in none, absent all. */
   sectionId?: string | null;
-  /** Keeps threads filed under this project; refused, as there are no projects here. */
-  projectId?: string | null;
   /** Keeps threads begun by these programs; refused unless empty. */
   originators?: Array<string> | null;
 };

@@ -5,6 +5,6 @@ import type { ThreadMetadataGitInfoUpdateParams } from "./ThreadMetadataGitInfoU
 export type ThreadMetadataUpdateParams = {
   /** Thread to edit; it must not be ephemeral. */
   threadId: string;
-  /** Changes to the git state; required for now, as there is nothing else to edit. */
+  /** Changes to the git state. */
   gitInfo?: ThreadMetadataGitInfoUpdateParams | null;
 };

@@ -4,7 +4,6 @@ import type { AskForApproval } from "./AskForApproval";
 import type { Personality } from "../Personality";
 import type { SandboxMode } from "./SandboxMode";
 import type { ServiceTier } from "../ServiceTier";
-import type { ThreadResumeInitialTurnsPageParams } from "./ThreadResumeInitialTurnsPageParams";
 import type { JsonValue } from "../serde_json/JsonValue";
 
 /** Params of `thread/resume`: load a stored thread, or join a loaded one, ignoring the settings. */
@@ -35,6 +34,4 @@ export type ThreadResumeParams = {
   personality?: Personality | null;
   /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
   excludeTurns?: boolean;
-  /** Asks for the first page of `thread/turns/list` with the reply; absent or null is none. */
-  initialTurnsPage?: ThreadResumeInitialTurnsPageParams | null;
 };

@@ -3,7 +3,10 @@ import type { ActivePermissionProfile } from "./ActivePermissionProfile";
 import type { ApprovalsReviewer } from "./ApprovalsReviewer";
 import type { AskForApproval } from "./AskForApproval";
 import type { CollaborationMode } from "../CollaborationMode";
+import type { MultiAgentMode } from "./MultiAgentMode";
+import type { Personality } from "../Personality";
 import type { ReasoningEffort } from "../ReasoningEffort";
+import type { ReasoningSummary } from "../ReasoningSummary";
 import type { SandboxPolicy } from "./SandboxPolicy";
 import type { ServiceTier } from "../ServiceTier";
 import type { ThreadEnvironment } from "./ThreadEnvironment";
@@ -32,4 +35,12 @@ export type ThreadSettings = {
   effort: ReasoningEffort | null;
   /** How model and person work together. */
   collaborationMode: CollaborationMode;
+  /** Plugins that are switched off. */
+  disabledPluginIds: Array<string>;
+  /** Detail of reasoning summaries; null leaves it to the model. */
+  summary: ReasoningSummary | null;
+  /** Tone of the model; null for its own. */
+  personality: Personality | null;
+  /** How agents are used. */
+  multiAgentMode: MultiAgentMode;
 };

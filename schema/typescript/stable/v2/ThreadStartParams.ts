@@ -22,6 +22,8 @@ export type ThreadStartParams = {
   approvalsReviewer?: ApprovalsReviewer | null;
   /** Sandbox mode for commands; its details come from the configuration. */
   sandbox?: SandboxMode | null;
+  /** How the session came about, in the client's words; accepted without an effect. */
+  sessionStartSource?: string | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
   /** Tag that marks the thread in metrics; changes nothing else. */

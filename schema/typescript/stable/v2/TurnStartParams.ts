@@ -42,4 +42,12 @@ export type TurnStartParams = {
   outputSchema?: JsonValue;
   /** The client's own id of the message; comes back as `clientId` of its item. */
   clientUserMessageId?: string | null;
+  /** Plugins that are switched off from now on; absent or null keeps the current ones. */
+  disabledPluginIds?: Array<string> | null;
+  /** What caused the turn, in the client's words, such as `user`. */
+  turnTrigger?: string | null;
+  /** Turn that this one continues; absent or null if there is none. */
+  parentTurnId?: string | null;
+  /** First turn of the work that this one belongs to; absent or null makes it this one. */
+  rootTurnId?: string | null;
 };

@@ -32,7 +32,8 @@ impl Context<'_> {
         }
         let began = |end: i64| Some(end.saturating_sub(item::duration_of(&item)?));
         TimedItem {
-            started_at_ms: self.now.and_then(began),
+            // A message is stored when it ends; nothing says when it began.
+            started_at_ms: self.now.and_then(began).or(self.now),
             completed_at_ms: self.now,
             item,
         }

@@ -209,7 +209,8 @@ fn turn_of(turns: &[FoldedTurn], item_id: &str, event: &str) -> String {
     turn.map_or(event, |turn| &turn.id).to_owned()
 }
 
-fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
+/// Figures of tokens as the wire shows them.
+pub(crate) fn usage(info: &v1::TokenUsageInfo) -> ThreadTokenUsage {
     let breakdown = |usage: &v1::TokenUsage| TokenUsageBreakdown {
         total_tokens: usage.total_tokens,
         input_tokens: usage.input_tokens,

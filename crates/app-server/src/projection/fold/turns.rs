@@ -19,6 +19,8 @@ use crate::projection::item;
 #[derive(Debug)]
 pub(crate) struct FoldedTurn {
     pub(super) id: String,
+    /// First turn of the work that it belongs to, if that is another one.
+    pub(super) root: Option<String>,
     pub(super) status: TurnStatus,
     pub(super) error: Option<TurnError>,
     pub(super) completed: Vec<TimedItem>,
@@ -53,6 +55,7 @@ impl FoldedTurn {
     pub(super) fn new(id: String, is_explicit: bool) -> Self {
         Self {
             id,
+            root: None,
             status: if is_explicit {
                 TurnStatus::InProgress
             } else {
@@ -119,6 +122,7 @@ impl FoldedTurn {
     pub(super) fn with_items(&self, items: Vec<TimedItem>, view: TurnItemsView) -> Turn {
         Turn {
             id: self.id.clone(),
+            root_turn_id: Some(self.root.clone().unwrap_or_else(|| self.id.clone())),
             items,
             status: self.status,
             error: self.error.clone(),
@@ -192,6 +196,11 @@ impl Turns {
             }),
         }
         self
+    }
+
+    /// The id of the newest turn.
+    pub(crate) fn newest(&self) -> Option<&str> {
+        self.0.last().map(|turn| turn.id.as_str())
     }
 
     pub(crate) fn into_vec(self) -> Vec<Turn> {

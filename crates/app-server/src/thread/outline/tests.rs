@@ -167,7 +167,7 @@ proptest! {
         size in 1_usize..5,
     ) {
         let file = file(&lines);
-        let all = read_history(file.path()).unwrap().turns;
+        let all = read_history(file.path(), ItemIds::Numbered).unwrap().turns;
         let written = all.put_into(Bytes::from_static(b"{\"turns\":[]}"));
         let all = all.into_vec();
         let expected = serde_json::to_string(&json!({"turns": all})).unwrap();
@@ -178,10 +178,10 @@ proptest! {
         prop_assert_eq!(outline.ids().collect::<Vec<_>>(), ids);
         for begin in 0..all.len() {
             let end = (begin + size).min(all.len());
-            let page = outline.turns(begin..end).unwrap().into_vec();
+            let page = outline.turns(begin..end, ItemIds::Numbered).unwrap().into_vec();
             prop_assert_eq!(&page[..], &all[begin..end]);
         }
-        prop_assert_eq!(outline.turns(0..all.len()).unwrap().into_vec(), all);
+        prop_assert_eq!(outline.turns(0..all.len(), ItemIds::Numbered).unwrap().into_vec(), all);
     }
 }
 
@@ -195,6 +195,6 @@ fn an_outline_is_kept_until_its_file_changes() {
     let second = outlines.get(file.path()).unwrap();
     assert_eq!((first.ids().len(), second.ids().len()), (1, 2));
     // The old one still stands for what there was.
-    let turns = |outline: &Outline| outline.turns(0..1).unwrap().into_vec();
+    let turns = |outline: &Outline| outline.turns(0..1, ItemIds::Numbered).unwrap().into_vec();
     assert_eq!(turns(&first), turns(&second));
 }

@@ -1,0 +1,283 @@
+//! Items, texts and voices of live conversations.
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::Tagged;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Params of `thread/realtime/appendSpeech`: adds text to be spoken to the live conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRealtimeAppendSpeechParams {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// Text of it.
+    pub text: String,
+}
+
+/// Reply to `thread/realtime/appendSpeech`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadRealtimeAppendSpeechResponse {}
+
+/// Payload of `thread/realtime/item/completed`: an item of the live conversation ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRealtimeItemCompletedNotification {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// The item.
+    pub item: ThreadRealtimeItem,
+}
+
+/// Payload of `thread/realtime/item/started`: an item of the live conversation began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRealtimeItemStartedNotification {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// The item.
+    pub item: ThreadRealtimeItem,
+}
+
+/// Payload of `thread/realtime/item/transcript/delta`: more text of an item of the live conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRealtimeItemTranscriptDeltaNotification {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// Text to append.
+    pub delta: String,
+    /// Item that it concerns.
+    pub item_id: String,
+}
+
+/// Params of `thread/realtime/listVoices`: lists the voices of live conversations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+pub struct ThreadRealtimeListVoicesParams {}
+
+/// Reply to `thread/realtime/listVoices`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRealtimeListVoicesResponse {
+    /// The voices.
+    pub voices: RealtimeVoicesList,
+}
+
+/// Payload of `thread/realtime/sdp`: the description of the live conversation's session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRealtimeSdpNotification {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// Description of the session.
+    pub sdp: String,
+}
+
+/// Payload of `thread/realtime/transcript/delta`: more text of what is being spoken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRealtimeTranscriptDeltaNotification {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// Text to append.
+    pub delta: String,
+    /// Who speaks, or with which role.
+    pub role: String,
+}
+
+/// Payload of `thread/realtime/transcript/done`: the text of what was spoken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRealtimeTranscriptDoneNotification {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// Who speaks, or with which role.
+    pub role: String,
+    /// Text of it.
+    pub text: String,
+}
+
+/// An item of a live conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum ThreadRealtimeItem {
+    /// Realtime session started.
+    RealtimeSessionStarted {
+        /// Id of it.
+        id: String,
+        /// Session of the live conversation; null if unknown.
+        realtime_session_id: String,
+    },
+    /// Transcript segment.
+    TranscriptSegment {
+        /// Id of it.
+        id: String,
+        /// Session of the live conversation; null if unknown.
+        realtime_session_id: String,
+        /// Who speaks, or with which role.
+        role: ThreadRealtimeTranscriptRole,
+        /// Text of it.
+        text: String,
+    },
+    /// Bem item promoted.
+    BemItemPromoted {
+        /// Id of it.
+        id: String,
+        /// Session of the live conversation; null if unknown.
+        realtime_session_id: String,
+        /// Item that it concerns.
+        #[serde(rename = "item_id")]
+        item_id: String,
+        /// How the item is shown.
+        presentation: ThreadRealtimeBemItemPresentation,
+        /// Turn that it concerns.
+        #[serde(rename = "turn_id")]
+        turn_id: String,
+    },
+    /// Realtime session closed.
+    RealtimeSessionClosed {
+        /// Id of it.
+        id: String,
+        /// Session of the live conversation; null if unknown.
+        realtime_session_id: String,
+        /// What came of it.
+        outcome: ThreadRealtimeSessionOutcome,
+    },
+}
+
+/// How a live conversation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadRealtimeSessionOutcome {
+    /// Ended.
+    Ended,
+    /// Failed.
+    Failed,
+}
+
+/// How an item is shown in a live conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum ThreadRealtimeBemItemPresentation {
+    /// Whole item.
+    WholeItem,
+    /// Inline markdown.
+    InlineMarkdown,
+    /// Inline visualization.
+    InlineVisualization {
+        /// Place among the parts.
+        index: u32,
+    },
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThreadRealtimeTranscriptRole {
+    /// Assistant.
+    Assistant,
+    /// User.
+    User,
+}
+
+/// Voices of live conversations, by version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RealtimeVoicesList {
+    /// Default voice of the first version.
+    pub default_v1: RealtimeVoice,
+    /// Default voice of the second version.
+    pub default_v2: RealtimeVoice,
+    /// Voices of the first version.
+    pub v1: Vec<RealtimeVoice>,
+    /// Voices of the second version.
+    pub v2: Vec<RealtimeVoice>,
+    /// Voices of the third version.
+    #[serde(default)]
+    pub v3: Vec<RealtimeVoice>,
+}
+
+/// A voice of live conversations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RealtimeVoice {
+    /// Alloy.
+    Alloy,
+    /// Arbor.
+    Arbor,
+    /// Ash.
+    Ash,
+    /// Aube.
+    Aube,
+    /// Ballad.
+    Ballad,
+    /// Breeze.
+    Breeze,
+    /// Bubbie.
+    Bubbie,
+    /// Cedar.
+    Cedar,
+    /// Coral.
+    Coral,
+    /// Cove.
+    Cove,
+    /// Echo.
+    Echo,
+    /// Ember.
+    Ember,
+    /// Haetsal.
+    Haetsal,
+    /// Hanul.
+    Hanul,
+    /// Himari.
+    Himari,
+    /// Juniper.
+    Juniper,
+    /// Leher.
+    Leher,
+    /// Maple.
+    Maple,
+    /// Marin.
+    Marin,
+    /// Miko.
+    Miko,
+    /// Neer.
+    Neer,
+    /// Porto.
+    Porto,
+    /// Rindo.
+    Rindo,
+    /// Rio.
+    Rio,
+    /// Rivage.
+    Rivage,
+    /// Sage.
+    Sage,
+    /// Selva.
+    Selva,
+    /// Shimmer.
+    Shimmer,
+    /// Sol.
+    Sol,
+    /// Sonna.
+    Sonna,
+    /// Spruce.
+    Spruce,
+    /// Tinta.
+    Tinta,
+    /// Vale.
+    Vale,
+    /// Verse.
+    Verse,
+    /// Viola.
+    Viola,
+}

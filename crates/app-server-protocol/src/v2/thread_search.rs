@@ -1,0 +1,123 @@
+//! Searching the messages of threads.
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::sparse;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::v2::SortDirection;
+use crate::v2::Thread;
+use crate::v2::ThreadSourceKind;
+
+/// Params of `thread/search`: searches the messages of all threads.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchParams {
+    /// Whether archived threads are meant.
+    pub archived: Option<bool>,
+    /// Accepted; threads are not filed by account.
+    #[serde(default)]
+    pub current_account_only: bool,
+    /// `nextCursor` of the page before; absent or null for the first page.
+    pub cursor: Option<String>,
+    /// Whether side threads are searched too.
+    #[serde(default)]
+    pub include_attached_threads: bool,
+    /// Most entries of the page; absent or null takes the default.
+    pub limit: Option<u32>,
+    /// Text to look for; must not be empty.
+    pub search_term: String,
+    /// Which way to go.
+    pub sort_direction: Option<SortDirection>,
+    /// What to sort by.
+    pub sort_key: Option<ThreadSearchSortKey>,
+    /// Kinds of threads to return; absent or null takes the interactive ones.
+    pub source_kinds: Option<Vec<ThreadSourceKind>>,
+}
+
+/// Reply to `thread/search`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchResponse {
+    /// Where to begin when going the other way; null if the page is empty.
+    pub backwards_cursor: Option<String>,
+    /// Entries of the page, in order.
+    pub data: Vec<ThreadSearchResult>,
+    /// Where the next page begins; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// Params of `thread/searchOccurrences`: searches the messages of one thread.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchOccurrencesParams {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// `nextCursor` of the page before; absent or null for the first page.
+    pub cursor: Option<String>,
+    /// Most entries of the page; absent or null takes the default.
+    pub limit: Option<u32>,
+    /// Text to look for; must not be empty.
+    pub search_term: String,
+}
+
+/// Reply to `thread/searchOccurrences`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchOccurrencesResponse {
+    /// Entries of the page, in order.
+    pub data: Vec<ThreadSearchOccurrence>,
+    /// Where the next page begins; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// A thread that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchResult {
+    /// Part of the message around the match.
+    pub snippet: String,
+    /// The thread.
+    pub thread: Thread,
+}
+
+/// What threads are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadSearchSortKey {
+    /// Created at.
+    CreatedAt,
+    /// Recency at.
+    RecencyAt,
+    /// Updated at.
+    UpdatedAt,
+}
+
+/// A match in a thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchOccurrence {
+    /// Item that it concerns.
+    pub item_id: String,
+    /// Part of the message around the match.
+    pub snippet: String,
+    /// Where in the snippet the match is, in UTF-16 units.
+    pub snippet_match_range: ThreadSearchTextRange,
+    /// Cursor of the turn, for `thread/turns/list`.
+    pub turn_cursor: String,
+    /// Turn that it concerns.
+    pub turn_id: String,
+}
+
+/// A range of a text, in UTF-16 units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSearchTextRange {
+    /// End, exclusive.
+    pub end: u32,
+    /// Start, inclusive.
+    pub start: u32,
+}

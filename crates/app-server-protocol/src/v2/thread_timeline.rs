@@ -1,0 +1,96 @@
+//! Everything that happened in a thread, in order.
+
+use codex_app_server_protocol_macros::Experimental;
+use codex_app_server_protocol_macros::Tagged;
+use codex_app_server_protocol_macros::sparse;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::v2::ThreadItem;
+use crate::v2::ThreadRealtimeItem;
+use crate::v2::TurnError;
+use crate::v2::TurnStatus;
+
+/// Params of `thread/timeline/list`: pages through everything that happened in a thread.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadTimelineListParams {
+    /// Thread that it concerns.
+    pub thread_id: String,
+    /// `nextCursor` of the page before; absent or null for the first page.
+    pub cursor: Option<String>,
+    /// Most entries of the page; absent or null takes the default.
+    pub limit: Option<u32>,
+}
+
+/// Reply to `thread/timeline/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadTimelineListResponse {
+    /// Live conversation that goes on where the page begins; null if there is none.
+    pub active_realtime_session_at_page_start: Option<String>,
+    /// Entries of the page, in order.
+    pub data: Vec<ThreadTimelineEntry>,
+    /// Where the next page begins; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// Something that happened in a thread, with its position.
+#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum ThreadTimelineEntry {
+    /// Item.
+    Item {
+        /// The item.
+        item: ThreadItem,
+        /// Place in the order, counted from zero.
+        position: u32,
+        /// Turn that it concerns.
+        turn_id: String,
+    },
+    /// Realtime.
+    Realtime {
+        /// The item.
+        item: ThreadRealtimeItem,
+        /// Place in the order, counted from zero.
+        position: u32,
+    },
+    /// Turn started.
+    TurnStarted {
+        /// Place in the order, counted from zero.
+        position: u32,
+        /// When it started, in Unix seconds; null if unknown.
+        #[serde(rename = "started_at")]
+        started_at: Option<i64>,
+        /// Turn that it concerns.
+        #[serde(rename = "turn_id")]
+        turn_id: String,
+    },
+    /// Turn completed.
+    TurnCompleted {
+        /// When it ended, in Unix seconds; null if unknown.
+        #[serde(rename = "completed_at")]
+        completed_at: Option<i64>,
+        /// How long it took, in milliseconds; null if unknown.
+        #[serde(rename = "duration_ms")]
+        duration_ms: Option<i64>,
+        /// Why it failed; null if it did not.
+        error: Option<TurnError>,
+        /// Place in the order, counted from zero.
+        position: u32,
+        /// When it started, in Unix seconds; null if unknown.
+        #[serde(rename = "started_at")]
+        started_at: Option<i64>,
+        /// State that it is in.
+        status: TurnStatus,
+        /// Turn that it concerns.
+        #[serde(rename = "turn_id")]
+        turn_id: String,
+    },
+}

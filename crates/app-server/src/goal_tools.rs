@@ -1,0 +1,162 @@
+//! The tools by which the model reads, makes and ends the goal of its thread.
+
+use std::sync::{Arc, Weak};
+
+use codex_core::{HostCall, HostTools};
+use codex_protocol::DynamicToolFunction;
+use codex_thread_state::{Goal, GoalChange, GoalStatus};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::handlers::{updated_goal, wire_goal};
+use crate::server::Server;
+
+const GET: &str = "get_goal";
+const CREATE: &str = "create_goal";
+const UPDATE: &str = "update_goal";
+
+/// The tools of a thread.
+#[derive(Debug)]
+pub(crate) struct GoalTools {
+    server: Weak<Server>,
+    are_offered: bool,
+}
+
+impl GoalTools {
+    pub(crate) fn new(server: &Arc<Server>, are_offered: bool) -> Self {
+        Self {
+            server: Arc::downgrade(server),
+            are_offered,
+        }
+    }
+}
+
+impl HostTools for GoalTools {
+    fn functions(&self) -> Vec<DynamicToolFunction> {
+        vec![
+            function(
+                GET,
+                "Reads the goal of this thread, what was used for it and what is left.",
+                json!({}),
+                &[],
+            ),
+            function(
+                CREATE,
+                "Sets a goal that this thread works towards by itself, turn after turn. Only when the user asks \
+                 for one, and only while there is no unfinished goal.",
+                json!({
+                    "objective": { "type": "string", "description": "What is to be reached." },
+                    "token_budget": { "type": "integer", "description": "Most tokens to use for it." },
+                }),
+                &["objective"],
+            ),
+            function(
+                UPDATE,
+                "Ends or holds the goal of this thread: `complete` once it is reached and checked, `blocked` if \
+                 it cannot go on without the user, `paused` if the user wants that.",
+                json!({ "status": { "type": "string", "enum": ["complete", "blocked", "paused"] } }),
+                &["status"],
+            ),
+        ]
+    }
+
+    fn are_offered(&self) -> bool {
+        self.are_offered
+    }
+
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<String, String>> {
+        let server = self.server.upgrade();
+        Box::pin(async move {
+            let server = server.ok_or("the server has ended")?;
+            let called = tokio::task::spawn_blocking(move || carry_out(&server, call));
+            called.await.map_err(|error| error.to_string())?
+        })
+    }
+}
+
+fn function(
+    name: &str,
+    description: &str,
+    properties: Value,
+    required: &[&str],
+) -> DynamicToolFunction {
+    DynamicToolFunction {
+        kind: None,
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }),
+        defer_loading: false,
+    }
+}
+
+#[derive(Deserialize)]
+struct CreateArguments {
+    objective: String,
+    token_budget: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct UpdateArguments {
+    status: GoalStatus,
+}
+
+fn carry_out(server: &Server, call: HostCall) -> Result<String, String> {
+    let state = server.state();
+    let current = state
+        .goal(&call.thread)
+        .map_err(|error| error.to_string())?;
+    let change = match call.name.as_str() {
+        CREATE => {
+            let is_finished = |goal: &Goal| goal.status == GoalStatus::Complete;
+            if current.as_ref().is_some_and(|goal| !is_finished(goal)) {
+                let refusal = "This thread has an unfinished goal. End it with update_goal first.";
+                return Err(refusal.to_owned());
+            }
+            let read = CreateArguments::deserialize(call.arguments);
+            let wanted = read.map_err(|error| error.to_string())?;
+            GoalChange {
+                objective: Some(wanted.objective),
+                status: Some(GoalStatus::Active),
+                token_budget: wanted.token_budget.map(Some),
+            }
+        }
+        UPDATE => {
+            let read = UpdateArguments::deserialize(call.arguments);
+            let status = read.map_err(|error| error.to_string())?.status;
+            let is_allowed = matches!(
+                status,
+                GoalStatus::Complete | GoalStatus::Blocked | GoalStatus::Paused
+            );
+            if !is_allowed {
+                let refusal = "update_goal takes the statuses complete, blocked and paused.";
+                return Err(refusal.to_owned());
+            }
+            GoalChange {
+                status: Some(status),
+                ..GoalChange::default()
+            }
+        }
+        _ => return Ok(output(&call.thread, current)),
+    };
+    let changed = state.change_goal(&call.thread, change);
+    let goal = changed.map_err(|error| error.to_string())?;
+    let shown = wire_goal(&call.thread, goal.clone());
+    server.broadcast(&updated_goal(shown, Some(call.turn)));
+    Ok(output(&call.thread, Some(goal)))
+}
+
+fn output(thread: &str, goal: Option<Goal>) -> String {
+    let remaining = goal.as_ref().and_then(|goal| {
+        let budget = goal.token_budget?;
+        Some((budget - goal.tokens_used).max(0))
+    });
+    let goal = goal.map(|goal| wire_goal(thread, goal));
+    json!({ "goal": goal, "remainingTokens": remaining, "completionBudgetReport": null })
+        .to_string()
+}

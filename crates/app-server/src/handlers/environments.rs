@@ -1,0 +1,29 @@
+//! The machines that threads can work on: the one that the server runs on.
+
+use codex_app_server_protocol::v2::TurnEnvironmentParams;
+
+use crate::failure::Failure;
+
+/// The machine that the server runs on.
+const LOCAL: &str = "local";
+
+/// Refuses machines that there are not, and those that are named twice.
+pub(crate) fn check_environments(environments: &[TurnEnvironmentParams]) -> Result<(), Failure> {
+    for (at, environment) in environments.iter().enumerate() {
+        let id = &environment.environment_id;
+        if id != LOCAL {
+            return Err(Failure::invalid(format!(
+                "unknown turn environment id `{id}`"
+            )));
+        }
+        if environments[..at]
+            .iter()
+            .any(|other| other.environment_id == *id)
+        {
+            return Err(Failure::invalid(format!(
+                "duplicate turn environment id `{id}`"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! `process/*`: programs that a client runs beside `command/exec`, outside of any sandbox. They end with
+//! their connection.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ProcessExitedNotification, ProcessKillParams, ProcessKillResponse,
+    ProcessOutputDeltaNotification, ProcessOutputStream, ProcessResizePtyParams,
+    ProcessResizePtyResponse, ProcessSpawnParams, ProcessSpawnResponse, ProcessTerminalSize,
+    ProcessWriteStdinParams, ProcessWriteStdinResponse,
+};
+use codex_core::{StandaloneCommand, StandaloneError};
+use codex_exec::{
+    CaptureLimits, CapturedOutput, OutputChunk, OutputObserver, OutputStream, RunEnd, RunLimits,
+    RunOutcome, SpawnError, SpawnedProcess, StreamSetup, TerminalSize,
+};
+use codex_protocol::{SandboxPolicy, Update};
+
+use super::call::{Call, Reply};
+use crate::background_notifier::NotificationSink;
+use crate::connection::Connection;
+use crate::failure::Failure;
+use crate::runs::{Ended, Reservation, Run};
+
+/// How long others that the program started may go on printing when it has ended.
+const LINGER: Duration = Duration::from_secs(2);
+/// Most bytes of each output, unless the client says otherwise.
+const OUTPUT_CAP: usize = 1024 * 1024;
+
+const TIMED_OUT: i32 = 124;
+const KILLED: i32 = 137;
+
+pub(super) async fn spawn(
+    Call { server, connection }: Call,
+    params: ProcessSpawnParams,
+) -> Result<Reply<method::ProcessSpawn>, Failure> {
+    check(&params)?;
+    let timeout = timeout(&params)?;
+    let size = params.size.as_ref().map(terminal_size).transpose()?;
+    let policy = SandboxPolicy::DangerFullAccess;
+    let checked = server.host().check_sandbox_policy(&policy);
+    checked.map_err(|why| Failure::invalid(format!("invalid sandbox policy: {why}")))?;
+    let takes_input = params.tty || params.stream_stdin;
+    let handle = params.process_handle.clone();
+    let reservation = connection.processes().enter(&handle, takes_input);
+    let reservation = reservation
+        .ok_or_else(|| Failure::invalid(format!("duplicate active process handle: {handle:?}")))?;
+    let streams = match size {
+        _ if params.tty => StreamSetup::Terminal(size.unwrap_or_default()),
+        _ if takes_input => StreamSetup::InputAndOutput,
+        _ => StreamSetup::OutputOnly,
+    };
+    let cap = match params.output_bytes_cap {
+        Update::Leave => Some(OUTPUT_CAP),
+        Update::Clear => None,
+        Update::Set(cap) => Some(usize::try_from(cap).unwrap_or_default()),
+    };
+    let command = StandaloneCommand {
+        command: params.command,
+        cwd: Some(PathBuf::from(params.cwd)),
+        environment: params.env.unwrap_or_default(),
+        sandbox_policy: Some(policy),
+        streams,
+    };
+    let commands = server.host().commands().map_err(Failure::internal)?;
+    let mut spawned = commands.start(command).await.map_err(not_started)?;
+    let input = spawned.input.take().filter(|_| takes_input);
+    let terminal = spawned.process.terminal();
+    reservation.started(input, terminal).await;
+    let is_streamed = params.tty || params.stream_stdout_stderr;
+    Ok(Reply::then(ProcessSpawnResponse {}, move || {
+        let process = Process {
+            handle,
+            connection,
+            reservation,
+            is_streamed,
+            timeout,
+            cap,
+        };
+        tokio::spawn(process.run(spawned));
+    }))
+}
+
+/// A process that runs, until its end is sent.
+struct Process {
+    handle: String,
+    connection: Arc<Connection>,
+    reservation: Reservation,
+    is_streamed: bool,
+    timeout: Option<Duration>,
+    cap: Option<usize>,
+}
+
+impl Process {
+    async fn run(self, spawned: SpawnedProcess) {
+        let stop = async {
+            tokio::select! {
+                () = self.reservation.stopped() => {}
+                () = self.connection.outbox().closed() => {}
+            }
+        };
+        let kept = if self.is_streamed {
+            0
+        } else {
+            self.cap.unwrap_or(usize::MAX)
+        };
+        let limits = RunLimits {
+            timeout: self.timeout,
+            keep: CaptureLimits::first(kept),
+            linger: LINGER,
+        };
+        let finished = if self.is_streamed {
+            let output = Output {
+                connection: Arc::clone(&self.connection),
+                handle: self.handle.clone(),
+                left: [self.cap; 2],
+            };
+            codex_exec::run(spawned, limits, stop, output).await
+        } else {
+            codex_exec::run(spawned, limits, stop, ()).await
+        };
+        let ended = exited(&self.handle, finished, kept, self.is_streamed);
+        // The handle is free before the client learns of the end.
+        drop(self.reservation);
+        self.connection
+            .notify(&ServerNotification::ProcessExited(ended));
+    }
+}
+
+fn exited(
+    handle: &str,
+    finished: RunOutcome,
+    kept: usize,
+    is_streamed: bool,
+) -> ProcessExitedNotification {
+    let is_cut = |captured: &CapturedOutput| !is_streamed && captured.total > kept as u64;
+    let (stdout_cap_reached, stderr_cap_reached) =
+        (is_cut(&finished.stdout), is_cut(&finished.stderr));
+    ProcessExitedNotification {
+        process_handle: handle.to_owned(),
+        exit_code: i64::from(match finished.ending {
+            RunEnd::Exited(status) => status.code(),
+            RunEnd::TimedOut => TIMED_OUT,
+            RunEnd::Stopped => KILLED,
+        }),
+        output_drain_timed_out: Some(false),
+        stdout: text(finished.stdout),
+        stdout_cap_reached,
+        stderr: text(finished.stderr),
+        stderr_cap_reached,
+    }
+}
+
+fn text(captured: CapturedOutput) -> String {
+    String::from_utf8_lossy(&captured.into_bytes()).into_owned()
+}
+
+/// Sends output as it comes. A client that reads slowly makes the process wait.
+struct Output {
+    connection: Arc<Connection>,
+    handle: String,
+    /// Bytes that may still be sent, of standard output and standard error.
+    left: [Option<usize>; 2],
+}
+
+impl OutputObserver for Output {
+    async fn observe(&mut self, chunk: &OutputChunk) {
+        let (left, stream) = match chunk.stream {
+            OutputStream::Stdout => (&mut self.left[0], ProcessOutputStream::Stdout),
+            OutputStream::Stderr => (&mut self.left[1], ProcessOutputStream::Stderr),
+        };
+        let mut bytes = &chunk.bytes[..];
+        let mut cap_reached = false;
+        if let Some(left) = left {
+            if *left == 0 {
+                return;
+            }
+            cap_reached = bytes.len() >= *left;
+            bytes = &bytes[..bytes.len().min(*left)];
+            *left -= bytes.len();
+        }
+        let delta = ProcessOutputDeltaNotification {
+            process_handle: self.handle.clone(),
+            stream,
+            delta_base64: STANDARD.encode(bytes),
+            cap_reached,
+        };
+        self.connection
+            .notify(&ServerNotification::ProcessOutputDelta(delta));
+        self.connection.outbox().room().await;
+    }
+}
+
+pub(super) async fn write(
+    Call { connection, .. }: Call,
+    params: ProcessWriteStdinParams,
+) -> Result<Reply<method::ProcessWriteStdin>, Failure> {
+    let bytes = match &params.delta_base64 {
+        Some(delta) => STANDARD
+            .decode(delta)
+            .map_err(|error| Failure::over_limit(format!("invalid deltaBase64: {error}")))?,
+        None if params.close_stdin => Vec::new(),
+        None => {
+            let message = "process/writeStdin requires deltaBase64 or closeStdin";
+            return Err(Failure::over_limit(message));
+        }
+    };
+    let run = find(&connection, &params.process_handle)?;
+    if !run.takes_input {
+        let message = "stdin streaming is not enabled for this process";
+        return Err(Failure::invalid(message));
+    }
+    Ok(Reply::by(move |reply| async move {
+        match run.keyboard().await {
+            Err(Ended) => reply.refuse(missing(&params.process_handle)),
+            Ok(keyboard) if !keyboard.is_open() => {
+                reply.refuse(Failure::invalid("stdin is already closed"));
+            }
+            Ok(keyboard) => {
+                reply.accept(&ProcessWriteStdinResponse {});
+                keyboard.write(&bytes, params.close_stdin).await;
+            }
+        }
+    }))
+}
+
+pub(super) async fn resize(
+    Call { connection, .. }: Call,
+    params: ProcessResizePtyParams,
+) -> Result<ProcessResizePtyResponse, Failure> {
+    let size = terminal_size(&params.size)?;
+    let run = find(&connection, &params.process_handle)?;
+    let terminal = run.terminal().await;
+    let terminal = terminal.map_err(|Ended| missing(&params.process_handle))?;
+    let resized = match terminal {
+        Some(terminal) => terminal.resize(size).map_err(|error| error.to_string()),
+        None => Err("process is not attached to a PTY".to_owned()),
+    };
+    resized.map_err(|why| Failure::invalid(format!("failed to resize PTY: {why}")))?;
+    Ok(ProcessResizePtyResponse {})
+}
+
+pub(super) async fn kill(
+    Call { connection, .. }: Call,
+    params: ProcessKillParams,
+) -> Result<Reply<method::ProcessKill>, Failure> {
+    let run = find(&connection, &params.process_handle)?;
+    Ok(Reply::then(ProcessKillResponse {}, move || run.stop()))
+}
+
+fn find(connection: &Connection, handle: &str) -> Result<Arc<Run>, Failure> {
+    let found = connection.processes().find(handle);
+    found.ok_or_else(|| missing(handle))
+}
+
+fn missing(handle: &str) -> Failure {
+    Failure::invalid(format!("no active process for process handle {handle:?}"))
+}
+
+fn check(params: &ProcessSpawnParams) -> Result<(), Failure> {
+    if params.command.is_empty() {
+        return Err(Failure::invalid("command must not be empty"));
+    }
+    if params.process_handle.is_empty() {
+        return Err(Failure::invalid("processHandle must not be empty"));
+    }
+    if !Path::new(&params.cwd).is_absolute() {
+        let message = "Invalid request: AbsolutePathBuf deserialized without a base path";
+        return Err(Failure::invalid(message));
+    }
+    if params.size.is_some() && !params.tty {
+        return Err(Failure::over_limit("process/spawn size requires tty: true"));
+    }
+    Ok(())
+}
+
+fn timeout(params: &ProcessSpawnParams) -> Result<Option<Duration>, Failure> {
+    let Update::Set(given) = params.timeout_ms else {
+        return Ok(None);
+    };
+    let milliseconds = u64::try_from(given).map_err(|_| {
+        let message = format!("process/spawn timeoutMs must be non-negative, got {given}");
+        Failure::over_limit(message)
+    })?;
+    Ok(Some(Duration::from_millis(milliseconds)))
+}
+
+fn terminal_size(size: &ProcessTerminalSize) -> Result<TerminalSize, Failure> {
+    let side = |value: u32| u16::try_from(value).unwrap_or(u16::MAX);
+    TerminalSize::new(side(size.rows), side(size.cols))
+        .ok_or_else(|| Failure::over_limit("process size rows and cols must be greater than 0"))
+}
+
+fn not_started(error: StandaloneError) -> Failure {
+    match error {
+        StandaloneError::Spawn(SpawnError::Command(error)) => {
+            Failure::internal(format!("failed to spawn process: {error}"))
+        }
+        other => Failure::internal(format!("failed to spawn process: {other}")),
+    }
+}

@@ -1,0 +1,147 @@
+//! `server/diagnostics`, `rollout/compress`, `environment/*`, `memory/*`, `windowsSandbox/readiness`,
+//! `thread/realtime/listVoices`: facts about the server and about what it does not have.
+
+use std::path::Path;
+
+use codex_app_server_protocol::NoParams;
+use codex_app_server_protocol::v2;
+
+use super::call::Call;
+use super::{blocking, loaded_thread};
+use crate::failure::Failure;
+
+/// The machine that the server runs on.
+const LOCAL: &str = "local";
+
+pub(super) async fn diagnostics(
+    Call { server, .. }: Call,
+    _: v2::ServerDiagnosticsParams,
+) -> Result<v2::ServerDiagnosticsResponse, Failure> {
+    let loaded = i64::try_from(server.thread_ids().len()).unwrap_or(i64::MAX);
+    blocking(move || {
+        Ok(v2::ServerDiagnosticsResponse {
+            process: v2::ServerDiagnosticsProcess {
+                id: i64::from(std::process::id()),
+                resident_memory_bytes: resident_bytes(),
+                physical_footprint_bytes: None,
+            },
+            gauges: vec![v2::ServerDiagnosticsGauge {
+                name: "app.threads.loaded".to_owned(),
+                value: loaded,
+            }],
+        })
+    })
+    .await
+}
+
+/// Where the system tells it, as Linux does.
+fn resident_bytes() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// Rollouts stay as they are: other programs read them too.
+pub(super) async fn compress(_: Call, _: NoParams) -> Result<v2::RolloutCompressResponse, Failure> {
+    Ok(v2::RolloutCompressResponse {})
+}
+
+pub(super) async fn environment_info(
+    Call { server, .. }: Call,
+    params: v2::EnvironmentInfoParams,
+) -> Result<v2::EnvironmentInfoResponse, Failure> {
+    if params.environment_id != LOCAL {
+        return Err(unknown_environment(&params.environment_id));
+    }
+    let path = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
+    let name = Path::new(&path)
+        .file_name()
+        .map(|name| name.to_string_lossy());
+    let name = name.unwrap_or_default().into_owned();
+    let cwd = server.host().working_folder().display().to_string();
+    Ok(v2::EnvironmentInfoResponse {
+        shell: v2::EnvironmentShellInfo { name, path },
+        cwd: Some(format!("file://{cwd}")),
+    })
+}
+
+pub(super) async fn environment_status(
+    _: Call,
+    params: v2::EnvironmentStatusParams,
+) -> Result<v2::EnvironmentStatusResponse, Failure> {
+    let id = params.environment_id;
+    Ok(if id == LOCAL {
+        v2::EnvironmentStatusResponse {
+            status: v2::EnvironmentStatusKind::Ready,
+            error: None,
+        }
+    } else {
+        v2::EnvironmentStatusResponse {
+            status: v2::EnvironmentStatusKind::Unknown,
+            error: Some(format!("unknown environment id `{id}`")),
+        }
+    })
+}
+
+/// Only the machine that the server runs on can be worked on.
+pub(super) async fn add_environment(_: Call, params: v2::EnvironmentAddParams) -> Failure {
+    match params.environment_id.as_str() {
+        LOCAL => Failure::invalid("environment id `local` is reserved"),
+        _ => Failure::invalid("remote environments are not supported by this version"),
+    }
+}
+
+fn unknown_environment(id: &str) -> Failure {
+    Failure::invalid(format!("unknown environment id `{id}`"))
+}
+
+/// No memories are made of threads.
+pub(super) async fn memory_status(
+    _: Call,
+    params: v2::MemoryStatusParams,
+) -> Result<v2::MemoryStatusResponse, Failure> {
+    if params
+        .min_consolidated_threads
+        .is_some_and(|least| !(1..=4096).contains(&least))
+    {
+        let message = "minConsolidatedThreads must be between 1 and 4096";
+        return Err(Failure::over_limit(message));
+    }
+    Ok(v2::MemoryStatusResponse {
+        v2_consolidated_threads: 0,
+        v2_ready: false,
+    })
+}
+
+pub(super) async fn reset_memory(_: Call, _: NoParams) -> Result<v2::MemoryResetResponse, Failure> {
+    Ok(v2::MemoryResetResponse {})
+}
+
+pub(super) async fn read_memory(
+    Call { server, .. }: Call,
+    params: v2::ThreadMemoryReadParams,
+) -> Result<v2::ThreadMemoryReadResponse, Failure> {
+    loaded_thread(&server, &params.thread_id)?;
+    Ok(v2::ThreadMemoryReadResponse { summary: None })
+}
+
+pub(super) async fn set_memory_mode(
+    Call { server, .. }: Call,
+    params: v2::ThreadMemoryModeSetParams,
+) -> Result<v2::ThreadMemoryModeSetResponse, Failure> {
+    loaded_thread(&server, &params.thread_id)?;
+    Ok(v2::ThreadMemoryModeSetResponse {})
+}
+
+/// There is no such sandbox on this system.
+pub(super) async fn windows_readiness(
+    _: Call,
+    _: NoParams,
+) -> Result<v2::WindowsSandboxReadinessResponse, Failure> {
+    Ok(v2::WindowsSandboxReadinessResponse {
+        status: v2::WindowsSandboxReadiness::NotConfigured,
+    })
+}

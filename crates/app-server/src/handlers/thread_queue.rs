@@ -1,0 +1,231 @@
+//! `thread/queue/*`: messages that wait for the running turn to end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    QueuedSubmission, ThreadQueueAddParams, ThreadQueueAddResponse, ThreadQueueChangedNotification,
+    ThreadQueueDeleteParams, ThreadQueueDeleteResponse, ThreadQueueListParams,
+    ThreadQueueListResponse, ThreadQueueReorderParams, ThreadQueueReorderResponse,
+    ThreadQueueStartParams, ThreadQueueUpdateParams, ThreadQueueUpdateResponse, UserInput,
+};
+use codex_protocol::ThreadId;
+use codex_thread_state::{QueueError, Queued, ThreadState};
+use serde::{Deserialize, Serialize};
+
+use super::call::{Call, Reply};
+use super::paging::page;
+use super::thread_read::stored_or_live;
+use super::{blocking, state_failed, thread_id};
+use crate::failure::Failure;
+use crate::server::Server;
+
+/// Messages on a page, unless the client says otherwise.
+const PAGE: u32 = 100;
+
+/// A message as it is stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct QueuedMessage {
+    pub(crate) input: Vec<UserInput>,
+    pub(crate) client_user_message_id: String,
+    responsesapi_client_metadata: Option<BTreeMap<String, String>>,
+}
+
+pub(super) async fn add(
+    Call { server, .. }: Call,
+    params: ThreadQueueAddParams,
+) -> Result<Reply<method::ThreadQueueAdd>, Failure> {
+    let id = with_queue(&server, &params.thread_id).await?;
+    check_input(&params.input)?;
+    let message = QueuedMessage {
+        input: params.input,
+        client_user_message_id: params.client_user_message_id,
+        responsesapi_client_metadata: params.responsesapi_client_metadata,
+    };
+    let (state, thread) = (Arc::clone(server.state()), id.to_string());
+    let queued_submission = blocking(move || {
+        let id = state.enqueue(&thread, &text_of(&message)?);
+        Ok(wire(id.map_err(state_failed)?, message))
+    })
+    .await?;
+    let response = ThreadQueueAddResponse { queued_submission };
+    Ok(Reply::by(move |reply| async move {
+        reply.accept(&response);
+        changed(&server, &id).await;
+        if let Some(thread) = server.thread(id.as_str()) {
+            thread.queue_grew().await;
+        }
+    }))
+}
+
+pub(super) async fn list(
+    Call { server, .. }: Call,
+    params: ThreadQueueListParams,
+) -> Result<ThreadQueueListResponse, Failure> {
+    let id = with_queue(&server, &params.thread_id).await?;
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        let queue = state.queue(id.as_str()).map_err(state_failed)?;
+        let limit = params.limit.unwrap_or(PAGE);
+        let (queue, next_cursor) =
+            page(queue, params.cursor.as_deref(), Some(limit), "submissions")?;
+        let data = queue.into_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(ThreadQueueListResponse { data, next_cursor })
+    })
+    .await
+}
+
+pub(super) async fn update(
+    Call { server, .. }: Call,
+    params: ThreadQueueUpdateParams,
+) -> Result<Reply<method::ThreadQueueUpdate>, Failure> {
+    let id = with_queue(&server, &params.thread_id).await?;
+    check_input(&params.input)?;
+    let (state, thread) = (Arc::clone(server.state()), id.to_string());
+    let queued_submission = blocking(move || {
+        let queued = state.change_queued(&thread, &params.queued_submission_id, |before| {
+            let mut message: QueuedMessage = serde_json::from_str(before)?;
+            message.input = params.input;
+            if params.responsesapi_client_metadata.is_some() {
+                message.responsesapi_client_metadata = params.responsesapi_client_metadata;
+            }
+            serde_json::to_string(&message)
+        });
+        read(queued.map_err(refused)?)
+    })
+    .await?;
+    let response = ThreadQueueUpdateResponse { queued_submission };
+    Ok(Reply::by(move |reply| async move {
+        reply.accept(&response);
+        changed(&server, &id).await;
+    }))
+}
+
+pub(super) async fn delete(
+    Call { server, .. }: Call,
+    params: ThreadQueueDeleteParams,
+) -> Result<Reply<method::ThreadQueueDelete>, Failure> {
+    let id = with_queue(&server, &params.thread_id).await?;
+    let (state, thread) = (Arc::clone(server.state()), id.to_string());
+    let taken = blocking(move || {
+        let taken = state.dequeue(&thread, Some(&params.queued_submission_id));
+        taken.map_err(state_failed)
+    });
+    let deleted = taken.await?.is_some();
+    Ok(Reply::by(move |reply| async move {
+        reply.accept(&ThreadQueueDeleteResponse { deleted });
+        if deleted {
+            changed(&server, &id).await;
+        }
+    }))
+}
+
+pub(super) async fn reorder(
+    Call { server, .. }: Call,
+    params: ThreadQueueReorderParams,
+) -> Result<Reply<method::ThreadQueueReorder>, Failure> {
+    let id = with_queue(&server, &params.thread_id).await?;
+    let (state, thread) = (Arc::clone(server.state()), id.to_string());
+    blocking(move || {
+        let ordered = state.reorder_queue(&thread, &params.queued_submission_ids);
+        ordered.map_err(refused)
+    })
+    .await?;
+    Ok(Reply::by(move |reply| async move {
+        reply.accept(&ThreadQueueReorderResponse {});
+        changed(&server, &id).await;
+    }))
+}
+
+pub(super) async fn start(
+    Call { server, .. }: Call,
+    params: ThreadQueueStartParams,
+) -> Result<Reply<method::ThreadQueueStart>, Failure> {
+    let id = with_queue(&server, &params.thread_id).await?;
+    let Some(thread) = server.thread(id.as_str()) else {
+        let message = "resume the thread before starting a queued message";
+        return Err(Failure::invalid(message));
+    };
+    Ok(Reply::by(|reply| async move {
+        thread
+            .start_queued(params.queued_submission_id, reply)
+            .await;
+    }))
+}
+
+/// The id of a thread that can have a queue.
+async fn with_queue(server: &Arc<Server>, id: &str) -> Result<ThreadId, Failure> {
+    let id = thread_id(id)?;
+    match stored_or_live(server, &id).await? {
+        (None, None) => Err(Failure::invalid(format!("thread not found: {id}"))),
+        (None, Some(live)) if live.thread.ephemeral => Err(Failure::invalid(format!(
+            "ephemeral thread does not support queued submissions: {id}"
+        ))),
+        _ => Ok(id),
+    }
+}
+
+fn check_input(input: &[UserInput]) -> Result<(), Failure> {
+    if input.is_empty() {
+        let message = "only user input can be added to the user-message queue";
+        return Err(Failure::invalid(message));
+    }
+    super::turns::check_size(input)
+}
+
+/// Notifies the subscribers of a thread that its queue changed.
+async fn changed(server: &Server, id: &ThreadId) {
+    if let Some(thread) = server.thread(id.as_str()) {
+        thread.notify(queue_changed(id)).await;
+    }
+}
+
+/// The notification that the queue of a thread changed.
+pub(crate) fn queue_changed(id: &ThreadId) -> ServerNotification {
+    let thread_id = id.to_string();
+    ServerNotification::ThreadQueueChanged(ThreadQueueChangedNotification { thread_id })
+}
+
+/// Takes a message out of the queue, the first one unless one is named.
+pub(crate) fn take(
+    state: &ThreadState,
+    thread: &str,
+    id: Option<&str>,
+) -> Result<Option<QueuedMessage>, Failure> {
+    let queued = state.dequeue(thread, id).map_err(state_failed)?;
+    let message = queued.map(|queued| serde_json::from_str(&queued.message));
+    message.transpose().map_err(unreadable)
+}
+
+fn read(queued: Queued) -> Result<QueuedSubmission, Failure> {
+    let message = serde_json::from_str(&queued.message).map_err(unreadable)?;
+    Ok(wire(queued.id, message))
+}
+
+fn wire(id: String, message: QueuedMessage) -> QueuedSubmission {
+    QueuedSubmission {
+        id,
+        input: message.input,
+        client_user_message_id: message.client_user_message_id,
+        responsesapi_client_metadata: message.responsesapi_client_metadata,
+    }
+}
+
+fn text_of(message: &QueuedMessage) -> Result<String, Failure> {
+    serde_json::to_string(message).map_err(unreadable)
+}
+
+fn unreadable(error: serde_json::Error) -> Failure {
+    Failure::internal(format!(
+        "a queued message cannot be stored or read: {error}"
+    ))
+}
+
+fn refused(error: QueueError) -> Failure {
+    match error {
+        QueueError::State(error) => state_failed(error),
+        refused => Failure::invalid(refused.to_string()),
+    }
+}

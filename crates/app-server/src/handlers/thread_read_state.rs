@@ -1,0 +1,82 @@
+//! `thread/readState/update`, and read states as the wire shows them.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ThreadReadState, ThreadReadStateChangedNotification, ThreadReadStateOperation,
+    ThreadReadStateUpdateParams, ThreadReadStateUpdateResponse, ThreadUnreadPosition,
+};
+use codex_thread_state::{ReadError, ReadState, Unread};
+use serde_json::json;
+
+use super::call::{Call, Reply};
+use super::thread_read::stored_or_live;
+use super::{blocking, state_failed, thread_id};
+use crate::background_notifier::NotificationSink;
+use crate::failure::Failure;
+
+pub(super) async fn update(
+    Call { server, .. }: Call,
+    params: ThreadReadStateUpdateParams,
+) -> Result<Reply<method::ThreadReadStateUpdate>, Failure> {
+    let id = thread_id(&params.thread_id)?;
+    let is_written = match stored_or_live(&server, &id).await? {
+        (None, None) => return Err(Failure::invalid(format!("thread not loaded: {id}"))),
+        (record, _) => record.is_some_and(|record| record.facts.preview.is_some()),
+    };
+    if !is_written {
+        return Err(Failure::invalid("thread read state unavailable"));
+    }
+    let first_unread = match params.operation {
+        ThreadReadStateOperation::Read => None,
+        ThreadReadStateOperation::Unread => Some(Unread::ThreadStart),
+    };
+    let (state, revision) = (Arc::clone(server.state()), params.expected_revision);
+    let thread = id.to_string();
+    let changed = blocking(move || {
+        let changed = state.set_read_state(&thread, first_unread, &revision);
+        changed.map_err(refused)
+    });
+    let read_state = wire_read_state(changed.await?);
+    let response = ThreadReadStateUpdateResponse {
+        read_state: read_state.clone(),
+    };
+    Ok(Reply::by(move |reply| async move {
+        let connection = Arc::clone(reply.connection());
+        reply.accept(&response);
+        let notification =
+            ServerNotification::ThreadReadStateChanged(ThreadReadStateChangedNotification {
+                thread_id: id.to_string(),
+                read_state,
+            });
+        match server.thread(id.as_str()) {
+            Some(thread) => thread.notify(notification).await,
+            None => connection.notify(&notification),
+        }
+    }))
+}
+
+fn refused(error: ReadError) -> Failure {
+    match error {
+        ReadError::Conflict(current) => {
+            let current = wire_read_state(current);
+            let data = json!({ "reason": "readStateConflict", "readState": current });
+            Failure::invalid("read state changed").with_data(data)
+        }
+        ReadError::State(error) => state_failed(error),
+    }
+}
+
+/// A read state as the wire shows it.
+pub(crate) fn wire_read_state(state: ReadState) -> ThreadReadState {
+    let position = |unread| match unread {
+        Unread::ThreadStart => ThreadUnreadPosition::ThreadStart,
+        Unread::Turn(turn_id) => ThreadUnreadPosition::Turn { turn_id },
+    };
+    ThreadReadState {
+        first_unread: state.first_unread.map(position),
+        revision: state.revision,
+    }
+}

@@ -1,0 +1,135 @@
+//! `threadSection/*` and `thread/section/move`: groups of threads that the user made.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ThreadSection, ThreadSectionChangedNotification, ThreadSectionCreateParams,
+    ThreadSectionCreateResponse, ThreadSectionDeleteParams, ThreadSectionDeleteResponse,
+    ThreadSectionListParams, ThreadSectionListResponse, ThreadSectionMoveParams,
+    ThreadSectionMoveResponse, ThreadSectionUpdateParams, ThreadSectionUpdateResponse,
+};
+use codex_protocol::Update;
+use codex_thread_state::{Section, SectionError};
+
+use super::call::{Call, Reply};
+use super::paging::page;
+use super::thread_read::stored_or_live;
+use super::{blocking, state_failed, thread_id};
+use crate::failure::Failure;
+
+pub(super) async fn list(
+    Call { server, .. }: Call,
+    params: ThreadSectionListParams,
+) -> Result<ThreadSectionListResponse, Failure> {
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        let sections = state.sections().map_err(state_failed)?;
+        let (data, next_cursor) =
+            page(sections, params.cursor.as_deref(), params.limit, "sections")?;
+        let data = data.into_iter().map(wire_section).collect();
+        Ok(ThreadSectionListResponse { data, next_cursor })
+    })
+    .await
+}
+
+pub(super) async fn create(
+    Call { server, .. }: Call,
+    params: ThreadSectionCreateParams,
+) -> Result<ThreadSectionCreateResponse, Failure> {
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        let appearance = params.appearance.as_ref().map(serde_json::to_string);
+        let appearance = appearance.transpose().map_err(unreadable)?;
+        let section = state.create_section(&params.name, appearance);
+        let section = wire_section(section.map_err(refused)?);
+        Ok(ThreadSectionCreateResponse { section })
+    })
+    .await
+}
+
+pub(super) async fn update(
+    Call { server, .. }: Call,
+    params: ThreadSectionUpdateParams,
+) -> Result<ThreadSectionUpdateResponse, Failure> {
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        let appearance = match params.appearance {
+            Update::Leave => None,
+            Update::Clear => Some(None),
+            Update::Set(shown) => Some(Some(serde_json::to_string(&shown).map_err(unreadable)?)),
+        };
+        let section = state.update_section(&params.section_id, &params.name, appearance);
+        let section = wire_section(section.map_err(refused)?);
+        Ok(ThreadSectionUpdateResponse { section })
+    })
+    .await
+}
+
+pub(super) async fn delete(
+    Call { server, .. }: Call,
+    params: ThreadSectionDeleteParams,
+) -> Result<ThreadSectionDeleteResponse, Failure> {
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        let deleted = state.delete_section(&params.section_id);
+        deleted.map_err(refused)?;
+        Ok(ThreadSectionDeleteResponse {})
+    })
+    .await
+}
+
+pub(super) async fn move_thread(
+    Call { server, .. }: Call,
+    params: ThreadSectionMoveParams,
+) -> Result<Reply<method::ThreadSectionMove>, Failure> {
+    let id = thread_id(&params.thread_id)?;
+    if let (None, None) = stored_or_live(&server, &id).await? {
+        return Err(Failure::invalid(format!("thread not found: {id}")));
+    }
+    let changed = ThreadSectionChangedNotification {
+        thread_id: id.to_string(),
+        section_id: params.section_id.clone(),
+    };
+    let state = Arc::clone(server.state());
+    blocking(move || {
+        let (section, before) = (
+            params.section_id.as_deref(),
+            params.before_thread_id.as_deref(),
+        );
+        let moved = state.move_to_section(id.as_str(), section, before);
+        moved.map_err(refused)
+    })
+    .await?;
+    Ok(Reply::then(ThreadSectionMoveResponse {}, move || {
+        server.broadcast(&ServerNotification::ThreadSectionChanged(changed));
+    }))
+}
+
+/// A section as the wire shows it.
+pub(super) fn wire_section(section: Section) -> ThreadSection {
+    let appearance = section.appearance;
+    ThreadSection {
+        id: section.id,
+        name: section.name,
+        // What this program has written; another reading of it is no reason to fail a list.
+        appearance: appearance.and_then(|text| serde_json::from_str(&text).ok()),
+    }
+}
+
+fn refused(error: SectionError) -> Failure {
+    match error {
+        SectionError::State(error) => state_failed(error),
+        refused @ (SectionError::NoTarget(_) | SectionError::NotInSection { .. }) => {
+            Failure::invalid(refused.to_string())
+        }
+        refused => Failure::over_limit(refused.to_string()),
+    }
+}
+
+fn unreadable(error: serde_json::Error) -> Failure {
+    Failure::internal(format!(
+        "the appearance of a section cannot be stored: {error}"
+    ))
+}

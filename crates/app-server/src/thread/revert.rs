@@ -1,0 +1,107 @@
+//! Taking turns out of the history of a loaded thread.
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ThreadReadStateChangedNotification, ThreadRevertResponse, ThreadRevertedNotification,
+};
+use codex_protocol::Op;
+
+use super::{Actor, stored_thread};
+use crate::connection::Responder;
+use crate::failure::Failure;
+use crate::handlers::stored::add_metadata;
+use crate::handlers::{newest_cursors, wire_read_state};
+
+/// A revert that the engine has not carried out yet.
+#[derive(Debug)]
+pub(super) struct Revert {
+    submission: String,
+    /// The turns that leave the history.
+    removed: Vec<String>,
+    reply: Responder<method::ThreadRevert>,
+}
+
+impl Actor {
+    /// Takes a turn and all after it out of the history. Files keep what was written.
+    pub(super) async fn revert(&mut self, before: &str, reply: Responder<method::ThreadRevert>) {
+        if self.turn.is_some() || self.revert.is_some() {
+            let message = "a turn is running; interrupt it before the thread is reverted";
+            return reply.refuse(Failure::invalid(message));
+        }
+        let removed = match self.turns_from(before).await {
+            Ok(removed) => removed,
+            Err(failure) => return reply.refuse(failure),
+        };
+        let num_turns = u32::try_from(removed.len()).unwrap_or(u32::MAX);
+        match self.thread.submit(Op::ThreadRollback { num_turns }).await {
+            Ok(submission) => {
+                self.revert = Some(Revert {
+                    submission,
+                    removed,
+                    reply,
+                });
+            }
+            Err(error) => reply.refuse(Failure::internal(error.to_string())),
+        }
+    }
+
+    /// The ids of a turn and all after it.
+    async fn turns_from(&self, turn: &str) -> Result<Vec<String>, Failure> {
+        let missing = || Failure::invalid(format!("turn not found: {turn}"));
+        let _ = self.thread.flush().await;
+        let path = self.facts.path.clone().filter(|path| path.exists());
+        let path = path.ok_or_else(missing)?;
+        let server = std::sync::Arc::clone(&self.server);
+        let ids: Vec<String> = crate::handlers::blocking(move || {
+            let outline = server.outlines().get(&path);
+            let outline = outline.map_err(|error| Failure::internal(error.to_string()))?;
+            Ok(outline.ids().map(str::to_owned).collect())
+        })
+        .await?;
+        let at = ids.iter().position(|id| id == turn).ok_or_else(missing)?;
+        Ok(ids[at..].to_vec())
+    }
+
+    /// An error that names the revert means that there is none.
+    pub(super) fn revert_refused(&mut self, id: &str, message: &str) {
+        if let Some(revert) = self.revert.take_if(|revert| revert.submission == id) {
+            revert.reply.refuse(Failure::invalid(message));
+        }
+    }
+
+    pub(super) async fn reverted(&mut self, id: &str) {
+        let Some(revert) = self.revert.take_if(|revert| revert.submission == id) else {
+            return;
+        };
+        let (path, loaded) = match self.read_file(revert.reply.connection().item_ids()).await {
+            Ok(read) => read,
+            Err(failure) => return revert.reply.refuse(failure),
+        };
+        let cursors = newest_cursors(&self.server, path.clone()).await;
+        let (mut thread, _) = stored_thread(&path, loaded, self.status());
+        add_metadata(&self.server, &mut thread).await;
+        let (turns_backwards_cursor, items_backwards_cursor) = cursors.unwrap_or_default();
+        revert.reply.accept(&ThreadRevertResponse {
+            thread: self.facts.with_live(thread),
+            turns_backwards_cursor,
+            items_backwards_cursor,
+        });
+        let thread_id = self.thread.id().to_string();
+        let reverted = ThreadRevertedNotification {
+            thread_id: thread_id.clone(),
+        };
+        self.server
+            .broadcast(&ServerNotification::ThreadReverted(reverted));
+        let state = self.server.state();
+        match state.forget_unread_turns(&thread_id, &revert.removed) {
+            Ok(state) => self.notify_newer(&ServerNotification::ThreadReadStateChanged(
+                ThreadReadStateChangedNotification {
+                    thread_id,
+                    read_state: wire_read_state(state),
+                },
+            )),
+            Err(error) => tracing::warn!(%error, "the read state of a thread is not kept"),
+        }
+    }
+}

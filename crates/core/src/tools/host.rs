@@ -1,0 +1,48 @@
+//! Tools that the embedder carries out.
+
+use std::sync::Arc;
+
+use codex_model_client::ToolSpec;
+use codex_protocol::DynamicToolFunction;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::arguments::arguments;
+use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::config::{HostCall, HostTools};
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(crate) struct HostTool {
+    pub(crate) tools: Arc<dyn HostTools>,
+    pub(crate) function: DynamicToolFunction,
+}
+
+impl Tool for HostTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::Function {
+            name: self.function.name.clone(),
+            description: self.function.description.clone(),
+            strict: false,
+            defer_loading: None,
+            parameters: self.function.input_schema.clone(),
+        }
+    }
+
+    fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
+        let (tools, name) = (Arc::clone(&self.tools), self.function.name.clone());
+        Box::pin(async move {
+            let arguments: Value = arguments(&context)?;
+            let called = tools.call(HostCall {
+                thread: context.emitter.thread_emitter().thread().to_string(),
+                turn: context.settings.id.to_string(),
+                name,
+                arguments,
+            });
+            match called.await {
+                Ok(output) => text(output),
+                Err(reason) => Err(ToolFailure::Model(reason)),
+            }
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! What newer clients attach to threads: goals, queued messages, read state, sections, projects.
+
+use codex_test_support::HttpReply;
+use serde_json::{Value, json};
+
+use crate::newer_requests::Scripted;
+use crate::soak::message;
+
+const PINNED: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
+
+async fn call(scripted: &mut Scripted, method: &str, params: Value) -> Value {
+    scripted.server.call(method, params).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_goal_is_set_changed_and_cleared() {
+    let mut scripted = Scripted::start([], json!({})).await;
+    let none = scripted.call("thread/goal/get", json!({})).await;
+    assert_eq!(none["result"], json!({ "goal": null }));
+    let refused = scripted
+        .call("thread/goal/set", json!({ "objective": " " }))
+        .await;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    let params = json!({ "objective": " Ship it ", "status": "paused", "tokenBudget": 50 });
+    let set = scripted.call("thread/goal/set", params).await;
+    let goal = &set["result"]["goal"];
+    assert_eq!(
+        (&goal["objective"], &goal["status"]),
+        (&json!("Ship it"), &json!("paused"))
+    );
+    let told = scripted
+        .server
+        .wait_for("thread/goal/updated")
+        .await
+        .unwrap();
+    assert_eq!(told["params"]["goal"], *goal);
+    let cleared = scripted.call("thread/goal/clear", json!({})).await;
+    assert_eq!(cleared["result"], json!({ "cleared": true }));
+    scripted
+        .server
+        .wait_for("thread/goal/cleared")
+        .await
+        .unwrap();
+    let unknown = json!({ "threadId": "0195f0a0-7b1c-7000-8000-000000000000" });
+    let refused = call(&mut scripted, "thread/goal/get", unknown).await;
+    assert_eq!(refused["error"]["code"], -32600);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_active_goal_starts_turns_until_it_pauses() {
+    let replies = (0..5).map(|number| message(number, "thinking"));
+    let mut scripted = Scripted::start(replies, json!({})).await;
+    scripted
+        .call("thread/goal/set", json!({ "objective": "Ship it" }))
+        .await;
+    loop {
+        let told = scripted
+            .server
+            .wait_for("thread/goal/updated")
+            .await
+            .unwrap();
+        if told["params"]["goal"]["status"] == "paused" {
+            break;
+        }
+    }
+    let request = scripted.model.request(0).await.json().to_string();
+    assert!(request.contains("Ship it") && request.contains("goal_continuation"));
+    let goal = scripted.call("thread/goal/get", json!({})).await;
+    assert!(
+        goal["result"]["goal"]["tokensUsed"].as_i64() >= Some(0),
+        "{goal}"
+    );
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_queued_message_starts_when_the_thread_is_idle() {
+    let mut scripted = Scripted::start([message(0, "one"), message(1, "two")], json!({})).await;
+    for text in ["first", "second"] {
+        let input = json!([{ "type": "text", "text": text }]);
+        let params = json!({ "input": input, "clientUserMessageId": text });
+        let added = scripted.call("thread/queue/add", params).await;
+        assert!(
+            added["result"]["queuedSubmission"]["id"].is_string(),
+            "{added}"
+        );
+    }
+    for _ in 0..2 {
+        scripted.server.wait_for("turn/completed").await.unwrap();
+    }
+    let left = scripted.call("thread/queue/list", json!({})).await;
+    assert_eq!(left["result"], json!({ "data": [], "nextCursor": null }));
+    let refused = scripted.call("thread/queue/start", json!({})).await;
+    assert_eq!(refused["error"]["message"], "queue is empty");
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_makes_a_thread_unread_for_newer_clients() {
+    let mut scripted = Scripted::start([message(0, "one")], json!({})).await;
+    scripted
+        .turn(json!({ "clientUserMessageId": "mine" }))
+        .await;
+    let read = scripted.call("thread/read", json!({})).await;
+    let state = read["result"]["readState"].clone();
+    assert_eq!(state["firstUnread"]["type"], "turn", "{read}");
+    let stale = json!({ "operation": { "type": "read" }, "expectedRevision": "x" });
+    let refused = scripted.call("thread/readState/update", stale).await;
+    assert_eq!(refused["error"]["data"]["readState"], state, "{refused}");
+    let params = json!({ "operation": { "type": "read" }, "expectedRevision": state["revision"] });
+    let updated = scripted.call("thread/readState/update", params).await;
+    assert_eq!(updated["result"]["readState"]["firstUnread"], Value::Null);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn reverted_turns_leave_the_history() {
+    let replies = ["one", "two", "three"].into_iter().enumerate();
+    let mut scripted = Scripted::start(
+        replies.map(|(number, text)| message(number, text)),
+        json!({}),
+    )
+    .await;
+    scripted.turn(json!({})).await;
+    scripted.turn(json!({})).await;
+    let page = scripted
+        .call("thread/turns/list", json!({ "limit": 1 }))
+        .await;
+    let newest = page["result"]["data"][0]["id"].clone();
+    let refused = scripted
+        .call("thread/revert", json!({ "beforeTurnId": "zz" }))
+        .await;
+    assert_eq!(refused["error"]["message"], "turn not found: zz");
+    let reverted = scripted
+        .call("thread/revert", json!({ "beforeTurnId": newest }))
+        .await;
+    assert!(
+        reverted["result"]["turnsBackwardsCursor"].is_string(),
+        "{reverted}"
+    );
+    scripted.server.wait_for("thread/reverted").await.unwrap();
+    scripted.turn(json!({})).await;
+    let request = scripted.model.request(2).await.json()["input"].to_string();
+    assert!(
+        request.contains("one") && !request.contains("two"),
+        "{request}"
+    );
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn threads_are_filed_in_sections_and_projects() {
+    let mut scripted = Scripted::start([message(0, "one")], json!({})).await;
+    scripted.turn(json!({})).await;
+    let id = scripted.thread["thread"]["id"].clone();
+    let moved = scripted
+        .call("thread/section/move", json!({ "sectionId": PINNED }))
+        .await;
+    assert_eq!(moved["result"], json!({}));
+    scripted
+        .server
+        .wait_for("thread/section/changed")
+        .await
+        .unwrap();
+    let pinned = json!({ "sectionId": PINNED, "sortKey": "section_position" });
+    let page = call(&mut scripted, "thread/list", pinned).await;
+    assert_eq!(
+        page["result"]["data"][0]["section"]["name"], "Pinned",
+        "{page}"
+    );
+    let unfiled = call(&mut scripted, "thread/list", json!({ "sectionId": null })).await;
+    assert_eq!(unfiled["result"]["data"], json!([]));
+    let params = json!({ "name": "P", "roots": [{ "path": "/w" }], "idempotencyKey": "k" });
+    let made = call(&mut scripted, "project/create", params).await;
+    let project = made["result"]["project"]["id"].clone();
+    scripted.server.wait_for("project/changed").await.unwrap();
+    let filed = scripted
+        .call("thread/metadata/update", json!({ "projectId": project }))
+        .await;
+    assert_eq!(filed["result"]["thread"]["projectId"], project, "{filed}");
+    let page = call(
+        &mut scripted,
+        "thread/list",
+        json!({ "projectId": project }),
+    )
+    .await;
+    assert_eq!(page["result"]["data"][0]["id"], id);
+    scripted.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_process_runs_and_tells_its_end() {
+    let mut scripted = Scripted::start(Vec::<HttpReply>::new(), json!({})).await;
+    let params =
+        json!({ "command": ["sh", "-c", "echo out; exit 3"], "processHandle": "p", "cwd": "/" });
+    let spawned = call(&mut scripted, "process/spawn", params).await;
+    assert_eq!(spawned["result"], json!({}), "{spawned}");
+    let ended = scripted.server.wait_for("process/exited").await.unwrap();
+    assert_eq!(ended["params"]["exitCode"], 3);
+    assert_eq!(ended["params"]["stdout"], "out\n");
+    let gone = call(
+        &mut scripted,
+        "process/kill",
+        json!({ "processHandle": "p" }),
+    )
+    .await;
+    assert_eq!(gone["error"]["code"], -32600);
+    scripted.server.finish().await.unwrap();
+}
