@@ -1,9 +1,9 @@
 //! The SQLite file: opened with the first use, its tables, transactions.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
 use thiserror::Error;
 
@@ -145,10 +145,7 @@ impl ThreadState {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut slot = self
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.connection.lock();
         let connection = match slot.take() {
             Some(connection) => connection,
             None => open(&self.path)?,

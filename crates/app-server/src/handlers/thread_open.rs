@@ -170,7 +170,7 @@ pub(super) async fn resume(
     let (turns_cursor, items_cursor) = newest_cursors(&server, source.path.clone()).await?;
     let (actor, facts, path, loaded) =
         open_stored(&server, settings, source, connection.knows_newer()).await?;
-    let usage = loaded.usage.clone();
+    let usage = loaded.usage;
     let (mut thread, turns) = stored_thread(&path, loaded, ThreadStatus::Idle);
     add_metadata(&server, &mut thread).await;
     broadcast_idle(&server, &thread.id);
@@ -399,7 +399,7 @@ async fn fork_stored(
     flushed.map_err(|error| Failure::internal(format!("error forking thread: {error}")))?;
     let preview = history.preview.clone();
     let (actor, facts) = opened(server, prepared, started, preview).await?;
-    let usage = history.usage.clone();
+    let usage = history.usage;
     let (thread, turns) = stored_thread(&path, history, ThreadStatus::Idle);
     Ok((actor, facts, thread, turns, usage))
 }

@@ -91,9 +91,10 @@ impl Facts {
     pub(crate) fn workspace_roots(&self) -> Vec<String> {
         let own = || vec![self.settings().cwd.display().to_string()];
         if self.without_environment {
-            return Vec::new();
+            Vec::new()
+        } else {
+            self.roots.clone().unwrap_or_else(own)
         }
-        self.roots.clone().unwrap_or_else(own)
     }
 
     pub(super) fn environments(&self) -> Vec<ThreadEnvironment> {
