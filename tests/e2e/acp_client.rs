@@ -44,9 +44,10 @@ impl Editor {
     }
 
     pub(crate) fn start_in(home: TempDir, scenario: &str) -> Self {
-        let path = match scenario.contains('/') {
-            true => PathBuf::from(scenario),
-            false => repository().join("scenarios").join(scenario),
+        let path = if scenario.contains('/') {
+            PathBuf::from(scenario)
+        } else {
+            repository().join("scenarios").join(scenario)
         };
         Self::spawn(home, &["--scenario", path.to_str().unwrap()])
     }
@@ -135,9 +136,9 @@ impl Editor {
     pub(crate) async fn receive(&mut self) -> Value {
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
         let line = line
-            .expect("nothing comes")
+            .unwrap_or_else(|_| panic!("nothing comes"))
             .unwrap()
-            .expect("the agent is gone");
+            .unwrap_or_else(|| panic!("the agent is gone"));
         let message: Value = serde_json::from_str(&line).unwrap();
         check(&message);
         match message["method"].as_str() {
