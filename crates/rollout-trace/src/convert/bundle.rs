@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{Added, Conversion, Converted, Downgrade, Upgrade};
+use super::{AddedEvent, Conversion, ConvertedEvent, Downgrade, Upgrade};
 use crate::format::{
     Checksum, Event, LOG_FILE, LogLine, PayloadKind, PayloadRef, Schema, seal_line,
 };
@@ -123,7 +123,7 @@ impl Copier {
                 Err(_) => self.leave_out("payload files that cannot be read"),
             }
         }
-        let Converted {
+        let ConvertedEvent {
             before,
             is_kept,
             after,
@@ -149,7 +149,7 @@ impl Copier {
         Ok(())
     }
 
-    fn add(&mut self, beside: &LogLine, added: Added) -> io::Result<()> {
+    fn add(&mut self, beside: &LogLine, added: AddedEvent) -> io::Result<()> {
         let mut event = added.event;
         if let (
             Some(text),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::Converted;
+use super::ConvertedEvent;
 use super::items::{edit, items, lists, text};
 use crate::format::{Event, LogLine, PayloadKind, Schema, ToolKind};
 use crate::ids::ToolCallId;
@@ -42,13 +42,13 @@ impl Downgrade {
         }
     }
 
-    fn leave_out(&mut self, what: &'static str) -> Converted {
+    fn leave_out(&mut self, what: &'static str) -> ConvertedEvent {
         *self.left_out.entry(what).or_default() += 1;
-        Converted::default()
+        ConvertedEvent::default()
     }
 
     /// Converts a line whose payloads were converted.
-    pub(crate) fn line(&mut self, line: &mut LogLine) -> Converted {
+    pub(crate) fn line(&mut self, line: &mut LogLine) -> ConvertedEvent {
         let types = std::mem::take(&mut self.types);
         line.schema_version = Schema::One.number();
         match &mut line.payload {
@@ -92,13 +92,13 @@ impl Downgrade {
             Event::ToolCallRuntimeEnded { tool_call_id, .. }
                 if self.without_runtime.contains(tool_call_id) =>
             {
-                return Converted::default();
+                return ConvertedEvent::default();
             }
             _ => {}
         }
-        Converted {
+        ConvertedEvent {
             is_kept: true,
-            ..Converted::default()
+            ..ConvertedEvent::default()
         }
     }
 }
@@ -125,7 +125,7 @@ fn item_of_one(item: &mut Json<'_>) {
     let Json::Object(item) = item else { return };
     item.remove("id");
     item.remove("internal_chat_message_metadata_passthrough");
-    // A task says in clear who sent it, which schema 1 has in the fields beside it.
+    // A task names its sender in clear text, which schema 1 has in the fields beside it.
     if let Some(Json::Array(content)) = item.get_mut("content")
         && let [head, task] = content.as_slice()
         && head.get_str("type") == Some("input_text")

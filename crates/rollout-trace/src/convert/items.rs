@@ -1,4 +1,4 @@
-//! The items of payloads, changed where they stand.
+//! The items of payloads, changed in place.
 
 use std::borrow::Cow;
 

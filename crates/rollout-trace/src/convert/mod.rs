@@ -29,7 +29,7 @@ pub struct Conversion {
 }
 
 /// An event that a conversion adds, in the thread and turn of the one beside it.
-pub(crate) struct Added {
+pub(crate) struct AddedEvent {
     pub(crate) thread: Option<ThreadId>,
     pub(crate) turn: Option<TurnId>,
     pub(crate) event: Event,
@@ -39,9 +39,9 @@ pub(crate) struct Added {
 
 /// What a line becomes.
 #[derive(Default)]
-pub(crate) struct Converted {
-    pub(crate) before: Vec<Added>,
+pub(crate) struct ConvertedEvent {
+    pub(crate) before: Vec<AddedEvent>,
     /// Whether the line itself stays.
     pub(crate) is_kept: bool,
-    pub(crate) after: Vec<Added>,
+    pub(crate) after: Vec<AddedEvent>,
 }

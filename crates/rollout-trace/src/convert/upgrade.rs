@@ -1,12 +1,12 @@
 //! From schema 1 to schema 2.
 //!
-//! Items get ids: an item is the one that it is to the reducer of schema 1, known by content and place. An item becomes
+//! Items get ids: an item is the one that it is to the reducer of schema 1, identified by content and position. An item becomes
 //! history when a request first sends it, or with the response that brought it.
 
 use std::collections::{HashMap, HashSet};
 
 use super::items::{edit, items, lists, text};
-use super::{Added, Converted};
+use super::{AddedEvent, ConvertedEvent};
 use crate::format::{Event, LogLine, PayloadKind, Schema, ToolKind};
 use crate::ids::{PayloadId, ResponseItemId, ThreadId, ToolCallId};
 use crate::json::{Json, Object, Scanner, compact};
@@ -20,8 +20,8 @@ pub(crate) struct Upgrade {
     /// The call that started each process.
     processes: HashMap<(ThreadId, String), ToolCallId>,
     minted: u64,
-    /// What the payload of the event at hand says.
-    noted: Noted,
+    /// What the payload of the current event contains.
+    noted: PayloadFacts,
     open_threads: HashSet<ThreadId>,
     has_ended: bool,
     is_complete: bool,
@@ -35,7 +35,7 @@ struct History {
 }
 
 #[derive(Default)]
-struct Noted {
+struct PayloadFacts {
     accepted: Vec<Acceptance>,
     process: Option<String>,
     session: Option<String>,
@@ -187,17 +187,17 @@ impl Upgrade {
     }
 
     /// Converts a line whose payloads were converted.
-    pub(crate) fn line(&mut self, line: &mut LogLine) -> Converted {
+    pub(crate) fn line(&mut self, line: &mut LogLine) -> ConvertedEvent {
         let noted = std::mem::take(&mut self.noted);
         if self.is_complete {
-            return Converted::default();
+            return ConvertedEvent::default();
         }
         line.schema_version = Schema::Two.number();
-        let mut converted = Converted {
+        let mut converted = ConvertedEvent {
             is_kept: true,
-            ..Converted::default()
+            ..ConvertedEvent::default()
         };
-        let beside = |event, payload| Added {
+        let beside = |event, payload| AddedEvent {
             thread: line.thread_id.clone(),
             turn: line.codex_turn_id.clone(),
             event,
@@ -265,7 +265,7 @@ impl Upgrade {
         }
         if self.has_ended && self.open_threads.is_empty() {
             self.is_complete = true;
-            converted.after.push(Added {
+            converted.after.push(AddedEvent {
                 thread: None,
                 turn: None,
                 event: Event::RecordingCompleted,

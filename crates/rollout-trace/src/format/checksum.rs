@@ -20,7 +20,7 @@ impl Checksum {
         Self(Some(xxh3_64(bytes)))
     }
 
-    /// Whether the bytes have this checksum. One that cannot be read says nothing.
+    /// Whether the bytes have this checksum. One that cannot be read agrees with everything.
     pub(crate) fn agrees_with(self, bytes: &[u8]) -> bool {
         self.0.is_none_or(|hash| hash == xxh3_64(bytes))
     }
@@ -44,7 +44,7 @@ impl Serialize for Checksum {
 
 impl<'de> Deserialize<'de> for Checksum {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Whatever stands there must not cost the line.
+        // An unexpected value must not make the line unreadable.
         let value = serde_json::Value::deserialize(deserializer)?;
         Ok(value.as_str().map_or(Self(None), Self::parse))
     }

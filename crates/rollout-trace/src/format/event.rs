@@ -183,7 +183,7 @@ pub enum Event {
     },
 }
 
-/// Who asked for a tool call.
+/// The requester of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Requester {
@@ -514,7 +514,7 @@ impl Event {
         }
     }
 
-    /// Whether the line names the recording thread and turn; the others stand for themselves.
+    /// Whether the line names the recording thread and turn; the others name their own.
     pub(crate) fn has_context(&self) -> bool {
         !matches!(
             self,

@@ -4,7 +4,7 @@
 //! trace-<trace_id>-<thread_id>/
 //!   manifest.json        written once, first
 //!   trace.jsonl          one event a line
-//!   payloads/<n>.json    evidence, written before the event that names it
+//!   payloads/<n>.json    payloads, each written before the event that names it
 //!   state.json           made by the reducer
 //! ```
 //!

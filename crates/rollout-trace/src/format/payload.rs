@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Checksum, PAYLOADS_DIR};
 use crate::ids::PayloadId;
 
-/// Where a piece of evidence lies, and what it is.
+/// The path and kind of a payload file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PayloadRef {
     pub raw_payload_id: PayloadId,
@@ -56,7 +56,7 @@ pub enum PayloadKind {
     AgentResult,
 }
 
-/// A kind stands in an object of its own: `{"type": "protocol_event"}`.
+/// A kind is an object of its own: `{"type": "protocol_event"}`.
 mod tagged {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

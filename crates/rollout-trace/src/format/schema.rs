@@ -3,10 +3,10 @@
 /// A version of the format, that of a whole bundle and of its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Schema {
-    /// What is written unless asked otherwise. Items are known by their content.
+    /// What is written unless asked otherwise. Items are identified by their content.
     #[default]
     One,
-    /// Items are known by their ids, and the log says which of them became history.
+    /// Items are identified by their ids, and the log records which of them became history.
     Two,
 }
 
@@ -20,7 +20,7 @@ impl Schema {
         }
     }
 
-    /// The number that stands in files.
+    /// The number used in files.
     pub fn number(self) -> u32 {
         match self {
             Self::One => 1,

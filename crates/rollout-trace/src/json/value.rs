@@ -94,7 +94,7 @@ impl<'a> Object<'a> {
         self.0.push((key, value));
     }
 
-    /// Gives each key once: the last value, at the place of the first.
+    /// Gives each key once: the last value, at the position of the first.
     pub(super) fn folded(self) -> Self {
         let members = self.0;
         let distinct = if members.len() <= FEW {

@@ -85,7 +85,7 @@ impl ItemKind {
     }
 }
 
-/// Who wrote to whom, when an item is mail between agents.
+/// Author and recipient of an item that is a message between agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentMessage {
     pub author: String,

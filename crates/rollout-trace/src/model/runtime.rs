@@ -99,7 +99,7 @@ pub struct ToolCall {
     pub raw_runtime_payload_ids: Vec<PayloadId>,
 }
 
-/// Who asked for a tool call.
+/// The requester of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolRequester {

@@ -10,13 +10,13 @@ use crate::model::ConversationItem;
 use super::fault::Fault;
 use super::identity::KeyWriter;
 use super::normalise::{Normalised, Normaliser};
-use super::reducer::{Context, Reducer};
+use super::reducer::{LineContext, Reducer};
 
 impl Reducer {
     /// An item became history.
     pub(super) fn accepted(
         &mut self,
-        context: Context,
+        context: LineContext,
         id: ResponseItemId,
         payload: Option<PayloadRef>,
     ) -> Result<(), Fault> {
@@ -49,7 +49,7 @@ impl Reducer {
         let item = self.unplaced_item(message, &thread_id, context.turn);
         let created = self
             .conversation
-            .create(thread, item.key, item.mail, item.item);
+            .create(thread, item.key, item.message_key, item.item);
         self.conversation.await_message(thread, id, created);
         self.conversation.list(thread, &[created]);
         self.link(created)
@@ -70,15 +70,15 @@ impl Reducer {
             response_item_id: item.responses_item_id.clone(),
         };
         let thread_id = item.thread_id.clone();
-        let mail = self.mail_key(&content, &thread_id);
+        let message_key = self.message_key(&content, &thread_id);
         self.conversation
-            .set_content(thread, id, KeyWriter::item(&content), mail);
+            .set_content(thread, id, KeyWriter::item(&content), message_key);
     }
 }
 
-/// An item that has no place yet.
+/// An item that is not in the conversation yet.
 pub(super) struct Unplaced {
     pub(super) key: super::identity::ItemKey,
-    pub(super) mail: Option<super::conversation::MailKey>,
+    pub(super) message_key: Option<super::conversation::MessageKey>,
     pub(super) item: ConversationItem,
 }

@@ -7,7 +7,7 @@ use crate::ids::{PayloadId, ThreadId, ToolCallId};
 use crate::json::{Json, Scanner};
 use crate::model::{Anchor, EdgeKind, InteractionEdge, ItemKind, Part, Role};
 
-use super::conversation::MailKey;
+use super::conversation::MessageKey;
 use super::edges::{Fallback, MessageEdge};
 use super::fault::Fault;
 use super::identity::KeyWriter;
@@ -181,7 +181,7 @@ impl Reducer {
                 tool_call_id: tool.clone(),
             },
             receiver,
-            mail: mail_key(author, message),
+            message_key: message_key(author, message),
             fallback: Fallback::None,
             started: call.execution.started_at_unix_ms,
             ended: None,
@@ -270,7 +270,7 @@ impl Reducer {
         let Some(author) = self.trace.threads.get(&child) else {
             return Err(Fault::UnknownAgent(child));
         };
-        let mail = mail_key(&author.agent_path, &message);
+        let message_key = message_key(&author.agent_path, &message);
         let child_number = self.thread_number(&child);
         let source = match self.conversation.last_message(child_number, &turn) {
             Some(item_id) => Anchor::ConversationItem { item_id },
@@ -281,7 +281,7 @@ impl Reducer {
             kind: EdgeKind::AgentResult,
             source,
             receiver: parent,
-            mail,
+            message_key,
             fallback: Fallback::None,
             started: self.now.at,
             ended: Some(self.now.at),
@@ -292,28 +292,28 @@ impl Reducer {
         })
     }
 
-    /// The address of an item, if it is mail to its own thread.
-    pub(super) fn mail_key(&self, item: &Normalised, thread: &ThreadId) -> Option<MailKey> {
+    /// The address of an item, if it is a message to its own thread.
+    pub(super) fn message_key(&self, item: &Normalised, thread: &ThreadId) -> Option<MessageKey> {
         let own_path = &self.trace.threads.get(thread)?.agent_path;
-        let mail = Mail::of(item, self.schema)?;
-        (mail.recipient == *own_path).then(|| mail_key(&mail.author, &mail.content))
+        let message = AddressedMessage::of(item, self.schema)?;
+        (message.recipient == *own_path).then(|| message_key(&message.author, &message.content))
     }
 }
 
-fn mail_key(author: &str, content: &str) -> MailKey {
+fn message_key(author: &str, content: &str) -> MessageKey {
     let mut key = KeyWriter::default();
     key.text(author).text(content);
-    MailKey(key.finish())
+    MessageKey(key.finish())
 }
 
 /// A message between agents.
-struct Mail {
+struct AddressedMessage {
     author: String,
     recipient: String,
     content: String,
 }
 
-impl Mail {
+impl AddressedMessage {
     fn of(item: &Normalised, schema: Schema) -> Option<Self> {
         let part = match item.body.parts.as_slice() {
             [part] => part,

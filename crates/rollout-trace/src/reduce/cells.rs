@@ -10,9 +10,9 @@ use crate::ids::{
 };
 use crate::model::{CellAnswers, CodeCell, ItemKind, Producer};
 
-use super::conversation::{CallNumber, Link, ThreadNumber};
+use super::conversation::{CallNumber, ItemLink, ThreadNumber};
 use super::fault::Fault;
-use super::reducer::{Context, Moment, Reducer};
+use super::reducer::{EventTime, LineContext, Reducer};
 
 /// How a turn that failed, or was broken off, ends its cells.
 pub(super) const FAILED: CellStatus = CellStatus::Failed;
@@ -41,11 +41,11 @@ struct CellStart {
     thread: ThreadId,
     turn: Option<TurnId>,
     source_js: String,
-    moment: Moment,
+    moment: EventTime,
 }
 
 struct CellUpdate {
-    moment: Moment,
+    moment: EventTime,
     change: CellChange,
 }
 
@@ -81,7 +81,7 @@ fn cell_id(call: &CallId) -> CodeCellId {
 }
 
 impl Reducer {
-    pub(super) fn apply_cell(&mut self, context: Context, event: Event) -> Result<(), Fault> {
+    pub(super) fn apply_cell(&mut self, context: LineContext, event: Event) -> Result<(), Fault> {
         let turn_thread = |turn| Some(self.trace.codex_turns.get(turn)?.thread_id.clone());
         let thread = context
             .thread
@@ -263,7 +263,7 @@ impl Reducer {
     pub(super) fn link_cell_output(&mut self, item: ItemId, call: CallNumber) {
         if self.conversation.call(call).cell.is_none()
             || self.conversation.item(item).kind != ItemKind::CustomToolCallOutput
-            || !self.conversation.set_link(item, Link::Cell)
+            || !self.conversation.set_link(item, ItemLink::Cell)
         {
             return;
         }
@@ -310,7 +310,7 @@ impl Reducer {
         let Some(cell) = self.trace.code_cells.get_mut(id) else {
             return;
         };
-        let Moment { seq, at } = update.moment;
+        let EventTime { seq, at } = update.moment;
         if let (Some(answers), CellChange::Responded(_, status, payload)) =
             (&mut cell.answers, &update.change)
             && answers.initial_response_status.is_none()

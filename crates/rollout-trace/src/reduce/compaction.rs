@@ -8,11 +8,15 @@ use super::conversation::Matching;
 use super::fault::Fault;
 use super::items::{CheckpointBody, ListReader};
 use super::normalise::Normalised;
-use super::place::Placement;
-use super::reducer::{Context, Reducer};
+use super::placement::Placement;
+use super::reducer::{LineContext, Reducer};
 
 impl Reducer {
-    pub(super) fn apply_compaction(&mut self, context: Context, event: Event) -> Result<(), Fault> {
+    pub(super) fn apply_compaction(
+        &mut self,
+        context: LineContext,
+        event: Event,
+    ) -> Result<(), Fault> {
         match event {
             Event::CompactionRequestCompleted {
                 compaction_id,
@@ -108,7 +112,7 @@ impl Reducer {
 
     fn compaction_installed(
         &mut self,
-        context: Context,
+        context: LineContext,
         compaction: CompactionId,
         checkpoint: PayloadRef,
     ) -> Result<(), Fault> {

@@ -14,7 +14,7 @@ use crate::model::{ConversationItem, ItemKind, Part, Producer, Role};
 
 use super::identity::{ItemKey, RawForm, same_but_for_payload};
 use super::normalise::Normalised;
-use super::reducer::Moment;
+use super::reducer::EventTime;
 
 /// A call id that is used over and over is compared with this many of its items.
 const MAX_COMPARED: usize = 64;
@@ -27,12 +27,12 @@ pub(super) struct ThreadNumber(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CallNumber(u32);
 
-/// Who wrote what, hashed: the address under which mail between agents is looked up.
+/// The hash of author and text, by which messages between agents are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct MailKey(pub(super) u128);
+pub(super) struct MessageKey(pub(super) u128);
 
 /// What the reducer knows of an item beside the item.
-struct Note {
+struct ItemRecord {
     key: ItemKey,
     raw: Option<RawForm>,
     thread: ThreadNumber,
@@ -47,7 +47,7 @@ struct Note {
 
 /// A link that an item has or lacks.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Link {
+pub(super) enum ItemLink {
     Tool,
     Cell,
     Edge,
@@ -55,11 +55,11 @@ pub(super) enum Link {
 
 /// Everything that carries one model-visible call id.
 #[derive(Default)]
-pub(super) struct Call {
+pub(super) struct CallEntry {
     pub(super) items: Vec<ItemId>,
     pub(super) tool: Option<ToolCallId>,
     pub(super) cell: Option<CodeCellId>,
-    /// Call items of the tool that a response brought and no inference is linked to yet.
+    /// CallEntry items of the tool that a response brought and no inference is linked to yet.
     pub(super) unlinked: Vec<ItemId>,
 }
 
@@ -74,11 +74,11 @@ pub(super) struct ThreadView {
     listed: Vec<ItemId>,
     first_of_call: HashMap<(CallNumber, ItemKind), ItemId>,
     last_message: HashMap<TurnId, (i64, ItemId)>,
-    mailbox: HashMap<MailKey, VecDeque<ItemId>>,
+    messages: HashMap<MessageKey, VecDeque<ItemId>>,
     /// The items of each id that payloads give, in the order of creation; schema 2.
     by_response_id: HashMap<ResponseItemId, Vec<ItemId>>,
     /// When each id became history.
-    accepted: HashMap<ResponseItemId, Moment>,
+    accepted: HashMap<ResponseItemId, EventTime>,
     /// Messages of agents that became history before a payload showed them.
     awaited: HashMap<ResponseItemId, ItemId>,
     /// The inference that was started last; schema 2.
@@ -88,7 +88,7 @@ pub(super) struct ThreadView {
 /// Whether a candidate that repeats a call id agrees with what carries it already.
 pub(super) enum CallCheck {
     Agrees,
-    /// The same but for the payload that an unread part lies in.
+    /// The same except for the payload that contains an unread part.
     Resent(ItemId),
     Differs,
 }
@@ -96,12 +96,12 @@ pub(super) enum CallCheck {
 pub(super) struct Conversation {
     schema: Schema,
     items: Vec<ConversationItem>,
-    notes: Vec<Note>,
-    calls: Vec<Call>,
+    records: Vec<ItemRecord>,
+    calls: Vec<CallEntry>,
     call_numbers: HashMap<CallId, CallNumber>,
     views: Vec<ThreadView>,
     thread_numbers: HashMap<ThreadId, ThreadNumber>,
-    mail: HashMap<ItemId, MailKey>,
+    message_keys: HashMap<ItemId, MessageKey>,
     lists: u64,
 }
 
@@ -110,18 +110,18 @@ impl Conversation {
         Self {
             schema,
             items: Vec::new(),
-            notes: Vec::new(),
+            records: Vec::new(),
             calls: Vec::new(),
             call_numbers: HashMap::new(),
             views: Vec::new(),
             thread_numbers: HashMap::new(),
-            mail: HashMap::new(),
+            message_keys: HashMap::new(),
             lists: 0,
         }
     }
 
     /// Notes that an id became history; the first time counts.
-    pub(super) fn accept(&mut self, thread: ThreadNumber, id: &ResponseItemId, now: Moment) {
+    pub(super) fn accept(&mut self, thread: ThreadNumber, id: &ResponseItemId, now: EventTime) {
         let view = self.view(thread);
         let accepted = view.accepted.entry(id.clone());
         if let Entry::Vacant(first) = accepted {
@@ -133,7 +133,7 @@ impl Conversation {
         }
     }
 
-    fn set_accepted(&mut self, thread: ThreadNumber, item: ItemId, when: Moment) {
+    fn set_accepted(&mut self, thread: ThreadNumber, item: ItemId, when: EventTime) {
         let accepted = self.item_mut(item);
         accepted.accepted_at_unix_ms = Some(when.at);
         accepted.accepted_seq = Some(when.seq);
@@ -207,26 +207,27 @@ impl Conversation {
         thread: ThreadNumber,
         id: ItemId,
         key: ItemKey,
-        mail: Option<MailKey>,
+        message_key: Option<MessageKey>,
     ) {
         self.note_mut(id).key = key;
-        match mail {
-            Some(mail) if self.mail.insert(id, mail) == Some(mail) => {}
-            Some(mail) => self.post(thread, id, mail),
-            None => drop(self.mail.remove(&id)),
+        match message_key {
+            Some(message_key) if self.message_keys.insert(id, message_key) == Some(message_key) => {
+            }
+            Some(message_key) => self.post(thread, id, message_key),
+            None => drop(self.message_keys.remove(&id)),
         }
     }
 
-    /// Adds an item to the mailbox of its thread.
-    fn post(&mut self, thread: ThreadNumber, item: ItemId, mail: MailKey) {
+    /// Adds an item to the messages of its thread.
+    fn post(&mut self, thread: ThreadNumber, item: ItemId, message_key: MessageKey) {
         let by_creation = self.schema == Schema::Two;
-        let mailbox = self.view(thread).mailbox.entry(mail).or_default();
+        let messages = self.view(thread).messages.entry(message_key).or_default();
         let place = if by_creation {
-            mailbox.partition_point(|earlier| earlier.number() < item.number())
+            messages.partition_point(|earlier| earlier.number() < item.number())
         } else {
-            mailbox.len()
+            messages.len()
         };
-        mailbox.insert(place, item);
+        messages.insert(place, item);
     }
 
     pub(super) fn thread(&mut self, id: &ThreadId) -> ThreadNumber {
@@ -249,11 +250,11 @@ impl Conversation {
         }
         let number = CallNumber(self.calls.len() as u32);
         self.call_numbers.insert(id.clone(), number);
-        self.calls.push(Call::default());
+        self.calls.push(CallEntry::default());
         number
     }
 
-    pub(super) fn call(&mut self, call: CallNumber) -> &mut Call {
+    pub(super) fn call(&mut self, call: CallNumber) -> &mut CallEntry {
         &mut self.calls[call.0 as usize]
     }
 
@@ -265,12 +266,12 @@ impl Conversation {
         &mut self.items[id.number() as usize - 1]
     }
 
-    fn note(&self, id: ItemId) -> &Note {
-        &self.notes[id.number() as usize - 1]
+    fn note(&self, id: ItemId) -> &ItemRecord {
+        &self.records[id.number() as usize - 1]
     }
 
-    fn note_mut(&mut self, id: ItemId) -> &mut Note {
-        &mut self.notes[id.number() as usize - 1]
+    fn note_mut(&mut self, id: ItemId) -> &mut ItemRecord {
+        &mut self.records[id.number() as usize - 1]
     }
 
     pub(super) fn key(&self, id: ItemId) -> ItemKey {
@@ -305,17 +306,17 @@ impl Conversation {
         }
     }
 
-    pub(super) fn mail_key(&self, id: ItemId) -> Option<MailKey> {
-        self.mail.get(&id).copied()
+    pub(super) fn message_key(&self, id: ItemId) -> Option<MessageKey> {
+        self.message_keys.get(&id).copied()
     }
 
-    /// Sets a link; says whether it is new.
-    pub(super) fn set_link(&mut self, id: ItemId, link: Link) -> bool {
+    /// Sets a link and returns whether it is new.
+    pub(super) fn set_link(&mut self, id: ItemId, link: ItemLink) -> bool {
         let note = self.note_mut(id);
         let flag = match link {
-            Link::Tool => &mut note.linked_tool,
-            Link::Cell => &mut note.linked_cell,
-            Link::Edge => &mut note.is_edge_target,
+            ItemLink::Tool => &mut note.linked_tool,
+            ItemLink::Cell => &mut note.linked_cell,
+            ItemLink::Edge => &mut note.is_edge_target,
         };
         !std::mem::replace(flag, true)
     }
@@ -324,7 +325,7 @@ impl Conversation {
         self.note(id).is_edge_target
     }
 
-    /// The last result of a child's turn, as mail to its parent would quote it.
+    /// The last result of a child's turn, as a message to its parent would quote it.
     pub(super) fn last_message(&mut self, thread: ThreadNumber, turn: &TurnId) -> Option<ItemId> {
         let (_, item) = self.view(thread).last_message.get(turn)?;
         Some(*item)
@@ -391,7 +392,7 @@ impl Conversation {
         &mut self,
         thread: ThreadNumber,
         key: ItemKey,
-        mail: Option<MailKey>,
+        message_key: Option<MessageKey>,
         item: ConversationItem,
     ) -> ItemId {
         let id = item.item_id;
@@ -411,12 +412,12 @@ impl Conversation {
             let kept = kept.or_insert(last);
             *kept = last.max(*kept);
         }
-        if let Some(mail) = mail {
-            self.mail.insert(id, mail);
+        if let Some(message_key) = message_key {
+            self.message_keys.insert(id, message_key);
         }
         let response_id = item.responses_item_id.clone();
         self.items.push(item);
-        self.notes.push(Note {
+        self.records.push(ItemRecord {
             key,
             raw: None,
             thread,
@@ -451,23 +452,27 @@ impl Conversation {
             if std::mem::replace(&mut self.note_mut(item).listed, true) {
                 continue;
             }
-            let mail = self.mail_key(item);
+            let message_key = self.message_key(item);
             self.view(thread).listed.push(item);
-            if let Some(mail) = mail {
-                self.post(thread, item, mail);
+            if let Some(message_key) = message_key {
+                self.post(thread, item, message_key);
             }
         }
     }
 
-    /// The first listed piece of mail under this key that no edge leads to.
-    pub(super) fn waiting_mail(&mut self, thread: ThreadNumber, key: MailKey) -> Option<ItemId> {
+    /// The first listed message with this key that no edge leads to.
+    pub(super) fn waiting_message(
+        &mut self,
+        thread: ThreadNumber,
+        key: MessageKey,
+    ) -> Option<ItemId> {
         loop {
-            let item = *self.view(thread).mailbox.get(&key)?.front()?;
-            let is_under_key = self.mail.get(&item) == Some(&key);
+            let item = *self.view(thread).messages.get(&key)?.front()?;
+            let is_under_key = self.message_keys.get(&item) == Some(&key);
             if is_under_key && !self.is_edge_target(item) {
                 return Some(item);
             }
-            self.view(thread).mailbox.get_mut(&key)?.pop_front();
+            self.view(thread).messages.get_mut(&key)?.pop_front();
         }
     }
 
@@ -491,7 +496,7 @@ impl Conversation {
     }
 
     /// Everything, for the finished graph.
-    pub(super) fn into_graph(self) -> Graph {
+    pub(super) fn into_graph(self) -> ConversationGraph {
         let mut items = self.items;
         items.sort_unstable_by_key(|item| item.item_id);
         let mut views = self.views;
@@ -506,7 +511,7 @@ impl Conversation {
                 (id, listed)
             })
             .collect();
-        Graph {
+        ConversationGraph {
             items: items.into_iter().map(|item| (item.item_id, item)).collect(),
             listed,
         }
@@ -514,14 +519,14 @@ impl Conversation {
 }
 
 /// What a conversation leaves in the graph.
-pub(super) struct Graph {
+pub(super) struct ConversationGraph {
     pub(super) items: BTreeMap<ItemId, ConversationItem>,
     pub(super) listed: HashMap<ThreadId, Vec<ItemId>>,
 }
 
 /// How a list is matched with the items that are there.
 pub(super) enum Matching<'l> {
-    /// A whole prompt against the one before: same place first, then anywhere.
+    /// Matches a whole prompt with the one before: the same position first, then any.
     Snapshot(&'l [ItemId]),
     /// Nothing: every item is new.
     Nothing,
@@ -558,7 +563,7 @@ impl<'l> Matcher<'l> {
         self.in_step = false;
     }
 
-    /// Whether an item may stand for an earlier one at all.
+    /// Whether an item can be the repetition of an earlier one.
     pub(super) fn reuses(&self) -> bool {
         match self.matching {
             Matching::Snapshot(_) => true,

@@ -1,14 +1,14 @@
 //! Interaction edges, and those that wait for the item that they lead to.
 //!
 //! An edge that carries a message is known before the message is seen by its receiver. It waits under the address of
-//! the mail; the first item with that address takes the edge that has waited longest.
+//! the message; the first item with that address takes the edge that has waited longest.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::ids::{EdgeId, ItemId, PayloadId, ThreadId, ToolCallId};
 use crate::model::{Anchor, EdgeKind, InteractionEdge};
 
-use super::conversation::{Link, MailKey, ThreadNumber};
+use super::conversation::{ItemLink, MessageKey, ThreadNumber};
 use super::fault::Fault;
 use super::reducer::Reducer;
 use super::tools::push_new;
@@ -20,7 +20,7 @@ pub(super) struct MessageEdge {
     pub(super) kind: EdgeKind,
     pub(super) source: Anchor,
     pub(super) receiver: ThreadId,
-    pub(super) mail: MailKey,
+    pub(super) message_key: MessageKey,
     pub(super) fallback: Fallback,
     pub(super) started: i64,
     pub(super) ended: Option<i64>,
@@ -40,7 +40,7 @@ impl MessageEdge {
         self.kind == other.kind
             && self.source == other.source
             && self.receiver == other.receiver
-            && self.mail == other.mail
+            && self.message_key == other.message_key
             && self.fallback == other.fallback
     }
 
@@ -67,14 +67,14 @@ pub(super) struct Edges {
     edges: BTreeMap<EdgeId, InteractionEdge>,
     of_tool: HashMap<ToolCallId, BTreeSet<EdgeId>>,
     /// In the order in which they arose.
-    pending: BTreeMap<u64, Pending>,
+    pending: BTreeMap<u64, PendingEdges>,
     pending_of_id: HashMap<EdgeId, u64>,
-    pending_of_mail: HashMap<(ThreadNumber, MailKey), BTreeSet<u64>>,
+    pending_of_message: HashMap<(ThreadNumber, MessageKey), BTreeSet<u64>>,
     pending_of_tool: HashMap<ToolCallId, BTreeSet<u64>>,
     arisen: u64,
 }
 
-struct Pending {
+struct PendingEdges {
     edge: MessageEdge,
     receiver: ThreadNumber,
 }
@@ -139,27 +139,34 @@ impl Edges {
         let order = self.arisen;
         self.arisen += 1;
         self.pending_of_id.insert(edge.id.clone(), order);
-        let by_mail = self.pending_of_mail.entry((receiver, edge.mail));
-        by_mail.or_default().insert(order);
+        let by_message = self.pending_of_message.entry((receiver, edge.message_key));
+        by_message.or_default().insert(order);
         if let Anchor::ToolCall { tool_call_id } = &edge.source {
             let by_tool = self.pending_of_tool.entry(tool_call_id.clone());
             by_tool.or_default().insert(order);
         }
-        self.pending.insert(order, Pending { edge, receiver });
+        self.pending.insert(order, PendingEdges { edge, receiver });
         Ok(())
     }
 
-    /// Takes the edge that has waited longest for this mail.
-    fn take_waiting(&mut self, receiver: ThreadNumber, mail: MailKey) -> Option<MessageEdge> {
-        let waiting = self.pending_of_mail.get(&(receiver, mail))?;
+    /// Takes the edge that has waited longest for this message.
+    fn take_waiting(
+        &mut self,
+        receiver: ThreadNumber,
+        message_key: MessageKey,
+    ) -> Option<MessageEdge> {
+        let waiting = self.pending_of_message.get(&(receiver, message_key))?;
         let order = *waiting.first()?;
         self.take_pending(order)
     }
 
     fn take_pending(&mut self, order: u64) -> Option<MessageEdge> {
-        let Pending { edge, receiver } = self.pending.remove(&order)?;
+        let PendingEdges { edge, receiver } = self.pending.remove(&order)?;
         self.pending_of_id.remove(&edge.id);
-        if let Some(waiting) = self.pending_of_mail.get_mut(&(receiver, edge.mail)) {
+        if let Some(waiting) = self
+            .pending_of_message
+            .get_mut(&(receiver, edge.message_key))
+        {
             waiting.remove(&order);
         }
         if let Anchor::ToolCall { tool_call_id } = &edge.source
@@ -175,16 +182,19 @@ impl Reducer {
     /// An edge with a message: to the item that holds it, or kept until that is seen.
     pub(super) fn message_edge(&mut self, edge: MessageEdge) -> Result<(), Fault> {
         let receiver = self.thread_number(&edge.receiver);
-        match self.conversation.waiting_mail(receiver, edge.mail) {
+        match self
+            .conversation
+            .waiting_message(receiver, edge.message_key)
+        {
             Some(item) => self.resolve(edge, item),
             None => self.edges.wait(edge, receiver),
         }
     }
 
-    /// Gives mail that was placed to the edge that waits for it.
-    pub(super) fn deliver(&mut self, item: ItemId, mail: MailKey) -> Result<(), Fault> {
+    /// Completes the edge that waits for this message.
+    pub(super) fn deliver(&mut self, item: ItemId, message_key: MessageKey) -> Result<(), Fault> {
         let thread = self.conversation.thread_of(item);
-        match self.edges.take_waiting(thread, mail) {
+        match self.edges.take_waiting(thread, message_key) {
             Some(edge) => {
                 let resolved = self.resolve(edge, item);
                 self.tolerated(resolved).map(|_| ())
@@ -196,13 +206,13 @@ impl Reducer {
     fn resolve(&mut self, edge: MessageEdge, item: ItemId) -> Result<(), Fault> {
         let target = Anchor::ConversationItem { item_id: item };
         self.edges.upsert(edge.resolved(target))?;
-        self.conversation.set_link(item, Link::Edge);
+        self.conversation.set_link(item, ItemLink::Edge);
         Ok(())
     }
 
     /// Spawns whose task was never seen lead to the child itself.
     pub(super) fn settle_spawn_edges(&mut self) -> Result<(), Fault> {
-        for (_, Pending { edge, .. }) in std::mem::take(&mut self.edges.pending) {
+        for (_, PendingEdges { edge, .. }) in std::mem::take(&mut self.edges.pending) {
             let thread_id = edge.receiver.clone();
             if edge.fallback == Fallback::Thread && self.trace.threads.contains_key(&thread_id) {
                 let settled = self

@@ -32,7 +32,7 @@ impl RawForm {
         })
     }
 
-    /// The end of this form in `bytes` at `start`, if it stands there.
+    /// The end of this form in `bytes` at `start`, if it is there.
     ///
     /// The form is a whole JSON object, and no object is the beginning of another, so the value there is this one.
     pub(super) fn end_at(&self, bytes: &[u8], start: usize) -> Option<usize> {

@@ -9,7 +9,7 @@ use crate::model::{InferenceCall, Producer, Usage};
 use super::conversation::{Matching, ThreadNumber};
 use super::fault::Fault;
 use super::items::{Candidate, ListReader, Member, RequestBody};
-use super::place::Placement;
+use super::placement::Placement;
 use super::reducer::Reducer;
 
 /// Which inference has which response.
@@ -50,7 +50,7 @@ impl Responses {
 }
 
 /// How an attempt ended.
-struct Ending {
+struct InferenceEnd {
     call: InferenceId,
     status: ExecutionStatus,
     response_id: Option<ResponseId>,
@@ -67,7 +67,7 @@ impl Reducer {
                 response_id,
                 upstream_request_id,
                 response_payload,
-            } => Ending {
+            } => InferenceEnd {
                 call: inference_call_id,
                 status: ExecutionStatus::Completed,
                 response_id,
@@ -80,7 +80,7 @@ impl Reducer {
                 upstream_request_id,
                 partial_response_payload,
                 error,
-            } => Ending {
+            } => InferenceEnd {
                 error: Some(error),
                 call: inference_call_id,
                 status: ExecutionStatus::Failed,
@@ -93,7 +93,7 @@ impl Reducer {
                 upstream_request_id,
                 partial_response_payload,
                 reason,
-            } => Ending {
+            } => InferenceEnd {
                 error: Some(reason),
                 call: inference_call_id,
                 status: ExecutionStatus::Cancelled,
@@ -249,7 +249,7 @@ impl Reducer {
         Ok(self.conversation.view(thread).snapshot.clone())
     }
 
-    fn inference_ended(&mut self, ending: Ending) -> Result<(), Fault> {
+    fn inference_ended(&mut self, ending: InferenceEnd) -> Result<(), Fault> {
         let Some(call) = self.trace.inference_calls.get(&ending.call) else {
             if let Some(payload) = &ending.payload {
                 self.expect_file(payload);
@@ -335,7 +335,7 @@ impl Reducer {
     fn close_inference(
         &mut self,
         thread: ThreadNumber,
-        ending: Ending,
+        ending: InferenceEnd,
         placed: Option<(Vec<ItemId>, Option<Usage>)>,
     ) {
         let Some(call) = self.trace.inference_calls.get_mut(&ending.call) else {

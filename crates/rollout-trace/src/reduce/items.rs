@@ -15,7 +15,7 @@ use super::fault::Fault;
 use super::identity::RawForm;
 use super::normalise::{Normalised, Normaliser};
 
-/// An item of a list, before it has its place in the conversation.
+/// An item of a list, before it is placed in the conversation.
 pub(super) enum Candidate<'a> {
     /// The bytes of an item that is already there.
     Known {
@@ -52,19 +52,19 @@ impl<'a> Member<'a> {
     }
 }
 
-/// What a request payload says.
+/// The members of a request payload that the reducer uses.
 pub(super) struct RequestBody<'a> {
     pub(super) input: Member<'a>,
     pub(super) previous_response_id: Option<String>,
 }
 
-/// What a response payload says.
+/// The members of a response payload that the reducer uses.
 pub(super) struct ResponseBody<'a> {
     pub(super) output: Member<'a>,
     pub(super) usage: Option<Usage>,
 }
 
-/// What a checkpoint payload says.
+/// The members of a checkpoint payload that the reducer uses.
 pub(super) struct CheckpointBody<'a> {
     pub(super) input: Member<'a>,
     pub(super) replacement: Member<'a>,

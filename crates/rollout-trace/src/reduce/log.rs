@@ -10,7 +10,7 @@ use super::ReplayError;
 use super::fault::Fault;
 use super::reducer::Reducer;
 
-/// A line may be this long; source code of cells and error texts stand in lines.
+/// The longest line. Source code of cells and error texts are in lines.
 const MAX_LINE: usize = 64 << 20;
 
 /// Replays every event of a bundle's log.
@@ -20,7 +20,7 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
         Ok(file) => file,
         Err(source) => return Err(ReplayError::OpenLog { path, source }),
     };
-    let mut lines = Lines {
+    let mut lines = LogLines {
         reader: BufReader::with_capacity(1 << 18, file),
         line: Vec::new(),
     };
@@ -84,7 +84,7 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
     Ok(())
 }
 
-struct Lines {
+struct LogLines {
     reader: BufReader<File>,
     line: Vec<u8>,
 }
@@ -99,7 +99,7 @@ enum LineEnd {
     Log,
 }
 
-impl Lines {
+impl LogLines {
     fn next(&mut self) -> std::io::Result<LineEnd> {
         self.line.clear();
         let limit = MAX_LINE as u64 + 1;

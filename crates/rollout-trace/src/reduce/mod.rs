@@ -5,7 +5,7 @@
 //! bundle always gives the same graph: nothing here has a clock, and nothing walks an unordered map into the output.
 //!
 //! Each kind of event has its file: `threads`, `inference`, `compaction`, `tools`, `terminals`, `cells`, `agents`.
-//! `conversation` and `place` decide which items there are; `reducer` is the state and the dispatch.
+//! `conversation` and `placement` decide which items there are; `reducer` is the state and the dispatch.
 
 mod accepted;
 mod agents;
@@ -20,7 +20,7 @@ mod items;
 mod log;
 mod normalise;
 mod payloads;
-mod place;
+mod placement;
 mod reducer;
 mod terminals;
 mod threads;

@@ -19,14 +19,14 @@ use super::payloads::{PayloadChecks, PayloadFiles};
 use super::tools::Tools;
 use super::{Reduction, ReplayError, Strictness};
 
-/// When the event at hand happened.
+/// The position of the current event in log and time.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Moment {
+pub(super) struct EventTime {
     pub(super) seq: u64,
     pub(super) at: i64,
 }
 
-impl Moment {
+impl EventTime {
     /// A window that opens now.
     pub(super) fn open(self) -> ExecutionWindow {
         ExecutionWindow {
@@ -48,7 +48,7 @@ impl Moment {
 
 /// The thread and turn that an event's line names.
 #[derive(Debug, Clone)]
-pub(super) struct Context {
+pub(super) struct LineContext {
     pub(super) thread: Option<ThreadId>,
     pub(super) turn: Option<TurnId>,
 }
@@ -60,9 +60,9 @@ pub(super) struct OpenInTurn {
     pub(super) cells: Vec<CodeCellId>,
 }
 
-/// Objects made up for a start that was lost. A start that comes late takes their place.
+/// Objects created because their start was lost. A start that comes late replaces them.
 #[derive(Default)]
-pub(super) struct StandIns {
+pub(super) struct Placeholders {
     pub(super) threads: HashSet<ThreadId>,
     pub(super) turns: HashSet<TurnId>,
 }
@@ -70,11 +70,11 @@ pub(super) struct StandIns {
 pub(super) struct Reducer {
     pub(super) schema: Schema,
     pub(super) trace: RolloutTrace,
-    pub(super) now: Moment,
+    pub(super) now: EventTime,
     pub(super) conversation: Conversation,
     pub(super) open_in_turn: HashMap<TurnId, OpenInTurn>,
     pub(super) responses: Responses,
-    pub(super) stand_ins: StandIns,
+    pub(super) placeholders: Placeholders,
     pub(super) tools: Tools,
     pub(super) cells: Cells,
     pub(super) edges: Edges,
@@ -95,11 +95,11 @@ impl Reducer {
         Self {
             schema,
             trace: RolloutTrace::new(manifest, schema),
-            now: Moment::default(),
+            now: EventTime::default(),
             conversation: Conversation::new(schema),
             open_in_turn: HashMap::new(),
             responses: Responses::default(),
-            stand_ins: StandIns::default(),
+            placeholders: Placeholders::default(),
             tools: Tools::default(),
             cells: Cells::default(),
             edges: Edges::default(),
@@ -125,7 +125,7 @@ impl Reducer {
         if let Err(fault) = checked {
             return self.unreadable_line(number, fault);
         }
-        self.now = Moment {
+        self.now = EventTime {
             seq: line.seq,
             at: line.wall_time_unix_ms,
         };
@@ -134,7 +134,7 @@ impl Reducer {
             let payload = payload.without_checksum();
             self.trace.raw_payloads.insert(id, payload);
         }
-        let context = Context {
+        let context = LineContext {
             thread: line.thread_id,
             turn: line.codex_turn_id,
         };
@@ -216,7 +216,7 @@ impl Reducer {
         self.now.seq == self.last_seq
     }
 
-    /// Events are replayed as they stand; numbers that are missing or go back are only listed, but schema 2 has none.
+    /// Events are replayed in file order. Missing or decreasing numbers are only listed in schema 1, and an error in schema 2.
     fn check_order(&mut self, seq: u64) -> Result<(), Fault> {
         let after = self.last_seq;
         if seq != after.saturating_add(1) && self.schema == Schema::Two && self.is_strict() {
@@ -276,7 +276,7 @@ impl Reducer {
         self.conversation.thread(thread)
     }
 
-    fn apply(&mut self, context: Context, event: Event) -> Result<(), Fault> {
+    fn apply(&mut self, context: LineContext, event: Event) -> Result<(), Fault> {
         match event {
             Event::RolloutStarted {
                 trace_id,

@@ -121,7 +121,7 @@ impl OperationStart {
     }
 }
 
-/// What a payload says about the end of an operation.
+/// The end of an operation, as its payload describes it.
 struct OperationEnd {
     terminal: Option<TerminalId>,
     result: TerminalResult,

@@ -8,27 +8,27 @@ use crate::json::Json;
 use crate::model::{Thread, ThreadOrigin, Turn};
 
 use super::fault::Fault;
-use super::reducer::{Context, Reducer};
+use super::reducer::{LineContext, Reducer};
 
-/// What the metadata payload of a thread says.
+/// The metadata payload of a thread.
 #[derive(Default)]
-struct Metadata {
+struct ThreadMetadata {
     agent_path: Option<String>,
     task_name: Option<String>,
     nickname: Option<String>,
     agent_role: Option<String>,
     model: Option<String>,
-    spawn: Option<Spawn>,
+    spawn: Option<SpawnMetadata>,
 }
 
-struct Spawn {
+struct SpawnMetadata {
     parent: ThreadId,
     agent_path: Option<String>,
     task_name: Option<String>,
     agent_role: Option<String>,
 }
 
-impl Metadata {
+impl ThreadMetadata {
     /// None when a field is neither a string nor null.
     fn read(value: &Json<'_>) -> Option<Self> {
         let object = value.as_object()?;
@@ -41,7 +41,7 @@ impl Metadata {
             .and_then(|source| source.get("subagent")?.get("thread_spawn"))
             .and_then(|spawn| {
                 let text = |key| spawn.get_str(key).map(str::to_owned);
-                Some(Spawn {
+                Some(SpawnMetadata {
                     parent: spawn.get_str("parent_thread_id")?.into(),
                     agent_path: text("agent_path"),
                     task_name: text("task_name"),
@@ -71,7 +71,8 @@ impl Reducer {
         event_path: String,
         metadata_payload: Option<PayloadRef>,
     ) -> Result<(), Fault> {
-        if self.trace.threads.contains_key(&thread_id) && !self.stand_ins.threads.remove(&thread_id)
+        if self.trace.threads.contains_key(&thread_id)
+            && !self.placeholders.threads.remove(&thread_id)
         {
             return Err(Fault::DuplicateThread(thread_id));
         }
@@ -80,7 +81,7 @@ impl Reducer {
             Some(payload) => {
                 let read = self.with_json(&payload, |_, value| {
                     let wrong = || Fault::Metadata(payload.raw_payload_id.clone());
-                    Metadata::read(value).ok_or_else(wrong)
+                    ThreadMetadata::read(value).ok_or_else(wrong)
                 });
                 self.tolerated(read)?
             }
@@ -90,7 +91,7 @@ impl Reducer {
         Ok(())
     }
 
-    fn thread(&self, thread_id: ThreadId, event_path: String, metadata: Metadata) -> Thread {
+    fn thread(&self, thread_id: ThreadId, event_path: String, metadata: ThreadMetadata) -> Thread {
         let own_path = metadata.agent_path.unwrap_or(event_path);
         let (agent_path, origin) = match metadata.spawn {
             None => (own_path, ThreadOrigin::Root),
@@ -156,7 +157,7 @@ impl Reducer {
     }
 
     pub(super) fn turn_started(&mut self, turn: TurnId, thread: ThreadId) -> Result<(), Fault> {
-        if self.trace.codex_turns.contains_key(&turn) && !self.stand_ins.turns.remove(&turn) {
+        if self.trace.codex_turns.contains_key(&turn) && !self.placeholders.turns.remove(&turn) {
             return Err(Fault::DuplicateTurn(turn));
         }
         self.require_thread(&thread)?;
@@ -176,7 +177,7 @@ impl Reducer {
             .insert(turn.codex_turn_id.clone(), turn);
     }
 
-    /// Fails on an unknown thread, or lets an empty one stand in for it: a lost start should not cost the rest.
+    /// Fails on an unknown thread, or creates an empty one: a lost start must not cost the rest.
     pub(super) fn require_thread(&mut self, thread: &ThreadId) -> Result<(), Fault> {
         if self.trace.threads.contains_key(thread) {
             return Ok(());
@@ -191,9 +192,9 @@ impl Reducer {
         } else {
             ""
         };
-        let stand_in = self.thread(thread.clone(), path.into(), Metadata::default());
+        let stand_in = self.thread(thread.clone(), path.into(), ThreadMetadata::default());
         self.trace.threads.insert(thread.clone(), stand_in);
-        self.stand_ins.threads.insert(thread.clone());
+        self.placeholders.threads.insert(thread.clone());
         Ok(())
     }
 
@@ -211,7 +212,7 @@ impl Reducer {
             })?;
             self.require_thread(used)?;
             self.insert_turn(turn.clone(), used.clone());
-            self.stand_ins.turns.insert(turn.clone());
+            self.placeholders.turns.insert(turn.clone());
             return Ok(used.clone());
         };
         let owner = known.thread_id.clone();
@@ -227,7 +228,7 @@ impl Reducer {
 
     pub(super) fn turn_ended(
         &mut self,
-        context: Context,
+        context: LineContext,
         turn_id: TurnId,
         status: ExecutionStatus,
     ) -> Result<(), Fault> {

@@ -9,9 +9,9 @@ use crate::model::{
     ItemKind, ModelObservation, ObservationSource, Producer, ToolCall, ToolRequester,
 };
 
-use super::conversation::{CallNumber, Link};
+use super::conversation::{CallNumber, ItemLink};
 use super::fault::Fault;
-use super::reducer::{Context, Reducer};
+use super::reducer::{LineContext, Reducer};
 use super::terminals::{OperationStart, Processes};
 
 /// What the reducer knows of tools beside the calls.
@@ -25,7 +25,7 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// The call that an id stands for now.
+    /// The call that an id refers to now.
     fn latest(&self, id: ToolCallId) -> ToolCallId {
         match self.reused.get(&id) {
             Some((latest, _)) => latest.clone(),
@@ -35,13 +35,13 @@ impl Tools {
 }
 
 /// What an invocation payload asks of the reducer, beside being there.
-struct Invocation {
+struct ParsedInvocation {
     operation: Option<OperationStart>,
     waits_for: Option<String>,
 }
 
 impl Reducer {
-    pub(super) fn apply_tool(&mut self, context: Context, event: Event) -> Result<(), Fault> {
+    pub(super) fn apply_tool(&mut self, context: LineContext, event: Event) -> Result<(), Fault> {
         match event {
             Event::McpToolCallCorrelationAssigned {
                 tool_call_id,
@@ -66,7 +66,7 @@ impl Reducer {
         }
     }
 
-    fn tool_started(&mut self, context: Context, event: Event) -> Result<(), Fault> {
+    fn tool_started(&mut self, context: LineContext, event: Event) -> Result<(), Fault> {
         let Event::ToolCallStarted {
             tool_call_id: tool,
             model_visible_call_id: call,
@@ -145,7 +145,7 @@ impl Reducer {
     }
 
     /// The thread of a tool call, and its turn if the line names one.
-    fn tool_context(&mut self, context: Context) -> Result<(ThreadId, Option<TurnId>), Fault> {
+    fn tool_context(&mut self, context: LineContext) -> Result<(ThreadId, Option<TurnId>), Fault> {
         let turn_thread = |turn| Some(self.trace.codex_turns.get(turn)?.thread_id.clone());
         let thread = context
             .thread
@@ -219,7 +219,7 @@ impl Reducer {
                 Some("wait") => reducer.tolerated(waited_cell(value, payload))?,
                 _ => None,
             };
-            Ok(Invocation {
+            Ok(ParsedInvocation {
                 operation,
                 waits_for,
             })
@@ -244,7 +244,7 @@ impl Reducer {
         let thread = self.thread_number(thread);
         for is_kind in [ItemKind::is_call, ItemKind::is_output] {
             for item in self.conversation.items_of_call(thread, call, is_kind) {
-                if self.conversation.set_link(item, Link::Tool) {
+                if self.conversation.set_link(item, ItemLink::Tool) {
                     self.attach_to_tool(item, call);
                 }
             }
@@ -417,7 +417,7 @@ impl Reducer {
             && ended.is_err()
             && !self.is_strict()
         {
-            // The end is known even where its evidence is not.
+            // The end is known even if its payload is missing.
             self.close_operation(operation, status);
         }
         ended

@@ -14,7 +14,7 @@ const WAITING: usize = 4;
 /// Writes what `make` makes. It does not wait for the file unless that falls behind.
 pub(super) fn write(
     mut file: File,
-    make: impl FnOnce(&mut Pieces) -> io::Result<()>,
+    make: impl FnOnce(&mut PieceWriter) -> io::Result<()>,
 ) -> io::Result<()> {
     let (full, pieces) = sync_channel::<Vec<u8>>(WAITING);
     let (back, empty) = channel();
@@ -28,7 +28,7 @@ pub(super) fn write(
             }
             Ok(())
         });
-        let mut out = Pieces {
+        let mut out = PieceWriter {
             piece: Vec::with_capacity(PIECE),
             full,
             empty,
@@ -43,13 +43,13 @@ pub(super) fn write(
 }
 
 /// Text on its way to the writing thread.
-pub(super) struct Pieces {
+pub(super) struct PieceWriter {
     piece: Vec<u8>,
     full: SyncSender<Vec<u8>>,
     empty: Receiver<Vec<u8>>,
 }
 
-impl Write for Pieces {
+impl Write for PieceWriter {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         self.write_all(text)?;
         Ok(text.len())

@@ -10,18 +10,18 @@ use serde::Serializer as _;
 use serde::ser::SerializeMap;
 use serde_json::Serializer;
 
-use super::indented::{Indented, Part, line};
+use super::indented::{DocumentPart, IndentedWriter, line};
 use crate::ids::{InferenceId, ItemId};
 use crate::model::{InferenceCall, RolloutTrace};
 
-/// How deep the calls stand, and in them the ids of a prompt.
+/// The indentation of calls, and of the ids of a prompt in them.
 const CALL: usize = 2;
 const ID: usize = CALL + 2;
 
-/// Writes the variables of these names as members of an object that stands at a level.
+/// Writes the variables of these names as members of an object at a level.
 macro_rules! members {
     ($out:expr, $level:expr, $part:expr; $($name:ident),+ $(,)?) => {{
-        let layout = Indented::at($level, $part);
+        let layout = IndentedWriter::at($level, $part);
         let mut serializer = Serializer::with_formatter(&mut *$out, layout);
         let mut object = serializer.serialize_map(None)?;
         $(object.serialize_entry(stringify!($name), $name)?;)+
@@ -33,8 +33,8 @@ macro_rules! members {
 macro_rules! write_head {
     ($only:ident, $out:expr; $($first:ident),+; $($then:ident),+ $(,)?) => {
         match $only {
-            Some($only) => members!($out, 0, Part::Head; $($first,)+ $only, $($then),+),
-            None => members!($out, 0, Part::Head; $($first,)+ $($then),+),
+            Some($only) => members!($out, 0, DocumentPart::Head; $($first,)+ $only, $($then),+),
+            None => members!($out, 0, DocumentPart::Head; $($first,)+ $($then),+),
         }
     };
 }
@@ -78,7 +78,7 @@ pub(super) fn write(trace: &RolloutTrace, out: &mut impl Write) -> io::Result<()
     )?;
     write_calls(inference_calls, out)?;
     members!(
-        out, 0, Part::Tail;
+        out, 0, DocumentPart::Tail;
         code_cells,
         tool_calls,
         terminal_sessions,
@@ -128,7 +128,7 @@ fn write_call(call: &InferenceCall, prompts: &mut Prompts, out: &mut impl Write)
         raw_response_payload_id,
     } = call;
     members!(
-        out, CALL, Part::Head;
+        out, CALL, DocumentPart::Head;
         inference_call_id,
         thread_id,
         codex_turn_id,
@@ -142,7 +142,7 @@ fn write_call(call: &InferenceCall, prompts: &mut Prompts, out: &mut impl Write)
     out.write_all(b"\"request_item_ids\": ")?;
     prompts.write(request_item_ids, out)?;
     members!(
-        out, CALL, Part::Tail;
+        out, CALL, DocumentPart::Tail;
         response_item_ids,
         tool_call_ids_started_by_response,
         usage,

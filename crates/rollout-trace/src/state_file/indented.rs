@@ -7,9 +7,9 @@ use serde_json::ser::Formatter;
 /// `,`, a line end, and room for indentation.
 const LINE: &[u8] = b",\n                                ";
 
-/// Which part of the outermost object is written. Between them stands what is written otherwise.
+/// Which part of the outermost object is written. What is between them is written separately.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum DocumentPart {
     /// All but its end.
     Head,
     /// Members that follow others, and the end.
@@ -17,8 +17,8 @@ pub(super) enum Part {
 }
 
 /// The layout of a part of an object.
-pub(super) struct Indented {
-    part: Part,
+pub(super) struct IndentedWriter {
+    part: DocumentPart,
     outermost: usize,
     level: usize,
     has_value: bool,
@@ -36,9 +36,9 @@ pub(super) fn line<W: ?Sized + Write>(out: &mut W, level: usize, first: bool) ->
     Ok(())
 }
 
-impl Indented {
-    /// For an object that stands at this level.
-    pub(super) fn at(level: usize, part: Part) -> Self {
+impl IndentedWriter {
+    /// For an object at this level.
+    pub(super) fn at(level: usize, part: DocumentPart) -> Self {
         Self {
             part,
             outermost: level,
@@ -48,7 +48,7 @@ impl Indented {
     }
 
     fn open<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
-        let is_left_out = self.part == Part::Tail && self.level == self.outermost;
+        let is_left_out = self.part == DocumentPart::Tail && self.level == self.outermost;
         self.level += 1;
         self.has_value = false;
         if is_left_out {
@@ -59,7 +59,7 @@ impl Indented {
 
     fn close<W: ?Sized + Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.level -= 1;
-        if self.part == Part::Head && self.level == self.outermost {
+        if self.part == DocumentPart::Head && self.level == self.outermost {
             return Ok(());
         }
         if self.has_value {
@@ -69,7 +69,7 @@ impl Indented {
     }
 }
 
-impl Formatter for Indented {
+impl Formatter for IndentedWriter {
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.open(out, b"[")
     }
@@ -96,7 +96,7 @@ impl Formatter for Indented {
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        let follows = self.part == Part::Tail && self.level == self.outermost + 1;
+        let follows = self.part == DocumentPart::Tail && self.level == self.outermost + 1;
         line(out, self.level, first && !follows)
     }
 

@@ -1,7 +1,7 @@
 //! Writing `state.json`.
 //!
 //! The graph goes to the file as it is walked; no second copy of it is made. The file appears whole or not at all: it
-//! is written beside its place and moved there. `document` is the text, `background` the way to the disk.
+//! is written to a temporary file and renamed. `document` is the text, `background` the way to the disk.
 
 mod background;
 mod document;
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use crate::format::STATE_FILE;
 use crate::model::RolloutTrace;
 
-/// Where the state of a bundle is written unless somebody says otherwise.
+/// Where the state of a bundle is written by default.
 pub fn state_path(bundle: impl AsRef<Path>) -> PathBuf {
     bundle.as_ref().join(STATE_FILE)
 }
 
 /// Writes a graph as pretty JSON. The folder must exist; an older file is replaced only by a whole new one.
 ///
-/// What is not a file, such as a pipe or a device, is written to as it stands; a link is followed.
+/// What is not a file, such as a pipe or a device, is written to directly; a link is followed.
 pub fn write_state(trace: &RolloutTrace, path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
     let place = match fs::metadata(path) {

@@ -26,7 +26,7 @@ const HEAVY: usize = 8 << 20;
 const MAX_WEIGHT: usize = 256 << 20;
 
 /// Makes an event and its payloads of what was captured when it happened.
-pub(super) type Make = Box<dyn FnOnce(&mut Payloads<'_>) -> Event + Send>;
+pub(super) type BuildEvent = Box<dyn FnOnce(&mut Payloads<'_>) -> Event + Send>;
 
 /// An event that waits to be written.
 pub(super) struct Queued {
@@ -35,20 +35,20 @@ pub(super) struct Queued {
     pub(super) wall_time_unix_ms: i64,
     pub(super) scope: Option<Scope>,
     pub(super) weight: usize,
-    pub(super) make: Make,
+    pub(super) make: BuildEvent,
 }
 
 /// A bounded queue with one reader.
 pub(super) struct Queue {
     /// This many events may wait to be written.
     most: usize,
-    inner: Mutex<Inner>,
+    inner: Mutex<QueueState>,
     hurry: Condvar,
     progress: Condvar,
 }
 
 #[derive(Default)]
-struct Inner {
+struct QueueState {
     waiting: Vec<Queued>,
     /// Of what waits and what is being written.
     weight: usize,
@@ -98,7 +98,7 @@ impl Queue {
 
     /// The events that came together, or none when no more can come.
     pub(super) fn take(&self) -> Option<Vec<Queued>> {
-        let is_idle = |inner: &mut Inner| inner.waiting.is_empty() && !inner.is_closed;
+        let is_idle = |inner: &mut QueueState| inner.waiting.is_empty() && !inner.is_closed;
         let mut inner = self.inner.lock();
         self.hurry.wait_while(&mut inner, is_idle);
         self.await_quiet(&mut inner);
@@ -107,8 +107,8 @@ impl Queue {
         (!taken.is_empty()).then_some(taken)
     }
 
-    fn await_quiet(&self, inner: &mut MutexGuard<'_, Inner>) {
-        let has_time = |inner: &mut Inner| !inner.is_hurried && !inner.is_closed;
+    fn await_quiet(&self, inner: &mut MutexGuard<'_, QueueState>) {
+        let has_time = |inner: &mut QueueState| !inner.is_hurried && !inner.is_closed;
         let began = Instant::now();
         while has_time(inner) && began.elapsed() < PATIENCE {
             let last = inner.last_queued;
@@ -138,7 +138,7 @@ impl Queue {
         }
         inner.is_hurried = true;
         self.hurry.notify_one();
-        let is_behind = |inner: &mut Inner| inner.done < last;
+        let is_behind = |inner: &mut QueueState| inner.done < last;
         self.progress.wait_while_for(&mut inner, is_behind, timeout);
         inner.done >= last
     }

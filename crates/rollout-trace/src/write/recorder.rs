@@ -13,7 +13,7 @@ use crate::ids::{RolloutId, ThreadId, TurnId};
 use super::bundle::{BundleFiles, CreateError};
 use super::orphans::Orphans;
 use super::payload::Payloads;
-use super::queue::{Make, Queue, Queued};
+use super::queue::{BuildEvent, Queue, Queued};
 use super::worker::Worker;
 
 /// This many events may wait to be written.
@@ -28,7 +28,7 @@ pub struct Scope {
 
 /// A handle on one bundle, or on none. Clones share the bundle; the threads of one rollout share a recorder.
 #[derive(Clone, Default)]
-pub struct Recorder(Option<Arc<Shared>>);
+pub struct Recorder(Option<Arc<QueueCloser>>);
 
 impl std::fmt::Debug for Recorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -38,18 +38,18 @@ impl std::fmt::Debug for Recorder {
 }
 
 /// What the handles share. The bundle is complete when the last of them is gone.
-struct Shared {
-    ledger: Arc<Ledger>,
+struct QueueCloser {
+    state: Arc<RecorderState>,
 }
 
-impl Drop for Shared {
+impl Drop for QueueCloser {
     fn drop(&mut self) {
-        self.ledger.queue.close();
+        self.state.queue.close();
     }
 }
 
 /// What the handles and the writing thread share.
-pub(super) struct Ledger {
+pub(super) struct RecorderState {
     pub(super) rollout_id: RolloutId,
     pub(super) queue: Queue,
     pub(super) orphans: Orphans,
@@ -86,15 +86,15 @@ impl Recorder {
             payloads_dir: PAYLOADS_DIR.into(),
         };
         let files = BundleFiles::create(&folder, &manifest)?;
-        let ledger = Arc::new(Ledger {
+        let state = Arc::new(RecorderState {
             rollout_id: manifest.rollout_id.clone(),
             queue: Queue::new(MAX_QUEUED),
             orphans: Orphans::default(),
         });
-        let shared = Arc::new(Shared {
-            ledger: Arc::clone(&ledger),
+        let shared = Arc::new(QueueCloser {
+            state: Arc::clone(&state),
         });
-        Worker::spawn(files, ledger, schema).map_err(|source| CreateError::new(&folder, source))?;
+        Worker::spawn(files, state, schema).map_err(|source| CreateError::new(&folder, source))?;
         let recorder = Self(Some(shared));
         recorder.record(None, 0, |_| Event::RolloutStarted {
             trace_id: manifest.trace_id,
@@ -112,7 +112,7 @@ impl Recorder {
     /// little more than the capture. Never blocks on the disk. A recorder that is off drops it unasked.
     ///
     /// The weight is about how much memory the capture holds, for the limit of what may wait to be written. The scope
-    /// is left out of lines that stand for themselves, such as the start of a thread.
+    /// is left out of lines that name their own thread, such as its start.
     pub fn record(
         &self,
         scope: Option<&Scope>,
@@ -120,7 +120,7 @@ impl Recorder {
         event: impl FnOnce(&mut Payloads<'_>) -> Event + Send + 'static,
     ) {
         if let Some(shared) = &self.0 {
-            shared.ledger.record(scope, weight, Box::new(event));
+            shared.state.record(scope, weight, Box::new(event));
         }
     }
 
@@ -129,12 +129,12 @@ impl Recorder {
     /// Blocks: for the end of a session, not for its turns.
     pub fn flush(&self, timeout: Duration) -> bool {
         let shared = self.0.as_ref();
-        shared.is_none_or(|shared| shared.ledger.queue.flush(timeout))
+        shared.is_none_or(|shared| shared.state.queue.flush(timeout))
     }
 }
 
-impl Ledger {
-    fn record(&self, scope: Option<&Scope>, weight: usize, make: Make) {
+impl RecorderState {
+    fn record(&self, scope: Option<&Scope>, weight: usize, make: BuildEvent) {
         let lost = self.queue.push(Queued {
             seq: 0,
             wall_time_unix_ms: now_unix_ms(),

@@ -7,13 +7,13 @@ use std::thread;
 
 use serde::Serialize;
 
-use crate::convert::Added;
+use crate::convert::AddedEvent;
 use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, Schema, seal_line};
 
 use super::bundle::{AppendError, BundleFiles};
 use super::payload::{PayloadWriter, Payloads};
 use super::queue::Queued;
-use super::recorder::Ledger;
+use super::recorder::RecorderState;
 
 /// So many events share a write to the log, which follows the last of their payloads.
 const TOGETHER: usize = 64;
@@ -23,26 +23,26 @@ const KEPT_BUFFER: usize = 1 << 20;
 
 pub(super) struct Worker {
     files: BundleFiles,
-    ledger: Arc<Ledger>,
+    state: Arc<RecorderState>,
     next_seq: u64,
     /// Events that are lost and not yet noted.
     lost: Option<RangeInclusive<u64>>,
-    /// Lines whose payloads are written.
-    lines: Lines,
+    /// PendingLines whose payloads are written.
+    lines: PendingLines,
     payloads: PayloadWriter,
     /// How many lines were made, by which schema 2 numbers them.
     made: u64,
     warned: bool,
 }
 
-/// Lines on their way to the log.
+/// PendingLines on their way to the log.
 #[derive(Default)]
-struct Lines {
+struct PendingLines {
     text: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<PendingLine>,
 }
 
-struct Entry {
+struct PendingLine {
     /// Where the line ends in the text.
     end: usize,
     /// What is lost without it.
@@ -50,7 +50,7 @@ struct Entry {
     line: LogLine,
 }
 
-impl Lines {
+impl PendingLines {
     /// Adds the text of a line, which `keep` must follow.
     fn add(&mut self, line: &LogLine) -> io::Result<()> {
         let start = self.text.len();
@@ -65,14 +65,14 @@ impl Lines {
 
     fn keep(&mut self, covers: RangeInclusive<u64>, line: LogLine) {
         let end = self.text.len();
-        self.entries.push(Entry { end, covers, line });
+        self.entries.push(PendingLine { end, covers, line });
     }
 }
 
 /// The payload of the event that notes a gap.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "trace_gap")]
-struct Gap {
+struct EventGap {
     first_seq: u64,
     last_seq: u64,
     message: String,
@@ -88,13 +88,17 @@ fn give_way() {
 }
 
 impl Worker {
-    pub(super) fn spawn(files: BundleFiles, ledger: Arc<Ledger>, schema: Schema) -> io::Result<()> {
+    pub(super) fn spawn(
+        files: BundleFiles,
+        state: Arc<RecorderState>,
+        schema: Schema,
+    ) -> io::Result<()> {
         let mut worker = Self {
             files,
-            ledger,
+            state,
             next_seq: 1,
             lost: None,
-            lines: Lines::default(),
+            lines: PendingLines::default(),
             payloads: PayloadWriter::of_schema(schema),
             made: 0,
             warned: false,
@@ -103,7 +107,7 @@ impl Worker {
             .name("rollout-trace".into())
             .spawn(move || {
                 give_way();
-                while let Some(mut events) = worker.ledger.queue.take() {
+                while let Some(mut events) = worker.state.queue.take() {
                     while !events.is_empty() {
                         let rest = events.split_off(events.len().min(TOGETHER));
                         worker.write_all(std::mem::replace(&mut events, rest));
@@ -120,7 +124,7 @@ impl Worker {
             self.write(queued);
         }
         self.append();
-        self.ledger.queue.finish(self.next_seq - 1, count, weight);
+        self.state.queue.finish(self.next_seq - 1, count, weight);
     }
 
     fn write(&mut self, queued: Queued) {
@@ -134,12 +138,12 @@ impl Worker {
         let thread = queued.scope.as_ref();
         self.payloads.thread = thread.map(|scope| scope.thread_id.clone());
         let payloads = Payloads::into(&self.files, &mut self.payloads);
-        let (mut line, complete) = self.ledger.line(queued, payloads);
+        let (mut line, complete) = self.state.line(queued, payloads);
         match self.add(&mut line, complete) {
             Ok(()) => {}
             Err(error) => {
                 self.lose(seq..=seq);
-                self.ledger.orphans.lose(&line);
+                self.state.orphans.lose(&line);
                 self.warn(&error);
             }
         }
@@ -163,7 +167,7 @@ impl Worker {
         let Some(lost) = self.lost.clone() else {
             return;
         };
-        let gap = Gap {
+        let gap = EventGap {
             first_seq: *lost.start(),
             last_seq: *lost.end(),
             message: "the recorder could not write these events".into(),
@@ -179,7 +183,7 @@ impl Worker {
             }),
         };
         let payloads = Payloads::into(&self.files, &mut self.payloads);
-        let (mut note, complete) = self.ledger.line(note, payloads);
+        let (mut note, complete) = self.state.line(note, payloads);
         if complete.is_ok() && self.add_all(&mut note, lost).is_ok() {
             self.lost = None;
         }
@@ -188,7 +192,7 @@ impl Worker {
     /// Adds a line whose payloads are complete, or are not. An event that means something without its payload is added
     /// without.
     fn add(&mut self, line: &mut LogLine, complete: io::Result<()>) -> io::Result<()> {
-        if self.ledger.orphans.covers(line) {
+        if self.state.orphans.covers(line) {
             return Err(io::Error::other("what the event refers to was lost"));
         }
         if let Err(error) = complete {
@@ -222,7 +226,7 @@ impl Worker {
 
     fn add_one(
         &mut self,
-        added: Added,
+        added: AddedEvent,
         beside: &LogLine,
         covers: RangeInclusive<u64>,
     ) -> io::Result<()> {
@@ -259,7 +263,7 @@ impl Worker {
 
     /// Appends the prepared lines to the log.
     fn append(&mut self) {
-        let Lines { text, entries } = &mut self.lines;
+        let PendingLines { text, entries } = &mut self.lines;
         let appended = self.files.append(text);
         text.clear();
         text.shrink_to(KEPT_BUFFER);
@@ -267,7 +271,7 @@ impl Worker {
         if let Err(AppendError { written, source }) = appended {
             for entry in entries.into_iter().filter(|entry| entry.end > written) {
                 self.lose(entry.covers);
-                self.ledger.orphans.lose(&entry.line);
+                self.state.orphans.lose(&entry.line);
             }
             self.warn(&source);
         }

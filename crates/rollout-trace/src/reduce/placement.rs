@@ -5,7 +5,7 @@ use crate::json::Scanner;
 use crate::model::{Body, ConversationItem, ItemKind, Part, Producer};
 
 use super::accepted::Unplaced;
-use super::conversation::{CallCheck, CallNumber, Link, Matcher, Matching, ThreadNumber};
+use super::conversation::{CallCheck, CallNumber, ItemLink, Matcher, Matching, ThreadNumber};
 use super::fault::Fault;
 use super::identity::{ItemKey, KeyWriter};
 use super::items::{Candidate, ItemList};
@@ -87,7 +87,7 @@ impl Reducer {
                     if let Some(id) = id {
                         self.conversation.set_response_id(found, id);
                     }
-                    // Bytes without the id that the item has would stand for an item without one.
+                    // Bytes without the id of the item would match an item that has none.
                     let is_same = self.conversation.item(found).responses_item_id.as_ref() == id;
                     self.merge_reasoning(found, item.body);
                     self.conversation
@@ -164,16 +164,20 @@ impl Reducer {
 
     pub(super) fn create_item(&mut self, item: Normalised, placement: &Placement) -> ItemId {
         let turn = Some(placement.turn.clone());
-        let Unplaced { key, mail, item } = self.unplaced_item(item, &placement.thread_id, turn);
+        let Unplaced {
+            key,
+            message_key,
+            item,
+        } = self.unplaced_item(item, &placement.thread_id, turn);
         if item.kind == ItemKind::CustomToolCall
             && let Some(call) = &item.call_id
         {
             self.cells.source_seen(placement.thread, call);
         }
-        self.conversation.create(placement.thread, key, mail, item)
+        self.conversation
+            .create(placement.thread, key, message_key, item)
     }
 
-    /// The item that is created next.
     pub(super) fn unplaced_item(
         &self,
         item: Normalised,
@@ -181,7 +185,7 @@ impl Reducer {
         turn: Option<TurnId>,
     ) -> Unplaced {
         let key = KeyWriter::item(&item);
-        let mail = self.mail_key(&item, thread);
+        let message_key = self.message_key(&item, thread);
         let item = ConversationItem {
             item_id: self.conversation.next_id(),
             responses_item_id: item.response_item_id,
@@ -198,7 +202,11 @@ impl Reducer {
             call_id: item.call_id,
             produced_by: Vec::new(),
         };
-        Unplaced { key, mail, item }
+        Unplaced {
+            key,
+            message_key,
+            item,
+        }
     }
 
     /// Fills in what an earlier sight of a reasoning item lacked.
@@ -225,10 +233,10 @@ impl Reducer {
             self.link_tool(item, call);
             self.link_cell_output(item, call);
         }
-        if let Some(mail) = self.conversation.mail_key(item)
+        if let Some(message_key) = self.conversation.message_key(item)
             && !self.conversation.is_edge_target(item)
         {
-            self.deliver(item, mail)?;
+            self.deliver(item, message_key)?;
         }
         Ok(())
     }
@@ -243,7 +251,7 @@ impl Reducer {
             return;
         }
         let unlinked = !work.unlinked.is_empty();
-        if self.conversation.set_link(item, Link::Tool) {
+        if self.conversation.set_link(item, ItemLink::Tool) {
             self.attach_to_tool(item, call);
         } else if unlinked && self.conversation.item(item).kind.is_call() {
             self.link_inferences(call);
