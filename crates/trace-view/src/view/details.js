@@ -16,9 +16,10 @@ class Details {
     });
   }
 
-  show(at, words) {
+  /** Shows a span, or the overview; in its place what was found, where there is a list of that. */
+  show(at, words, hits) {
     this.words = words;
-    this.section.replaceChildren(...(at === null ? this.overview() : this.span(at)));
+    this.section.replaceChildren(...(at === null ? hits ?? this.overview() : this.span(at)));
     this.section.scrollTop = 0;
   }
 
@@ -26,7 +27,9 @@ class Details {
     const { data } = this;
     const parts = [element("div", "title", element("h2", "", "Overview"))];
     if (data.problems.length > 0) parts.push(element("h3", "", "What is wrong with the bundle"), this.problems());
-    parts.push(element("h3", "", "Agents"), this.agents());
+    const story = new Story(this);
+    parts.push(...story.show());
+    parts.push(element("h3", "", "Agents"), story.tree(), this.agents());
     if (data.edges.length > 0) {
       const edges = data.edges.map((_, edge) => edge).sort((a, b) => data.edges[a].start - data.edges[b].start);
       parts.push(element("h3", "", "Between agents"), this.edges(edges));
@@ -284,10 +287,23 @@ class Details {
       more.hidden = first === 0;
     };
     earlier();
-    const parts = [element("h3", "", `What the model saw (${items.length} items)`), more, list];
+    const parts = [...this.changes(at), element("h3", "", `What the model saw (${items.length} items)`), more, list];
     parts.push(element("h3", "", `What it answered (${span.response.length} items)`));
     parts.push(...span.response.map((item) => this.item(item, false)));
     return parts;
+  }
+
+  /** How a request differs from the one before: what it leaves out, and what it adds. */
+  changes(at) {
+    const { base, keep, add } = this.data.spans[at].prompt;
+    if (base === undefined) return [];
+    const before = this.promptItems(base);
+    const dropped = before.slice(keep).filter((item) => !add.includes(item));
+    const head = element("p", "note", `Against the request before: ${count(keep)} items kept, ${count(dropped.length)} left out, ${count(add.length)} added.`);
+    const list = dropped.slice(0, 40).map((item) => this.item(item, false));
+    if (list.length === 0) return [head];
+    const box = element("details", "fold", element("summary", "bad", `Left out (${count(dropped.length)})`), ...list);
+    return [head, box];
   }
 
   item(at, isFresh) {
@@ -299,7 +315,10 @@ class Details {
     if (isFresh) head.append(element("span", "new-mark", "new"));
     const box = element("article", `item ${item.role}${isFresh ? " new" : ""}`, head);
     for (const part of item.parts) {
-      box.append(element("pre", "", marked(part.text, this.words)));
+      const text = element("pre", "", marked(part.text, this.words));
+      // Only the model's server can read it.
+      const isFolded = part.kind === "encoded" && part.text.length > 200;
+      box.append(isFolded ? element("details", "fold", element("summary", "", `Encrypted, ${bytes(part.text.length)}`), text) : text);
       if (part.cut) box.append(element("p", "note", `${bytes(part.cut)} more are not in this page.`));
       if (part.payload !== undefined) box.append(this.payload(part.kind, part.payload));
     }

@@ -1,6 +1,6 @@
 //! The viewer: one HTML file with everything in it.
 //!
-//! The page is three files of this folder and the data as JSON. It loads nothing, and its content policy forbids it
+//! The page is the files of this folder and the data as JSON. It loads nothing, and its content policy forbids it
 //! to. The data cannot end the element that holds it, because no `<` of theirs reaches the page; the script puts text
 //! into the document as text only.
 
@@ -35,10 +35,11 @@ impl Default for Budget {
 
 const PAGE: &str = include_str!("viewer.html");
 const STYLE: &str = include_str!("viewer.css");
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("elements.js"),
     include_str!("timeline.js"),
     include_str!("details.js"),
+    include_str!("story.js"),
     include_str!("viewer.js"),
 ];
 

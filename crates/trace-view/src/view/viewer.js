@@ -94,7 +94,7 @@ class Viewer {
   show(at) {
     this.isShown = true;
     this.selected = this.timeline.selected = at;
-    this.details.show(at, this.words ?? "");
+    this.details.show(at, this.words ?? "", this.hits());
     if (at !== null) this.timeline.reveal(at);
     else this.timeline.draw();
   }
@@ -111,7 +111,12 @@ class Viewer {
     this.matches = words === "" ? null : new Set(this.order.filter((at) => this.hasWords(at, words)));
     byId("matches").textContent = this.matches === null ? "" : `${count(this.matches.size)} found`;
     this.timeline.draw();
-    this.details.show(this.selected, words);
+    this.details.show(this.selected, words, this.hits());
+  }
+
+  /** The list of what was found; none without a search. */
+  hits() {
+    return this.matches === null ? undefined : hitList(this, this.words);
   }
 
   /** Whether the words are in what a span is, says, or adds to the conversation, or in its payloads. */
