@@ -351,7 +351,7 @@ async fn many_large_files_are_held_one_after_the_other() {
     }
     // All replies together are 320 MiB.
     let peak = peak_memory(server.id().unwrap());
-    assert!(peak < 200, "{peak} MiB");
+    assert!(peak < 240, "{peak} MiB");
     drop(input);
     assert!(server.wait().await.unwrap().success());
 }

@@ -107,10 +107,12 @@ async fn terminals_in_the_background_are_listed_and_stopped_one_by_one() {
     assert_eq!(stopped["result"], json!({ "terminated": true }));
     let left = scripted.call(list, json!({})).await["result"].take();
     assert_eq!(left["data"], json!([terminals[1]]));
-    for gone in [first, json!({ "processId": "none" })] {
-        let stopped = scripted.call(terminate, gone).await;
-        assert_eq!(stopped["result"], json!({ "terminated": false }));
-    }
+    let stopped = scripted.call(terminate, first).await;
+    assert_eq!(stopped["result"], json!({ "terminated": false }));
+    let refused = scripted
+        .call(terminate, json!({ "processId": "none" }))
+        .await;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
     scripted.server.finish().await.unwrap();
 }
 

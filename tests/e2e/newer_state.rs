@@ -143,7 +143,7 @@ async fn reverted_turns_leave_the_history() {
     scripted.turn(json!({})).await;
     let request = scripted.model.request(2).await.json()["input"].to_string();
     assert!(
-        request.contains("one") && !request.contains("two"),
+        request.contains(r#""text":"one""#) && !request.contains(r#""text":"two""#),
         "{request}"
     );
     scripted.server.finish().await.unwrap();

@@ -84,6 +84,7 @@ pub enum AccountSessionWorkspaceKind {
 pub enum AccountSessionsSwitchResponse {
     /// A login has to be finished first.
     #[serde(rename_all = "snake_case")]
+    #[schemars(title = "LoginNeededAccountSessionsSwitchResponse")]
     LoginNeeded {
         /// Address where the user logs in.
         auth_url: String,
@@ -92,6 +93,7 @@ pub enum AccountSessionsSwitchResponse {
     },
     /// The sessions after the change.
     #[serde(rename_all = "camelCase")]
+    #[schemars(title = "SwitchedAccountSessionsSwitchResponse")]
     Switched {
         /// Session in use; null if there is none.
         active_session_id: Option<String>,

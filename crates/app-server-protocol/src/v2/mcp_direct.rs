@@ -90,6 +90,7 @@ pub struct McpResourceReadTarget {
 pub enum ResourceContent {
     /// Text.
     #[serde(rename_all = "camelCase")]
+    #[schemars(title = "TextResourceContent")]
     Text {
         /// Address of the resource.
         uri: String,
@@ -104,6 +105,7 @@ pub enum ResourceContent {
     },
     /// Bytes.
     #[serde(rename_all = "camelCase")]
+    #[schemars(title = "BlobResourceContent")]
     Blob {
         /// Address of the resource.
         uri: String,

@@ -11,7 +11,7 @@ export type { AccountSessionWorkspaceKind } from "./AccountSessionWorkspaceKind"
 export type { AccountSessionsListParams } from "./AccountSessionsListParams";
 export type { AccountSessionsListResponse } from "./AccountSessionsListResponse";
 export type { AccountSessionsSwitchParams } from "./AccountSessionsSwitchParams";
-export type { AccountSessionsSwitchResponse } from "./AccountSessionsSwitchResponse";
+export type { LoginNeededAccountSessionsSwitchResponse, SwitchedAccountSessionsSwitchResponse, AccountSessionsSwitchResponse } from "./AccountSessionsSwitchResponse";
 export type { AccountTokenUsageDailyBucket } from "./AccountTokenUsageDailyBucket";
 export type { AccountTokenUsageSummary } from "./AccountTokenUsageSummary";
 export type { AccountUpdatedNotification } from "./AccountUpdatedNotification";
@@ -420,7 +420,7 @@ export type { RemoteControlStatusChangedNotification } from "./RemoteControlStat
 export type { RemoteControlStatusReadResponse } from "./RemoteControlStatusReadResponse";
 export type { RequestPermissionProfile } from "./RequestPermissionProfile";
 export type { ResidencyRequirement } from "./ResidencyRequirement";
-export type { ResourceContent } from "./ResourceContent";
+export type { TextResourceContent, BlobResourceContent, ResourceContent } from "./ResourceContent";
 export type { ReviewDelivery } from "./ReviewDelivery";
 export type { ReviewStartParams } from "./ReviewStartParams";
 export type { ReviewStartResponse } from "./ReviewStartResponse";

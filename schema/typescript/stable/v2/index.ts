@@ -337,7 +337,7 @@ export type { RemoteControlConnectionStatus } from "./RemoteControlConnectionSta
 export type { RemoteControlStatusChangedNotification } from "./RemoteControlStatusChangedNotification";
 export type { RequestPermissionProfile } from "./RequestPermissionProfile";
 export type { ResidencyRequirement } from "./ResidencyRequirement";
-export type { ResourceContent } from "./ResourceContent";
+export type { TextResourceContent, BlobResourceContent, ResourceContent } from "./ResourceContent";
 export type { ReviewDelivery } from "./ReviewDelivery";
 export type { ReviewStartParams } from "./ReviewStartParams";
 export type { ReviewStartResponse } from "./ReviewStartResponse";
