@@ -66,6 +66,39 @@ export function family(method: ServerNotification["method"]): string {
     case "windows/worldWritableWarning":
     case "windowsSandbox/setupCompleted":
     case "account/login/completed":
+    case "account/gatewayOAuth/changed":
+    case "autoApprovalReview/strictReviewRequired":
+    case "externalAgentConfig/import/completed":
+    case "externalAgentConfig/import/progress":
+    case "guardianWarning":
+    case "item/fileChange/patchUpdated":
+    case "mcpServer/event/stream/notification":
+    case "model/safetyBuffering/updated":
+    case "model/verification":
+    case "modelProvider/authRecoveryCompleted":
+    case "modelProvider/authRecoveryStarted":
+    case "process/exited":
+    case "process/outputDelta":
+    case "project/changed":
+    case "remoteControl/status/changed":
+    case "thread/attachment/updated":
+    case "thread/environment/connected":
+    case "thread/environment/disconnected":
+    case "thread/goal/cleared":
+    case "thread/goal/updated":
+    case "thread/prediction/updated":
+    case "thread/project/updated":
+    case "thread/queue/changed":
+    case "thread/readState/changed":
+    case "thread/realtime/item/completed":
+    case "thread/realtime/item/started":
+    case "thread/realtime/item/transcript/delta":
+    case "thread/realtime/sdp":
+    case "thread/realtime/transcript/delta":
+    case "thread/realtime/transcript/done":
+    case "thread/reverted":
+    case "thread/section/changed":
+    case "turn/moderationMetadata":
       return method.split("/")[0] ?? method;
     default:
       return assertNever(method);
