@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use codex_scenario::Scenario;
-use codex_test_support::JsonSchema;
 use serde_json::Value;
 
 fn repository() -> PathBuf {
@@ -36,7 +35,7 @@ fn the_schema_is_fresh() {
 
 #[test]
 fn every_ready_scenario_loads_and_fits_the_schema() {
-    let validator = JsonSchema::new(codex_scenario::schema()).unwrap();
+    let validator = jsonschema::validator_for(&codex_scenario::schema()).unwrap();
     let ready = ready();
     assert!(ready.len() >= 12);
     for path in ready {

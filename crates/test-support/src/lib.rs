@@ -2,7 +2,6 @@
 //! homes, JSON-RPC drivers, the protocol observer.
 
 mod app_server;
-mod json_schema;
 mod model_server;
 mod noise;
 mod protocol_observer;
@@ -16,7 +15,6 @@ pub use codex_scenario::Gate;
 pub use codex_scenario::HttpReply;
 pub use codex_scenario::ReceivedRequest;
 pub use codex_scenario::sse;
-pub use json_schema::JsonSchema;
 pub use model_server::ModelServer;
 pub use noise::Noise;
 pub use protocol_observer::ProtocolObserver;

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use codex_app_server_protocol::export;
 use codex_app_server_protocol::export::GeneratedFile;
 use codex_app_server_protocol::export::Surface;
-use codex_test_support::JsonSchema;
 use serde_json::Value;
 
 const FLAT_BUNDLE: &str = "codex_app_server_protocol.v2.schemas.json";
@@ -32,7 +31,7 @@ fn bundle(surface: Surface) -> Value {
 /// The generated schema files, to hold values against.
 pub(crate) struct SchemaFiles {
     files: BTreeMap<String, String>,
-    validators: BTreeMap<String, JsonSchema>,
+    validators: BTreeMap<String, jsonschema::Validator>,
 }
 
 impl SchemaFiles {
@@ -57,10 +56,10 @@ impl SchemaFiles {
     pub(crate) fn validate(&mut self, name: &str, value: &Value) -> Result<(), String> {
         let validator = self.validators.entry(name.to_owned()).or_insert_with(|| {
             let schema: Value = serde_json::from_str(&self.files[name]).unwrap();
-            JsonSchema::new(schema).unwrap()
+            jsonschema::validator_for(&schema).unwrap()
         });
         let fits = validator.validate(value);
-        fits.map_err(|error| format!("{name} does not accept {error}"))
+        fits.map_err(|error| format!("{name} at {}: {error}", error.instance_path()))
     }
 }
 
@@ -147,8 +146,68 @@ fn method_tables_are_fresh() {
 fn every_schema_file_is_valid_and_keeps_to_common_keywords() {
     for file in export::json_schema(Surface::Experimental) {
         let schema: Value = serde_json::from_str(&file.text).unwrap();
-        if let Err(error) = JsonSchema::new(schema) {
+        if let Err(error) = jsonschema::validator_for(&schema) {
             panic!("{}: {error}", file.path);
+        }
+        check_keywords(&schema, &file.path);
+    }
+}
+
+/// The keywords that every generator of code reads.
+const COMMON_KEYWORDS: [&str; 19] = [
+    "$ref",
+    "$schema",
+    "allOf",
+    "anyOf",
+    "const",
+    "default",
+    "description",
+    "enum",
+    "format",
+    "maximum",
+    "minimum",
+    "oneOf",
+    "required",
+    "title",
+    "type",
+    "writeOnly",
+    "x-experimental",
+    "additionalProperties",
+    "items",
+];
+
+/// Checks that a schema, and all schemas inside it, have common keywords only.
+fn check_keywords(schema: &Value, place: &str) {
+    for (keyword, content) in schema.as_object().into_iter().flatten() {
+        let place = format!("{place}/{keyword}");
+        match keyword.as_str() {
+            "$defs" | "definitions" => check_definitions(content, &place),
+            "properties" => {
+                for (name, part) in content.as_object().unwrap() {
+                    check_keywords(part, &format!("{place}/{name}"));
+                }
+            }
+            "allOf" | "anyOf" | "oneOf" => {
+                for part in content.as_array().unwrap() {
+                    check_keywords(part, &place);
+                }
+            }
+            "additionalProperties" | "items" => check_keywords(content, &place),
+            other => assert!(COMMON_KEYWORDS.contains(&other), "{place} is not common"),
+        }
+    }
+}
+
+/// The same for definitions, which may be in groups.
+fn check_definitions(definitions: &Value, place: &str) {
+    for (name, part) in definitions.as_object().unwrap() {
+        let place = format!("{place}/{name}");
+        let is_group = (part.as_object())
+            .is_some_and(|part| !part.is_empty() && part.values().all(Value::is_object));
+        if is_group {
+            check_definitions(part, &place);
+        } else {
+            check_keywords(part, &place);
         }
     }
 }
