@@ -225,3 +225,36 @@ fn a_call_that_is_cancelled_ends() {
     assert_eq!(done["result"]["isError"], true);
     assert!(client.events().contains(&"turn_aborted"));
 }
+
+#[test]
+fn bad_messages_get_errors_and_the_server_goes_on() {
+    let mut client = McpClient::start("chat.toml", &json!({}));
+    let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                            "params": { "requestId": 999 } });
+    client.send(&cancelled);
+    client.send(&json!({ "jsonrpc": "2.0", "id": 777, "result": {}, "error": { "code": 1 } }));
+    client.send(&json!({ "jsonrpc": "2.0", "id": "x", "method": 5 }));
+    assert_eq!(client.reply_to(&json!("x"))["error"]["code"], -32600);
+    // An id that was cancelled before it was used is not cancelled.
+    let params = json!({ "name": "codex", "arguments": { "prompt": "hi" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 999, "method": "tools/call", "params": params });
+    client.send(&call);
+    let done = client.reply_to(&json!(999));
+    assert_eq!(done["result"].get("isError"), None, "{done}");
+}
+
+#[test]
+fn a_request_with_an_id_in_use_is_refused() {
+    let mut client = McpClient::start("approve-command.toml", &json!({ "elicitation": {} }));
+    let id = client.ask(
+        "tools/call",
+        json!({ "name": "codex", "arguments": { "prompt": "go" } }),
+    );
+    let asked = client.until(|message| message["method"] == "elicitation/create");
+    let again = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+    client.send(&again);
+    assert_eq!(client.reply_to(&id)["error"]["code"], -32600);
+    // A reply that is no reply is a refusal; the call ends all the same.
+    client.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "error": "no" }));
+    assert!(client.reply_to(&id)["result"]["content"].is_array());
+}

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{Error, SessionId, SessionNotification, SessionUpdate};
-use codex_app_server_protocol::rpc::RequestId as EngineRequestId;
 use codex_client::Caller;
 use codex_json_rpc::{Peer, RequestId, Responder};
 use parking_lot::{Mutex, MutexGuard};
@@ -12,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{OnceCell, oneshot};
-use tokio::task::JoinHandle;
 
 use crate::offers::Offers;
 use crate::options::Model;
@@ -32,14 +30,10 @@ pub(crate) struct Agent {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// What the client offered; nothing before the handshake.
+    /// None before `initialize`.
     offers: Option<Offers>,
     sessions: HashMap<String, Arc<Session>>,
-    /// Questions of the engine that the client is being asked.
-    questions: HashMap<EngineRequestId, JoinHandle<()>>,
-    /// Requests of the client that can be cancelled by themselves.
-    cancellable: HashMap<RequestId, oneshot::Sender<()>>,
-    /// Logins whose end is waited for.
+    /// Logins under way, by their ids in the engine.
     logins: HashMap<String, oneshot::Sender<Result<(), String>>>,
 }
 
@@ -68,7 +62,7 @@ impl Agent {
         self.shared().offers = Some(offers);
     }
 
-    pub(crate) fn has_shaken_hands(&self) -> bool {
+    pub(crate) fn is_initialized(&self) -> bool {
         self.shared().offers.is_some()
     }
 
@@ -98,19 +92,6 @@ impl Agent {
         self.shared().sessions.values().cloned().collect()
     }
 
-    pub(crate) fn note_question(&self, id: EngineRequestId, asking: JoinHandle<()>) {
-        self.shared().questions.insert(id, asking);
-    }
-
-    /// A question of the engine is settled: the client need not answer any more, and has been told so after this.
-    pub(crate) async fn settle(&self, id: &EngineRequestId) {
-        let asking = self.shared().questions.remove(id);
-        if let Some(asking) = asking {
-            asking.abort();
-            let _ = asking.await;
-        }
-    }
-
     pub(crate) fn await_login(&self, id: String) -> oneshot::Receiver<Result<(), String>> {
         let (ended, end) = oneshot::channel();
         self.shared().logins.insert(id, ended);
@@ -124,24 +105,19 @@ impl Agent {
         }
     }
 
-    /// Tells the client something about a session.
+    /// Sends an update of a session to the client.
     pub(crate) async fn update(&self, session: &SessionId, update: SessionUpdate) {
         let params = SessionNotification::new(session.clone(), update);
         self.peer.notify("session/update", params).await;
     }
 
-    /// The request that a login was asked for with: only those can be cancelled by themselves.
-    pub(crate) fn login_request(&self) -> Option<RequestId> {
-        self.shared().cancellable.keys().next().cloned()
-    }
-
-    /// Asks the engine for something.
+    /// Sends a request to the engine.
     pub(crate) async fn call(&self, method: &str, params: &impl Serialize) -> Result<Value, Error> {
         let reply = self.engine.call(method, params).await;
         reply.map_err(errors::of_engine)
     }
 
-    /// Serves a request. It is answered once, whatever becomes of the handler.
+    /// Runs the handler of a request and sends its reply.
     pub(crate) fn serve<P, R, F>(
         self: &Arc<Self>,
         params: &RawValue,
@@ -163,43 +139,9 @@ impl Agent {
         }
     }
 
-    /// The same, for work that ends when the client takes its request back.
-    pub(crate) fn serve_cancellable<P, R, F>(
-        self: &Arc<Self>,
-        params: &RawValue,
-        responder: Responder,
-        handler: impl FnOnce(Arc<Self>, P) -> F,
-    ) where
-        P: for<'de> Deserialize<'de>,
-        R: Serialize + Send,
-        F: Future<Output = Result<R, Error>> + Send + 'static,
-    {
-        let (cancel, cancelled) = oneshot::channel();
-        if let Some(id) = responder.id() {
-            self.shared().cancellable.insert(id.clone(), cancel);
-        }
-        let id = responder.id().cloned();
-        self.serve(params, responder, move |agent, params| {
-            let work = handler(Arc::clone(&agent), params);
-            async move {
-                let result = tokio::select! {
-                    result = work => result,
-                    Ok(()) = cancelled => Err(Error::request_cancelled()),
-                };
-                if let Some(id) = id {
-                    agent.shared().cancellable.remove(&id);
-                }
-                result
-            }
-        });
-    }
-
-    /// The client takes a request back: a prompt is cancelled, other work that takes long ends.
+    /// Cancels a request of the client: a prompt or a login. Other requests end by themselves.
     pub(crate) fn cancel_request(self: &Arc<Self>, id: &RequestId) {
-        let cancel = self.shared().cancellable.remove(id);
-        if let Some(cancel) = cancel {
-            let _ = cancel.send(());
-        }
+        self.peer.cancel(id);
         let sessions = self.sessions();
         if let Some(session) = sessions.iter().find(|session| session.state().run.has(id)) {
             crate::prompt::cancel(self, session);

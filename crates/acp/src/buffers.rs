@@ -48,7 +48,7 @@ pub(crate) async fn unsaved(
 
 async fn read(agent: &Agent, session: &Session, path: &Path) -> Result<String, Error> {
     let request = ReadTextFileRequest::new(session.id.clone(), path);
-    let reply = agent.peer.ask("fs/read_text_file", request).await;
+    let reply = agent.peer.request("fs/read_text_file", request).await;
     let reply: ReadTextFileResponse = reply.map_err(errors::of_client)?;
     Ok(reply.content)
 }
@@ -100,7 +100,10 @@ async fn bring_up_to_date(
         Merged::UpToDate => Ok(()),
         Merged::Text(text) => {
             let request = WriteTextFileRequest::new(session.id.clone(), path, text);
-            let written = agent.peer.ask::<Value>("fs/write_text_file", request).await;
+            let written = agent
+                .peer
+                .request::<Value>("fs/write_text_file", request)
+                .await;
             written.map(|_| ()).map_err(|_| Conflict)
         }
         Merged::Conflict => Err(Conflict),

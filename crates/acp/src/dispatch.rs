@@ -1,9 +1,9 @@
-//! The table of methods: what each message of the client leads to.
+//! The table of methods of the client.
 
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{CancelNotification, Error};
-use codex_json_rpc::{Message, RequestId, Unreadable};
+use codex_json_rpc::{Incoming, RequestId, Responder};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -17,30 +17,36 @@ struct CancelRequest {
     request_id: RequestId,
 }
 
-/// Takes a message. What takes time goes on by itself; what has an order is done here.
-pub(crate) fn take(agent: &Arc<Agent>, message: Result<Message, Unreadable>) {
-    match message {
-        Ok(Message::Request { id, method, params }) => request(agent, id, &method, &params),
-        Ok(Message::Notification { method, params }) => notification(agent, &method, &params),
-        Ok(Message::Reply { id, result }) => agent.peer.take_reply(&id, result),
-        Err(unreadable) => agent.peer.refuse(unreadable),
+/// Dispatches a message. What takes time is spawned; what depends on the order of messages is done here.
+pub(crate) fn receive(agent: &Arc<Agent>, incoming: Incoming) {
+    match incoming {
+        Incoming::Request {
+            responder,
+            method,
+            params,
+        } => request(agent, responder, &method, &params),
+        Incoming::Notification { method, params } => notification(agent, &method, &params),
     }
 }
 
-fn request(agent: &Arc<Agent>, id: RequestId, method: &str, params: &RawValue) {
-    let responder = agent.peer.responder(id);
-    if method != "initialize" && !agent.has_shaken_hands() {
+fn request(agent: &Arc<Agent>, responder: Responder, method: &str, params: &RawValue) {
+    if method != "initialize" && !agent.is_initialized() {
         let error = errors::not_now("`initialize` comes first");
         tokio::spawn(responder.respond(Err::<(), _>(error)));
         return;
     }
     match method {
         "initialize" => {
-            // What the client offers holds for every message after this one.
+            // The capabilities apply to all later messages.
             let reply = errors::read(params).map(|request| initialize::answer(agent, &request));
             tokio::spawn(responder.respond(reply));
         }
-        "authenticate" => agent.serve_cancellable(params, responder, login::authenticate),
+        "authenticate" => {
+            let cancellation = responder.cancellation();
+            agent.serve(params, responder, |agent, request| {
+                login::authenticate(agent, request, cancellation)
+            });
+        }
         "logout" => agent.serve(params, responder, login::log_out),
         "session/new" => open::serve(agent, params, responder, open::new),
         "session/load" => open::serve(agent, params, responder, open::load),
@@ -60,7 +66,7 @@ fn request(agent: &Arc<Agent>, id: RequestId, method: &str, params: &RawValue) {
     }
 }
 
-/// One that is not known, or that cannot be read, is ignored.
+/// Unknown and invalid notifications are ignored.
 fn notification(agent: &Arc<Agent>, method: &str, params: &RawValue) {
     match method {
         "session/cancel" => {
@@ -75,6 +81,6 @@ fn notification(agent: &Arc<Agent>, method: &str, params: &RawValue) {
                 agent.cancel_request(&cancel.request_id);
             }
         }
-        _ => tracing::debug!(method, "a notification that is not known"),
+        _ => tracing::debug!(method, "unknown notification"),
     }
 }

@@ -1,34 +1,35 @@
-//! What the engine says: notifications of threads become updates of sessions, questions go to the client.
+//! Messages of the engine: notifications of threads become updates of sessions, requests go to the client.
 
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
     ConfigOptionUpdate, CurrentModeUpdate, SessionUpdate, ToolCallContent,
 };
-use codex_app_server_protocol::ServerNotification;
-use codex_client::{Events, Incoming};
-use serde_json::json;
+use codex_app_server_protocol::rpc::RequestId;
+use codex_app_server_protocol::{ServerNotification, ServerRequest};
+use codex_client::Adapter;
+use codex_json_rpc::Incoming;
+use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::session::Session;
-use crate::{buffers, open, prompt, questions, updates};
+use crate::{buffers, dispatch, open, prompt, questions};
 
-/// Passes on what the engine says until it goes away.
-pub(crate) async fn follow(agent: &Arc<Agent>, mut events: Events) {
-    loop {
-        match events.next().await {
-            Ok(Incoming::Notification(notification)) => hear(agent, &notification).await,
-            Ok(Incoming::Question(id, question)) => {
-                let asking = tokio::spawn(questions::ask(Arc::clone(agent), id.clone(), question));
-                agent.note_question(id, asking);
-            }
-            Ok(Incoming::Unknown(_)) => {}
-            Err(_) => return,
-        }
+impl Adapter for Agent {
+    fn receive(self: &Arc<Self>, incoming: Incoming) {
+        dispatch::receive(self, incoming);
+    }
+
+    async fn notified(self: &Arc<Self>, notification: &ServerNotification) {
+        notified(self, notification).await;
+    }
+
+    async fn answer(self: Arc<Self>, id: &RequestId, request: &ServerRequest) -> Option<Value> {
+        questions::answer(&self, id, request).await
     }
 }
 
-async fn hear(agent: &Arc<Agent>, notification: &ServerNotification) {
+async fn notified(agent: &Arc<Agent>, notification: &ServerNotification) {
     if let ServerNotification::AccountLoginCompleted(it) = notification
         && let Some(id) = &it.login_id
     {
@@ -38,13 +39,15 @@ async fn hear(agent: &Arc<Agent>, notification: &ServerNotification) {
             .unwrap_or_else(|| "the login failed".to_owned());
         agent.end_login(id, if it.success { Ok(()) } else { Err(failed) });
     }
-    let session = updates::thread_of(notification).and_then(|thread| agent.find(thread));
+    let session = notification
+        .thread_id()
+        .and_then(|thread| agent.find(thread));
     if let Some(session) = session {
-        hear_of_session(agent, &session, notification).await;
+        notified_of_session(agent, &session, notification).await;
     }
 }
 
-async fn hear_of_session(
+async fn notified_of_session(
     agent: &Arc<Agent>,
     session: &Arc<Session>,
     notification: &ServerNotification,
@@ -53,7 +56,7 @@ async fn hear_of_session(
     let updates = session
         .state()
         .projection
-        .hear(notification, diffs, agent.offers());
+        .notified(notification, diffs, agent.offers());
     for update in updates {
         agent.update(&session.id, update).await;
     }
@@ -61,7 +64,6 @@ async fn hear_of_session(
         ServerNotification::TurnStarted(it) => begin(agent, session, &it.turn.id),
         ServerNotification::TurnCompleted(it) => prompt::complete(session, &it.turn).await,
         ServerNotification::ItemCompleted(it) => buffers::after(agent, session, &it.item),
-        ServerNotification::ServerRequestResolved(it) => agent.settle(&it.request_id).await,
         ServerNotification::ThreadTokenUsageUpdated(it) => {
             session.state().tokens = Some(it.token_usage.total.clone());
         }
@@ -96,7 +98,7 @@ async fn diffs_in(notification: &ServerNotification) -> Vec<ToolCallContent> {
     }
 }
 
-/// Says what the session is set to, if the client knows something else.
+/// Sends the settings of the session if they differ from what the client was sent.
 pub(crate) async fn tell_settings(agent: &Agent, session: &Session) {
     let (options, mode) = {
         let mut state = session.state();

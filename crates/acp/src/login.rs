@@ -7,6 +7,7 @@ use agent_client_protocol_schema::v1::{
     CreateElicitationRequest, CreateElicitationResponse, ElicitationAction,
     ElicitationRequestScope, ElicitationUrlMode, Error, LogoutRequest, LogoutResponse, RequestId,
 };
+use codex_json_rpc::Cancellation;
 use serde_json::json;
 
 use crate::agent::Agent;
@@ -41,9 +42,16 @@ pub(crate) fn methods(program: &Program, offers: Offers) -> Vec<AuthMethod> {
 pub(crate) async fn authenticate(
     agent: Arc<Agent>,
     request: AuthenticateRequest,
+    mut cancellation: Cancellation,
 ) -> Result<AuthenticateResponse, Error> {
     match &*request.method_id.0 {
-        CHATGPT => with_page(&agent).await?,
+        CHATGPT => {
+            let id = request_id(cancellation.id());
+            tokio::select! {
+                done = with_page(&agent, id) => done?,
+                () = cancellation.requested() => return Err(Error::request_cancelled()),
+            }
+        }
         API_KEY => with_key(&agent, &request).await?,
         TERMINAL => return Err(errors::invalid("the client runs this login in a terminal")),
         other => return Err(errors::invalid(format!("there is no login `{other}`"))),
@@ -67,8 +75,8 @@ async fn with_key(agent: &Agent, request: &AuthenticateRequest) -> Result<(), Er
     agent.call("account/login/start", &params).await.map(|_| ())
 }
 
-/// Has the page of the login opened and waits until the user has been there.
-async fn with_page(agent: &Agent) -> Result<(), Error> {
+/// Opens the login page and waits for the end of the login.
+async fn with_page(agent: &Agent, request: RequestId) -> Result<(), Error> {
     let started = agent
         .call("account/login/start", &json!({ "type": "chatgpt" }))
         .await?;
@@ -81,23 +89,22 @@ async fn with_page(agent: &Agent) -> Result<(), Error> {
         id,
         is_over: false,
     };
-    show_page(agent, id, url).await?;
+    show_page(agent, request, id, url).await?;
     let result = end.await.map_err(|_| Error::request_cancelled())?;
     login.is_over = true;
     result.map_err(errors::failed)
 }
 
-/// By the client if it offers that, else in the browser of this machine.
-async fn show_page(agent: &Agent, id: &str, url: &str) -> Result<(), Error> {
+/// Opens the page through the client if it supports that, otherwise in the browser of this machine.
+async fn show_page(agent: &Agent, request: RequestId, id: &str, url: &str) -> Result<(), Error> {
     if let Some(open) = agent.program.open_page.filter(|_| !agent.offers().pages) {
         open(url);
         return Ok(());
     }
-    let request = agent.login_request().ok_or_else(Error::internal_error)?;
-    let scope = ElicitationRequestScope::new(request_id(request));
+    let scope = ElicitationRequestScope::new(request);
     let mode = ElicitationUrlMode::new(scope, id.to_owned(), url);
     let page = CreateElicitationRequest::new(mode, "Log in to ChatGPT");
-    let answer = agent.peer.ask("elicitation/create", page).await;
+    let answer = agent.peer.request("elicitation/create", page).await;
     let answer: CreateElicitationResponse = answer.map_err(errors::of_client)?;
     match answer.action {
         ElicitationAction::Accept(_) => Ok(()),
@@ -105,15 +112,15 @@ async fn show_page(agent: &Agent, id: &str, url: &str) -> Result<(), Error> {
     }
 }
 
-fn request_id(id: codex_json_rpc::RequestId) -> RequestId {
+fn request_id(id: &codex_json_rpc::RequestId) -> RequestId {
     match id {
         codex_json_rpc::RequestId::Null => RequestId::Null,
-        codex_json_rpc::RequestId::Number(id) => RequestId::Number(id),
-        codex_json_rpc::RequestId::Text(id) => RequestId::Str(id),
+        codex_json_rpc::RequestId::Number(id) => RequestId::Number(*id),
+        codex_json_rpc::RequestId::Text(id) => RequestId::Str(id.clone()),
     }
 }
 
-/// A login that goes on; dropped before its end, it is given up.
+/// A login under way. Dropped before its end, it is cancelled.
 struct Login<'a> {
     agent: &'a Agent,
     id: &'a str,

@@ -1,15 +1,15 @@
-//! MCP servers that a client brings along, as settings of a thread. Pure.
+//! MCP servers in a request of the client, as settings of a thread. Pure.
 
 use agent_client_protocol_schema::v1::{Error, HttpHeader, McpServer};
 use serde_json::{Map, Value, json};
 
 use crate::errors;
 
-/// The servers that the client may define, and the names of those that the configuration has already.
+/// The servers that the client defines, and the names of those that the configuration defines already.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Brought {
     pub(crate) servers: Map<String, Value>,
-    pub(crate) taken: Vec<String>,
+    pub(crate) ignored: Vec<String>,
 }
 
 pub(crate) fn settings(
@@ -20,7 +20,7 @@ pub(crate) fn settings(
     for server in servers {
         let (name, settings) = setting(server)?;
         if is_configured(name) {
-            brought.taken.push(name.to_owned())
+            brought.ignored.push(name.to_owned())
         } else {
             brought.servers.insert(name.to_owned(), settings);
         }
@@ -83,7 +83,7 @@ mod tests {
         });
         let brought = brought(servers).unwrap();
         assert_eq!(Value::from(brought.servers), expected);
-        assert_eq!(brought.taken, ["mine"]);
+        assert_eq!(brought.ignored, ["mine"]);
     }
 
     #[test]

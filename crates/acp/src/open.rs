@@ -23,13 +23,13 @@ use codex_json_rpc::Responder;
 /// How many stored turns are asked for at once.
 const PAGE: usize = 20;
 
-/// A session that was opened, and the names of servers that the client could not define.
+/// A session that was opened, and the MCP servers of the request that the configuration defines already.
 pub(crate) struct Opened {
     session: Arc<Session>,
-    taken: Vec<String>,
+    ignored_servers: Vec<String>,
 }
 
-/// Serves a request that opens a session. What the client can say in it is told once it knows the session.
+/// Serves a request that opens a session. The commands of the session are announced after the reply.
 pub(crate) fn serve<P, R, F>(
     agent: &Arc<Agent>,
     params: &RawValue,
@@ -56,28 +56,36 @@ pub(crate) fn serve<P, R, F>(
             }
             Err(error) => return responder.respond(Err::<(), _>(error)).await,
         };
-        tell_taken(&agent, &opened).await;
+        notify_ignored_servers(&agent, &opened).await;
         commands::announce(&agent, &opened.session).await;
     });
 }
 
-/// What all of these requests say about the new state of a session.
-struct Surroundings<'a> {
+/// The environment of a session, which every request of this file names.
+struct SessionEnvironment<'a> {
     cwd: &'a Path,
     folders: &'a [PathBuf],
     servers: &'a [McpServer],
+}
+
+/// The environment in a request; the types of the requests have the same members.
+macro_rules! environment {
+    ($request:expr) => {
+        SessionEnvironment {
+            cwd: &$request.cwd,
+            folders: &$request.additional_directories,
+            servers: &$request.mcp_servers,
+        }
+    };
 }
 
 pub(crate) async fn new(
     agent: Arc<Agent>,
     request: NewSessionRequest,
 ) -> Result<(NewSessionResponse, Opened), Error> {
-    let surroundings = Surroundings {
-        cwd: &request.cwd,
-        folders: &request.additional_directories,
-        servers: &request.mcp_servers,
-    };
-    let opened = surroundings.open(&agent, "thread/start", None).await?;
+    let opened = environment!(request)
+        .open(&agent, "thread/start", None)
+        .await?;
     let (modes, options) = state(&agent, &opened.session);
     let response = NewSessionResponse::new(opened.session.id.clone());
     Ok((response.modes(modes).config_options(options), opened))
@@ -87,51 +95,35 @@ pub(crate) async fn load(
     agent: Arc<Agent>,
     request: LoadSessionRequest,
 ) -> Result<(LoadSessionResponse, Opened), Error> {
-    let surroundings = Surroundings {
-        cwd: &request.cwd,
-        folders: &request.additional_directories,
-        servers: &request.mcp_servers,
-    };
-    let opened = surroundings
+    let environment = environment!(request);
+    let opened = environment
         .reopen(&agent, "thread/resume", &request.session_id)
         .await?;
     replay(&agent, &opened.session).await?;
     let (modes, options) = state(&agent, &opened.session);
-    let response = LoadSessionResponse::new()
-        .modes(modes)
-        .config_options(options);
-    Ok((response, opened))
+    let response = LoadSessionResponse::new();
+    Ok((response.modes(modes).config_options(options), opened))
 }
 
 pub(crate) async fn resume(
     agent: Arc<Agent>,
     request: ResumeSessionRequest,
 ) -> Result<(ResumeSessionResponse, Opened), Error> {
-    let surroundings = Surroundings {
-        cwd: &request.cwd,
-        folders: &request.additional_directories,
-        servers: &request.mcp_servers,
-    };
-    let opened = surroundings
+    let environment = environment!(request);
+    let opened = environment
         .reopen(&agent, "thread/resume", &request.session_id)
         .await?;
     let (modes, options) = state(&agent, &opened.session);
-    let response = ResumeSessionResponse::new()
-        .modes(modes)
-        .config_options(options);
-    Ok((response, opened))
+    let response = ResumeSessionResponse::new();
+    Ok((response.modes(modes).config_options(options), opened))
 }
 
 pub(crate) async fn fork(
     agent: Arc<Agent>,
     request: ForkSessionRequest,
 ) -> Result<(ForkSessionResponse, Opened), Error> {
-    let surroundings = Surroundings {
-        cwd: &request.cwd,
-        folders: &request.additional_directories,
-        servers: &request.mcp_servers,
-    };
-    let opened = surroundings
+    let environment = environment!(request);
+    let opened = environment
         .reopen(&agent, "thread/fork", &request.session_id)
         .await?;
     let (modes, options) = state(&agent, &opened.session);
@@ -148,7 +140,7 @@ fn state(agent: &Agent, session: &Session) -> (SessionModeState, Vec<SessionConf
     )
 }
 
-impl Surroundings<'_> {
+impl SessionEnvironment<'_> {
     async fn reopen(
         &self,
         agent: &Arc<Agent>,
@@ -184,7 +176,7 @@ impl Surroundings<'_> {
             params["excludeTurns"] = json!(true);
         }
         params["config"] = overrides(brought.servers, &workspace, &folders);
-        // The session has to be there before anything is told of its thread.
+        // The session must exist before notifications of its thread are handled.
         let (noting, cwd) = (Arc::clone(agent), self.cwd.to_owned());
         let note = move |reply: &Value| {
             let Some(id) = reply["thread"]["id"].as_str() else {
@@ -198,8 +190,11 @@ impl Surroundings<'_> {
         let reply = reply.map_err(errors::of_engine)?;
         let id = reply["thread"]["id"].as_str().unwrap_or_default();
         let session = agent.find(id).ok_or_else(Error::internal_error)?;
-        let taken = brought.taken;
-        Ok(Opened { session, taken })
+        let ignored_servers = brought.ignored;
+        Ok(Opened {
+            session,
+            ignored_servers,
+        })
     }
 
     fn checked_folders(&self) -> Result<Vec<Value>, Error> {
@@ -255,7 +250,7 @@ async fn models(agent: &Agent) -> Result<Vec<Model>, Error> {
     asked.await.cloned()
 }
 
-/// Says everything that was said before, as it ended.
+/// Sends the stored items of the thread as updates.
 async fn replay(agent: &Agent, session: &Session) -> Result<(), Error> {
     let mut params = json!({ "threadId": session.thread_id(), "limit": PAGE,
                              "sortDirection": "asc", "itemsView": "full" });
@@ -290,10 +285,10 @@ pub(crate) async fn diffs_of(
     }
 }
 
-/// Says which servers are left to the configuration.
-async fn tell_taken(agent: &Agent, opened: &Opened) {
+/// Tells the client which of its MCP servers were ignored because the configuration defines them.
+async fn notify_ignored_servers(agent: &Agent, opened: &Opened) {
     let id = &opened.session.id;
-    for name in &opened.taken {
+    for name in &opened.ignored_servers {
         let title = format!("MCP server `{name}` is defined in the configuration, which is used");
         if agent.offers().notices {
             for update in updates::notice(NoticeSeverity::Warning, &title, None) {

@@ -1,5 +1,5 @@
-//! Questions of the engine: the client is asked, its answer goes back. What the client did not offer is not asked of
-//! it; such a question is declined.
+//! Requests of the engine, such as approvals: the client is asked and its answer is returned. A request that needs a
+//! capability which the client lacks is declined.
 
 use std::sync::Arc;
 
@@ -20,42 +20,33 @@ use crate::permission::{self, Choices};
 use crate::session::Session;
 use crate::updates::Announced;
 
-/// Asks the client and answers the engine.
-pub(crate) async fn ask(agent: Arc<Agent>, id: RequestId, question: Box<ServerRequest>) {
+/// Asks the client and returns the answer for the engine; none if no session or form fits.
+pub(crate) async fn answer(
+    agent: &Agent,
+    id: &RequestId,
+    request: &ServerRequest,
+) -> Option<Value> {
     use ServerRequest as Q;
-    let answer = match &*question {
+    match request {
         Q::CommandExecutionRequestApproval(it) => {
             let call = permission::command_call(it);
-            permit(
-                &agent,
-                &it.thread_id,
-                call,
-                &permission::command_choices(it),
-            )
-            .await
+            permit(agent, &it.thread_id, call, &permission::command_choices(it)).await
         }
         Q::FileChangeRequestApproval(it) => {
             let call = permission::patch_call(it);
-            permit(&agent, &it.thread_id, call, &permission::patch_choices(it)).await
+            permit(agent, &it.thread_id, call, &permission::patch_choices(it)).await
         }
         Q::PermissionsRequestApproval(it) => {
             let call = permission::access_call(it);
-            permit(&agent, &it.thread_id, call, &permission::access_choices(it)).await
+            permit(agent, &it.thread_id, call, &permission::access_choices(it)).await
         }
-        Q::McpServerElicitationRequest(it) => elicit(&agent, &id, it).await,
-        Q::ToolRequestUserInput(it) => Some(put(&agent, it).await),
+        Q::McpServerElicitationRequest(it) => elicit(agent, id, it).await,
+        Q::ToolRequestUserInput(it) => Some(ask_person(agent, it).await),
         _ => None,
-    };
-    let answered = match answer {
-        Some(answer) => agent.engine.answer(&id, &answer).await,
-        None => agent.engine.refuse(&id, question.method()).await,
-    };
-    if let Err(error) = answered {
-        tracing::debug!(%error, "a question was answered that nobody asks any more");
     }
 }
 
-/// The session that a question is of. A question of an agent goes to the session that is talked to.
+/// The session for a request. A request of a subagent goes to the only session, or to one with a running turn.
 fn session_of(agent: &Agent, thread: &str) -> Option<Arc<Session>> {
     let sessions = agent.sessions();
     agent.find(thread).or_else(|| match sessions.as_slice() {
@@ -67,7 +58,7 @@ fn session_of(agent: &Agent, thread: &str) -> Option<Arc<Session>> {
     })
 }
 
-/// Asks for leave. Without an answer it is refused.
+/// Asks for a permission. Without an answer it is refused.
 async fn permit(agent: &Agent, thread: &str, call: ToolCall, choices: &Choices) -> Option<Value> {
     let session = session_of(agent, thread)?;
     let announced = session.state().projection.announce(call);
@@ -80,7 +71,10 @@ async fn permit(agent: &Agent, thread: &str, call: ToolCall, choices: &Choices) 
         }
     };
     let request = RequestPermissionRequest::new(session.id.clone(), update, choices.options());
-    let asked = agent.peer.ask("session/request_permission", request).await;
+    let asked = agent
+        .peer
+        .request("session/request_permission", request)
+        .await;
     let reply: Option<RequestPermissionResponse> = asked.ok();
     Some(choices.answer(reply.as_ref().map(|reply| &reply.outcome)))
 }
@@ -96,7 +90,7 @@ fn whole(call: ToolCall) -> ToolCallUpdate {
     ToolCallUpdate::new(call.tool_call_id, fields)
 }
 
-/// A question of an MCP server, or for leave to call one of its tools.
+/// A form of an MCP server, or the permission to call one of its tools.
 async fn elicit(
     agent: &Agent,
     id: &RequestId,
@@ -133,11 +127,14 @@ async fn elicit(
         } if offers.pages => forms::of_page(&session.id, message, url, elicitation_id),
         _ => return Some(forms::server_answer(None)),
     };
-    let answer = agent.peer.ask::<Value>("elicitation/create", form).await;
+    let answer = agent
+        .peer
+        .request::<Value>("elicitation/create", form)
+        .await;
     Some(forms::server_answer(answer.ok().as_ref()))
 }
 
-/// Ends the call that stood for a question.
+/// Ends the tool call that represented a question.
 async fn close(agent: &Agent, session: &Session, id: &str, answer: Option<&Value>) {
     let status = if answer.is_some_and(|answer| answer["action"] == "accept") {
         ToolCallStatus::Completed
@@ -158,8 +155,8 @@ async fn close(agent: &Agent, session: &Session, id: &str, answer: Option<&Value
     agent.update(&session.id, update).await;
 }
 
-/// Questions of the model. Without forms nobody answers them.
-async fn put(agent: &Agent, params: &ToolRequestUserInputParams) -> Value {
+/// Questions of the model. Without forms they stay unanswered.
+async fn ask_person(agent: &Agent, params: &ToolRequestUserInputParams) -> Value {
     let session = session_of(agent, &params.thread_id);
     let form = session.and_then(|session| forms::of_questions(&session.id, params));
     let Some(form) = form.filter(|_| agent.offers().forms) else {
@@ -167,7 +164,7 @@ async fn put(agent: &Agent, params: &ToolRequestUserInputParams) -> Value {
     };
     let answer = agent
         .peer
-        .ask::<Value>("elicitation/create", json!(form))
+        .request::<Value>("elicitation/create", json!(form))
         .await;
     forms::question_answers(params, answer.ok().as_ref())
 }

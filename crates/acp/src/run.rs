@@ -103,7 +103,7 @@ impl<I> Run<I> {
             State::Starting { waiting, .. } | State::Running { waiting, .. } => waiting
                 .responders
                 .iter()
-                .any(|responder| responder.id() == Some(id)),
+                .any(|responder| responder.id() == id),
         }
     }
 
@@ -155,9 +155,9 @@ impl<I> Run<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codex_json_rpc::{Lines, Peer};
+    use codex_json_rpc::{LineQueue, Peer};
 
-    fn run() -> (Run<&'static str>, Peer, Lines) {
+    fn run() -> (Run<&'static str>, Peer, LineQueue) {
         let (peer, lines) = Peer::new("cancel");
         (Run::default(), peer, lines)
     }
@@ -165,7 +165,7 @@ mod tests {
     #[tokio::test]
     async fn a_turn_answers_the_prompt_that_began_it_and_those_that_joined() {
         let (mut run, peer, _lines) = run();
-        let responder = |id: i64| peer.responder(RequestId::Number(id));
+        let responder = |id: i64| peer.responder(RequestId::Number(id)).unwrap();
         assert_eq!(run.prompt(responder(1), "a"), Next::Start("a"));
         assert_eq!(run.prompt(responder(2), "b"), Next::Wait);
         let begun = Begun {
@@ -187,7 +187,7 @@ mod tests {
     async fn a_cancel_before_the_turn_begins_interrupts_it() {
         let (mut run, peer, _lines) = run();
         assert!(!run.cancel());
-        run.prompt(peer.responder(RequestId::Number(1)), "a");
+        run.prompt(peer.responder(RequestId::Number(1)).unwrap(), "a");
         assert!(!run.cancel());
         assert!(run.begin("u").unwrap().interrupt);
         assert!(run.cancel());
@@ -199,7 +199,7 @@ mod tests {
         let (mut run, peer, _lines) = run();
         assert_eq!(run.begin("u"), None);
         assert!(run.end().is_none());
-        run.prompt(peer.responder(RequestId::Number(1)), "a");
+        run.prompt(peer.responder(RequestId::Number(1)).unwrap(), "a");
         // The end of a turn before this one.
         assert!(run.end().is_none());
         assert_eq!(run.refuse().unwrap().responders.len(), 1);

@@ -42,38 +42,9 @@ pub(crate) enum Announced {
     New(ToolCall),
 }
 
-/// The thread that something is told of.
-pub(crate) fn thread_of(notification: &ServerNotification) -> Option<&str> {
-    use ServerNotification as N;
-    Some(match notification {
-        N::AgentMessageDelta(it) => &it.thread_id,
-        N::ReasoningSummaryTextDelta(it) => &it.thread_id,
-        N::ReasoningTextDelta(it) => &it.thread_id,
-        N::CommandExecutionOutputDelta(it) => &it.thread_id,
-        N::ItemStarted(it) => &it.thread_id,
-        N::ItemCompleted(it) => &it.thread_id,
-        N::PlanDelta(it) => &it.thread_id,
-        N::TerminalInteraction(it) => &it.thread_id,
-        N::TurnStarted(it) => &it.thread_id,
-        N::TurnCompleted(it) => &it.thread_id,
-        N::TurnPlanUpdated(it) => &it.thread_id,
-        N::ThreadTokenUsageUpdated(it) => &it.thread_id,
-        N::ThreadNameUpdated(it) => &it.thread_id,
-        N::ThreadSettingsUpdated(it) => &it.thread_id,
-        N::ServerRequestResolved(it) => &it.thread_id,
-        N::ThreadClosed(it) => &it.thread_id,
-        N::ModelRerouted(it) => &it.thread_id,
-        N::Error(it) => &it.thread_id,
-        N::McpToolCallProgress(it) => &it.thread_id,
-        N::Warning(it) => it.thread_id.as_deref()?,
-        N::McpServerStatusUpdated(it) => it.thread_id.as_deref()?,
-        _ => return None,
-    })
-}
-
 impl Projection {
     /// What is said of a notification. `diffs` are those of the patch that it is about.
-    pub(crate) fn hear(
+    pub(crate) fn notified(
         &mut self,
         notification: &ServerNotification,
         diffs: Vec<ToolCallContent>,

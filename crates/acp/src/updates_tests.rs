@@ -15,23 +15,23 @@ impl Told {
         }
     }
 
-    fn hear(&mut self, method: &str, mut params: Value) -> Vec<Value> {
+    fn notified(&mut self, method: &str, mut params: Value) -> Vec<Value> {
         params["threadId"] = json!("t");
         params["turnId"] = json!("u");
         let params = serde_json::value::to_raw_value(&params).unwrap();
         let notification = ServerNotification::read(method, Some(&params)).unwrap();
-        assert_eq!(thread_of(&notification), Some("t"));
-        let updates = self.projection.hear(&notification, vec![], self.offers);
+        assert_eq!(notification.thread_id(), Some("t"));
+        let updates = self.projection.notified(&notification, vec![], self.offers);
         updates.iter().map(|update| json!(update)).collect()
     }
 
     fn item(&mut self, method: &str, item: Value) -> Vec<Value> {
-        self.hear(method, json!({ "item": item }))
+        self.notified(method, json!({ "item": item }))
     }
 
     fn end_turn(&mut self) -> Vec<Value> {
         let turn = json!({ "id": "u", "items": [], "status": "completed", "error": null });
-        self.hear("turn/completed", json!({ "turn": turn }))
+        self.notified("turn/completed", json!({ "turn": turn }))
     }
 }
 
@@ -52,7 +52,7 @@ fn command(status: &str) -> Value {
 #[test]
 fn what_was_streamed_is_not_said_again() {
     let mut told = Told::default();
-    let delta = told.hear(
+    let delta = told.notified(
         "item/agentMessage/delta",
         json!({ "itemId": "m", "delta": "hi" }),
     );
@@ -67,7 +67,7 @@ fn a_new_part_of_a_summary_begins_a_paragraph() {
     let mut told = Told::default();
     let mut part = |index: i64| {
         let params = json!({ "itemId": "r", "delta": "x", "summaryIndex": index });
-        told.hear("item/reasoning/summaryTextDelta", params)
+        told.notified("item/reasoning/summaryTextDelta", params)
             .remove(0)
     };
     assert_eq!(part(0), text("agent_thought_chunk", "x", "r"));
@@ -102,7 +102,7 @@ fn output_goes_to_terminals_that_the_client_shows() {
     let mut told = Told::default();
     told.item("item/started", command("inProgress"));
     assert!(
-        told.hear("item/commandExecution/outputDelta", output.clone())
+        told.notified("item/commandExecution/outputDelta", output.clone())
             .is_empty()
     );
     let mut told = Told::with(Offers {
@@ -110,7 +110,7 @@ fn output_goes_to_terminals_that_the_client_shows() {
         ..Offers::default()
     });
     told.item("item/started", command("inProgress"));
-    let piece = told.hear("item/commandExecution/outputDelta", output);
+    let piece = told.notified("item/commandExecution/outputDelta", output);
     let expected = json!({ "terminal_output": { "terminal_id": "c", "data": "x" } });
     assert_eq!(piece[0]["_meta"], expected);
     let mut whole = command("completed");
@@ -125,7 +125,7 @@ fn what_was_not_offered_is_not_sent() {
     let warning = json!({ "message": "odd" });
     let heard = |offers: Offers| {
         Told::with(offers)
-            .hear("warning", warning.clone())
+            .notified("warning", warning.clone())
             .remove(0)
     };
     assert_eq!(
@@ -163,6 +163,12 @@ fn usage_is_told_when_it_changes() {
         json!({ "tokenUsage": { "total": sum, "last": sum, "modelContextWindow": 100 } })
     };
     let expected = json!({ "sessionUpdate": "usage_update", "used": 7, "size": 100 });
-    assert_eq!(told.hear("thread/tokenUsage/updated", count(7)), [expected]);
-    assert!(told.hear("thread/tokenUsage/updated", count(7)).is_empty());
+    assert_eq!(
+        told.notified("thread/tokenUsage/updated", count(7)),
+        [expected]
+    );
+    assert!(
+        told.notified("thread/tokenUsage/updated", count(7))
+            .is_empty()
+    );
 }

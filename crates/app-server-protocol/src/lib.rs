@@ -6,6 +6,7 @@
 pub mod export;
 mod method_table;
 mod methods;
+mod notification_thread;
 pub mod releases;
 pub mod rpc;
 pub mod v2;

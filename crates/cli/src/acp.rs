@@ -3,17 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 use codex_acp::Program;
-use codex_app_server::{InMemory, serve_in_memory};
-use codex_client::Client;
-use codex_scenario::Scenario;
 
-use crate::host::HostPurpose;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring::{TraceRecorder, non_blank};
-use crate::{app_server, login};
+use crate::wiring::non_blank;
+use crate::{in_process, login};
 
 /// Variables with a key to log in with; the first that is set counts.
 const KEY_VARIABLES: [&str; 2] = ["CODEX_API_KEY", "OPENAI_API_KEY"];
@@ -46,28 +41,6 @@ pub(crate) fn run(arguments: AcpArguments, before: SettingsFlags) -> anyhow::Res
     if arguments.login {
         return login::run(login::LoginArguments::default(), settings);
     }
-    app_server::start_log();
-    let scenario = arguments.scenario.as_deref().map(Scenario::load);
-    let runtime = crate::runtime::here()?;
-    let tracing = TraceRecorder::from_environment();
-    let served = runtime.block_on(serve(&settings, scenario.transpose()?, tracing.clone()));
-    // Nothing that still runs may keep the process.
-    runtime.shutdown_background();
-    tracing.finish();
-    served.map(|()| ExitCode::SUCCESS)
-}
-
-async fn serve(
-    settings: &SettingsFlags,
-    scenario: Option<Scenario>,
-    tracing: TraceRecorder,
-) -> anyhow::Result<()> {
-    let server = app_server::server(settings, scenario, tracing, HostPurpose::Clients).await?;
-    let InMemory {
-        input,
-        output,
-        served,
-    } = serve_in_memory(server);
     let opens_pages = non_blank(NO_BROWSER).is_none();
     let program = Program {
         name: "codex",
@@ -75,9 +48,9 @@ async fn serve(
         api_key: KEY_VARIABLES.into_iter().find_map(non_blank),
         open_page: opens_pages.then_some(login::open_browser as fn(&str)),
     };
-    let client = Client::new(output, input);
-    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-    codex_acp::serve(client, program, input, output, crate::signals::end()).await?;
-    served.await.context("the engine failed")??;
-    Ok(())
+    in_process::run(&settings, arguments.scenario.as_deref(), async |client| {
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        let stop = crate::signals::end();
+        Ok(codex_acp::serve(client, program, input, output, stop).await?)
+    })
 }

@@ -14,6 +14,7 @@ mod features;
 mod generate;
 mod global_flags;
 mod host;
+mod in_process;
 mod listen_flags;
 mod log;
 mod login;

@@ -236,8 +236,7 @@ impl Client {
         self.send(&refusal(id, method)).await
     }
 
-    /// Lets many tasks use the connection at once. What came until now and nobody took is kept; the lines
-    /// are not shown to a tap any more.
+    /// Lets many tasks use the connection at once. Unread messages are kept; the tap ends. Needs a runtime.
     #[must_use]
     pub fn split(self) -> (Caller, Events) {
         multiplex::split(self.lines, self.output, self.next_id, self.unread)

@@ -1,10 +1,11 @@
 //! Layer: surface. A small client of the app-server, for terminals and scripts.
 //!
-//! It speaks to any server over any pair of streams ([`Client`], or [`Caller`] and [`Events`] where many tasks
-//! share a connection), drives turns ([`Session`]), and says
-//! what happens in them: to people ([`Transcript`]) or to programs ([`ExecEvents`]). It starts no
-//! process and looks at neither terminal nor environment: both come in as values.
+//! It connects to any server over any pair of streams ([`Client`], or [`Caller`] and [`Events`] where many tasks
+//! share a connection), runs turns ([`Session`]), and shows them to people ([`Transcript`]) or programs
+//! ([`ExecEvents`]). [`serve_adapter`] serves another protocol on top of it. It starts no process and reads neither
+//! terminal nor environment: both are passed in as values.
 
+mod adapter;
 mod answer;
 mod client;
 mod command_line;
@@ -16,6 +17,7 @@ mod text;
 mod transcript;
 mod wrap;
 
+pub use adapter::{Adapter, AdapterError, serve_adapter};
 pub use answer::Decision;
 pub use answer::Question;
 pub use client::Client;

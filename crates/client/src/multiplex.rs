@@ -1,5 +1,5 @@
-//! A connection that many tasks use at once: whoever has a [`Caller`] sends requests, one task reads
-//! [`Events`]. That task hands the replies to those who wait, in the order in which they came.
+//! A connection that many tasks use at once: every clone of the [`Caller`] sends requests, one task reads the
+//! [`Events`] and passes replies to the waiting requests, in the order in which they came.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use codex_app_server_protocol::rpc::{ErrorObject, RequestId};
-use parking_lot::{Mutex as SyncMutex, MutexGuard};
+use codex_json_rpc::{LineSender, line_queue};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::oneshot;
 
 use crate::client::{ClientError, Incoming, Line, Lines, Output, read, refusal};
 
@@ -24,10 +24,11 @@ struct Pending {
 }
 
 struct Shared {
-    output: Mutex<Option<Output>>,
+    /// None once nothing more is sent.
+    output: Mutex<Option<LineSender>>,
     next_id: AtomicI64,
-    /// Nothing once the server has gone away.
-    pending: SyncMutex<Option<HashMap<RequestId, Pending>>>,
+    /// None once the server has closed the connection.
+    pending: Mutex<Option<HashMap<RequestId, Pending>>>,
 }
 
 impl Shared {
@@ -38,10 +39,13 @@ impl Shared {
     async fn send(&self, message: &Value) -> Result<(), ClientError> {
         let mut line = message.to_string();
         line.push('\n');
-        let mut output = self.output.lock().await;
-        let output = output.as_mut().ok_or(ClientError::Closed)?;
-        output.write_all(line.as_bytes()).await?;
-        Ok(output.flush().await?)
+        // A line that is queued is written whole, even if the sender is dropped.
+        let output = self.output.lock().clone().ok_or(ClientError::Closed)?;
+        if output.send(line).await {
+            Ok(())
+        } else {
+            Err(ClientError::Closed)
+        }
     }
 }
 
@@ -55,7 +59,7 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// Reads what the server says.
+/// Reads the messages of the server.
 pub struct Events {
     lines: Lines,
     shared: Arc<Shared>,
@@ -74,10 +78,12 @@ pub(crate) fn split(
     next_id: i64,
     unread: VecDeque<Incoming>,
 ) -> (Caller, Events) {
+    let (sender, queue) = line_queue();
+    tokio::spawn(queue.write_to(output));
     let shared = Arc::new(Shared {
-        output: Mutex::new(Some(output)),
+        output: Mutex::new(Some(sender)),
         next_id: AtomicI64::new(next_id),
-        pending: SyncMutex::new(Some(HashMap::new())),
+        pending: Mutex::new(Some(HashMap::new())),
     });
     let events = Events {
         lines,
@@ -148,11 +154,9 @@ impl Caller {
         self.0.send(&refusal(id, method)).await
     }
 
-    /// Says nothing more. The server ends, and with it the [`Events`].
-    pub async fn finish(&self) {
-        if let Some(mut output) = self.0.output.lock().await.take() {
-            let _ = output.shutdown().await;
-        }
+    /// Sends nothing more. The server ends, and with it the [`Events`].
+    pub fn finish(&self) {
+        self.0.output.lock().take();
     }
 }
 
@@ -217,7 +221,7 @@ mod tests {
         let (ours, theirs) = tokio::io::duplex(4096);
         let (input, output) = tokio::io::split(ours);
         let (caller, mut events) = Client::new(input, output).split();
-        let noted = Arc::new(SyncMutex::new(Vec::new()));
+        let noted = Arc::new(Mutex::new(Vec::new()));
         let note = Arc::clone(&noted);
         let other = caller.clone();
         let first = tokio::spawn(async move { other.call("a", &json!({})).await });

@@ -137,7 +137,7 @@ impl Session {
                 }
             };
             match incoming {
-                // Agents of the thread have a voice of their own, and their calls stand in its items.
+                // Agents of the thread: the items of this thread show their calls.
                 Incoming::Notification(notification) if self.is_of_other(&notification) => {}
                 Incoming::Notification(notification) => {
                     listener.hear(&notification)?;
@@ -162,26 +162,11 @@ impl Session {
         self.client.finish().await;
     }
 
-    /// Whether something is told of another thread.
+    /// Whether a notification is about another thread.
     fn is_of_other(&self, notification: &ServerNotification) -> bool {
-        use ServerNotification as N;
-        let thread = match notification {
-            N::TurnStarted(it) => &it.thread_id,
-            N::TurnCompleted(it) => &it.thread_id,
-            N::TurnPlanUpdated(it) => &it.thread_id,
-            N::ItemStarted(it) => &it.thread_id,
-            N::ItemCompleted(it) => &it.thread_id,
-            N::AgentMessageDelta(it) => &it.thread_id,
-            N::PlanDelta(it) => &it.thread_id,
-            N::ReasoningSummaryTextDelta(it) => &it.thread_id,
-            N::ReasoningTextDelta(it) => &it.thread_id,
-            N::ReasoningSummaryPartAdded(it) => &it.thread_id,
-            N::CommandExecutionOutputDelta(it) => &it.thread_id,
-            N::ThreadTokenUsageUpdated(it) => &it.thread_id,
-            N::Error(it) => &it.thread_id,
-            _ => return false,
-        };
-        *thread != self.id
+        notification
+            .thread_id()
+            .is_some_and(|thread| thread != self.id)
     }
 
     fn end(&self, turn: &str, notification: &ServerNotification) -> Option<Outcome> {

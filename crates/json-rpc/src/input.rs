@@ -1,49 +1,88 @@
-//! What a peer says, line by line.
+//! Lines of bounded length from a stream.
 
 use std::io;
 
-use thiserror::Error;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-use crate::message::{Message, Unreadable, read};
+/// The longest line that is read, in bytes. It leaves room for several images.
+pub const LINE_LIMIT: usize = 256 * 1024 * 1024;
 
-/// A longer line is not from a peer that means well: an image or two fit.
-const LINE_LIMIT: u64 = 256 * 1024 * 1024;
+/// The capacity that the buffer of a line keeps between lines.
+const KEPT_CAPACITY: usize = 64 * 1024;
 
-/// Why no more is read.
-#[derive(Debug, Error)]
-pub enum InputError {
-    /// The input cannot be read.
-    #[error("cannot read the input: {0}")]
-    Io(#[from] io::Error),
-    /// A line is longer than any that makes sense.
-    #[error("a line of the input is longer than {LINE_LIMIT} bytes")]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NextLine {
+    /// The buffer holds a line.
+    Line,
+    /// The line was longer than the limit and was skipped.
     TooLong,
+    /// The stream has ended.
+    End,
 }
 
-/// Hands each message to `take` until the input ends. Blank lines are nothing.
-///
-/// # Errors
-/// The input cannot be read.
-pub async fn read_lines(
-    input: impl AsyncRead + Unpin,
-    mut take: impl FnMut(Result<Message, Unreadable>),
-) -> Result<(), InputError> {
-    let mut input = BufReader::with_capacity(64 * 1024, input);
-    let mut line = Vec::new();
+/// Reads the next line into `line`, without keeping more than `limit` bytes of it.
+pub(crate) async fn next_line(
+    input: &mut (impl AsyncBufRead + Unpin),
+    limit: usize,
+    line: &mut Vec<u8>,
+) -> io::Result<NextLine> {
+    line.clear();
+    line.shrink_to(KEPT_CAPACITY);
+    let mut is_too_long = false;
     loop {
-        line.clear();
-        let mut limited = (&mut input).take(LINE_LIMIT);
-        let length = limited.read_until(b'\n', &mut line).await?;
-        if length == 0 {
-            return Ok(());
+        let available = input.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(match (is_too_long, line.is_empty()) {
+                (true, _) => NextLine::TooLong,
+                (false, true) => NextLine::End,
+                (false, false) => NextLine::Line,
+            });
         }
-        if length as u64 == LINE_LIMIT {
-            return Err(InputError::TooLong);
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let length = end.map_or(available.len(), |end| end + 1);
+        if line.len() + length > limit {
+            is_too_long = true;
+            *line = Vec::new();
         }
-        let text = String::from_utf8_lossy(&line);
-        if !text.trim().is_empty() {
-            take(read(text.trim()));
+        if !is_too_long {
+            line.extend_from_slice(&available[..length]);
         }
+        input.consume(length);
+        match end {
+            Some(_) if is_too_long => return Ok(NextLine::TooLong),
+            Some(_) => return Ok(NextLine::Line),
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::BufReader;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_over_the_limit_is_skipped() {
+        let mut input = BufReader::with_capacity(4, b"one\nlonger than ten\ntwo\nlast".as_slice());
+        let mut line = Vec::new();
+        let mut read = Vec::new();
+        loop {
+            match next_line(&mut input, 10, &mut line).await.unwrap() {
+                NextLine::Line => read.push(String::from_utf8(line.clone()).unwrap()),
+                NextLine::TooLong => read.push("(too long)".to_owned()),
+                NextLine::End => break,
+            }
+        }
+        assert_eq!(read, ["one\n", "(too long)", "two\n", "last"]);
+    }
+
+    #[tokio::test]
+    async fn an_input_that_ends_within_a_long_line_ends_after_it() {
+        let mut input = b"longer than ten".as_slice();
+        let mut line = Vec::new();
+        let first = next_line(&mut input, 10, &mut line).await.unwrap();
+        let second = next_line(&mut input, 10, &mut line).await.unwrap();
+        assert_eq!((first, second), (NextLine::TooLong, NextLine::End));
     }
 }

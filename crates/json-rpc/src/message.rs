@@ -1,6 +1,6 @@
-//! The messages: `jsonrpc` in each, no batches.
+//! Single messages. Each has the member `jsonrpc`; batches are not supported.
 //!
-//! A message is read in two steps: the envelope with params as raw text, then those as the type of the method.
+//! A message is read in two steps: first the envelope with params as raw text, then the params as the type of the method.
 
 use std::fmt;
 
@@ -9,17 +9,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::error::Error;
+
 const VERSION: &str = "2.0";
 
-/// The id of a request, chosen by who sends it and repeated in the reply.
+/// The id of a request, chosen by the sender and repeated in the reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RequestId {
-    /// `null`, which is unwise and allowed.
+    /// `null`: discouraged, but allowed.
     Null,
-    /// A whole number.
+    /// An integer.
     Number(i64),
-    /// A text.
+    /// A string.
     Text(String),
 }
 
@@ -33,103 +35,31 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// What went wrong with a request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Error {
-    /// What kind of thing.
-    pub code: i64,
-    /// A sentence about it.
-    pub message: String,
-    /// More about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<Value>,
-}
-
-impl Error {
-    fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
-    }
-
-    /// The line is no JSON.
-    #[must_use]
-    pub fn parse() -> Self {
-        Self::new(-32700, "Parse error")
-    }
-
-    /// The line is no message, or one that makes no sense now.
-    pub fn invalid_request(message: impl Into<String>) -> Self {
-        Self::new(-32600, message)
-    }
-
-    /// Nobody knows this method.
-    #[must_use]
-    pub fn method_not_found(method: &str) -> Self {
-        Self::new(-32601, format!("Method not found: {method}"))
-    }
-
-    /// The params cannot be read, or make no sense.
-    pub fn invalid_params(message: impl Into<String>) -> Self {
-        Self::new(-32602, message)
-    }
-
-    /// It was tried and did not come about.
-    pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(-32603, message)
-    }
-
-    /// Nobody answers any more.
-    #[must_use]
-    pub fn cancelled() -> Self {
-        Self::new(-32800, "Request cancelled")
-    }
-
-    /// With more about it.
-    #[must_use]
-    pub fn data(mut self, data: Value) -> Self {
-        self.data = Some(data);
-        self
-    }
-}
-
-/// A message of the peer. Params that are not there are an empty object.
+/// A message of the peer. Absent params are an empty object.
 #[derive(Debug)]
-pub enum Message {
-    /// Wants a reply.
+pub(crate) enum Message {
     Request {
-        /// Repeated in the reply.
         id: RequestId,
-        /// The name of the method.
         method: String,
-        /// What the method takes.
         params: Box<RawValue>,
     },
-    /// Wants none.
     Notification {
-        /// The name of the method.
         method: String,
-        /// What the method takes.
         params: Box<RawValue>,
     },
     /// The reply to a request of this side.
     Reply {
-        /// That of the request.
         id: RequestId,
-        /// What came of it.
         result: Result<Box<RawValue>, Error>,
     },
 }
 
-/// A line that is no message.
+/// A line that is not a message.
 #[derive(Debug)]
-pub struct Unreadable {
-    /// That of the request that it may have been.
-    pub id: RequestId,
-    /// Why.
-    pub error: Box<Error>,
+pub(crate) struct InvalidMessage {
+    /// The id of the request, as far as it could be read.
+    pub(crate) id: RequestId,
+    pub(crate) error: Box<Error>,
 }
 
 #[derive(Deserialize)]
@@ -143,55 +73,72 @@ struct Envelope {
     error: Option<Error>,
 }
 
-/// An id that is null is there all the same.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RequestId>, D::Error> {
-    RequestId::deserialize(deserializer).map(Some)
+/// What can be read of a JSON object that is not an [`Envelope`].
+#[derive(Deserialize)]
+struct InvalidEnvelope {
+    #[serde(default, deserialize_with = "present")]
+    id: Option<RequestId>,
+    method: Option<IgnoredAny>,
 }
 
-fn no_message() -> Error {
-    Error::invalid_request("Invalid request")
+/// Tells an id that is null from one that is absent.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RequestId>, D::Error> {
+    RequestId::deserialize(deserializer).map(Some)
 }
 
 /// Reads a line.
 ///
 /// # Errors
-/// It is no message.
-pub fn read(line: &str) -> Result<Message, Unreadable> {
-    let envelope: Envelope = serde_json::from_str(line).map_err(|error| {
-        let kind = match serde_json::from_str::<IgnoredAny>(line) {
-            Ok(_) => no_message(),
-            Err(_) => Error::parse(),
-        };
-        Unreadable {
-            id: RequestId::Null,
-            error: Box::new(kind.data(Value::from(error.to_string()))),
-        }
-    })?;
-    let id = envelope.id.clone();
-    classify(envelope).ok_or_else(|| Unreadable {
-        id: id.unwrap_or(RequestId::Null),
-        error: Box::new(no_message()),
-    })
+/// It is not a message. A reply with an id is always one, so that the request it belongs to ends.
+pub(crate) fn read(line: &str) -> Result<Message, InvalidMessage> {
+    match serde_json::from_str::<Envelope>(line) {
+        Ok(envelope) => classify(envelope),
+        Err(error) => read_invalid(line, &error),
+    }
 }
 
-fn classify(envelope: Envelope) -> Option<Message> {
-    if envelope.jsonrpc.as_deref() != Some(VERSION) {
-        return None;
+fn read_invalid(line: &str, error: &serde_json::Error) -> Result<Message, InvalidMessage> {
+    let kind = match serde_json::from_str::<IgnoredAny>(line) {
+        Ok(_) => Error::invalid_request("Invalid request"),
+        Err(_) => Error::parse(),
+    };
+    let read = serde_json::from_str::<InvalidEnvelope>(line).ok();
+    let (id, has_method) = read.map_or((None, false), |read| (read.id, read.method.is_some()));
+    let reason = error.to_string();
+    match id {
+        Some(id) if !has_method => Ok(invalid_reply(id, &reason)),
+        id => Err(InvalidMessage {
+            id: id.unwrap_or(RequestId::Null),
+            error: Box::new(kind.data(Value::from(reason))),
+        }),
     }
+}
+
+fn invalid_reply(id: RequestId, reason: &str) -> Message {
+    let result = Err(Error::internal(format!("the reply is invalid: {reason}")));
+    Message::Reply { id, result }
+}
+
+fn classify(envelope: Envelope) -> Result<Message, InvalidMessage> {
+    let has_version = envelope.jsonrpc.as_deref() == Some(VERSION);
     let params = envelope.params.unwrap_or_else(no_params);
     match (envelope.id, envelope.method) {
-        (Some(id), Some(method)) => Some(Message::Request { id, method, params }),
-        (None, Some(method)) => Some(Message::Notification { method, params }),
+        (Some(id), Some(method)) if has_version => Ok(Message::Request { id, method, params }),
+        (None, Some(method)) if has_version => Ok(Message::Notification { method, params }),
+        (Some(id), None) if !has_version => Ok(invalid_reply(id, "`jsonrpc` is not \"2.0\"")),
         (Some(id), None) => {
             let result = match (envelope.result, envelope.error) {
                 (_, Some(error)) => Err(error),
                 (Some(result), None) => Ok(result),
-                // `"result": null` reads as absent.
+                // serde reads `"result": null` as absent.
                 (None, None) => Ok(RawValue::NULL.to_owned()),
             };
-            Some(Message::Reply { id, result })
+            Ok(Message::Reply { id, result })
         }
-        (None, None) => None,
+        (id, _) => Err(InvalidMessage {
+            id: id.unwrap_or(RequestId::Null),
+            error: Box::new(Error::invalid_request("Invalid request")),
+        }),
     }
 }
 
@@ -202,7 +149,7 @@ fn no_params() -> Box<RawValue> {
 /// Reads the params of a method.
 ///
 /// # Errors
-/// They are of another type.
+/// They have another type.
 pub fn params<T: for<'de> Deserialize<'de>>(params: &RawValue) -> Result<T, Error> {
     let read = serde_json::from_str(params.get());
     read.map_err(|error| {
@@ -236,11 +183,10 @@ enum Outgoing<'a, T, E> {
     },
 }
 
-/// What has no error in it.
-type Plain<'a, T> = Outgoing<'a, T, ()>;
+type WithoutError<'a, T> = Outgoing<'a, T, ()>;
 
 pub(crate) fn request(id: &RequestId, method: &str, params: impl Serialize) -> String {
-    line(&Plain::Request {
+    line(&WithoutError::Request {
         jsonrpc: VERSION,
         id,
         method,
@@ -249,7 +195,7 @@ pub(crate) fn request(id: &RequestId, method: &str, params: impl Serialize) -> S
 }
 
 pub(crate) fn notification(method: &str, params: impl Serialize) -> String {
-    line(&Plain::Notification {
+    line(&WithoutError::Notification {
         jsonrpc: VERSION,
         method,
         params,
@@ -268,10 +214,10 @@ pub(crate) fn reply<T: Serialize, E: Serialize>(id: &RequestId, result: Result<T
     })
 }
 
-/// Types of a protocol have text as keys and no fallible members, so they always become JSON.
+/// Protocol types have string keys and no fallible members, so writing them as JSON does not fail.
 fn line<T: Serialize, E: Serialize>(message: &Outgoing<'_, T, E>) -> String {
     let mut line = serde_json::to_string(message).unwrap_or_else(|error| {
-        tracing::error!(%error, "a message could not be written");
+        tracing::error!(%error, "cannot write a message as JSON");
         String::new()
     });
     line.push('\n');
@@ -283,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_apart() {
+    fn messages_are_classified() {
         let read = |line: &str| read(line).unwrap();
         let request = read(r#"{"jsonrpc":"2.0","id":"a","method":"m"}"#);
         assert!(matches!(request, Message::Request { params, .. } if params.get() == "{}"));
@@ -300,10 +246,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_an_error_with_the_id_as_far_as_known() {
+    fn an_invalid_message_is_an_error_with_the_id_if_that_can_be_read() {
         let read = |line: &str| {
-            let unreadable = read(line).unwrap_err();
-            (unreadable.id, unreadable.error.code)
+            let invalid = read(line).unwrap_err();
+            (invalid.id, invalid.error.code)
         };
         assert_eq!(read("{"), (RequestId::Null, -32700));
         assert_eq!(read("[]"), (RequestId::Null, -32600));
@@ -311,6 +257,29 @@ mod tests {
         assert_eq!(old, (RequestId::Number(7), -32600));
         let fraction = read(r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#);
         assert_eq!(fraction, (RequestId::Null, -32600));
+        let number = read(r#"{"jsonrpc":"2.0","id":7,"method":8}"#);
+        assert_eq!(number, (RequestId::Number(7), -32600));
+    }
+
+    #[test]
+    fn an_invalid_reply_is_an_error_for_its_request() {
+        for line in [
+            r#"{"id":7,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"error":"no"}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":"x"}}"#,
+        ] {
+            let Ok(Message::Reply { id, result }) = read(line) else {
+                panic!("{line}");
+            };
+            assert_eq!(
+                (id, result.is_err()),
+                (RequestId::Number(7), true),
+                "{line}"
+            );
+        }
+        let both = r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":-1,"message":"no"}}"#;
+        let read = read(both).unwrap();
+        assert!(matches!(read, Message::Reply { result: Err(error), .. } if error.code == -1));
     }
 
     #[test]

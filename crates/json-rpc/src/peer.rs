@@ -1,167 +1,266 @@
-//! The other end of the connection: what is written to it, in order, and what it is asked.
+//! The program at the other end: requests to it and from it, each with exactly one reply.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::{mpsc, oneshot};
+use tokio::io::{AsyncRead, BufReader};
+use tokio::sync::{oneshot, watch};
 
-use crate::message::{self, Error, RequestId, Unreadable};
+use crate::error::Error;
+use crate::input::{NextLine, next_line};
+use crate::message::{self, InvalidMessage, Message, RequestId};
+use crate::output::{LineQueue, LineSender, line_queue};
 
-/// How many messages wait for a peer that does not read before everybody waits for it.
-const WAITING: usize = 128;
+const READ_BUFFER: usize = 64 * 1024;
 
-/// How many are written at once.
-const BATCH: usize = 64;
-
-/// What an answer that somebody waits for is handed to.
-type Pending = oneshot::Sender<Result<Box<RawValue>, Error>>;
+type ReplySender = oneshot::Sender<Result<Box<RawValue>, Error>>;
 
 #[derive(Debug)]
-struct Shared {
-    /// The notification by which the protocol takes a request back.
+struct PeerState {
+    /// The notification by which the protocol cancels a request.
     cancellation: &'static str,
-    lines: mpsc::Sender<String>,
+    output: LineSender,
     next_id: AtomicI64,
-    pending: Mutex<HashMap<i64, Pending>>,
+    /// Requests to the peer that have no reply yet.
+    sent: Mutex<HashMap<i64, ReplySender>>,
+    /// Requests of the peer that have no reply yet, and whether the peer has cancelled them.
+    received: Mutex<HashMap<RequestId, watch::Sender<bool>>>,
 }
 
-/// Writes to the peer; its clones are the same connection.
+/// The program at the other end. Clones share the connection.
 #[derive(Clone, Debug)]
-pub struct Peer(Arc<Shared>);
+pub struct Peer(Arc<PeerState>);
 
-/// The lines on their way to the peer.
+/// A message of the peer that needs handling.
 #[derive(Debug)]
-pub struct Lines(mpsc::Receiver<String>);
-
-impl Lines {
-    /// Writes them, until nobody can say anything any more or the peer is gone.
-    pub async fn write_to(mut self, mut output: impl AsyncWrite + Unpin) {
-        let mut batch = Vec::with_capacity(BATCH);
-        while self.0.recv_many(&mut batch, BATCH).await > 0 {
-            let text = batch.concat();
-            batch.clear();
-            let written = output.write_all(text.as_bytes()).await;
-            if written.is_err() || output.flush().await.is_err() {
-                return;
-            }
-        }
-    }
+pub enum Incoming {
+    /// A request.
+    Request {
+        /// Sends the reply.
+        responder: Responder,
+        /// The name of the method.
+        method: String,
+        /// The params, an empty object if there are none.
+        params: Box<RawValue>,
+    },
+    /// A notification.
+    Notification {
+        /// The name of the method.
+        method: String,
+        /// The params, an empty object if there are none.
+        params: Box<RawValue>,
+    },
 }
 
 impl Peer {
-    /// A peer of a protocol that takes requests back with the notification `cancellation`. Nothing reaches it until
-    /// somebody writes the lines.
+    /// A peer of a protocol that cancels requests with the notification `cancellation`. Messages to it are queued
+    /// until the queue is written.
     #[must_use]
-    pub fn new(cancellation: &'static str) -> (Self, Lines) {
-        let (lines, waiting) = mpsc::channel(WAITING);
-        let shared = Shared {
+    pub fn new(cancellation: &'static str) -> (Self, LineQueue) {
+        let (output, queue) = line_queue();
+        let state = PeerState {
             cancellation,
-            lines,
+            output,
             next_id: AtomicI64::new(0),
-            pending: Mutex::default(),
+            sent: Mutex::default(),
+            received: Mutex::default(),
         };
-        (Self(Arc::new(shared)), Lines(waiting))
+        (Self(Arc::new(state)), queue)
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<i64, Pending>> {
-        self.0.pending.lock()
-    }
-
-    /// A peer that is gone hears nothing.
-    async fn send(&self, line: String) {
-        let _ = self.0.lines.send(line).await;
-    }
-
-    /// Sends without waiting for room at once, for those who cannot wait.
-    fn send_soon(&self, line: String) {
-        if let Err(mpsc::error::TrySendError::Full(line)) = self.0.lines.try_send(line) {
-            let peer = self.clone();
-            tokio::spawn(async move { peer.send(line).await });
+    /// Reads messages until the input ends. Requests and notifications go to `handle`, replies to those who wait for
+    /// them; invalid lines, longer lines than `line_limit` and ids that are in use are refused. While the peer does
+    /// not read what is written to it, nothing is read from it.
+    ///
+    /// # Errors
+    /// The input cannot be read.
+    pub async fn read(
+        &self,
+        input: impl AsyncRead + Unpin,
+        line_limit: usize,
+        mut handle: impl FnMut(Incoming),
+    ) -> io::Result<()> {
+        let mut input = BufReader::with_capacity(READ_BUFFER, input);
+        let mut line = Vec::new();
+        loop {
+            self.0.output.has_room().await;
+            match next_line(&mut input, line_limit, &mut line).await? {
+                NextLine::End => return Ok(()),
+                NextLine::TooLong => self.refuse_long_line(line_limit),
+                NextLine::Line => {
+                    let text = String::from_utf8_lossy(&line);
+                    let text = text.trim();
+                    if !text.is_empty() {
+                        self.take(message::read(text))
+                            .into_iter()
+                            .for_each(&mut handle);
+                    }
+                }
+            }
         }
     }
 
-    /// Says something that wants no reply.
-    pub async fn notify(&self, method: &str, params: impl Serialize) {
-        self.send(message::notification(method, params)).await;
+    /// Handles a message, except for what is returned.
+    fn take(&self, message: Result<Message, InvalidMessage>) -> Option<Incoming> {
+        match message {
+            Ok(Message::Request { id, method, params }) => Some(Incoming::Request {
+                responder: self.responder(id)?,
+                method,
+                params,
+            }),
+            Ok(Message::Notification { method, params }) => {
+                Some(Incoming::Notification { method, params })
+            }
+            Ok(Message::Reply { id, result }) => {
+                self.take_reply(&id, result);
+                None
+            }
+            Err(InvalidMessage { id, error }) => {
+                self.reply_later(&id, *error);
+                None
+            }
+        }
     }
 
-    /// Asks the peer and waits. Who stops waiting takes the question back.
+    /// For the reply to a request; none if the id is in use, which is refused.
+    pub fn responder(&self, id: RequestId) -> Option<Responder> {
+        let cancelled = match self.0.received.lock().entry(id.clone()) {
+            Entry::Occupied(_) => None,
+            Entry::Vacant(vacant) => {
+                let (cancel, cancelled) = watch::channel(false);
+                vacant.insert(cancel);
+                Some(cancelled)
+            }
+        };
+        let Some(cancelled) = cancelled else {
+            let message = format!("the id {id} belongs to a request that has no reply yet");
+            self.reply_later(&id, Error::invalid_request(message));
+            return None;
+        };
+        Some(Responder {
+            peer: self.clone(),
+            cancellation: Cancellation { id, cancelled },
+            is_open: true,
+        })
+    }
+
+    /// Passes a reply to the waiting request. A late one is dropped.
+    fn take_reply(&self, id: &RequestId, result: Result<Box<RawValue>, Error>) {
+        let RequestId::Number(number) = id else {
+            return;
+        };
+        let waiting = self.0.sent.lock().remove(number);
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(result);
+        }
+    }
+
+    fn refuse_long_line(&self, limit: usize) {
+        let error = Error::invalid_request("Invalid request");
+        let reason = format!("the line is longer than {limit} bytes and was skipped");
+        self.reply_later(&RequestId::Null, error.data(reason.into()));
+    }
+
+    fn reply_later(&self, id: &RequestId, error: Error) {
+        let line = message::reply(id, Err::<(), _>(error));
+        self.0.output.send_later(line);
+    }
+
+    /// Sends a notification.
+    pub async fn notify(&self, method: &str, params: impl Serialize) {
+        let line = message::notification(method, params);
+        self.0.output.send(line).await;
+    }
+
+    /// Sends a request and waits for the reply. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// The peer refuses, is gone, or answers something else.
-    pub async fn ask<T: for<'de> Deserialize<'de>>(
+    /// The peer refuses, has closed the connection, or the reply has another type.
+    pub async fn request<T: for<'de> Deserialize<'de>>(
         &self,
         method: &str,
         params: impl Serialize,
     ) -> Result<T, Error> {
         let number = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let line = message::request(&RequestId::Number(number), method, params);
-        let (reply, replied) = oneshot::channel();
-        self.pending().insert(number, reply);
-        let mut question = Question {
+        let (sender, reply) = oneshot::channel();
+        self.0.sent.lock().insert(number, sender);
+        let mut guard = SentRequest {
             peer: self,
             number,
             is_open: true,
         };
-        self.send(line).await;
-        let reply = replied.await;
-        question.is_open = false;
+        if !self.0.output.send(line).await {
+            guard.is_open = false;
+            return Err(Error::cancelled());
+        }
+        let reply = reply.await;
+        guard.is_open = false;
         let reply = reply.map_err(|_| Error::cancelled())??;
         serde_json::from_str(reply.get()).map_err(|error| Error::internal(error.to_string()))
     }
 
-    /// Hands over an answer of the peer. One that nobody waits for any more is dropped.
-    pub fn take_reply(&self, id: &RequestId, result: Result<Box<RawValue>, Error>) {
-        let RequestId::Number(number) = id else {
-            return;
-        };
-        let waiting = self.pending().remove(number);
-        if let Some(waiting) = waiting {
-            let _ = waiting.send(result);
+    /// Fails all requests that wait for a reply, because the peer sends no more.
+    pub fn fail_requests(&self) {
+        self.0.sent.lock().clear();
+    }
+
+    /// Marks a request of the peer as cancelled, if it has no reply yet.
+    pub fn cancel(&self, id: &RequestId) {
+        if let Some(request) = self.0.received.lock().get(id) {
+            request.send_replace(true);
         }
-    }
-
-    /// Gives up everything that was asked: nobody answers any more.
-    pub fn give_up(&self) {
-        self.pending().clear();
-    }
-
-    /// For the reply to a request of the peer.
-    #[must_use]
-    pub fn responder(&self, id: RequestId) -> Responder {
-        Responder {
-            peer: self.clone(),
-            id: Some(id),
-        }
-    }
-
-    /// Says that a line was no message.
-    pub fn refuse(&self, unreadable: Unreadable) {
-        let Unreadable { id, error } = unreadable;
-        self.send_soon(message::reply(&id, Err::<(), _>(error)));
     }
 }
 
-/// A question that is open; dropped before the answer came, it is taken back.
-struct Question<'a> {
+/// A request to the peer. Dropped before the reply came, it is cancelled.
+struct SentRequest<'a> {
     peer: &'a Peer,
     number: i64,
     is_open: bool,
 }
 
-impl Drop for Question<'_> {
+impl Drop for SentRequest<'_> {
     fn drop(&mut self) {
-        self.peer.pending().remove(&self.number);
+        self.peer.0.sent.lock().remove(&self.number);
         if self.is_open {
             let params = json!({ "requestId": self.number });
             let line = message::notification(self.peer.0.cancellation, params);
-            self.peer.send_soon(line);
+            self.peer.0.output.send_later(line);
+        }
+    }
+}
+
+/// Whether the peer has cancelled one of its requests.
+#[derive(Clone, Debug)]
+pub struct Cancellation {
+    id: RequestId,
+    cancelled: watch::Receiver<bool>,
+}
+
+impl Cancellation {
+    /// The id of the request.
+    #[must_use]
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
+
+    /// Waits until the peer cancels the request; for ever if it never does.
+    pub async fn requested(&mut self) {
+        if self
+            .cancelled
+            .wait_for(|cancelled| *cancelled)
+            .await
+            .is_err()
+        {
+            std::future::pending().await
         }
     }
 }
@@ -170,75 +269,52 @@ impl Drop for Question<'_> {
 #[derive(Debug)]
 pub struct Responder {
     peer: Peer,
-    id: Option<RequestId>,
+    cancellation: Cancellation,
+    is_open: bool,
 }
 
 impl Responder {
-    /// Replies.
+    /// Sends the reply.
     pub async fn respond(mut self, result: Result<impl Serialize, impl Serialize>) {
-        if let Some(id) = self.id.take() {
-            self.peer.send(message::reply(&id, result)).await;
-        }
+        self.close();
+        let line = message::reply(self.id(), result);
+        self.peer.0.output.send(line).await;
     }
 
     /// The id of the request.
     #[must_use]
-    pub fn id(&self) -> Option<&RequestId> {
-        self.id.as_ref()
+    pub fn id(&self) -> &RequestId {
+        &self.cancellation.id
+    }
+
+    /// Whether the peer has cancelled the request.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        *self.cancellation.cancelled.borrow()
+    }
+
+    /// To watch for a cancellation.
+    #[must_use]
+    pub fn cancellation(&self) -> Cancellation {
+        self.cancellation.clone()
+    }
+
+    fn close(&mut self) {
+        self.is_open = false;
+        self.peer.0.received.lock().remove(self.id());
     }
 }
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        if let Some(id) = self.id.take() {
-            let line = message::reply(&id, Err::<(), _>(Error::internal("Internal error")));
-            self.peer.send_soon(line);
+        if self.is_open {
+            self.close();
+            self.peer
+                .reply_later(self.id(), Error::internal("Internal error"));
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::Value;
-
-    async fn next(lines: &mut Lines) -> Value {
-        serde_json::from_str(&lines.0.recv().await.unwrap()).unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_responder_replies_once_whatever_happens() {
-        let (peer, mut lines) = Peer::new("cancel");
-        let responder = peer.responder(RequestId::Number(1));
-        responder.respond(Ok::<_, Error>(2)).await;
-        drop(peer.responder(RequestId::Number(2)));
-        drop(peer);
-        assert_eq!(next(&mut lines).await["result"], 2);
-        assert_eq!(next(&mut lines).await["error"]["code"], -32603);
-        assert!(lines.0.recv().await.is_none());
-    }
-
-    #[tokio::test]
-    async fn a_question_that_nobody_waits_for_is_taken_back() {
-        let (peer, mut lines) = Peer::new("cancel");
-        let asking = peer.clone();
-        let asked = tokio::spawn(async move { asking.ask::<Value>("q", json!({})).await });
-        assert_eq!(next(&mut lines).await["method"], "q");
-        asked.abort();
-        let _ = asked.await;
-        let taken_back = next(&mut lines).await;
-        assert_eq!(taken_back["method"], "cancel");
-        assert_eq!(taken_back["params"], json!({ "requestId": 0 }));
-    }
-
-    #[tokio::test]
-    async fn an_answer_reaches_who_asked() {
-        let (peer, mut lines) = Peer::new("cancel");
-        let asking = peer.clone();
-        let asked = tokio::spawn(async move { asking.ask::<u32>("q", json!({})).await });
-        next(&mut lines).await;
-        let answer = serde_json::value::to_raw_value(&5).unwrap();
-        peer.take_reply(&RequestId::Number(0), Ok(answer));
-        assert_eq!(asked.await.unwrap().unwrap(), 5);
-    }
-}
+#[path = "peer_tests.rs"]
+mod tests;

@@ -1,38 +1,37 @@
-//! The life of a call: a thread is started or gone on with, runs one turn, and the call is answered when that ends.
+//! The lifecycle of a call: a thread is started or resumed and runs one turn, whose end is the reply to the call.
 
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use codex_app_server_protocol::rpc::RequestId as EngineRequestId;
 use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnStatus};
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
-use codex_client::{ClientError, Events, Incoming};
+use codex_client::ClientError;
 use codex_json_rpc::{Error, RequestId, Responder};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::server::Server;
-use crate::tools::{Begin, Reply};
+use crate::tools::{ReplyParams, StartParams};
 use crate::{approval, events, tools};
 
-/// A request for a call of a tool.
+/// A `tools/call` request.
 #[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) id: RequestId,
+pub(crate) struct ToolRequest {
     pub(crate) responder: Responder,
-    /// By which the client wants to hear how far the call is.
+    /// The token for progress notifications.
     pub(crate) progress: Option<Value>,
 }
 
-/// A call whose turn runs, or is about to.
+/// A call whose turn runs or is about to start.
 #[derive(Debug)]
 pub(crate) struct Call {
-    request: Request,
+    request: ToolRequest,
     last_message: String,
     steps: u64,
 }
 
-/// Why a call comes to nothing, for the model that made it.
+/// Why a call failed before its turn started, for the model that made it.
 enum Refusal {
     Arguments(String),
     Engine(ClientError),
@@ -44,38 +43,44 @@ impl From<ClientError> for Refusal {
     }
 }
 
-/// Runs a call until its turn has begun; `follow` does the rest.
+impl Refusal {
+    fn message(self) -> String {
+        match self {
+            Self::Arguments(message) => message,
+            Self::Engine(ClientError::Refused { error, .. }) => error.message,
+            Self::Engine(error) => error.to_string(),
+        }
+    }
+}
+
+/// The thread and the prompt of a turn that is to be started.
+struct PlannedTurn {
+    thread: String,
+    prompt: String,
+}
+
+/// Runs a call until its turn has started. The notifications of the turn do the rest.
 pub(crate) async fn run(
     server: Arc<Server>,
-    request: Request,
+    request: ToolRequest,
     name: String,
     arguments: Option<Box<RawValue>>,
 ) {
-    let id = request.id.clone();
-    let mut request = Some(request);
     let arguments = arguments.as_deref();
-    let begun = match name.as_str() {
-        "codex" => begin(&server, &mut request, arguments).await,
-        "codex-reply" => reply(&server, &mut request, arguments).await,
+    let planned = match name.as_str() {
+        "codex" => start_thread(&server, &request, arguments).await,
+        "codex-reply" => resume_thread(&server, arguments).await,
         _ => Err(Refusal::Arguments(format!("Unknown tool '{name}'"))),
     };
-    let Err(refusal) = begun else { return };
-    let message = match refusal {
-        Refusal::Arguments(message) => message,
-        Refusal::Engine(ClientError::Refused { error, .. }) => error.message,
-        Refusal::Engine(error) => error.to_string(),
-    };
-    // It waits here, or, once its thread is known, with the calls that run.
-    let request = request.or_else(|| {
-        let mut shared = server.shared();
-        let mut calls = shared.calls.iter();
-        let thread = calls.find(|(_, call)| call.request.id == id)?.0.clone();
-        shared.calls.remove(&thread).map(|call| call.request)
-    });
-    if let Some(request) = request {
-        let result = tools::result(None, &message, true);
-        request.responder.respond(Ok::<_, Error>(result)).await;
+    match planned {
+        Ok(planned) => start_turn(&server, request, planned).await,
+        Err(refusal) => refuse(request, refusal).await,
     }
+}
+
+async fn refuse(request: ToolRequest, refusal: Refusal) {
+    let result = tools::result(None, &refusal.message(), true);
+    request.responder.respond(Ok::<_, Error>(result)).await;
 }
 
 fn read<T: for<'de> Deserialize<'de>>(arguments: Option<&RawValue>) -> Result<T, Refusal> {
@@ -84,67 +89,74 @@ fn read<T: for<'de> Deserialize<'de>>(arguments: Option<&RawValue>) -> Result<T,
         .map_err(|error| Refusal::Arguments(format!("the arguments cannot be read: {error}")))
 }
 
-async fn begin(
-    server: &Arc<Server>,
-    request: &mut Option<Request>,
+async fn start_thread(
+    server: &Server,
+    request: &ToolRequest,
     arguments: Option<&RawValue>,
-) -> Result<(), Refusal> {
-    let begin: Begin = read(arguments)?;
-    let started = server.engine.call("thread/start", &begin.thread()).await?;
-    let thread = started["thread"]["id"].as_str().unwrap_or_default();
-    tell_configured(server, request.as_ref(), thread, &started).await;
-    turn(server, request, thread, &begin.prompt).await
+) -> Result<PlannedTurn, Refusal> {
+    let params: StartParams = read(arguments)?;
+    let started = server.engine.call("thread/start", &params.thread()).await?;
+    let thread = started["thread"]["id"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let event = events::configured(&thread, &started);
+    send_event(server, request.responder.id(), &thread, event).await;
+    let prompt = params.prompt;
+    Ok(PlannedTurn { thread, prompt })
 }
 
-async fn reply(
-    server: &Arc<Server>,
-    request: &mut Option<Request>,
+async fn resume_thread(
+    server: &Server,
     arguments: Option<&RawValue>,
-) -> Result<(), Refusal> {
-    let reply: Reply = read(arguments)?;
+) -> Result<PlannedTurn, Refusal> {
+    let params: ReplyParams = read(arguments)?;
     let missing =
         || Refusal::Arguments("either threadId or conversationId must be provided".into());
-    let thread = reply.thread().ok_or_else(missing)?;
-    let params = json!({ "threadId": thread, "excludeTurns": true });
-    server.engine.call("thread/resume", &params).await?;
-    turn(server, request, thread, &reply.prompt).await
+    let thread = params.thread().ok_or_else(missing)?.to_owned();
+    let resume = json!({ "threadId": thread, "excludeTurns": true });
+    server.engine.call("thread/resume", &resume).await?;
+    let prompt = params.prompt;
+    Ok(PlannedTurn { thread, prompt })
 }
 
-async fn turn(
-    server: &Arc<Server>,
-    request: &mut Option<Request>,
-    thread: &str,
-    prompt: &str,
-) -> Result<(), Refusal> {
-    {
+async fn start_turn(server: &Server, request: ToolRequest, planned: PlannedTurn) {
+    let PlannedTurn { thread, prompt } = planned;
+    let busy = {
         let mut shared = server.shared();
-        if shared.calls.contains_key(thread) {
-            let busy = format!("another call to thread {thread} is running");
-            return Err(Refusal::Arguments(busy));
+        match shared.calls.entry(thread.clone()) {
+            Entry::Occupied(_) => Some(request),
+            Entry::Vacant(vacant) => {
+                vacant.insert(Call {
+                    request,
+                    last_message: String::new(),
+                    steps: 0,
+                });
+                None
+            }
         }
-        let Some(request) = request.take() else {
-            return Ok(());
-        };
-        let call = Call {
-            request,
-            last_message: String::new(),
-            steps: 0,
-        };
-        shared.calls.insert(thread.to_owned(), call);
+    };
+    if let Some(request) = busy {
+        let message = format!("another call to thread {thread} is running");
+        return refuse(request, Refusal::Arguments(message)).await;
     }
     let input = [json!({ "type": "text", "text": prompt })];
     let params = json!({ "threadId": thread, "input": input });
-    server.engine.call("turn/start", &params).await?;
-    Ok(())
+    if let Err(error) = server.engine.call("turn/start", &params).await {
+        let call = server.shared().calls.remove(&thread);
+        if let Some(call) = call {
+            refuse(call.request, error.into()).await;
+        }
+    }
 }
 
-/// Cancels a call. One whose turn has not begun is interrupted as it begins.
+/// Cancels a call. One whose turn has not started is interrupted when it does.
 pub(crate) fn cancel(server: &Arc<Server>, id: &RequestId) {
+    server.peer.cancel(id);
     let thread = {
-        let mut shared = server.shared();
-        shared.cancelled.push(id.clone());
+        let shared = server.shared();
         let mut calls = shared.calls.iter();
-        let found = calls.find(|(_, call)| call.request.id == *id);
+        let found = calls.find(|(_, call)| call.request.responder.id() == id);
         found.map(|(thread, _)| thread.clone())
     };
     if let Some(thread) = thread {
@@ -156,44 +168,27 @@ fn interrupt(server: &Arc<Server>, thread: String) {
     let engine = server.engine.clone();
     tokio::spawn(async move {
         let params = json!({ "threadId": thread, "turnId": "" });
-        // That nothing runs any more is as good.
+        // An error means that no turn runs, which is fine.
         let _ = engine.call("turn/interrupt", &params).await;
     });
 }
 
-/// Passes on what the engine says until it goes away.
-pub(crate) async fn follow(server: &Arc<Server>, mut incoming: Events) {
-    loop {
-        match incoming.next().await {
-            Ok(Incoming::Notification(notification)) => hear(server, &notification).await,
-            Ok(Incoming::Question(id, question)) => {
-                let asking = tokio::spawn(answer(Arc::clone(server), id.clone(), question));
-                server.shared().questions.insert(id, asking.abort_handle());
-            }
-            Ok(Incoming::Unknown(_)) => {}
-            Err(_) => return,
-        }
-    }
-}
-
-async fn hear(server: &Arc<Server>, notification: &ServerNotification) {
-    if let ServerNotification::ServerRequestResolved(it) = notification {
-        let asking = server.shared().questions.remove(&it.request_id);
-        if let Some(asking) = asking {
-            asking.abort();
-        }
-    }
-    let Some(thread) = events::thread_of(notification) else {
+/// Handles a notification of the engine.
+pub(crate) async fn notified(server: &Arc<Server>, notification: &ServerNotification) {
+    let Some(thread) = notification.thread_id() else {
         return;
     };
-    if let Some((id, progress)) = note(server, thread, notification) {
-        tell(server, &id, progress, thread, notification).await;
+    if let Some((id, progress)) = update(server, thread, notification) {
+        send(server, &id, progress, thread, notification).await;
     }
     match notification {
         ServerNotification::TurnStarted(it) => {
-            let shared = server.shared();
-            let call = shared.calls.get(&it.thread_id);
-            if call.is_some_and(|call| shared.cancelled.contains(&call.request.id)) {
+            let call_is_cancelled = {
+                let shared = server.shared();
+                let call = shared.calls.get(&it.thread_id);
+                call.is_some_and(|call| call.request.responder.is_cancelled())
+            };
+            if call_is_cancelled {
                 interrupt(server, it.thread_id.clone());
             }
         }
@@ -202,14 +197,14 @@ async fn hear(server: &Arc<Server>, notification: &ServerNotification) {
     }
 }
 
-/// What the client hears of how far a call is.
+/// A progress notification.
 struct Progress {
     token: Value,
     step: u64,
 }
 
-/// Keeps what a call needs at its end; tells the request of the call.
-fn note(
+/// Updates the state of a call, and returns the id of its request.
+fn update(
     server: &Server,
     thread: &str,
     notification: &ServerNotification,
@@ -231,10 +226,10 @@ fn note(
             step: call.steps,
         });
     }
-    Some((call.request.id.clone(), progress))
+    Some((call.request.responder.id().clone(), progress))
 }
 
-async fn tell(
+async fn send(
     server: &Server,
     id: &RequestId,
     progress: Option<Progress>,
@@ -247,37 +242,18 @@ async fn tell(
         server.peer.notify("notifications/progress", params).await;
     }
     if let Some(event) = events::event(notification) {
-        tell_event(server, id, thread, event).await;
+        send_event(server, id, thread, event).await;
     }
 }
 
-async fn tell_event(server: &Server, id: &RequestId, thread: &str, mut event: Value) {
+async fn send_event(server: &Server, id: &RequestId, thread: &str, mut event: Value) {
     event["_meta"] = json!({ "requestId": id, "threadId": thread });
     server.peer.notify("codex/event", event).await;
 }
 
-async fn tell_configured(
-    server: &Server,
-    request: Option<&Request>,
-    thread: &str,
-    started: &Value,
-) {
-    if let Some(request) = request {
-        let event = events::configured(thread, started);
-        tell_event(server, &request.id, thread, event).await;
-    }
-}
-
-/// The end of a turn answers its call.
+/// Replies to the call whose turn has ended.
 async fn end(server: &Server, thread: &str, turn: &Turn) {
-    let call = {
-        let mut shared = server.shared();
-        let call = shared.calls.remove(thread);
-        if let Some(call) = &call {
-            shared.cancelled.retain(|id| *id != call.request.id);
-        }
-        call
-    };
+    let call = server.shared().calls.remove(thread);
     let Some(call) = call else { return };
     let error = turn.error.as_ref().map(|error| error.message.as_str());
     let (text, is_error) = match turn.status {
@@ -289,29 +265,21 @@ async fn end(server: &Server, thread: &str, turn: &Turn) {
     call.request.responder.respond(Ok::<_, Error>(result)).await;
 }
 
-/// Answers a question of the engine: the client decides about commands and patches, everything else is declined.
-async fn answer(server: Arc<Server>, id: EngineRequestId, question: Box<ServerRequest>) {
-    let request = approval::thread_of(&question).and_then(|thread| {
+/// The answer to a request of the engine: the client decides about commands and patches, everything else is declined.
+pub(crate) async fn answer(server: &Server, request: &ServerRequest) -> Option<Value> {
+    let call = approval::thread_of(request).and_then(|thread| {
         let shared = server.shared();
         let call = shared.calls.get(thread)?;
-        Some((call.request.id.clone(), shared.asks_people))
+        let id = call.request.responder.id().clone();
+        shared.has_elicitation.then_some(id)
     });
-    let form = request
-        .filter(|(_, asks_people)| *asks_people)
-        .and_then(|(id, _)| approval::form(&id, &question));
+    let form = call.and_then(|id| approval::form(&id, request));
     let decided = match form {
-        Some(form) => server
-            .peer
-            .ask::<Value>("elicitation/create", form)
-            .await
-            .ok(),
+        Some(form) => {
+            let asked = server.peer.request::<Value>("elicitation/create", form);
+            asked.await.ok()
+        }
         None => None,
     };
-    let answered = match approval::answer(&question, decided.as_ref()) {
-        Some(answer) => server.engine.answer(&id, &answer).await,
-        None => server.engine.refuse(&id, question.method()).await,
-    };
-    if let Err(error) = answered {
-        tracing::debug!(%error, "a question was answered that nobody asks any more");
-    }
+    approval::answer(request, decided.as_ref())
 }

@@ -1,28 +1,10 @@
-//! What a client hears while a call runs: events in the words of the engine's first protocol, and steps. Pure.
+//! Notifications during a call: events in the form of the first protocol of the engine, and progress. Pure.
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TurnStatus};
 use serde_json::{Value, json};
 
-/// The thread that something is told of.
-pub(crate) fn thread_of(notification: &ServerNotification) -> Option<&str> {
-    use ServerNotification as N;
-    Some(match notification {
-        N::TurnStarted(it) => &it.thread_id,
-        N::TurnCompleted(it) => &it.thread_id,
-        N::TurnPlanUpdated(it) => &it.thread_id,
-        N::ItemStarted(it) => &it.thread_id,
-        N::ItemCompleted(it) => &it.thread_id,
-        N::AgentMessageDelta(it) => &it.thread_id,
-        N::ReasoningSummaryTextDelta(it) => &it.thread_id,
-        N::CommandExecutionOutputDelta(it) => &it.thread_id,
-        N::ThreadTokenUsageUpdated(it) => &it.thread_id,
-        N::Error(it) => &it.thread_id,
-        _ => return None,
-    })
-}
-
-/// What the call is at, in a few words, as something begins.
+/// A short text about an item that starts, for progress notifications.
 pub(crate) fn step(notification: &ServerNotification) -> Option<String> {
     let ServerNotification::ItemStarted(it) = notification else {
         return None;
@@ -45,7 +27,7 @@ fn of_turn(turn: &str, message: Value) -> Value {
     json!({ "id": turn, "msg": message })
 }
 
-/// That a thread was started, and how it is set up.
+/// The event with the settings of a new thread.
 pub(crate) fn configured(thread: &str, started: &Value) -> Value {
     of_turn(
         "",
@@ -62,7 +44,7 @@ pub(crate) fn configured(thread: &str, started: &Value) -> Value {
     )
 }
 
-/// The event that a notification stands for, if it does.
+/// The event for a notification, if there is one.
 pub(crate) fn event(notification: &ServerNotification) -> Option<Value> {
     use ServerNotification as N;
     Some(match notification {

@@ -1,21 +1,21 @@
-//! The table of methods, and what all calls share.
+//! The table of methods, and the state that all calls share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use codex_app_server_protocol::rpc::RequestId as EngineRequestId;
-use codex_client::Caller;
-use codex_json_rpc::{Error, Message, Peer, RequestId, Responder, Unreadable, params};
+use codex_app_server_protocol::{ServerNotification, ServerRequest};
+use codex_client::{Adapter, Caller};
+use codex_json_rpc::{Error, Incoming, Peer, RequestId, Responder, params};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::task::AbortHandle;
 
 use crate::call::{self, Call};
 use crate::tools;
 
-/// Revisions of MCP that are spoken, the newest first.
+/// Supported revisions of MCP, the newest first.
 const REVISIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 #[derive(Debug)]
@@ -29,13 +29,9 @@ pub(crate) struct Server {
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     is_initialized: bool,
-    pub(crate) asks_people: bool,
-    /// Calls that run, by their thread.
+    pub(crate) has_elicitation: bool,
+    /// Calls under way, by their threads.
     pub(crate) calls: HashMap<String, Call>,
-    /// Requests of calls that were cancelled before their turn began.
-    pub(crate) cancelled: Vec<RequestId>,
-    /// Questions that the client is being asked.
-    pub(crate) questions: HashMap<EngineRequestId, AbortHandle>,
 }
 
 #[derive(Deserialize)]
@@ -74,7 +70,7 @@ impl Server {
             return Err(Error::invalid_request("initialize called more than once"));
         }
         shared.is_initialized = true;
-        shared.asks_people = request["capabilities"]["elicitation"].is_object();
+        shared.has_elicitation = request["capabilities"]["elicitation"].is_object();
         let asked = request["protocolVersion"].as_str().unwrap_or_default();
         let revision = REVISIONS.into_iter().find(|known| *known == asked);
         Ok(json!({
@@ -85,35 +81,41 @@ impl Server {
     }
 }
 
-/// Takes a line of the client.
-pub(crate) fn take(server: &Arc<Server>, message: Result<Message, Unreadable>) {
-    match message {
-        Ok(Message::Request { id, method, params }) => {
-            let responder = server.peer.responder(id.clone());
-            request(server, id, responder, &method, &params);
-        }
-        Ok(Message::Notification {
-            method,
-            params: read,
-        }) => {
-            if method == "notifications/cancelled"
-                && let Ok(cancelled) = params::<Cancelled>(&read)
-            {
-                call::cancel(server, &cancelled.request_id);
+impl Adapter for Server {
+    fn receive(self: &Arc<Self>, incoming: Incoming) {
+        match incoming {
+            Incoming::Request {
+                responder,
+                method,
+                params,
+            } => request(self, responder, &method, &params),
+            Incoming::Notification {
+                method,
+                params: read,
+            } => {
+                if method == "notifications/cancelled"
+                    && let Ok(cancelled) = params::<Cancelled>(&read)
+                {
+                    call::cancel(self, &cancelled.request_id);
+                }
             }
         }
-        Ok(Message::Reply { id, result }) => server.peer.take_reply(&id, result),
-        Err(unreadable) => server.peer.refuse(unreadable),
+    }
+
+    async fn notified(self: &Arc<Self>, notification: &ServerNotification) {
+        call::notified(self, notification).await;
+    }
+
+    async fn answer(
+        self: Arc<Self>,
+        _: &EngineRequestId,
+        request: &ServerRequest,
+    ) -> Option<Value> {
+        call::answer(&self, request).await
     }
 }
 
-fn request(
-    server: &Arc<Server>,
-    id: RequestId,
-    responder: Responder,
-    method: &str,
-    read: &RawValue,
-) {
+fn request(server: &Arc<Server>, responder: Responder, method: &str, read: &RawValue) {
     let reply = match method {
         "initialize" => server.initialize(read),
         "ping" => Ok(json!({})),
@@ -124,8 +126,7 @@ fn request(
                 arguments,
                 meta,
             }) => {
-                let request = call::Request {
-                    id,
+                let request = call::ToolRequest {
                     responder,
                     progress: meta.get("progressToken").cloned(),
                 };

@@ -1,12 +1,12 @@
-//! What the tools take and give. Pure.
+//! The params and results of the tools. Pure.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// What `codex` takes.
+/// The arguments of `codex`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Begin {
+pub(crate) struct StartParams {
     pub(crate) prompt: String,
     model: Option<String>,
     profile: Option<String>,
@@ -19,7 +19,7 @@ pub(crate) struct Begin {
     compact_prompt: Option<String>,
 }
 
-impl Begin {
+impl StartParams {
     /// The params of `thread/start`.
     pub(crate) fn thread(&self) -> Value {
         let mut config = self.config.clone().unwrap_or_default();
@@ -50,17 +50,17 @@ impl Begin {
     }
 }
 
-/// What `codex-reply` takes.
+/// The arguments of `codex-reply`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Reply {
+pub(crate) struct ReplyParams {
     thread_id: Option<String>,
-    /// The older name of the same.
+    /// The older name of `threadId`.
     conversation_id: Option<String>,
     pub(crate) prompt: String,
 }
 
-impl Reply {
+impl ReplyParams {
     pub(crate) fn thread(&self) -> Option<&str> {
         self.thread_id
             .as_deref()
@@ -68,7 +68,7 @@ impl Reply {
     }
 }
 
-/// What a call gives, well or not.
+/// The result of a call.
 pub(crate) fn result(thread: Option<&str>, text: &str, is_error: bool) -> Value {
     let mut result = json!({ "content": [{ "type": "text", "text": text }] });
     if let Some(thread) = thread {
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_call_says_how_the_thread_is_set_up() {
-        let begin: Begin = serde_json::from_value(json!({
+        let begin: StartParams = serde_json::from_value(json!({
             "prompt": "p", "approval-policy": "never", "sandbox": "read-only", "profile": "x",
             "config": { "a.b": 1 }, "base-instructions": "b",
         }))
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_older_name_of_a_thread_is_known() {
-        let reply = |value: Value| serde_json::from_value::<Reply>(value).unwrap();
+        let reply = |value: Value| serde_json::from_value::<ReplyParams>(value).unwrap();
         let older = reply(json!({ "conversationId": "t", "prompt": "p" }));
         assert_eq!(older.thread(), Some("t"));
         assert_eq!(reply(json!({ "prompt": "p" })).thread(), None);

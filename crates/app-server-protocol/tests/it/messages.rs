@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
-use codex_app_server_protocol::methods;
+use codex_app_server_protocol::{ServerNotification, methods};
 use serde_json::Value;
 
 use crate::schemas::SchemaFiles;
@@ -71,6 +71,29 @@ fn corpus_has_every_method() {
         .filter(|name| !used.contains(name))
         .collect();
     assert!(missing.is_empty(), "not in the corpus: {missing:?}");
+}
+
+#[test]
+fn every_notification_with_a_thread_id_tells_it() {
+    let conversations = corpus();
+    let messages = conversations.iter().flat_map(|(_, messages)| messages);
+    let mut checked = 0;
+    for (sender, message) in messages {
+        let (Some(method), Some(id)) = (
+            message["method"].as_str(),
+            message["params"]["threadId"].as_str(),
+        ) else {
+            continue;
+        };
+        if !matches!(sender, Sender::Server) || message.get("id").is_some() {
+            continue;
+        }
+        let params = serde_json::value::to_raw_value(&message["params"]).unwrap();
+        let notification = ServerNotification::read(method, Some(&params)).unwrap();
+        assert_eq!(notification.thread_id(), Some(id), "{method}");
+        checked += 1;
+    }
+    assert!(checked > 50, "the corpus has {checked} of them only");
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! Starting a review in a loaded thread.
 
 use codex_app_server_protocol::client_method as method;
-use codex_app_server_protocol::v2::{
-    ReviewStartResponse, ThreadItem, Turn, TurnItemsView, TurnStatus, UserInput,
-};
+use codex_app_server_protocol::v2::{ReviewStartResponse, ThreadItem, Turn, UserInput};
 use codex_core::review_hint;
 use codex_protocol::{Op, ReviewRequest, ReviewTarget, Submission};
 
-use super::Actor;
+use super::{Actor, accepted_turn};
 use crate::connection::Responder;
 use crate::failure::Failure;
 
@@ -47,14 +45,8 @@ impl Actor {
         reply.accept(&ReviewStartResponse {
             turn: Turn {
                 root_turn_id: None,
-                id,
                 items: vec![said.into()],
-                status: TurnStatus::InProgress,
-                error: None,
-                started_at: None,
-                completed_at: None,
-                duration_ms: None,
-                items_view: Some(TurnItemsView::NotLoaded),
+                ..accepted_turn(id, None)
             },
             review_thread_id: self.thread.id().to_string(),
         });

@@ -1,0 +1,141 @@
+//! Another protocol on top of the app-server: its client on one side, the engine on the other.
+//!
+//! Requests of the engine are answered by tasks of their own. When the engine withdraws one, its task is dropped
+//! before the next notification is handled.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use codex_app_server_protocol::rpc::RequestId;
+use codex_app_server_protocol::{ServerNotification, ServerRequest};
+use codex_json_rpc::{LINE_LIMIT, Peer};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::client::{Client, ClientError, Incoming};
+use crate::multiplex::{Caller, Events};
+
+/// How long the client may take to read the last messages.
+const LAST_MESSAGES: Duration = Duration::from_secs(1);
+
+/// Translates between a protocol and the app-server.
+pub trait Adapter: Send + Sync + 'static {
+    /// Handles a message of the client. Spawns what takes time.
+    fn receive(self: &Arc<Self>, incoming: codex_json_rpc::Incoming);
+
+    /// Handles a notification of the engine. The next one is read afterwards.
+    fn notified(
+        self: &Arc<Self>,
+        notification: &ServerNotification,
+    ) -> impl Future<Output = ()> + Send;
+
+    /// The answer to a request of the engine; none for a request that this protocol cannot answer.
+    fn answer(
+        self: Arc<Self>,
+        id: &RequestId,
+        request: &ServerRequest,
+    ) -> impl Future<Output = Option<Value>> + Send;
+}
+
+/// Why serving ended before the client closed the input.
+#[derive(Debug, Error)]
+pub enum AdapterError {
+    /// The input cannot be read.
+    #[error("cannot read the input: {0}")]
+    Input(#[from] io::Error),
+    /// The engine did not start, or it ended.
+    #[error(transparent)]
+    Engine(#[from] ClientError),
+}
+
+/// Serves a client until it closes the input, the engine ends, or `stop` completes. `engine` is initialized, and ends
+/// with this; `cancellation` is the notification by which the protocol cancels requests.
+///
+/// # Errors
+/// The input cannot be read, or the engine ended.
+pub async fn serve_adapter<A: Adapter>(
+    engine: Client,
+    cancellation: &'static str,
+    adapter: impl FnOnce(Caller, Peer) -> Arc<A>,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+    stop: impl Future<Output = ()>,
+) -> Result<(), AdapterError> {
+    let (caller, events) = engine.split();
+    let (peer, queue) = Peer::new(cancellation);
+    let writer = tokio::spawn(queue.write_to(output));
+    let adapter = adapter(caller.clone(), peer.clone());
+    let mut follower = tokio::spawn(follow(Arc::clone(&adapter), caller.clone(), events));
+    let read = peer.read(input, LINE_LIMIT, |incoming| adapter.receive(incoming));
+    let ended = tokio::select! {
+        read = read => read.map_err(AdapterError::from),
+        () = stop => Ok(()),
+        error = &mut follower => Err(error.unwrap_or(ClientError::Closed).into()),
+    };
+    // No replies come any more. The engine ends its turns, whose last notifications are still passed on.
+    peer.fail_requests();
+    caller.finish();
+    if !follower.is_finished() {
+        let _ = follower.await;
+    }
+    drop((adapter, peer, caller));
+    let _ = tokio::time::timeout(LAST_MESSAGES, writer).await;
+    ended
+}
+
+/// A request of the engine that is being answered.
+struct Answering {
+    withdraw: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+/// Handles the messages of the engine until it ends, and returns why.
+async fn follow<A: Adapter>(adapter: Arc<A>, caller: Caller, mut events: Events) -> ClientError {
+    let mut answering: HashMap<RequestId, Answering> = HashMap::new();
+    loop {
+        match events.next().await {
+            Ok(Incoming::Notification(notification)) => {
+                if let ServerNotification::ServerRequestResolved(it) = &*notification
+                    && let Some(Answering { withdraw, task }) = answering.remove(&it.request_id)
+                {
+                    let _ = withdraw.send(());
+                    let _ = task.await;
+                }
+                adapter.notified(&notification).await;
+            }
+            Ok(Incoming::Question(id, request)) => {
+                let (withdraw, withdrawn) = oneshot::channel();
+                let work = answer(Arc::clone(&adapter), caller.clone(), id.clone(), request);
+                let task = tokio::spawn(async move {
+                    tokio::select! {
+                        () = work => {}
+                        Ok(()) = withdrawn => {}
+                    }
+                });
+                answering.insert(id, Answering { withdraw, task });
+            }
+            Ok(Incoming::Unknown(_)) => {}
+            Err(error) => return error,
+        }
+    }
+}
+
+async fn answer<A: Adapter>(
+    adapter: Arc<A>,
+    caller: Caller,
+    id: RequestId,
+    request: Box<ServerRequest>,
+) {
+    let sent = match adapter.answer(&id, &request).await {
+        Some(answer) => caller.answer(&id, &answer).await,
+        None => caller.refuse(&id, request.method()).await,
+    };
+    if let Err(error) = sent {
+        tracing::debug!(%error, "the answer came after the engine had ended");
+    }
+}
