@@ -18,6 +18,8 @@ mod approvals;
 #[cfg(target_os = "linux")]
 mod broken_stores;
 #[cfg(target_os = "linux")]
+mod client_check;
+#[cfg(target_os = "linux")]
 mod command_exec;
 mod command_line;
 #[cfg(target_os = "linux")]

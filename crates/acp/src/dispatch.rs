@@ -13,7 +13,7 @@ use crate::{errors, initialize, listing, login, open, prompt, settings};
 /// `$/cancel_request`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CancelRequest {
+pub(crate) struct CancelRequest {
     request_id: RequestId,
 }
 

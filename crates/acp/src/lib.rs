@@ -10,6 +10,7 @@
 
 mod agent;
 mod buffers;
+mod client_schema;
 mod command_texts;
 mod commands;
 mod diffs;
@@ -37,6 +38,8 @@ mod updates;
 
 use codex_client::{AdapterError, Client, serve_adapter};
 use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use client_schema::CLIENT_SCHEMA;
 
 use crate::agent::Agent;
 

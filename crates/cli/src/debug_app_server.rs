@@ -12,6 +12,7 @@ use codex_client::{ClientError, Decision, Listener, Question, Session, Style, Tr
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use crate::client_check;
 use crate::server_process::{ServerProcess, own_server};
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::{self, AnswerSource, Colours, InteractiveUser};
@@ -21,6 +22,8 @@ pub(crate) enum AppServerCommand {
     /// Start a server, send one message, and print all messages until the turn ends.
     #[command(alias = "send-message-v2")]
     Send(SendArguments),
+    /// Run a client against all ready scenarios and report its mistakes.
+    Check(client_check::CheckArguments),
 }
 
 #[derive(Debug, Args)]

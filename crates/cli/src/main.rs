@@ -3,6 +3,7 @@
 mod acp;
 mod agent_roles;
 mod app_server;
+mod client_check;
 mod completion;
 mod debug_app_server;
 mod demo;
@@ -49,6 +50,7 @@ use clap::CommandFactory;
 use clap::Parser;
 use clap::Subcommand;
 
+use crate::client_check::ClientProtocol;
 use crate::debug_app_server::AppServerCommand;
 
 /// The local engine behind AI coding assistants.
@@ -124,6 +126,12 @@ enum DebugCommand {
     /// Drive an app-server by hand.
     #[command(subcommand)]
     AppServer(debug_app_server::AppServerCommand),
+    /// Check clients of the Agent Client Protocol.
+    #[command(subcommand)]
+    Acp(client_check::AcpCommand),
+    /// Serve a client that is being checked.
+    #[command(hide = true)]
+    RecordServer(client_check::RecordServerArguments),
     /// Reduce the trace bundle of a session to a graph.
     #[command(name = "trace-reduce")]
     Reduce(trace_reduce::TraceReduceArguments),
@@ -205,6 +213,13 @@ fn debug(
         DebugCommand::AppServer(AppServerCommand::Send(arguments)) => {
             debug_app_server::run(arguments, settings)
         }
+        DebugCommand::AppServer(AppServerCommand::Check(arguments)) => {
+            client_check::run(&arguments, ClientProtocol::AppServer)
+        }
+        DebugCommand::Acp(client_check::AcpCommand::Check(arguments)) => {
+            client_check::run(&arguments, ClientProtocol::Acp)
+        }
+        DebugCommand::RecordServer(arguments) => client_check::record_server(&arguments),
         DebugCommand::Reduce(arguments) => trace_reduce::run(arguments),
         DebugCommand::View(arguments) => trace_view::run(arguments),
         DebugCommand::Export(arguments) => trace_export::run(arguments),

@@ -9,6 +9,7 @@ mod adapter;
 mod answer;
 mod client;
 mod command_line;
+mod conversation_check;
 mod exec_events;
 mod multiplex;
 mod session;
@@ -24,6 +25,10 @@ pub use client::Client;
 pub use client::ClientError;
 pub use client::Incoming;
 pub use client::Wire;
+pub use conversation_check::{
+    APP_SERVER_SCHEMA, ClientMistake, MessageSchema, MistakeKind, RecordedLine, SchemaViolation,
+    Sender, ShapeCheck, check_conversation,
+};
 pub use exec_events::ExecEvents;
 pub use multiplex::Caller;
 pub use multiplex::Events;

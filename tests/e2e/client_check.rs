@@ -1,0 +1,76 @@
+//! `codex debug app-server check` with a correct client and with one per mistake. Needs Python.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::repository;
+
+fn check(mistake: &[&str], options: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args(["debug", "app-server", "check", "--only", "approve-command"])
+        .args(options)
+        .args(["--", "python3"])
+        .arg(repository().join("tests/check/client.py"))
+        .args(mistake)
+        .output()
+        .unwrap()
+}
+
+/// The kinds of the mistakes that are reported, and the exit status.
+fn kinds(mistake: &[&str], options: &[&str]) -> (Vec<String>, Option<i32>) {
+    let output = check(mistake, &[&["--json"], options].concat());
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mistakes = results[0]["mistakes"].as_array().unwrap();
+    let kinds = mistakes.iter().map(|mistake| &mistake["kind"]);
+    let kinds = kinds.map(|kind| kind.as_str().unwrap().to_owned());
+    (kinds.collect(), output.status.code())
+}
+
+#[test]
+#[ignore = "needs python3"]
+fn a_correct_client_passes() {
+    assert_eq!(kinds(&[], &[]), (vec![], Some(0)));
+    let table = String::from_utf8(check(&[], &[]).stdout).unwrap();
+    assert!(table.starts_with("approve-command"), "{table}");
+    assert!(table.ends_with("ok\n"), "{table}");
+}
+
+#[test]
+#[ignore = "needs python3"]
+fn each_mistake_is_reported() {
+    for mistake in [
+        "beforeInitialize",
+        "failed",
+        "invalidJson",
+        "invalidParams",
+        "invalidResult",
+        "unanswered",
+        "unexpectedReply",
+        "unknownMethod",
+    ] {
+        let (kinds, status) = kinds(&[mistake], &[]);
+        assert_eq!(
+            (kinds.as_slice(), status),
+            ([mistake.to_owned()].as_slice(), Some(1))
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs python3"]
+fn a_client_that_does_not_exit_is_ended() {
+    let reported = kinds(&["timedOut"], &["--timeout", "2"]);
+    assert_eq!(reported, (vec!["timedOut".to_owned()], Some(1)));
+}
+
+#[test]
+fn a_client_that_starts_no_server_is_reported() {
+    let output = Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args(["debug", "acp", "check", "--only", "hello", "--", "true"])
+        .output()
+        .unwrap();
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.contains("noServer"), "{table}");
+    assert_eq!(output.status.code(), Some(1));
+}
