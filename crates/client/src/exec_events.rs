@@ -130,23 +130,12 @@ fn event(kind: &str, number: usize, fields: Value) -> Value {
     json!({ "type": kind, "item": item })
 }
 
-/// Items with an event at their beginning and one at their end.
+/// The id and the fields of an item that has an event at its start and one at its end.
 fn in_progress(item: &ThreadItem) -> Option<(&String, Value)> {
-    Some(match item {
-        ThreadItem::CommandExecution {
-            id,
-            command,
-            status,
-            aggregated_output,
-            exit_code,
-            ..
-        } => {
-            let output = aggregated_output.clone().unwrap_or_default();
-            let fields = json!({ "type": "command_execution", "command": command,
-                                 "aggregated_output": output, "exit_code": exit_code,
-                                 "status": command_status(*status) });
-            (id, fields)
-        }
+    match item {
+        ThreadItem::CommandExecution { .. } => command(item),
+        ThreadItem::McpToolCall { .. } => mcp_tool_call(item),
+        ThreadItem::CollabAgentToolCall { .. } => agent_tool_call(item),
         ThreadItem::FileChange {
             id,
             changes,
@@ -155,56 +144,7 @@ fn in_progress(item: &ThreadItem) -> Option<(&String, Value)> {
             let changes: Vec<_> = changes.iter().map(change).collect();
             let fields = json!({ "type": "file_change", "changes": changes,
                                  "status": patch_status(*status) });
-            (id, fields)
-        }
-        ThreadItem::McpToolCall {
-            id,
-            server,
-            tool,
-            status,
-            arguments,
-            result,
-            error,
-            ..
-        } => {
-            let status = match status {
-                McpToolCallStatus::InProgress => "in_progress",
-                McpToolCallStatus::Completed => "completed",
-                McpToolCallStatus::Failed => "failed",
-            };
-            let result = result.as_ref().map(|result| {
-                json!({ "content": result.content,
-                        "structured_content": result.structured_content })
-            });
-            let fields = json!({ "type": "mcp_tool_call", "server": server, "tool": tool,
-                                 "arguments": arguments, "result": result, "error": error,
-                                 "status": status });
-            (id, fields)
-        }
-        ThreadItem::CollabAgentToolCall {
-            id,
-            tool,
-            status,
-            sender_thread_id,
-            receiver_thread_ids,
-            prompt,
-            agents_states,
-            ..
-        } => {
-            let status = match status {
-                CollabAgentToolCallStatus::InProgress => "in_progress",
-                CollabAgentToolCallStatus::Completed => "completed",
-                CollabAgentToolCallStatus::Failed => "failed",
-            };
-            let states: Map<String, Value> = agents_states
-                .iter()
-                .map(|(thread, state)| (thread.clone(), agent_state(state)))
-                .collect();
-            let fields = json!({ "type": "collab_tool_call", "tool": collab_tool(*tool),
-                                 "sender_thread_id": sender_thread_id,
-                                 "receiver_thread_ids": receiver_thread_ids, "prompt": prompt,
-                                 "agents_states": states, "status": status });
-            (id, fields)
+            Some((id, fields))
         }
         ThreadItem::DynamicToolCall {
             id,
@@ -220,17 +160,94 @@ fn in_progress(item: &ThreadItem) -> Option<(&String, Value)> {
             };
             let fields = json!({ "type": "dynamic_tool_call", "tool": tool,
                                  "arguments": arguments, "status": status });
-            (id, fields)
+            Some((id, fields))
         }
         ThreadItem::WebSearch { id, query, action } => {
             let fields = json!({ "type": "web_search", "query": query, "action": action });
-            (id, fields)
+            Some((id, fields))
         }
-        _ => return None,
-    })
+        _ => None,
+    }
 }
 
-/// Items with one event, when they are complete.
+fn command(item: &ThreadItem) -> Option<(&String, Value)> {
+    let ThreadItem::CommandExecution {
+        id,
+        command,
+        status,
+        aggregated_output,
+        exit_code,
+        ..
+    } = item
+    else {
+        return None;
+    };
+    let output = aggregated_output.clone().unwrap_or_default();
+    let fields = json!({ "type": "command_execution", "command": command,
+                         "aggregated_output": output, "exit_code": exit_code,
+                         "status": command_status(*status) });
+    Some((id, fields))
+}
+
+fn mcp_tool_call(item: &ThreadItem) -> Option<(&String, Value)> {
+    let ThreadItem::McpToolCall {
+        id,
+        server,
+        tool,
+        status,
+        arguments,
+        result,
+        error,
+        ..
+    } = item
+    else {
+        return None;
+    };
+    let status = match status {
+        McpToolCallStatus::InProgress => "in_progress",
+        McpToolCallStatus::Completed => "completed",
+        McpToolCallStatus::Failed => "failed",
+    };
+    let result = result.as_ref().map(|result| {
+        json!({ "content": result.content, "structured_content": result.structured_content })
+    });
+    let fields = json!({ "type": "mcp_tool_call", "server": server, "tool": tool,
+                         "arguments": arguments, "result": result, "error": error,
+                         "status": status });
+    Some((id, fields))
+}
+
+fn agent_tool_call(item: &ThreadItem) -> Option<(&String, Value)> {
+    let ThreadItem::CollabAgentToolCall {
+        id,
+        tool,
+        status,
+        sender_thread_id,
+        receiver_thread_ids,
+        prompt,
+        agents_states,
+        ..
+    } = item
+    else {
+        return None;
+    };
+    let status = match status {
+        CollabAgentToolCallStatus::InProgress => "in_progress",
+        CollabAgentToolCallStatus::Completed => "completed",
+        CollabAgentToolCallStatus::Failed => "failed",
+    };
+    let states: Map<String, Value> = agents_states
+        .iter()
+        .map(|(thread, state)| (thread.clone(), agent_state(state)))
+        .collect();
+    let fields = json!({ "type": "collab_tool_call", "tool": collab_tool(*tool),
+                         "sender_thread_id": sender_thread_id,
+                         "receiver_thread_ids": receiver_thread_ids, "prompt": prompt,
+                         "agents_states": states, "status": status });
+    Some((id, fields))
+}
+
+/// The id and the fields of an item that has one event, at its end.
 fn at_once(item: &ThreadItem) -> Option<(&String, Value)> {
     Some(match item {
         ThreadItem::AgentMessage { id, text, .. } => {

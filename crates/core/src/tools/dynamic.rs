@@ -23,15 +23,20 @@ pub(crate) struct DynamicTool {
     pub(crate) function: DynamicToolFunction,
 }
 
+/// The specification of a function that somebody outside of the engine carries out.
+pub(super) fn function_spec(function: &DynamicToolFunction) -> ToolSpec {
+    ToolSpec::Function {
+        name: function.name.clone(),
+        description: function.description.clone(),
+        strict: false,
+        defer_loading: None,
+        parameters: function.input_schema.clone(),
+    }
+}
+
 impl Tool for DynamicTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::Function {
-            name: self.function.name.clone(),
-            description: self.function.description.clone(),
-            strict: false,
-            defer_loading: None,
-            parameters: self.function.input_schema.clone(),
-        }
+        function_spec(&self.function)
     }
 
     fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::arguments::arguments;
+use super::dynamic::function_spec;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::config::{HostCall, HostTools};
 
@@ -20,13 +21,7 @@ pub(crate) struct HostTool {
 
 impl Tool for HostTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::Function {
-            name: self.function.name.clone(),
-            description: self.function.description.clone(),
-            strict: false,
-            defer_loading: None,
-            parameters: self.function.input_schema.clone(),
-        }
+        function_spec(&self.function)
     }
 
     fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
