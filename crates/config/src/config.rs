@@ -4,29 +4,25 @@
 //! defaults.
 
 mod agents;
-mod build;
+mod decode_file;
 mod instructions;
 mod model;
 mod permissions;
 mod policy;
 mod provider;
+mod request;
 mod services;
 mod shell_environment;
 mod tools;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::path::PathBuf;
 
-use codex_protocol::ApprovalsReviewer;
-use codex_protocol::AskForApproval;
-use codex_protocol::Personality;
 use codex_protocol::Provider;
-use codex_protocol::ServiceTier;
 
 pub use agents::AgentRole;
 pub use agents::AgentSettings;
-pub(crate) use build::decode_file;
+pub(crate) use decode_file::decode_file;
 pub use instructions::Instructions;
 pub use model::ModelCatalog;
 pub use model::ModelSettings;
@@ -34,6 +30,8 @@ pub use permissions::FileEntry;
 pub use permissions::FileTarget;
 pub use permissions::NamedPermissions;
 pub use policy::PolicySettings;
+pub use request::LoadRequest;
+pub use request::RequestParams;
 pub use services::AccountSettings;
 pub use services::GhostSnapshotSettings;
 pub use services::MemorySettings;
@@ -45,17 +43,20 @@ pub use shell_environment::ShellEnvironmentPolicy;
 pub use tools::McpSettings;
 pub use tools::ToolSettings;
 
-use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::features::DeprecationNotice;
-use crate::features::Feature;
+use crate::features::FeatureLevel;
 use crate::features::FeatureSet;
-use crate::overrides::Overrides;
+use crate::features::deprecation_notices;
+use crate::features::resolve;
 use crate::project_docs::ProjectDocSettings;
+use crate::requirements::RequirementViolation;
 use crate::requirements::Requirements;
-use crate::schema::SandboxMode;
 use crate::stack::LayerStack;
+use crate::stack::MergedTables;
 use crate::trust::TrustLevel;
+use crate::unknown_values::DecodedSettings;
+use crate::warning;
 use crate::warning::ConfigWarning;
 
 /// All settings of the engine.
@@ -111,45 +112,6 @@ pub struct Config {
     pub warnings: Vec<ConfigWarning>,
 }
 
-/// The parameters of a request that override settings.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RequestParams {
-    /// The model.
-    pub model: Option<String>,
-    /// The id of the provider.
-    pub model_provider: Option<String>,
-    /// The approval policy.
-    pub approval_policy: Option<AskForApproval>,
-    /// Who reviews approvals.
-    pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// The sandbox mode.
-    pub sandbox_mode: Option<SandboxMode>,
-    /// The service tier.
-    pub service_tier: Option<ServiceTier>,
-    /// The personality of the model.
-    pub personality: Option<Personality>,
-    /// Replaces the built-in instructions.
-    pub base_instructions: Option<String>,
-    /// Additional instructions.
-    pub developer_instructions: Option<String>,
-    /// Replaces the instructions for compaction.
-    pub compact_prompt: Option<String>,
-}
-
-/// What to load the configuration for.
-#[derive(Clone, Copy, Debug)]
-pub struct LoadRequest<'a> {
-    pub env: &'a Environment,
-    /// The working folder, as an absolute path.
-    pub cwd: Option<&'a Path>,
-    /// Command line flags, followed by the settings of the request.
-    pub flags: &'a Overrides,
-    /// Parameters of the request.
-    pub params: &'a RequestParams,
-    /// Features that the host application switched at run time. Settings take precedence.
-    pub host_features: &'a BTreeMap<Feature, bool>,
-}
-
 impl Config {
     /// Reads all layers and builds the configuration.
     pub fn load(request: LoadRequest<'_>) -> Result<Self, ConfigError> {
@@ -166,6 +128,72 @@ impl Config {
 
     /// Builds the configuration from layers that are already read.
     pub fn from_stack(stack: &LayerStack, request: LoadRequest<'_>) -> Result<Self, ConfigError> {
-        build::build(stack, request)
+        let tables = match stack.around_profile() {
+            Ok(tables) => tables,
+            Err(error) => {
+                // An error in the type of a setting is more useful than errors that follow from it.
+                decode_file(stack, &stack.merged())?;
+                return Err(error);
+            }
+        };
+        let merged = tables.merge();
+        let DecodedSettings {
+            file,
+            unknown_keys,
+            warnings: unknown_values,
+        } = decode_file(stack, &merged)?;
+        let features = features_of(stack, &tables, request)?;
+        let mut warnings = Vec::from_iter(warning::disabled_projects(stack));
+        warnings.extend(warning::unknown_keys(stack, &unknown_keys));
+        warnings.extend(unknown_values);
+        warnings.extend(warning::withheld_keys(stack));
+        let policy = policy::resolve(stack, &tables, &file, request, features, &mut warnings)?;
+        let providers = provider::providers(&file, request.env, &mut warnings)?;
+        let model = model::resolve(&file, request, &providers, features)?;
+        let roles = agents::roles(&file, &mut warnings);
+        Ok(Self {
+            home: request.env.codex_home.clone(),
+            instructions: Instructions::resolve(&file, request.params)?,
+            project_docs: ProjectDocSettings::from_file(&file),
+            shell_environment: ShellEnvironmentPolicy::from_file(&file.shell_environment_policy),
+            tools: ToolSettings::resolve(stack, &file, request.env),
+            mcp: tools::mcp_settings(&file, stack.requirements()),
+            agents: AgentSettings::resolve(&file, roles)?,
+            realtime: services::realtime(&file),
+            account: services::account(&file),
+            storage: services::storage(&file, request),
+            telemetry: services::telemetry(&file),
+            profile: file.profile.clone(),
+            trust: stack.trust(),
+            trusted_folders: stack.trusted_folders().to_vec(),
+            rule_folders: stack
+                .active_folders()
+                .map(|folder| folder.join("rules"))
+                .collect(),
+            requirements: stack.requirements().clone(),
+            notify: file.notify.clone().filter(|command| !command.is_empty()),
+            show_raw_reasoning: file.show_raw_agent_reasoning.unwrap_or(false),
+            hide_reasoning: file.hide_agent_reasoning.unwrap_or(false),
+            deprecations: deprecation_notices(&merged),
+            model,
+            providers,
+            policy,
+            features,
+            warnings,
+        })
     }
+}
+
+/// The features that are enabled by the layers of a stack.
+fn features_of(
+    stack: &LayerStack,
+    tables: &MergedTables,
+    request: LoadRequest<'_>,
+) -> Result<FeatureSet, RequirementViolation> {
+    let levels = [
+        FeatureLevel::settings(&tables.below_profile),
+        FeatureLevel::profile(&tables.profile),
+        FeatureLevel::settings(&tables.above_profile),
+    ];
+    resolve(request.host_features, &levels, stack.requirements())
 }

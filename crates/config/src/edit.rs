@@ -3,182 +3,31 @@
 //! Unedited text is kept byte for byte. The file is locked against other edits by this program and compared again just
 //! before it is replaced, so that no change of another program is lost.
 
+mod change;
 mod check;
 mod document;
+mod error;
 mod overridden;
+mod request;
 mod store;
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
 use std::path::PathBuf;
 
-use serde_json::Value as Json;
 use toml::Table;
 use toml::Value;
 
+pub use change::ConfigEdit;
+pub use change::MergeStrategy;
+pub use change::SettingChange;
+pub use error::EditError;
+pub use error::EditErrorKind;
 pub use overridden::Overridden;
+pub use request::EditRequest;
 
-use crate::environment::Environment;
-use crate::error::ConfigError;
-use crate::features::Feature;
-use crate::key_path::KeyPath;
-use crate::key_path::KeyPathError;
 use crate::layer::version_of;
-use crate::merge::merge;
 use crate::nesting::parse_table;
-use crate::overrides::Overrides;
 use crate::stack::LayerStack;
 use crate::stack::user_layer_of;
-use crate::value;
-use crate::value::NullHandling;
-use crate::value::RemovalOutcome;
-use crate::value::ValueError;
-
-/// How a new value is combined with an existing one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MergeStrategy {
-    /// Replaces the existing value.
-    Replace,
-    /// Merges two tables recursively; any other value is replaced.
-    Upsert,
-}
-
-/// One edit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConfigEdit {
-    pub path: KeyPath,
-    pub change: SettingChange,
-}
-
-/// The change of a setting.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SettingChange {
-    Set(Value, MergeStrategy),
-    Remove,
-}
-
-impl ConfigEdit {
-    /// Creates an edit from a JSON value; null removes the setting.
-    pub fn from_json(
-        key_path: &str,
-        json: &Json,
-        strategy: MergeStrategy,
-    ) -> Result<Self, EditError> {
-        let path = KeyPath::parse(key_path)?;
-        let change = match json {
-            Json::Null => SettingChange::Remove,
-            json => match value::from_json(json, NullHandling::Refuse)? {
-                Some(value) => SettingChange::Set(value, strategy),
-                None => SettingChange::Remove,
-            },
-        };
-        Ok(Self { path, change })
-    }
-
-    /// Creates an edit that sets a value.
-    pub fn set(path: KeyPath, value: impl Into<Value>) -> Self {
-        Self {
-            path,
-            change: SettingChange::Set(value.into(), MergeStrategy::Replace),
-        }
-    }
-
-    /// Applies the edit to a table.
-    fn apply_to_table(&self, table: &mut Table) -> Result<(), EditError> {
-        let path = self.path.segments();
-        match &self.change {
-            SettingChange::Remove => match value::remove(table, path) {
-                RemovalOutcome::Done => Ok(()),
-                RemovalOutcome::NoParent => Err(EditError::PathNotFound),
-            },
-            SettingChange::Set(new, strategy) => {
-                let old = value::get(table, path).cloned();
-                let value = match (old, new, strategy) {
-                    (Some(Value::Table(mut old)), Value::Table(new), MergeStrategy::Upsert) => {
-                        merge(&mut old, new);
-                        Value::Table(old)
-                    }
-                    _ => new.clone(),
-                };
-                value::set(table, path, value);
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Why an edit was not made.
-#[derive(Debug, thiserror::Error)]
-pub enum EditError {
-    /// The request names another file than the user's.
-    #[error("Only writes to the user config are allowed")]
-    Readonly,
-    /// The file has changed since the version that the request names.
-    #[error("Configuration was modified since last read. Fetch latest version and retry.")]
-    VersionConflict,
-    /// The key path is invalid.
-    #[error(transparent)]
-    KeyPath(#[from] KeyPathError),
-    /// The value cannot be written as TOML.
-    #[error("invalid value: {0}")]
-    Value(#[from] ValueError),
-    /// The settings would be invalid after the edit.
-    #[error("Invalid configuration: {0}")]
-    Invalid(String),
-    /// Neither the setting to remove nor its table exists.
-    #[error("Path not found")]
-    PathNotFound,
-    /// The current settings cannot be read.
-    #[error("failed to load configuration: {0}")]
-    Load(#[from] ConfigError),
-    /// The file cannot be written.
-    #[error("failed to persist config.toml: {0}")]
-    Persist(#[from] io::Error),
-}
-
-/// The class of an error, for clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EditErrorKind {
-    /// The request names another file than the user's.
-    LayerReadonly,
-    /// The file has changed since the version that the request names.
-    VersionConflict,
-    /// The edit or its result is invalid.
-    Validation,
-    /// The setting to remove does not exist.
-    PathNotFound,
-    /// An error that the client did not cause.
-    Internal,
-}
-
-impl EditError {
-    pub fn kind(&self) -> EditErrorKind {
-        match self {
-            Self::Readonly => EditErrorKind::LayerReadonly,
-            Self::VersionConflict => EditErrorKind::VersionConflict,
-            Self::KeyPath(_) | Self::Value(_) | Self::Invalid(_) => EditErrorKind::Validation,
-            Self::PathNotFound => EditErrorKind::PathNotFound,
-            Self::Load(_) | Self::Persist(_) => EditErrorKind::Internal,
-        }
-    }
-}
-
-/// A request to edit settings.
-#[derive(Clone, Copy, Debug)]
-pub struct EditRequest<'a> {
-    pub env: &'a Environment,
-    /// The flags of the process, which may override the new values.
-    pub flags: &'a Overrides,
-    /// Features that the host application switched.
-    pub host_features: &'a BTreeMap<Feature, bool>,
-    /// The absolute path of the file. Only the user's file is allowed.
-    pub file: Option<&'a Path>,
-    /// The version that the edits are based on.
-    pub expected_version: Option<&'a str>,
-    /// The edits, in order.
-    pub edits: &'a [ConfigEdit],
-}
 
 /// The result of an edit.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,6 +12,7 @@ use crate::nesting::parse_table;
 use crate::path_keys::resolve_paths;
 use crate::paths::PathBase;
 use crate::project_scope::SettingScope;
+use crate::read::read_bounded;
 use crate::source::LayerSource;
 use crate::value::table_to_json;
 
@@ -66,6 +67,13 @@ impl Layer {
         let mut layer = Self::new(source, table, base);
         layer.text = Some(text);
         Ok(layer)
+    }
+
+    /// Reads a layer from its file; it has no settings if the file does not exist.
+    pub(crate) fn read(source: LayerSource, base: PathBase<'_>) -> Result<Self, ConfigError> {
+        let path = source.file().unwrap_or_default();
+        let text = read_bounded(&path).map_err(|source| ConfigError::Read { path, source })?;
+        Self::parse(source, text.unwrap_or_default(), base)
     }
 
     /// Disables the layer for a reason.

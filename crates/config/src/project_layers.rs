@@ -9,7 +9,6 @@ use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::project::Project;
 use crate::project_scope::SettingScope;
-use crate::read::read_text;
 use crate::source::CONFIG_FILE;
 use crate::source::LayerSource;
 use crate::trust::TrustDecision;
@@ -45,22 +44,20 @@ fn project_layer(
     decision: Option<TrustDecision>,
     project: &Project,
 ) -> Result<Layer, ConfigError> {
-    let text = read_text(&folder.join(CONFIG_FILE));
-    let parse = |text: String| {
-        let source = LayerSource::Project {
-            folder: folder.clone(),
-        };
-        Layer::parse(source, text, env.path_base(&folder))
+    let source = LayerSource::Project {
+        folder: folder.clone(),
     };
+    let base = env.path_base(&folder);
     let trusted = decision.as_ref().map(|decision| decision.level) == Some(TrustLevel::Trusted);
     if trusted {
-        return parse(text?).map_err(|error| match error {
+        return Layer::read(source, base).map_err(|error| match error {
             ConfigError::File(error) => ConfigError::ProjectFile { error },
             other => other,
         });
     }
     // A disabled layer may be invalid.
-    let layer = text.and_then(parse).or_else(|_| parse(String::new()))?;
+    let layer =
+        Layer::read(source.clone(), base).or_else(|_| Layer::parse(source, String::new(), base))?;
     Ok(layer.disabled(disabled_reason(env, decision, project)))
 }
 

@@ -5,8 +5,6 @@ use std::io;
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::ConfigError;
-
 /// Limit on the size of a settings file.
 const MAX_BYTES: u64 = 8 << 20;
 
@@ -24,15 +22,4 @@ pub(crate) fn read_bounded(path: &Path) -> io::Result<Option<String>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(Some(text))
-}
-
-/// The text of a file; empty if it does not exist.
-pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
-    match read_bounded(path) {
-        Ok(text) => Ok(text.unwrap_or_default()),
-        Err(source) => Err(ConfigError::Read {
-            path: path.to_path_buf(),
-            source,
-        }),
-    }
 }

@@ -4,106 +4,23 @@
 //! The exception are apps, which any source can disable.
 
 mod check;
+mod error;
 mod file;
+mod in_force;
 mod load;
 mod rules;
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
-
-use codex_protocol::AskForApproval;
-use codex_protocol::WebSearchMode;
-
 pub use check::RequirementViolation;
+pub use error::RequirementsError;
 pub use file::McpServerIdentity;
 pub use file::NetworkRequirements;
 pub use file::Residency;
 pub use file::SandboxModeRequirement;
-pub use load::RequirementsError;
+pub use in_force::RequirementSource;
+pub use in_force::Requirements;
+pub use in_force::Sourced;
 pub(crate) use load::load;
 pub use rules::PatternToken;
 pub use rules::PrefixRule;
 pub use rules::RuleDecision;
 pub use rules::{PrefixRuleError, RulesError};
-
-use crate::features::Feature;
-
-/// A requirement and its source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sourced<T> {
-    pub value: T,
-    pub source: RequirementSource,
-}
-
-/// The source of a requirement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RequirementSource {
-    Account,
-    Preferences {
-        domain: String,
-        key: String,
-    },
-    /// A file of the administrator.
-    File(PathBuf),
-    /// The older form of managed settings, from device management.
-    LegacyPreferences,
-}
-
-impl fmt::Display for RequirementSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Account => f.write_str("cloud requirements"),
-            Self::Preferences { domain, key } => write!(f, "MDM {domain}:{key}"),
-            Self::File(path) => write!(f, "{}", path.display()),
-            Self::LegacyPreferences => f.write_str("MDM managed_config.toml (legacy)"),
-        }
-    }
-}
-
-/// All requirements in force. An absent field limits nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Requirements {
-    /// The allowed approval policies. Never empty; the first is the fallback.
-    pub approval_policies: Option<Sourced<Vec<AskForApproval>>>,
-    /// The allowed sandbox modes. Always include read-only.
-    pub sandbox_modes: Option<Sourced<Vec<SandboxModeRequirement>>>,
-    /// The allowed web search modes as written. `disabled` is always allowed.
-    pub web_search_modes: Option<Sourced<Vec<WebSearchMode>>>,
-    /// Features that are forced on or off.
-    pub features: Option<Sourced<BTreeMap<Feature, bool>>>,
-    /// The only MCP servers that are allowed.
-    pub mcp_servers: Option<Sourced<BTreeMap<String, McpServerIdentity>>>,
-    /// Apps that are disabled.
-    pub disabled_apps: BTreeMap<String, RequirementSource>,
-    /// Rules for commands, in addition to rules files.
-    pub rules: Option<Sourced<Vec<PrefixRule>>>,
-    /// Where requests must be processed.
-    pub residency: Option<Sourced<Residency>>,
-    /// Requirements on the network proxy.
-    pub network: Option<Sourced<NetworkRequirements>>,
-    /// The policy for the guardian model.
-    pub guardian_instructions: Option<Sourced<String>>,
-}
-
-impl Requirements {
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Features that are forced on or off.
-    pub(crate) fn pinned_features(&self) -> impl Iterator<Item = (Feature, bool)> {
-        let pins = self.features.iter().flat_map(|pins| &pins.value);
-        pins.map(|(feature, enabled)| (*feature, *enabled))
-    }
-}
-
-#[cfg(test)]
-impl Requirements {
-    pub(crate) fn for_tests(text: &str) -> Self {
-        let mut requirements = Self::default();
-        let source = RequirementSource::File(PathBuf::from("test"));
-        load::add(&mut requirements, text, source).unwrap();
-        requirements
-    }
-}

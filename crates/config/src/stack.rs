@@ -15,7 +15,7 @@ use crate::merge::origins;
 use crate::overrides::Overrides;
 use crate::project::Project;
 use crate::project_layers::project_layers;
-use crate::read::{read_bounded, read_text};
+use crate::read::read_bounded;
 use crate::requirements;
 use crate::requirements::Requirements;
 use crate::schema::PROFILE_KEYS;
@@ -209,14 +209,13 @@ fn system_layer(env: &Environment) -> Result<Option<Layer>, ConfigError> {
         return Ok(None);
     };
     let file = folder.join(CONFIG_FILE);
-    let text = read_text(&file)?;
-    Layer::parse(LayerSource::System { file }, text, env.path_base(folder)).map(Some)
+    Layer::read(LayerSource::System { file }, env.path_base(folder)).map(Some)
 }
 
 /// The user's layer as currently on disk.
-pub(crate) fn user_layer(env: &Environment) -> Result<Layer, ConfigError> {
-    let text = read_text(&env.user_config_file())?;
-    user_layer_of(env, text)
+fn user_layer(env: &Environment) -> Result<Layer, ConfigError> {
+    let file = env.user_config_file();
+    Layer::read(LayerSource::User { file }, env.path_base(&env.codex_home))
 }
 
 /// The user's layer from a text.

@@ -3,8 +3,8 @@
 use toml::Table;
 use toml::Value;
 
-use super::EditError;
-use super::EditRequest;
+use super::error::EditError;
+use super::request::EditRequest;
 use crate::config::Config;
 use crate::config::LoadRequest;
 use crate::config::RequestParams;

@@ -7,10 +7,10 @@ use toml_edit::InlineTable;
 use toml_edit::Item;
 use toml_edit::Table;
 
-use super::ConfigEdit;
-use super::EditError;
-use super::MergeStrategy;
-use super::SettingChange;
+use super::change::ConfigEdit;
+use super::change::MergeStrategy;
+use super::change::SettingChange;
+use super::error::EditError;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use toml::Table;
 use toml::Value;
 
-use super::ConfigEdit;
+use super::change::ConfigEdit;
 use crate::layer::Layer;
 use crate::source::LayerSource;
 use crate::stack::LayerStack;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use super::EditError;
+use super::error::EditError;
 use crate::paths::normalize;
 use crate::read::read_bounded;
 

@@ -3,9 +3,16 @@
 mod disk;
 mod properties;
 
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
 use serde_json::json;
 
 use super::*;
+use crate::environment::Environment;
+use crate::features::Feature;
+use crate::key_path::KeyPath;
+use crate::overrides::Overrides;
 
 /// An edit in short: key path, JSON value.
 fn edit(path: &str, value: Json, strategy: MergeStrategy) -> ConfigEdit {

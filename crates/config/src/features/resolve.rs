@@ -8,6 +8,7 @@ use toml::Value;
 
 use super::Feature;
 use super::FeatureSet;
+use crate::requirements::RequirementViolation;
 use crate::requirements::Requirements;
 use crate::schema::switch;
 
@@ -66,24 +67,12 @@ impl FeatureLevel<'_> {
     }
 }
 
-/// A feature has a value that requirements do not allow.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "invalid value for `features`: `features.{key}={value}` is not in the allowed set [{allowed}] (set by {source_name})"
-)]
-pub(crate) struct FeatureError {
-    pub(crate) key: String,
-    pub(crate) value: bool,
-    pub(crate) allowed: String,
-    pub(crate) source_name: String,
-}
-
 /// Resolves features. `levels` are ordered lowest precedence first.
 pub(crate) fn resolve(
     host: &BTreeMap<Feature, bool>,
     levels: &[FeatureLevel<'_>],
     requirements: &Requirements,
-) -> Result<FeatureSet, FeatureError> {
+) -> Result<FeatureSet, RequirementViolation> {
     let mut set = FeatureSet::default();
     for (feature, enabled) in host {
         set.set(*feature, *enabled);
@@ -99,7 +88,9 @@ pub(crate) fn resolve(
         set.set(feature, enabled);
     }
     apply_dependencies(&mut set);
-    check_pins(set, requirements)?;
+    for (feature, _) in requirements.pinned_features() {
+        requirements.check_feature(feature.key(), set.enabled(feature))?;
+    }
     Ok(set)
 }
 
@@ -115,20 +106,11 @@ fn apply_dependencies(set: &mut FeatureSet) {
     }
 }
 
-fn check_pins(set: FeatureSet, requirements: &Requirements) -> Result<(), FeatureError> {
-    for (feature, pinned) in requirements.pinned_features() {
-        if set.enabled(feature) != pinned {
-            return Err(requirements.feature_error(feature.key(), !pinned));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn resolved(levels: &[&str], requirements: &str) -> Result<FeatureSet, FeatureError> {
+    fn resolved(levels: &[&str], requirements: &str) -> Result<FeatureSet, RequirementViolation> {
         let tables: Vec<Table> = levels.iter().map(|text| text.parse().unwrap()).collect();
         let levels: Vec<FeatureLevel<'_>> = tables.iter().map(FeatureLevel::profile).collect();
         let requirements = Requirements::for_tests(requirements);

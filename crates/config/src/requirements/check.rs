@@ -4,12 +4,11 @@ use codex_protocol::AskForApproval;
 use codex_protocol::SandboxPolicy;
 use codex_protocol::WebSearchMode;
 
-use super::McpServerIdentity;
-use super::RequirementSource;
-use super::Requirements;
-use super::SandboxModeRequirement;
+use super::file::McpServerIdentity;
+use super::file::SandboxModeRequirement;
+use super::in_force::RequirementSource;
+use super::in_force::Requirements;
 use crate::features::Feature;
-use crate::features::FeatureError;
 use crate::schema::McpServer;
 use crate::schema::McpTransport;
 
@@ -126,31 +125,25 @@ impl Requirements {
     }
 
     /// Whether switching a feature contradicts a pin. Keys of earlier releases count too.
-    pub(crate) fn check_feature(&self, key: &str, enabled: bool) -> Result<(), FeatureError> {
-        let Some(feature) = Feature::parse(key) else {
+    pub(crate) fn check_feature(
+        &self,
+        key: &str,
+        enabled: bool,
+    ) -> Result<(), RequirementViolation> {
+        let (Some(feature), Some(pins)) = (Feature::parse(key), &self.features) else {
             return Ok(());
         };
-        match self
-            .pinned_features()
-            .find(|(pinned, _)| *pinned == feature)
-        {
-            Some((_, pinned)) if pinned != enabled => Err(self.feature_error(key, enabled)),
-            _ => Ok(()),
+        if pins.value.get(&feature).is_none_or(|pin| *pin == enabled) {
+            return Ok(());
         }
-    }
-
-    pub(crate) fn feature_error(&self, key: &str, value: bool) -> FeatureError {
-        let pins: Vec<String> = self
-            .pinned_features()
-            .map(|(feature, enabled)| format!("{}={enabled}", feature.key()))
-            .collect();
-        let source = self.features.as_ref().map(|pins| pins.source.to_string());
-        FeatureError {
-            key: key.to_owned(),
-            value,
-            allowed: pins.join(", "),
-            source_name: source.unwrap_or_default(),
-        }
+        let allowed = pins.value.iter();
+        let allowed = allowed.map(|(feature, enabled)| format!("{}={enabled}", feature.key()));
+        Err(RequirementViolation {
+            field: "features",
+            value: format!("features.{key}={enabled}"),
+            allowed: allowed.collect::<Vec<_>>().join(", "),
+            origin: pins.source.clone(),
+        })
     }
 }
 

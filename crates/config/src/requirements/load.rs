@@ -1,17 +1,15 @@
 //! Collecting limits from all their sources.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
 
 use codex_protocol::AskForApproval;
 
-use super::RequirementSource;
-use super::Requirements;
-use super::SandboxModeRequirement;
-use super::Sourced;
+use super::error::RequirementsError;
 use super::file::RequirementsFile;
-use super::rules::RulesError;
+use super::file::SandboxModeRequirement;
+use super::in_force::RequirementSource;
+use super::in_force::Requirements;
+use super::in_force::Sourced;
 use crate::decode::decode;
 use crate::decode::dotted;
 use crate::environment::Environment;
@@ -24,62 +22,6 @@ use crate::source::LayerSource;
 
 /// Name of the file with limits in the system's folder.
 const REQUIREMENTS_FILE: &str = "requirements.toml";
-
-/// Why limits cannot be used; nothing is loaded then.
-#[derive(Debug, thiserror::Error)]
-pub enum RequirementsError {
-    /// The file cannot be read.
-    #[error("Failed to read requirements file {path}: {source}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The text is not TOML, or has values of a wrong type.
-    #[error("Error parsing requirements file {origin}: {message}")]
-    Parse {
-        /// The source.
-        origin: RequirementSource,
-        /// What is wrong.
-        message: String,
-    },
-    /// A list that has to allow something is empty.
-    #[error("field `{field}` cannot be empty (set by {origin})")]
-    Empty {
-        /// The field.
-        field: &'static str,
-        /// The source.
-        origin: RequirementSource,
-    },
-    /// Reading is not among the sandbox modes allowed.
-    #[error("`allowed_sandbox_modes` must include `read-only` (set by {0})")]
-    ReadOnlyMissing(RequirementSource),
-    /// A pinned feature goes by another name, or there is none like it.
-    #[error("invalid `features` requirement `{key}` from {origin}{}", hint(.canonical))]
-    Feature {
-        /// The key.
-        key: String,
-        /// The name to use.
-        canonical: Option<&'static str>,
-        /// The source.
-        origin: RequirementSource,
-    },
-    /// The rules for commands are wrong.
-    #[error("invalid rules in requirements (set by {origin}): {reason}")]
-    Rules {
-        /// The source.
-        origin: RequirementSource,
-        reason: RulesError,
-    },
-}
-
-fn hint(canonical: &Option<&'static str>) -> String {
-    match canonical {
-        Some(key) => format!(": use canonical feature key `{key}`"),
-        None => String::new(),
-    }
-}
 
 /// Collects the limits of all sources, the strongest first. `managed` are the layers in the older form.
 pub(crate) fn load(
@@ -114,7 +56,7 @@ pub(crate) fn load(
 }
 
 /// Adds the limits of one text, as far as no stronger source has set them.
-pub(super) fn add(
+fn add(
     all: &mut Requirements,
     text: &str,
     source: RequirementSource,
@@ -250,7 +192,19 @@ fn fill<T>(slot: &mut Option<Sourced<T>>, value: Option<T>, source: &Requirement
 }
 
 #[cfg(test)]
+impl Requirements {
+    pub(crate) fn for_tests(text: &str) -> Self {
+        let mut requirements = Self::default();
+        let source = RequirementSource::File(std::path::PathBuf::from("test"));
+        add(&mut requirements, text, source).unwrap();
+        requirements
+    }
+}
+
+#[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn error(text: &str) -> String {

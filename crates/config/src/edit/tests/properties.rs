@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::value;
 
 /// Files of every style; `{}` are the places of the values of `slots`.
 const STYLES: &[(&str, &[&str])] = &[
