@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::handlers::{updated_goal, wire_goal};
+use crate::projection::{goal_updated, wire_goal};
 use crate::server::Server;
 
 const GET: &str = "get_goal";
@@ -147,7 +147,7 @@ fn carry_out(server: &Server, call: HostCall) -> Result<String, String> {
     let changed = state.change_goal(&call.thread, change);
     let goal = changed.map_err(|error| error.to_string())?;
     let shown = wire_goal(&call.thread, goal.clone());
-    server.broadcast(&updated_goal(shown, Some(call.turn)));
+    server.broadcast(&goal_updated(shown, Some(call.turn)));
     Ok(output(&call.thread, Some(goal)))
 }
 

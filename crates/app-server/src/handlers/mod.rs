@@ -67,9 +67,7 @@ pub(crate) use call::{Call, Order, Queue};
 pub(crate) use environments::check_environments;
 pub(crate) use permissions::built_in_sandbox;
 pub(crate) use table::{handle, order_of};
-pub(crate) use thread_goals::{goal_cleared, updated as updated_goal, wire_goal};
 pub(crate) use thread_queue::{queue_changed, take as take_queued};
-pub(crate) use thread_read_state::wire_read_state;
 pub(crate) use thread_revert::newest_cursors;
 pub(crate) use thread_turns::first_page;
 

@@ -10,10 +10,10 @@ use serde_json::Value;
 use codex_thread_state::{StateError, ThreadState};
 
 use super::blocking;
-use super::thread_sections::wire_section;
 use crate::failure::Failure;
-use crate::projection::wire_source;
+use crate::projection::{wire_section, wire_source};
 use crate::server::Server;
+use crate::thread::Snapshot;
 
 /// A stored thread, without turns.
 pub(super) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
@@ -89,6 +89,15 @@ pub(super) async fn record(
     found.map_err(|error| Failure::internal(error.to_string()))
 }
 
+/// A thread that has a file, and what it is doing if it is loaded.
+pub(super) async fn stored_or_live(
+    server: &Server,
+    id: &ThreadId,
+) -> Result<(Option<ThreadRecord>, Option<Snapshot>), Failure> {
+    let live = live(server, id).await;
+    Ok((record(server, id).await?, live))
+}
+
 /// Adds the name and the git state that were set by users.
 pub(crate) async fn add_metadata(server: &Server, thread: &mut Thread) {
     let id = ThreadId(thread.id.clone());
@@ -123,11 +132,12 @@ pub(super) fn add_state(state: &ThreadState, thread: &mut Thread) -> Result<(), 
 
 /// What a thread is doing.
 pub(super) async fn status_of(server: &Server, id: &ThreadId) -> ThreadStatus {
-    let live = match server.thread(id.as_str()) {
-        Some(thread) => thread.describe().await,
-        None => None,
-    };
+    let live = live(server, id).await;
     live.map_or(ThreadStatus::NotLoaded, |live| live.thread.status)
+}
+
+async fn live(server: &Server, id: &ThreadId) -> Option<Snapshot> {
+    server.thread(id.as_str())?.describe().await
 }
 
 /// The provider of threads without one in their file.

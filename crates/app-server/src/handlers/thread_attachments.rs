@@ -16,7 +16,7 @@ use codex_thread_state::{Added, Attachment};
 
 use super::call::{Call, Reply};
 use super::paging::page;
-use super::thread_read::stored_or_live;
+use super::stored::stored_or_live;
 use super::{blocking, state_failed, stored, thread_id};
 use crate::failure::Failure;
 use crate::server::Server;

@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadGoal, ThreadGoalClearParams, ThreadGoalClearResponse, ThreadGoalClearedNotification,
-    ThreadGoalGetParams, ThreadGoalGetResponse, ThreadGoalSetParams, ThreadGoalSetResponse,
-    ThreadGoalStatus, ThreadGoalUpdatedNotification,
+    ThreadGoalClearParams, ThreadGoalClearResponse, ThreadGoalGetParams, ThreadGoalGetResponse,
+    ThreadGoalSetParams, ThreadGoalSetResponse, ThreadGoalStatus,
 };
 use codex_protocol::{ThreadId, Update};
-use codex_thread_state::{Goal, GoalChange, GoalError, GoalStatus};
+use codex_thread_state::{GoalChange, GoalError, GoalStatus};
 
 use super::call::{Call, Reply};
-use super::thread_read::stored_or_live;
+use super::stored::stored_or_live;
 use super::{blocking, state_failed, thread_id};
 use crate::failure::Failure;
+use crate::projection::{goal_cleared, goal_updated, wire_goal};
 use crate::server::Server;
 
 pub(super) async fn get(
@@ -53,7 +52,7 @@ pub(super) async fn set(
     let response = ThreadGoalSetResponse { goal: goal.clone() };
     Ok(Reply::by(move |reply| async move {
         reply.accept(&response);
-        server.broadcast(&updated(goal, None));
+        server.broadcast(&goal_updated(goal, None));
         if let Some(thread) = server.thread(id.as_str()) {
             thread.goal_changed().await;
         }
@@ -93,46 +92,6 @@ fn refused(error: GoalError) -> Failure {
     match error {
         GoalError::State(error) => state_failed(error),
         refused => Failure::invalid(refused.to_string()),
-    }
-}
-
-/// The notification that a goal changed, in a turn or by a request.
-pub(crate) fn updated(goal: ThreadGoal, turn_id: Option<String>) -> ServerNotification {
-    ServerNotification::ThreadGoalUpdated(ThreadGoalUpdatedNotification {
-        thread_id: goal.thread_id.clone(),
-        turn_id,
-        goal,
-    })
-}
-
-/// The notification that a thread has no goal.
-pub(crate) fn goal_cleared(thread: &str) -> ServerNotification {
-    let thread_id = thread.to_owned();
-    ServerNotification::ThreadGoalCleared(ThreadGoalClearedNotification { thread_id })
-}
-
-/// A goal as the wire shows it.
-pub(crate) fn wire_goal(thread: &str, goal: Goal) -> ThreadGoal {
-    ThreadGoal {
-        thread_id: thread.to_owned(),
-        objective: goal.objective,
-        status: wire_status(goal.status),
-        token_budget: goal.token_budget,
-        tokens_used: goal.tokens_used,
-        time_used_seconds: goal.milliseconds_used / 1000,
-        created_at: goal.created_at,
-        updated_at: goal.updated_at,
-    }
-}
-
-fn wire_status(status: GoalStatus) -> ThreadGoalStatus {
-    match status {
-        GoalStatus::Active => ThreadGoalStatus::Active,
-        GoalStatus::Paused => ThreadGoalStatus::Paused,
-        GoalStatus::Blocked => ThreadGoalStatus::Blocked,
-        GoalStatus::UsageLimited => ThreadGoalStatus::UsageLimited,
-        GoalStatus::BudgetLimited => ThreadGoalStatus::BudgetLimited,
-        GoalStatus::Complete => ThreadGoalStatus::Complete,
     }
 }
 

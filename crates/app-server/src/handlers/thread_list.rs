@@ -16,9 +16,9 @@ use codex_thread_store::{
 use super::call::Call;
 use super::paging::page;
 use super::stored::{self, default_provider};
-use super::thread_read_state::wire_read_state;
 use super::{blocking, state_failed};
 use crate::failure::Failure;
+use crate::projection::wire_read_state;
 use crate::server::Server;
 
 /// Threads on a page, unless the client says otherwise.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{Call, Reply};
 use super::paging::page;
-use super::thread_read::stored_or_live;
+use super::stored::stored_or_live;
 use super::{blocking, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::Server;

@@ -9,13 +9,12 @@ use codex_app_server_protocol::v2::{
     ThreadStatus, Turn,
 };
 use codex_protocol::ThreadId;
-use codex_thread_store::ThreadRecord;
 
 use super::call::{Call, Reply};
-use super::thread_read_state::wire_read_state;
-use super::{blocking, load, state_failed, stored, thread_id};
+use super::stored::{self, stored_or_live};
+use super::{blocking, load, state_failed, thread_id};
 use crate::failure::Failure;
-use crate::projection::{ItemIds, Turns};
+use crate::projection::{ItemIds, Turns, wire_read_state};
 use crate::server::Server;
 use crate::thread::Snapshot;
 
@@ -41,18 +40,6 @@ pub(super) async fn read(
             Some(turns) => reply.accept_with(&response, &turns),
         }
     }))
-}
-
-/// A thread that has a file, and what it is doing if it is loaded.
-pub(super) async fn stored_or_live(
-    server: &Arc<Server>,
-    id: &ThreadId,
-) -> Result<(Option<ThreadRecord>, Option<Snapshot>), Failure> {
-    let live = match server.thread(id.as_str()) {
-        Some(thread) => thread.describe().await,
-        None => None,
-    };
-    Ok((stored::record(server, id).await?, live))
 }
 
 /// Where the turns of a thread are: its file, and the turn that runs.

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadReadState, ThreadReadStateChangedNotification, ThreadReadStateOperation,
-    ThreadReadStateUpdateParams, ThreadReadStateUpdateResponse, ThreadUnreadPosition,
+    ThreadReadStateChangedNotification, ThreadReadStateOperation, ThreadReadStateUpdateParams,
+    ThreadReadStateUpdateResponse,
 };
-use codex_thread_state::{ReadError, ReadState, Unread};
+use codex_thread_state::{ReadError, Unread};
 use serde_json::json;
 
 use super::call::{Call, Reply};
-use super::thread_read::stored_or_live;
+use super::stored::stored_or_live;
 use super::{blocking, state_failed, thread_id};
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
+use crate::projection::wire_read_state;
 
 pub(super) async fn update(
     Call { server, .. }: Call,
@@ -66,17 +67,5 @@ fn refused(error: ReadError) -> Failure {
             Failure::invalid("read state changed").with_data(data)
         }
         ReadError::State(error) => state_failed(error),
-    }
-}
-
-/// A read state as the wire shows it.
-pub(crate) fn wire_read_state(state: ReadState) -> ThreadReadState {
-    let position = |unread| match unread {
-        Unread::ThreadStart => ThreadUnreadPosition::ThreadStart,
-        Unread::Turn(turn_id) => ThreadUnreadPosition::Turn { turn_id },
-    };
-    ThreadReadState {
-        first_unread: state.first_unread.map(position),
-        revision: state.revision,
     }
 }

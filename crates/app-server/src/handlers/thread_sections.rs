@@ -5,19 +5,20 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ThreadSection, ThreadSectionChangedNotification, ThreadSectionCreateParams,
-    ThreadSectionCreateResponse, ThreadSectionDeleteParams, ThreadSectionDeleteResponse,
-    ThreadSectionListParams, ThreadSectionListResponse, ThreadSectionMoveParams,
-    ThreadSectionMoveResponse, ThreadSectionUpdateParams, ThreadSectionUpdateResponse,
+    ThreadSectionChangedNotification, ThreadSectionCreateParams, ThreadSectionCreateResponse,
+    ThreadSectionDeleteParams, ThreadSectionDeleteResponse, ThreadSectionListParams,
+    ThreadSectionListResponse, ThreadSectionMoveParams, ThreadSectionMoveResponse,
+    ThreadSectionUpdateParams, ThreadSectionUpdateResponse,
 };
 use codex_protocol::Update;
-use codex_thread_state::{Section, SectionError};
+use codex_thread_state::SectionError;
 
 use super::call::{Call, Reply};
 use super::paging::page;
-use super::thread_read::stored_or_live;
+use super::stored::stored_or_live;
 use super::{blocking, state_failed, thread_id};
 use crate::failure::Failure;
+use crate::projection::wire_section;
 
 pub(super) async fn list(
     Call { server, .. }: Call,
@@ -105,17 +106,6 @@ pub(super) async fn move_thread(
     Ok(Reply::then(ThreadSectionMoveResponse {}, move || {
         server.broadcast(&ServerNotification::ThreadSectionChanged(changed));
     }))
-}
-
-/// A section as the wire shows it.
-pub(super) fn wire_section(section: Section) -> ThreadSection {
-    let appearance = section.appearance;
-    ThreadSection {
-        id: section.id,
-        name: section.name,
-        // What this program has written; another reading of it is no reason to fail a list.
-        appearance: appearance.and_then(|text| serde_json::from_str(&text).ok()),
-    }
 }
 
 fn refused(error: SectionError) -> Failure {

@@ -12,6 +12,7 @@ mod policy;
 mod question;
 mod requirements;
 mod settings;
+mod thread_state;
 mod turn_error;
 mod turn_item;
 mod warning;
@@ -29,5 +30,8 @@ pub(crate) use policy::{
 pub(crate) use question::{Asker, Question, question, unaskable};
 pub(crate) use requirements::wire_requirements;
 pub(crate) use settings::{environment, wire_settings};
+pub(crate) use thread_state::{
+    goal_cleared, goal_updated, wire_goal, wire_read_state, wire_section,
+};
 pub(crate) use turn_error::turn_error;
 pub(crate) use warning::{wire_deprecation, wire_warning};

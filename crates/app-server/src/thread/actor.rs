@@ -3,27 +3,40 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     DeprecationNoticeNotification, ThreadClosedNotification, ThreadStatus,
     ThreadStatusChangedNotification, TurnInterruptResponse,
 };
+use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_core::{Events, SpawnedAgent, ThreadManager};
 use codex_protocol::{Event, EventMsg};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::additional_context::AdditionalContext;
-use super::agents::Agents;
 use super::follow_up::FollowUp;
-use super::questions::Pending;
-use super::revert::Revert;
 use super::status::Activity;
 use super::{Command, Facts, McpServers, Subscribers, ThreadHandle};
 use crate::connection::{Connection, Responder, encode_notification};
-use crate::projection::{self, Fold, Notifications, preview_of_message};
+use crate::projection::{self, Fold, Notifications, Question, preview_of_message};
 use crate::server::Server;
+
+/// A question without an answer yet.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) question: Question,
+    pub(super) request: ServerRequest,
+}
+
+/// A revert that the engine has not carried out yet.
+#[derive(Debug)]
+pub(super) struct Revert {
+    pub(super) submission: String,
+    /// The turns that leave the history.
+    pub(super) removed: Vec<String>,
+    pub(super) reply: Responder<method::ThreadRevert>,
+}
 
 /// A loaded thread.
 #[derive(Debug)]
@@ -53,7 +66,9 @@ pub(crate) struct Actor {
     pub(super) is_put_away: bool,
     /// Whether it is an agent, which its parent ends and nobody else.
     pub(super) is_agent: bool,
-    pub(super) agents: Agents,
+    /// Its agents, and those that it has started and that are still to be loaded.
+    pub(super) agents: Vec<ThreadHandle>,
+    pub(super) agents_to_load: mpsc::Receiver<SpawnedAgent>,
     activity: Activity,
     status: ThreadStatus,
     events: Events,
@@ -68,7 +83,7 @@ impl Actor {
         manager: Arc<ThreadManager>,
         thread: codex_core::Thread,
         events: Events,
-        agents: mpsc::Receiver<SpawnedAgent>,
+        agents_to_load: mpsc::Receiver<SpawnedAgent>,
         facts: Facts,
     ) -> Self {
         let (handle, mailbox) = ThreadHandle::new();
@@ -95,7 +110,8 @@ impl Actor {
             is_closing: false,
             is_put_away: false,
             is_agent: false,
-            agents: Agents::new(agents),
+            agents: Vec::new(),
+            agents_to_load,
             activity: Activity::default(),
             status: ThreadStatus::Idle,
             events,
@@ -143,7 +159,7 @@ impl Actor {
                     waiting.extend(batch.drain(..));
                 }
                 () = room_of_one(&self.subscribers), if !waiting.is_empty() => {}
-                Some(agent) = self.agents.coming.recv() => self.take_agent(agent),
+                Some(agent) = self.agents_to_load.recv() => self.take_agent(agent),
                 Some(command) = self.mailbox.recv() => self.carry_out(command).await,
             }
         }
@@ -249,7 +265,10 @@ impl Actor {
     }
 
     pub(super) fn status(&self) -> ThreadStatus {
-        let waiting = self.pending.values().filter_map(Pending::waiting_for);
+        let waiting = self
+            .pending
+            .values()
+            .filter_map(|pending| pending.question.waiting_for());
         self.activity.status(waiting)
     }
 

@@ -6,31 +6,16 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadStatus, ThreadStatusChangedNotification};
 use codex_core::{SpawnedAgent, StartedThread};
 use codex_protocol::EventMsg;
-use tokio::sync::mpsc;
 
-use super::{Actor, Facts, ThreadHandle};
+use super::actor::Actor;
+use super::facts::Facts;
 use crate::connection::Connection;
 use crate::projection::preview_of_message;
-
-/// The agents that a thread has started.
-#[derive(Debug)]
-pub(super) struct Agents {
-    /// Those that are new.
-    pub(super) coming: mpsc::Receiver<SpawnedAgent>,
-    open: Vec<ThreadHandle>,
-}
-
-impl Agents {
-    pub(super) fn new(coming: mpsc::Receiver<SpawnedAgent>) -> Self {
-        let open = Vec::new();
-        Self { coming, open }
-    }
-}
 
 impl Actor {
     /// Takes the agents that were started before what the engine says next.
     pub(super) fn take_agents(&mut self) {
-        while let Ok(agent) = self.agents.coming.try_recv() {
+        while let Ok(agent) = self.agents_to_load.try_recv() {
             self.take_agent(agent);
         }
     }
@@ -61,8 +46,8 @@ impl Actor {
         let mut actor = Self::new(server, manager, thread, events, agents, facts);
         actor.is_agent = true;
         actor.subscribers.clone_from(&self.subscribers);
-        self.agents.open.retain(|agent| !agent.0.is_closed());
-        self.agents.open.push(actor.handle.clone());
+        self.agents.retain(|agent| !agent.0.is_closed());
+        self.agents.push(actor.handle.clone());
         let status = ThreadStatus::Idle;
         self.server
             .broadcast(&ServerNotification::ThreadStatusChanged(
@@ -74,7 +59,7 @@ impl Actor {
     /// Subscribes a client to the agents that have no subscriber: they may wait
     /// for an answer.
     pub(super) async fn share_agents(&self, connection: &Arc<Connection>) {
-        for agent in &self.agents.open {
+        for agent in &self.agents {
             agent.subscribe_if_none(connection).await;
         }
     }

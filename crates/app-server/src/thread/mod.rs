@@ -17,6 +17,7 @@ mod questions;
 mod revert;
 mod review;
 mod status;
+mod turn_end;
 
 use std::collections::HashMap;
 use std::sync::Arc;

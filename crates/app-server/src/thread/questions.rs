@@ -1,28 +1,13 @@
 //! Questions to the clients of a thread. All are asked under one number, and the first answer counts.
 
 use codex_app_server_protocol::rpc::RequestId;
-use codex_app_server_protocol::v2::{
-    ServerRequestResolvedNotification, ThreadActiveFlag, WarningNotification,
-};
+use codex_app_server_protocol::v2::{ServerRequestResolvedNotification, WarningNotification};
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_protocol::EventMsg;
 
-use super::Actor;
+use super::actor::{Actor, Pending};
 use crate::connection::Connection;
-use crate::projection::{self, Asker, Question};
-
-/// A question without an answer yet.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    question: Question,
-    request: ServerRequest,
-}
-
-impl Pending {
-    pub(super) fn waiting_for(&self) -> Option<ThreadActiveFlag> {
-        self.question.waiting_for()
-    }
-}
+use crate::projection::{self, Asker};
 
 impl Actor {
     /// Puts the question of an event, if it has one, to all subscribers of the thread.

@@ -7,20 +7,13 @@ use codex_app_server_protocol::v2::{
 };
 use codex_protocol::Op;
 
-use super::{Actor, stored_thread};
+use super::actor::{Actor, Revert};
+use super::facts::stored_thread;
 use crate::connection::Responder;
 use crate::failure::Failure;
+use crate::handlers::newest_cursors;
 use crate::handlers::stored::add_metadata;
-use crate::handlers::{newest_cursors, wire_read_state};
-
-/// A revert that the engine has not carried out yet.
-#[derive(Debug)]
-pub(super) struct Revert {
-    submission: String,
-    /// The turns that leave the history.
-    removed: Vec<String>,
-    reply: Responder<method::ThreadRevert>,
-}
+use crate::projection::wire_read_state;
 
 impl Actor {
     /// Takes a turn and all after it out of the history. Files keep what was written.

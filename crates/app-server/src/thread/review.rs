@@ -5,7 +5,8 @@ use codex_app_server_protocol::v2::{ReviewStartResponse, ThreadItem, Turn, UserI
 use codex_core::review_hint;
 use codex_protocol::{Op, ReviewRequest, ReviewTarget, Submission};
 
-use super::{Actor, accepted_turn};
+use super::accepted_turn;
+use super::actor::Actor;
 use crate::connection::Responder;
 use crate::failure::Failure;
 

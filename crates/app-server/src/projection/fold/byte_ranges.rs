@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use codex_protocol::RolloutItem;
 
 use super::consumer::Consumer;
-use super::{Counters, Fold, FoldedTurn};
+use super::state::{Counters, Fold};
+use super::turn::FoldedTurn;
 
 /// A place between two lines of a file, and what the fold had counted there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,41 +12,11 @@
 //! The turns that come out of the fold are the same with and without them, so that stored turns equal
 //! those that were streamed.
 
-use std::collections::HashSet;
-
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, TurnStatus};
 
 use super::consumer::Consumer;
-use super::{Context, Fold, item};
-
-/// What one turn needs to know for them.
-#[derive(Debug, Default)]
-pub(super) struct Concessions {
-    /// The items that a client was asked about.
-    asked: HashSet<String>,
-    /// Those of them whose answer was an error.
-    refused_with_error: HashSet<String>,
-    /// What was unfinished when a client wanted the turn to stop.
-    cut: HashSet<String>,
-    /// What of it has ended since then; the end of the turn decides whether that counts.
-    held: Vec<TimedItem>,
-}
-
-impl Concessions {
-    /// Whether people were asked about the item and it did not go on since.
-    pub(super) fn waits_for_people(&self, item: &ThreadItem) -> bool {
-        self.asked.contains(item::id_of(item))
-    }
-
-    /// Keeps back the end of what was unfinished when the turn was to stop.
-    pub(super) fn hold(&mut self, item: &TimedItem) -> bool {
-        let holds = self.cut.contains(item::id_of(item));
-        if holds {
-            self.held.push(item.clone());
-        }
-        holds
-    }
-}
+use super::state::{Context, Fold};
+use crate::projection::item;
 
 /// Whether the end of the turn stands for the end of the item.
 pub(super) fn ends_with_turn(item: &ThreadItem, status: TurnStatus) -> bool {

@@ -3,7 +3,7 @@
 use codex_app_server_protocol::v2::{ThreadItem, TimedItem, TurnError};
 use codex_protocol::EventMsg;
 
-use super::FoldedTurn;
+use super::turn::FoldedTurn;
 
 /// Takes the changes that events make, in their order. A consumer implements what it needs.
 pub(crate) trait Consumer {

@@ -4,7 +4,7 @@ use codex_app_server_protocol::v2::{ThreadItem, TimedItem};
 use codex_protocol::EventMsg;
 
 use super::consumer::Consumer;
-use super::{Context, Fold};
+use super::state::{Context, Fold};
 use crate::projection::{collab, item};
 
 impl Context<'_> {

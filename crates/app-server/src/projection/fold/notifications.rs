@@ -5,10 +5,9 @@ use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
 use codex_protocol::EventMsg;
 
-use super::FoldedTurn;
 use super::consumer::Consumer;
 use super::event_notification::notification_of;
-use super::review::Review;
+use super::turn::{FoldedTurn, Review};
 use crate::projection::item::id_of;
 use crate::projection::limits::wire_limits;
 use crate::projection::turn_error::turn_error;

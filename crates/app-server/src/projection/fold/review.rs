@@ -9,19 +9,9 @@ use codex_core::{review_hint, review_text};
 use codex_protocol::{ExitedReviewModeEvent, ItemEvent, ReviewRequest, TurnItem};
 
 use super::consumer::Consumer;
-use super::{Context, Fold, FoldedTurn};
+use super::state::{Context, Fold};
+use super::turn::{FoldedTurn, Review};
 use crate::projection::turn_item;
-
-/// What a turn has to do with reviews.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Review {
-    /// Nothing.
-    None,
-    /// It is one, and the reviewer is at work.
-    Runs,
-    /// It is one, and the result is there.
-    Over,
-}
 
 impl<C: Consumer> Fold<C> {
     pub(super) fn enter_review(&mut self, context: Context<'_>, request: &ReviewRequest) {

@@ -1,0 +1,141 @@
+//! What the fold knows: the turns in the making, and what it counts.
+
+use codex_app_server_protocol::v2::ThreadItem;
+
+use super::consumer::Consumer;
+use super::turn::FoldedTurn;
+
+/// The turns of a thread, as far as its events were taken.
+#[derive(Debug)]
+pub(crate) struct Fold<C> {
+    pub(super) consumer: C,
+    pub(super) turns: Vec<FoldedTurn>,
+    pub(super) counters: Counters,
+    /// The beginning of a stored review whose turn has not begun yet.
+    pub(super) entered: Option<ThreadItem>,
+    /// A turn that is about to start, and the first turn of the work that it belongs to.
+    pub(super) root: Option<(String, String)>,
+    pub(super) ids: ItemIds,
+}
+
+/// Which ids the messages of a stored thread have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ItemIds {
+    /// Numbers, as release 0.117 reads them back.
+    #[default]
+    Numbered,
+    /// Those of the stream, where they are stored.
+    Streamed,
+}
+
+/// What the fold counts from the first line of a thread on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    /// How many items have a number for an id.
+    pub(super) items: usize,
+    /// How many turns of a stored thread had no beginning that names them.
+    pub(super) unnamed_turns: u64,
+    /// Whether older events are still adding to the last item, which is reasoning.
+    pub(super) in_reasoning: bool,
+}
+
+/// Where an event comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context<'a> {
+    /// The submission of a live event, which is the id of its turn; none for a stored one.
+    pub(super) submission: Option<&'a str>,
+    /// When it happened, in Unix milliseconds.
+    pub(super) now: Option<i64>,
+}
+
+impl Context<'_> {
+    pub(super) fn is_live(&self) -> bool {
+        self.submission.is_some()
+    }
+}
+
+impl<C: Consumer> Fold<C> {
+    /// The same, with messages of a stored thread under these ids.
+    pub(crate) fn with_ids(self, ids: ItemIds) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// The next turn of this id belongs to the work of another turn.
+    pub(crate) fn set_root(&mut self, turn: &str, root: String) {
+        self.root = Some((turn.to_owned(), root));
+    }
+
+    pub(crate) fn new(consumer: C) -> Self {
+        Self {
+            consumer,
+            turns: Vec::new(),
+            counters: Counters::default(),
+            entered: None,
+            root: None,
+            ids: ItemIds::default(),
+        }
+    }
+
+    pub(super) fn number(&mut self) -> String {
+        self.counters.items += 1;
+        format!("item-{}", self.counters.items)
+    }
+
+    pub(super) fn turn_mut(&mut self, id: &str) -> Option<&mut FoldedTurn> {
+        self.turns.iter_mut().rev().find(|turn| turn.id == id)
+    }
+
+    /// The open turn; one without a beginning is opened if there is none.
+    pub(super) fn open_turn(&mut self, context: Context<'_>) -> &mut FoldedTurn {
+        let position = self.open_position(context);
+        &mut self.turns[position]
+    }
+
+    pub(super) fn open_position(&mut self, context: Context<'_>) -> usize {
+        if !self.turns.last().is_some_and(|turn| turn.is_open) {
+            let mut turn = FoldedTurn::new(self.id_of_unnamed(context), false);
+            let entered = self.entered.take();
+            turn.completed
+                .extend(entered.map(|item| context.at_once(item)));
+            self.add_turn(turn);
+        }
+        self.turns.len() - 1
+    }
+
+    pub(super) fn add_turn(&mut self, turn: FoldedTurn) {
+        self.leave_turn();
+        self.turns.push(turn);
+        self.consumer.turn_added();
+    }
+
+    /// The last turn ends here at the latest, because something else begins.
+    pub(super) fn leave_turn(&mut self) {
+        if let Some(turn) = self.turns.last_mut() {
+            self.consumer.turn_left(turn);
+        }
+    }
+
+    /// An id for a turn that nobody gave one. That of a stored turn is the same each time it is read.
+    fn id_of_unnamed(&mut self, context: Context<'_>) -> String {
+        if context.is_live() {
+            return uuid::Uuid::now_v7().to_string();
+        }
+        let now = context.now.unwrap_or_default();
+        self.counters.unnamed_turns += 1;
+        let mut counted = [0; 10];
+        counted[2..].copy_from_slice(&self.counters.unnamed_turns.to_be_bytes());
+        let id = uuid::Builder::from_unix_timestamp_millis(now.unsigned_abs(), &counted);
+        id.into_uuid().to_string()
+    }
+
+    pub(super) fn close_open_turn(&mut self) {
+        let Some(turn) = self.turns.last_mut().filter(|turn| turn.is_open) else {
+            return;
+        };
+        turn.is_open = false;
+        if !turn.is_explicit && turn.completed.is_empty() && !turn.has_compaction {
+            self.turns.pop();
+            self.consumer.turns_cut(self.turns.len());
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What follows the end of a turn: figures of the goal, the read state, and the next turn, from the queue
+//! or for the goal.
+
+use std::sync::Arc;
+
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::client_method as method;
+use codex_app_server_protocol::v2::{
+    ThreadQueueStartResponse, ThreadReadStateChangedNotification, TurnStartParams,
+};
+use codex_core::{NewTurn, TurnInput};
+use codex_protocol::ModeKind;
+use codex_thread_state::{Goal, GoalStatus, ThreadState};
+
+use super::actor::Actor;
+use super::goal_prompt;
+use crate::background_notifier::NotificationSink;
+use crate::connection::{Connection, Responder};
+use crate::failure::Failure;
+use crate::handlers::{queue_changed, take_queued};
+use crate::projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
+
+/// So many turns in a row that the goal started without a tool call pause it.
+const IDLE_TURNS: u32 = 5;
+
+impl Actor {
+    fn state(&self) -> &Arc<ThreadState> {
+        self.server.state()
+    }
+
+    /// Whether the thread can have a goal, a queue and a read state.
+    fn is_kept(&self) -> bool {
+        self.facts.path.is_some() && !self.is_agent
+    }
+
+    /// Before a turn is reported as ended: charges the goal and marks the turn as unread.
+    pub(super) fn settle_turn(&mut self, now: i64, turn: &str, is_interrupted: bool) {
+        if !self.is_kept() {
+            return;
+        }
+        let goal = self.charge_goal(now, turn);
+        let goes_on = self.may_continue(goal.as_ref()) && !is_interrupted;
+        let wants_read_state = self.subscribers.values().any(|one| one.knows_newer());
+        let is_news = self.follow_up.is_conversation && !is_interrupted && !goes_on;
+        if is_news && wants_read_state {
+            self.mark_unread(turn);
+        }
+        self.follow_up.is_held = is_interrupted;
+    }
+
+    fn charge_goal(&mut self, now: i64, turn: &str) -> Option<Goal> {
+        let thread = self.thread.id().to_string();
+        let before = self.logged(self.state().goal(&thread))??;
+        let is_active = before.status == GoalStatus::Active;
+        let mut status = self.follow_up.failure.filter(|_| is_active);
+        if self.follow_up.is_for_goal {
+            let idle = &mut self.follow_up.idle_turns;
+            *idle = if self.follow_up.has_called {
+                0
+            } else {
+                *idle + 1
+            };
+            if *idle >= IDLE_TURNS && is_active {
+                (*idle, status) = (0, status.or(Some(GoalStatus::Paused)));
+            }
+        }
+        let spent = now - self.follow_up.begun.unwrap_or(now);
+        let charged = self
+            .state()
+            .charge_goal(&thread, self.follow_up.tokens, spent, status);
+        let goal = self.logged(charged)??;
+        if is_active {
+            let shown = wire_goal(&thread, goal.clone());
+            self.server
+                .broadcast(&goal_updated(shown, Some(turn.to_owned())));
+        }
+        Some(goal)
+    }
+
+    fn mark_unread(&self, turn: &str) {
+        let thread_id = self.thread.id().to_string();
+        if let Some(state) = self.logged(self.state().mark_turn_unread(&thread_id, turn)) {
+            let read_state = wire_read_state(state);
+            self.notify_newer(&ServerNotification::ThreadReadStateChanged(
+                ThreadReadStateChangedNotification {
+                    thread_id,
+                    read_state,
+                },
+            ));
+        }
+    }
+
+    /// Whether a goal starts another turn by itself now.
+    fn may_continue(&self, goal: Option<&Goal>) -> bool {
+        let is_active = goal.is_some_and(|goal| goal.status == GoalStatus::Active);
+        is_active && self.thread.settings().mode != ModeKind::Plan
+    }
+
+    /// Starts the next turn of an idle thread: that of the queue first, else one for the goal.
+    pub(super) async fn go_on(&mut self) {
+        let is_idle = self.turn.is_none() && !self.is_closing && !self.follow_up.is_held;
+        if !is_idle || !self.is_kept() || self.server.is_ending() {
+            return;
+        }
+        if self
+            .start_from_queue(None)
+            .await
+            .is_ok_and(|turn| turn.is_some())
+        {
+            return;
+        }
+        let thread = self.thread.id().to_string();
+        let goal = self.logged(self.state().goal(&thread)).flatten();
+        if let Some(goal) = goal.filter(|goal| self.may_continue(Some(goal))) {
+            self.start_for_goal(&goal).await;
+        }
+    }
+
+    async fn start_for_goal(&mut self, goal: &Goal) {
+        let turn = NewTurn {
+            id: uuid::Uuid::now_v7().to_string(),
+            input: TurnInput {
+                hidden: goal_prompt::items(goal),
+                ..TurnInput::default()
+            },
+            ..NewTurn::default()
+        };
+        match self.thread.start_turn(turn).await {
+            Ok(id) => {
+                self.follow_up.is_for_goal = true;
+                self.turn.get_or_insert(id);
+            }
+            Err(error) => tracing::warn!(%error, "the goal of a thread cannot go on"),
+        }
+    }
+
+    /// Starts a message of the queue, the first one unless one is named; the id of its turn.
+    async fn start_from_queue(&mut self, id: Option<&str>) -> Result<Option<String>, Failure> {
+        let thread = self.thread.id().clone();
+        let Some(message) = take_queued(self.state(), thread.as_str(), id)? else {
+            return Ok(None);
+        };
+        self.notify(&queue_changed(&thread));
+        let params = TurnStartParams {
+            thread_id: thread.to_string(),
+            input: message.input,
+            client_user_message_id: Some(message.client_user_message_id),
+            ..TurnStartParams::default()
+        };
+        self.begin_turn(params).await.map(Some)
+    }
+
+    /// A client starts a message of the queue.
+    pub(super) async fn start_queued(
+        &mut self,
+        id: Option<String>,
+        reply: Responder<method::ThreadQueueStart>,
+    ) {
+        if self.turn.is_some() {
+            let message = "thread already has an active or pending turn";
+            return reply.refuse(Failure::invalid(message));
+        }
+        match self.start_from_queue(id.as_deref()).await {
+            Ok(Some(turn)) => {
+                let turn = super::accepted_turn(turn, None);
+                reply.accept(&ThreadQueueStartResponse { turn });
+            }
+            Ok(None) => {
+                let missing = |id| format!("queued submission not found: {id}");
+                let message = id.map_or_else(|| "queue is empty".to_owned(), missing);
+                reply.refuse(Failure::invalid(message));
+            }
+            Err(failure) => reply.refuse(failure),
+        }
+    }
+
+    /// A client has started a turn: what an interrupt held back goes on after it.
+    pub(super) fn started_by_client(&mut self) {
+        self.follow_up.is_held = false;
+        self.follow_up.is_for_goal = false;
+        self.follow_up.idle_turns = 0;
+    }
+
+    /// The client that resumed the thread gets its goal.
+    pub(crate) fn show_goal(&self, connection: &Connection) {
+        if !connection.knows_newer() || !self.is_kept() {
+            return;
+        }
+        let thread = self.thread.id().to_string();
+        let notification = match self.logged(self.state().goal(&thread)) {
+            Some(Some(goal)) => goal_updated(wire_goal(&thread, goal), None),
+            Some(None) => goal_cleared(&thread),
+            None => return,
+        };
+        connection.notify(&notification);
+    }
+
+    fn logged<T, E: std::fmt::Display>(&self, outcome: Result<T, E>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(error) => {
+                tracing::warn!(%error, "the state of a thread is not available");
+                None
+            }
+        }
+    }
+}
