@@ -1,7 +1,7 @@
 //! The modules of the engine read from the bottom up, and files do not import each other in circles.
 //!
-//! Imports are read as text: `use` statements and paths that begin with `crate::` or `super::`. What a module
-//! re-exports counts as imported from the file that defines it. Tests inside of files are not looked at.
+//! Imports are read as text: `use` statements, and paths that begin with `crate::`, `super::` or a module of the file.
+//! What a module re-exports counts as imported from the file that defines it. Tests inside of files are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,8 +40,10 @@ const ENGINE: [&str; 23] = [
 const TOP: &str = "launch";
 
 /// The crates whose files form no circle of more than two.
-const WITHOUT_KNOTS: [&str; 6] = [
+const WITHOUT_KNOTS: [&str; 8] = [
+    "app-server",
     "cli",
+    "config",
     "core",
     "feedback",
     "login",
@@ -90,11 +92,23 @@ impl Modules {
         }
     }
 
+    /// The beginnings of paths that lead from a module to one inside it.
+    fn children_of(&self, module: &[String]) -> Vec<String> {
+        let inside = |path: &&ModulePath| path.split_last().is_some_and(|(_, of)| of == module);
+        let children = self
+            .sources
+            .keys()
+            .filter(inside)
+            .filter_map(|path| path.last());
+        children.map(|child| format!("{child}::")).collect()
+    }
+
     fn imports(&self) -> BTreeMap<ModulePath, BTreeSet<ModulePath>> {
         let of = |(module, source): (&ModulePath, &String)| {
-            let paths = statements(source, false)
-                .into_iter()
-                .chain(inline_paths(source));
+            let starts = ["crate::".to_owned(), "super::".to_owned()];
+            let starts = starts.into_iter().chain(self.children_of(module));
+            let inline = starts.flat_map(|start| inline_paths(source, &start));
+            let paths = statements(source, false).into_iter().chain(inline);
             let files = paths.map(|path| self.file_of(&absolute(module, &path)));
             (
                 module.clone(),
@@ -158,14 +172,17 @@ fn leaves(tree: &str) -> Vec<String> {
     parts.map(|part| format!("{prefix}{part}")).collect()
 }
 
-/// Paths that stand in code, such as `crate::a::b(…)`.
-fn inline_paths(source: &str) -> Vec<String> {
+/// Paths with this beginning that stand in code, such as `crate::a::b(…)`.
+fn inline_paths(source: &str, start: &str) -> Vec<String> {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
-    let starts = source
-        .match_indices("crate::")
-        .chain(source.match_indices("super::"));
-    starts
-        .map(|(at, _)| source[at..].split(|letter| !is_part(letter)).next())
+    let is_start = |at: &usize| {
+        let before = &source[..*at];
+        !before.ends_with(is_part) && !before.ends_with("use ")
+    };
+    let places = source.match_indices(start).map(|(at, _)| at);
+    places
+        .filter(is_start)
+        .map(|at| source[at..].split(|letter| !is_part(letter)).next())
         .map(|path| path.unwrap_or_default().trim_end_matches(':').to_owned())
         .collect()
 }
