@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use codex_app_server_protocol::rpc::{ErrorObject, RequestId};
 use codex_app_server_protocol::{ServerRequest, v2};
-use codex_login::{ExternalTokens, TokenKeeper};
+use codex_login::{ExternalTokens, TokenRefresher};
 
 use crate::clients::Clients;
 use crate::open_requests::{Answer, OpenRequests};
@@ -22,7 +22,7 @@ pub(crate) struct ClientTokens {
 }
 
 #[async_trait]
-impl TokenKeeper for ClientTokens {
+impl TokenRefresher for ClientTokens {
     async fn renew(&self, previous_account: Option<&str>) -> Result<ExternalTokens, String> {
         let params = v2::ChatgptAuthTokensRefreshParams {
             reason: v2::ChatgptAuthTokensRefreshReason::Unauthorized,

@@ -65,11 +65,14 @@ impl Server {
                 server.broadcast(&ServerNotification::SkillsChanged(changed));
             }
         });
-        let keeper = ClientTokens {
+        let client_tokens = ClientTokens {
             clients: Arc::clone(&server.clients),
             requests: Arc::clone(&server.own_requests),
         };
-        server.host.accounts().set_keeper(Arc::new(keeper));
+        server
+            .host
+            .accounts()
+            .set_token_refresher(Arc::new(client_tokens));
         server
     }
 

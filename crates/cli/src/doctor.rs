@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_config::{Config, RequestParams};
 use codex_rollout::ThreadLocks;
-use codex_sandbox::{Levels, Namespaces};
+use codex_sandbox::{EnforcementLevels, Namespaces};
 use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
@@ -178,7 +178,7 @@ fn read(config: &anyhow::Result<Config>) -> Finding {
     }
 }
 
-fn sandbox(levels: Levels) -> Finding {
+fn sandbox(levels: EnforcementLevels) -> Finding {
     let message = format!(
         "Landlock version {}, system call filters {}, namespaces {:?}, Seatbelt {}",
         levels.landlock, levels.seccomp, levels.namespaces, levels.seatbelt

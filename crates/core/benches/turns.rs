@@ -17,7 +17,7 @@ use codex_model_client::{
     ResolvedModel,
 };
 use codex_protocol::*;
-use codex_sandbox::{Levels, Namespaces};
+use codex_sandbox::{EnforcementLevels, Namespaces};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -346,9 +346,9 @@ impl Model for MemoryModel {
 struct NoProcesses;
 
 impl Processes for NoProcesses {
-    fn levels(&self) -> Levels {
+    fn levels(&self) -> EnforcementLevels {
         let namespaces = Namespaces::MountsAndProcesses;
-        Levels {
+        EnforcementLevels {
             landlock: 7,
             seccomp: true,
             namespaces,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use codex_exec::{Launch, Launcher, SpawnError, SpawnedProcess, StreamSetup};
 use codex_protocol::SandboxPolicy;
-use codex_sandbox::{EngineFiles, Network, Refusal, Surroundings};
+use codex_sandbox::{EngineFiles, LaunchPlanError, NetworkMode, PolicyContext};
 
 use crate::gate::policy_of;
 
@@ -48,7 +48,7 @@ pub struct StandaloneCommand {
 pub enum StandaloneError {
     /// The sandbox cannot be enforced.
     #[error("the sandbox cannot be enforced: {0}")]
-    Refused(#[from] Refusal),
+    Refused(#[from] LaunchPlanError),
     /// The process cannot be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
@@ -75,7 +75,7 @@ impl StandaloneCommands {
         let policy = command.sandbox_policy.as_ref();
         let policy = policy_of(policy.unwrap_or(&self.sandbox_policy));
         let mut environment = BTreeMap::clone(&self.environment);
-        if policy.network() == Network::Restricted {
+        if policy.network() == NetworkMode::Restricted {
             environment.insert("CODEX_SANDBOX_NETWORK_DISABLED".into(), "1".into());
         }
         for (name, value) in command.environment {
@@ -84,13 +84,13 @@ impl StandaloneCommands {
                 None => environment.remove(OsStr::new(&name)),
             };
         }
-        let surroundings = Surroundings {
+        let policy_context = PolicyContext {
             tmpdir: environment.get(OsStr::new("TMPDIR")).map(PathBuf::from),
             // The client chooses the folder of each command.
             engine: Arc::new(self.engine_files.for_another_session()),
-            ..Surroundings::of(&cwd)
+            ..PolicyContext::of(&cwd)
         };
-        let plan = codex_sandbox::plan(&policy, &surroundings, codex_sandbox::probe())?;
+        let plan = codex_sandbox::plan(&policy, &policy_context, codex_sandbox::probe())?;
         Ok(Launch {
             command: command.command.into_iter().map(OsString::from).collect(),
             cwd,

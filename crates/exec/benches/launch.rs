@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use codex_exec::{
     CaptureLimits, Launch, Launcher, RunLimits, RunOutcome, StreamSetup, run, run_helper_if_asked,
 };
-use codex_sandbox::{LaunchPlan, Policy, Surroundings, WorkspaceWrite, plan, probe};
+use codex_sandbox::{ConfinementPolicy, LaunchPlan, PolicyContext, WorkspaceWrite, plan, probe};
 
 const RUNS: u32 = 1000;
 const BYTES: u64 = 2_000_000_000;
@@ -30,18 +30,18 @@ async fn all() {
     );
     measure("directly", directly).await;
     let folder = tempfile::tempdir().unwrap();
-    let surroundings = Surroundings::of(folder.path());
+    let policy_context = PolicyContext::of(folder.path());
     let launcher = Launcher::of_this_program();
     let policies = [
-        ("supervised", Policy::DangerFullAccess),
-        ("read-only", Policy::read_only()),
+        ("supervised", ConfinementPolicy::DangerFullAccess),
+        ("read-only", ConfinementPolicy::read_only()),
         (
             "workspace-write",
-            Policy::WorkspaceWrite(WorkspaceWrite::default()),
+            ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default()),
         ),
     ];
     for (name, policy) in policies {
-        match plan(&policy, &surroundings, probe()) {
+        match plan(&policy, &policy_context, probe()) {
             Ok(plan) => {
                 let once = async || drop(launch(&launcher, &["/bin/true"], &plan).await);
                 measure(name, once).await;

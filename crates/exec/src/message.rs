@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_sandbox::{Confinement, Decoder, Encoder, Malformed};
+use codex_sandbox::{Decoder, Encoder, LinuxConfinement, MalformedMessage};
 
 use crate::status::ExitStatus;
 
@@ -35,7 +35,7 @@ pub(crate) struct CommandRequest {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Whether the standard streams are a terminal that becomes the controlling terminal.
     pub(crate) terminal: bool,
-    pub(crate) confinement: Option<Box<Confinement>>,
+    pub(crate) confinement: Option<Box<LinuxConfinement>>,
 }
 
 impl CommandRequest {
@@ -59,7 +59,7 @@ impl CommandRequest {
         framed(&encoder.finish())
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, MalformedMessage> {
         let mut decoder = Decoder::new(bytes);
         let request = Self {
             command: decoder.list(Decoder::string)?,
@@ -68,7 +68,7 @@ impl CommandRequest {
             environment: decoder.list(|decoder| Ok((decoder.string()?, decoder.string()?)))?,
             terminal: decoder.flag()?,
             confinement: if decoder.flag()? {
-                Some(Box::new(Confinement::decode(&mut decoder)?))
+                Some(Box::new(LinuxConfinement::decode(&mut decoder)?))
             } else {
                 None
             },
@@ -107,7 +107,7 @@ impl SupervisorReport {
         framed(&encoder.finish())
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, MalformedMessage> {
         let mut decoder = Decoder::new(bytes);
         let report = match decoder.number()? {
             0 => Self::Started {
@@ -121,7 +121,7 @@ impl SupervisorReport {
             },
             3 => Self::Ended(ExitStatus::Code(decoder.number()?.cast_signed())),
             4 => Self::Ended(ExitStatus::Signal(decoder.number()?.cast_signed())),
-            _ => return Err(Malformed),
+            _ => return Err(MalformedMessage),
         };
         decoder.finish()?;
         Ok(report)
@@ -153,7 +153,10 @@ mod tests {
         };
         let bytes = request.encode();
         assert_eq!(CommandRequest::decode(&bytes[LENGTH..]), Ok(request));
-        assert_eq!(CommandRequest::decode(&bytes[LENGTH + 1..]), Err(Malformed));
+        assert_eq!(
+            CommandRequest::decode(&bytes[LENGTH + 1..]),
+            Err(MalformedMessage)
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
-use codex_sandbox::Malformed;
+use codex_sandbox::MalformedMessage;
 use rustix::cmsg_space;
 use rustix::io::Errno;
 use rustix::net::{
@@ -53,7 +53,7 @@ impl StartRequest {
             RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<_>>(),
             _ => Vec::new(),
         });
-        let mut next = || descriptors.next().ok_or(Malformed);
+        let mut next = || descriptors.next().ok_or(MalformedMessage);
         let order = Self {
             clone_flags: i32::from_le_bytes(message),
             control: next()?,
@@ -62,7 +62,7 @@ impl StartRequest {
         if received.bytes == size_of::<i32>() {
             Ok(Some(order))
         } else {
-            Err(Malformed.into())
+            Err(MalformedMessage.into())
         }
     }
 }
@@ -73,7 +73,7 @@ pub(crate) enum StartRequestError {
     #[error(transparent)]
     System(#[from] Errno),
     #[error(transparent)]
-    Malformed(#[from] Malformed),
+    Malformed(#[from] MalformedMessage),
 }
 
 #[cfg(test)]

@@ -10,15 +10,20 @@ use std::sync::Arc;
 
 use codex_exec::{StreamSetup, TerminalSize};
 use codex_sandbox::{
-    Enforcement, EngineFiles, Grants, Network, Policy, ReadAccess, Refusal, Surroundings,
-    WorkspaceWrite, has_marker, plan, probe,
+    ConfinementPolicy, Enforcement, EngineFiles, Grants, LaunchPlanError, NetworkMode,
+    PolicyContext, ReadAccess, WorkspaceWrite, has_marker, plan, probe,
 };
 use common::confined::{Project, confine, levels, names, workspace};
 use common::{finish, shell, text_of, texts};
 
 #[tokio::test]
 async fn at_least_one_level_is_tried_here() {
-    let plan = plan(&Policy::read_only(), &Surroundings::of("/"), probe()).unwrap();
+    let plan = plan(
+        &ConfinementPolicy::read_only(),
+        &PolicyContext::of("/"),
+        probe(),
+    )
+    .unwrap();
     println!("{:?}", plan.enforcement());
     assert_ne!(plan.enforcement(), Enforcement::Nothing);
     assert!(!levels().is_empty());
@@ -65,7 +70,9 @@ async fn writing_outside_by_path_fails() {
     ] {
         let script = format!("OUT={}; {script}", project.outside.display());
         project.refused(&workspace(), &script).await;
-        project.refused(&Policy::read_only(), &script).await;
+        project
+            .refused(&ConfinementPolicy::read_only(), &script)
+            .await;
         project.assert_untouched();
     }
 }
@@ -82,10 +89,12 @@ async fn reading_only_means_not_even_the_working_folder() {
         "ln file file2",
         "echo x > /tmp/escape-of-read-only",
     ] {
-        project.refused(&Policy::read_only(), script).await;
+        project
+            .refused(&ConfinementPolicy::read_only(), script)
+            .await;
     }
     project
-        .allowed(&Policy::read_only(), "cat file > /dev/null")
+        .allowed(&ConfinementPolicy::read_only(), "cat file > /dev/null")
         .await;
     assert_eq!(text_of(&project.root.join("file")), "original");
     project.assert_untouched();
@@ -177,10 +186,10 @@ async fn what_does_not_exist_cannot_be_made() {
 async fn commands_side_by_side_keep_it_absent() {
     let project = Project::new();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
-    let surroundings = Surroundings::of(&project.root);
+    let policy_context = PolicyContext::of(&project.root);
     let script = "for i in 1 2 3 4 5 6 7 8; do mkdir .git/x 2>/dev/null && exit 0; done; exit 1";
     let tasks: Vec<_> = (0..20)
-        .filter_map(|_| confine(shell(script), &workspace(), &surroundings, probe()))
+        .filter_map(|_| confine(shell(script), &workspace(), &policy_context, probe()))
         .map(|launch| tokio::spawn(async { texts(finish(launch).await) }))
         .collect();
     for task in tasks {
@@ -195,7 +204,7 @@ async fn renaming_a_parent_does_not_free_the_path() {
     let project = Project::new();
     let deep = project.root.join("a/b");
     fs::create_dir_all(deep.join(".git")).unwrap();
-    let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+    let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
         writable_roots: vec![deep.clone()],
         slash_tmp: false,
         tmpdir: false,
@@ -259,7 +268,7 @@ async fn a_work_trees_repository_is_protected_where_it_is() {
         format!("gitdir: {}\n", git_dir.display()),
     )
     .unwrap();
-    let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+    let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
         writable_roots: vec![project.root.clone()],
         slash_tmp: false,
         tmpdir: false,
@@ -273,8 +282,8 @@ async fn a_work_trees_repository_is_protected_where_it_is() {
         "echo x > ../main.git/hooks/pre-commit",
         "mv ../main.git ../other.git",
     ] {
-        let surroundings = Surroundings::of(&tree);
-        for (code, ..) in project.attempts_in(&policy, &surroundings, script).await {
+        let policy_context = PolicyContext::of(&tree);
+        for (code, ..) in project.attempts_in(&policy, &policy_context, script).await {
             assert_ne!(code, 0, "{script}");
         }
         assert_eq!(names(&git_dir), ["commondir"], "{script}");
@@ -333,11 +342,11 @@ async fn no_privilege_is_left() {
 #[tokio::test]
 async fn a_terminal_changes_nothing() {
     let project = Project::new();
-    let surroundings = Surroundings::of(&project.root);
+    let policy_context = PolicyContext::of(&project.root);
     for level in levels() {
         let script = "echo x > .git/config; echo x > ../outside/new; echo here > /dev/stdout; \
                       echo there > /dev/tty; test -t 0";
-        let Some(mut launch) = confine(shell(script), &workspace(), &surroundings, level) else {
+        let Some(mut launch) = confine(shell(script), &workspace(), &policy_context, level) else {
             continue;
         };
         launch.streams = StreamSetup::Terminal(TerminalSize::default());
@@ -351,12 +360,12 @@ async fn a_terminal_changes_nothing() {
 #[tokio::test]
 async fn limited_reading_hides_contents() {
     let project = Project::new();
-    let policy = Policy::ReadOnly {
+    let policy = ConfinementPolicy::ReadOnly {
         read: ReadAccess::Restricted {
             platform_defaults: true,
             roots: vec![],
         },
-        network: Network::Restricted,
+        network: NetworkMode::Restricted,
     };
     project.refused(&policy, "cat ../outside/file").await;
     project.refused(&policy, "ls ../outside").await;
@@ -373,9 +382,9 @@ async fn hidden_paths_can_neither_be_read_nor_written() {
     let project = Project::new();
     let hidden = project.root.join("src");
     fs::write(hidden.join("secret"), "secret").unwrap();
-    let surroundings = Surroundings {
+    let policy_context = PolicyContext {
         hidden: vec![hidden, project.root.join("file")],
-        ..Surroundings::of(&project.root)
+        ..PolicyContext::of(&project.root)
     };
     for script in [
         "cat src/secret",
@@ -387,7 +396,7 @@ async fn hidden_paths_can_neither_be_read_nor_written() {
         "rm -f file",
     ] {
         for (code, ..) in project
-            .attempts_in(&workspace(), &surroundings, script)
+            .attempts_in(&workspace(), &policy_context, script)
             .await
         {
             assert_ne!(code, 0, "{script}");
@@ -400,16 +409,16 @@ async fn hidden_paths_can_neither_be_read_nor_written() {
 #[tokio::test]
 async fn a_grant_opens_its_path_and_nothing_else() {
     let project = Project::new();
-    let surroundings = Surroundings {
+    let policy_context = PolicyContext {
         grants: Grants {
             write: vec![project.root.join("src")],
             ..Grants::default()
         },
-        ..Surroundings::of(&project.root)
+        ..PolicyContext::of(&project.root)
     };
     let script = "echo x > src/new && rm src/new && ! echo x > new && ! mkdir src/.git/x";
-    let policy = Policy::read_only();
-    for (code, out, error) in project.attempts_in(&policy, &surroundings, script).await {
+    let policy = ConfinementPolicy::read_only();
+    for (code, out, error) in project.attempts_in(&policy, &policy_context, script).await {
         assert_eq!(code, 0, "{out}{error}");
     }
     project.assert_untouched();
@@ -420,8 +429,8 @@ async fn a_grant_opens_its_path_and_nothing_else() {
 /// it trusts among it.
 struct Engine {
     project: Project,
-    surroundings: Surroundings,
-    policy: Policy,
+    policy_context: PolicyContext,
+    policy: ConfinementPolicy,
 }
 
 impl Engine {
@@ -441,11 +450,11 @@ impl Engine {
             trusted_projects: [project.base.join("trusted")].into_iter().collect(),
             ..EngineFiles::of_home(project.base.join("home"))
         };
-        let surroundings = Surroundings {
+        let policy_context = PolicyContext {
             engine: Arc::new(engine),
-            ..Surroundings::of(project.root.join("src/deep"))
+            ..PolicyContext::of(project.root.join("src/deep"))
         };
-        let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+        let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             writable_roots: vec![project.base.clone(), project.base.join("home/memories")],
             slash_tmp: false,
             tmpdir: false,
@@ -453,7 +462,7 @@ impl Engine {
         });
         Self {
             project,
-            surroundings,
+            policy_context,
             policy,
         }
     }
@@ -461,7 +470,7 @@ impl Engine {
     async fn outcomes(&self, script: &str) -> Vec<(i32, String, String)> {
         let script = format!("cd {}; {script}", self.project.base.display());
         self.project
-            .attempts_in(&self.policy, &self.surroundings, &script)
+            .attempts_in(&self.policy, &self.policy_context, &script)
             .await
     }
 }
@@ -519,22 +528,22 @@ async fn what_the_engine_goes_by_stays_as_it_is() {
 async fn a_working_folder_that_was_replaced_by_a_link_gives_nothing() {
     let project = Project::new();
     let inner = project.root.join("src");
-    let surroundings = Surroundings::of(&inner);
-    let plan_now = || plan(&workspace(), &surroundings, probe());
+    let policy_context = PolicyContext::of(&inner);
+    let plan_now = || plan(&workspace(), &policy_context, probe());
     if plan_now().is_err() {
         println!("skipped: nothing can be enforced here");
         return;
     }
     // What a command of another thread can do, whose working folder is around this one.
     let script = "mv src moved && ln -s ../outside src";
-    let around = Surroundings::of(&project.root);
+    let around = PolicyContext::of(&project.root);
     let launch = confine(shell(script), &workspace(), &around, probe()).unwrap();
     assert_eq!(texts(finish(launch).await).0, 0);
-    assert_eq!(plan_now(), Err(Refusal::WorkingFolder));
-    let fresh = plan(&workspace(), &Surroundings::of(&inner), probe());
+    assert_eq!(plan_now(), Err(LaunchPlanError::WorkingFolder));
+    let fresh = plan(&workspace(), &PolicyContext::of(&inner), probe());
     assert_eq!(
         fresh,
-        Err(Refusal::WorkingFolder),
+        Err(LaunchPlanError::WorkingFolder),
         "a thread that is opened later"
     );
     fs::remove_file(&inner).unwrap();
@@ -545,24 +554,24 @@ async fn a_working_folder_that_was_replaced_by_a_link_gives_nothing() {
 #[tokio::test]
 async fn a_root_that_a_command_puts_a_link_to_is_not_writable() {
     let project = Project::new();
-    let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+    let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
         writable_roots: vec!["later".into()],
         slash_tmp: false,
         ..WorkspaceWrite::default()
     });
-    let surroundings = Surroundings {
+    let policy_context = PolicyContext {
         tmpdir: Some(project.root.join("tmp")),
-        ..Surroundings::of(&project.root)
+        ..PolicyContext::of(&project.root)
     };
     let first = "rm -f later tmp; ln -s ../outside later && ln -s ../outside tmp";
-    for (code, out, error) in project.attempts_in(&policy, &surroundings, first).await {
+    for (code, out, error) in project.attempts_in(&policy, &policy_context, first).await {
         assert_eq!(code, 0, "{out}{error}");
     }
-    for surroundings in [
-        surroundings.clone(),
-        Surroundings {
+    for policy_context in [
+        policy_context.clone(),
+        PolicyContext {
             engine: Arc::default(),
-            ..surroundings
+            ..policy_context
         },
     ] {
         for script in [
@@ -570,7 +579,7 @@ async fn a_root_that_a_command_puts_a_link_to_is_not_writable() {
             "echo x > tmp/new",
             "echo x > ../outside/new",
         ] {
-            for (code, ..) in project.attempts_in(&policy, &surroundings, script).await {
+            for (code, ..) in project.attempts_in(&policy, &policy_context, script).await {
                 assert_ne!(code, 0, "{script}");
             }
         }
@@ -583,10 +592,10 @@ async fn what_people_make_in_the_place_of_a_placeholder_stays() {
     let project = Project::new();
     let git = project.root.join(".git");
     fs::remove_dir_all(&git).unwrap();
-    let surroundings = Surroundings::of(&project.root);
+    let policy_context = PolicyContext::of(&project.root);
     let mut wanted = shell("echo ready; read line; mkdir .git/x");
     wanted.streams = StreamSetup::InputAndOutput;
-    let Some(launch) = confine(wanted, &workspace(), &surroundings, probe()) else {
+    let Some(launch) = confine(wanted, &workspace(), &policy_context, probe()) else {
         return;
     };
     let launcher = common::launcher();
@@ -605,13 +614,13 @@ async fn what_people_make_in_the_place_of_a_placeholder_stays() {
 async fn placeholders_go_with_the_last_command() {
     let project = Project::new();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
-    let surroundings = Surroundings::of(&project.root);
+    let policy_context = PolicyContext::of(&project.root);
     let launcher = common::launcher();
     let mut running = Vec::new();
     for _ in 0..2 {
         let mut wanted = shell("echo ready; read line");
         wanted.streams = StreamSetup::InputAndOutput;
-        let Some(launch) = confine(wanted, &workspace(), &surroundings, probe()) else {
+        let Some(launch) = confine(wanted, &workspace(), &policy_context, probe()) else {
             return;
         };
         let mut spawned = launcher.spawn(launch).await.unwrap();
@@ -625,7 +634,7 @@ async fn placeholders_go_with_the_last_command() {
     running.pop().unwrap().process.kill().await;
     let mut last = running.pop().unwrap();
     let script = "rmdir .git; mkdir .git/x; mv .git away";
-    let launch = confine(shell(script), &workspace(), &surroundings, probe()).unwrap();
+    let launch = confine(shell(script), &workspace(), &policy_context, probe()).unwrap();
     assert_ne!(texts(finish(launch).await).0, 0);
     assert!(project.root.join(".git").is_dir());
     last.process.kill().await;
@@ -645,8 +654,8 @@ async fn placeholders_go_with_the_last_command() {
 #[tokio::test]
 async fn what_cannot_be_set_up_is_not_run() {
     let project = Project::new();
-    let surroundings = Surroundings::of(&project.root);
-    let Some(launch) = confine(shell("echo ran"), &workspace(), &surroundings, probe()) else {
+    let policy_context = PolicyContext::of(&project.root);
+    let Some(launch) = confine(shell("echo ran"), &workspace(), &policy_context, probe()) else {
         return;
     };
     // Between plan and launch somebody puts a link in the place of the root.

@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use codex_exec::{Launch, SpawnedProcess};
 use codex_sandbox::{
-    EngineFiles, Levels, Namespaces, Network, Policy, ReadAccess, Surroundings, probe,
+    ConfinementPolicy, EnforcementLevels, EngineFiles, Namespaces, NetworkMode, PolicyContext,
+    ReadAccess, probe,
 };
 use common::confined::{Project, confine, levels, workspace};
 use common::{
@@ -427,15 +428,20 @@ impl Scene {
     }
 
     /// 0: the attack succeeded; 42: it failed.
-    async fn outcome(&self, name: &str, policy: &Policy, level: Levels) -> Option<i32> {
+    async fn outcome(
+        &self,
+        name: &str,
+        policy: &ConfinementPolicy,
+        level: EnforcementLevels,
+    ) -> Option<i32> {
         let (_guard, path) = folder();
-        let launch = confine(self.attack(name), policy, &Surroundings::of(path), level)?;
+        let launch = confine(self.attack(name), policy, &PolicyContext::of(path), level)?;
         let (code, out, error) = texts(finish(launch).await);
         println!("{out}{error}");
         Some(code)
     }
 
-    async fn all_fail(&self, attacks: &[Attack], policy: &Policy) {
+    async fn all_fail(&self, attacks: &[Attack], policy: &ConfinementPolicy) {
         for (name, _) in attacks {
             for level in levels() {
                 let code = self.outcome(name, policy, level).await;
@@ -490,15 +496,17 @@ async fn the_attacks_are_real() {
 async fn no_socket_leads_out() {
     let scene = Scene::new().await;
     scene.all_fail(NETWORK, &workspace()).await;
-    scene.all_fail(NETWORK, &Policy::read_only()).await;
+    scene
+        .all_fail(NETWORK, &ConfinementPolicy::read_only())
+        .await;
 }
 
 #[tokio::test]
 async fn the_network_can_be_allowed() {
     let scene = Scene::new().await;
-    let policy = Policy::ReadOnly {
+    let policy = ConfinementPolicy::ReadOnly {
         read: ReadAccess::Full,
-        network: Network::Enabled,
+        network: NetworkMode::Enabled,
     };
     for level in levels() {
         for name in ["tcp", "udp", "unix"] {
@@ -516,25 +524,25 @@ async fn the_network_can_be_allowed() {
 #[tokio::test]
 async fn sockets_of_services_are_out_of_reach_with_the_network_on() {
     let scene = Scene::new().await;
-    let policy = Policy::ReadOnly {
+    let policy = ConfinementPolicy::ReadOnly {
         read: ReadAccess::Full,
-        network: Network::Enabled,
+        network: NetworkMode::Enabled,
     };
     let service_sockets = [&scene.target.socket_path, &scene.target.datagram_path];
     let engine = EngineFiles {
         service_sockets: service_sockets.map(PathBuf::from).into(),
         ..EngineFiles::default()
     };
-    let surroundings = Surroundings {
+    let policy_context = PolicyContext {
         engine: Arc::new(engine),
-        ..Surroundings::of("/")
+        ..PolicyContext::of("/")
     };
     for level in levels() {
         if level.namespaces == Namespaces::Unavailable {
             continue;
         }
         for name in ["unix", "datagram"] {
-            let launch = confine(scene.attack(name), &policy, &surroundings, level).unwrap();
+            let launch = confine(scene.attack(name), &policy, &policy_context, level).unwrap();
             let (code, out, error) = texts(finish(launch).await);
             assert_eq!(code, 42, "{name} at {level:?}: {out}{error}");
         }
@@ -546,7 +554,9 @@ async fn other_processes_are_out_of_reach() {
     let scene = Scene::new().await;
     // Without own process ids and without Landlock nothing keeps signals back but the user.
     scene.all_fail(PROCESSES, &workspace()).await;
-    scene.all_fail(PROCESSES, &Policy::read_only()).await;
+    scene
+        .all_fail(PROCESSES, &ConfinementPolicy::read_only())
+        .await;
     assert!(lives(scene.target.victim));
     assert_eq!(scene.victim.process.status(), None);
 }
@@ -555,7 +565,9 @@ async fn other_processes_are_out_of_reach() {
 async fn the_kernel_is_out_of_reach() {
     let scene = Scene::new().await;
     scene.all_fail(KERNEL, &workspace()).await;
-    scene.all_fail(KERNEL, &Policy::read_only()).await;
+    scene
+        .all_fail(KERNEL, &ConfinementPolicy::read_only())
+        .await;
 }
 
 #[tokio::test]
@@ -580,9 +592,9 @@ async fn a_storm_of_processes_hits_a_limit() {
     let project = Project::new();
     let level = probe();
     assert!(codex_sandbox::limits_processes(level), "nothing here does");
-    let surroundings = Surroundings::of(&project.root);
+    let policy_context = PolicyContext::of(&project.root);
     let storm = launch(&["perl", "-e", STORM]);
-    let launch = confine(storm, &workspace(), &surroundings, level).unwrap();
+    let launch = confine(storm, &workspace(), &policy_context, level).unwrap();
     let (_, out, error) = texts(finish(launch).await);
     let started: usize = out
         .trim()
@@ -606,9 +618,9 @@ async fn own_processes_are_seen_and_signalled() {
     let script = "sleep 1000 & kill $! && wait $!; test $? -eq 143";
     project.allowed(&workspace(), script).await;
     if probe().namespaces == Namespaces::MountsAndProcesses {
-        let surroundings = Surroundings::of(&project.root);
+        let policy_context = PolicyContext::of(&project.root);
         let count = shell("ls -d /proc/[0-9]* | wc -l");
-        let launch = confine(count, &workspace(), &surroundings, probe()).unwrap();
+        let launch = confine(count, &workspace(), &policy_context, probe()).unwrap();
         let (_, out, _) = texts(finish(launch).await);
         assert!(out.trim().parse::<u32>().unwrap() <= 5, "{out}");
     }
@@ -624,14 +636,14 @@ const RUNAWAYS: [&str; 3] = [
 #[tokio::test]
 async fn no_runaway_survives_its_owner() {
     let project = Project::new();
-    let surroundings = Surroundings::of(&project.root);
+    let policy_context = PolicyContext::of(&project.root);
     let launcher = launcher();
     for level in levels() {
         for (number, script) in RUNAWAYS.iter().enumerate() {
             let mark = format!("{}-{number}", std::process::id());
             let mut wanted = shell(script);
             common::mark(&mut wanted, &mark);
-            let Some(launch) = confine(wanted, &workspace(), &surroundings, level) else {
+            let Some(launch) = confine(wanted, &workspace(), &policy_context, level) else {
                 continue;
             };
             let mut spawned = launcher.spawn(launch).await.unwrap();
@@ -655,10 +667,10 @@ fn owner_to_be_killed() {
     let variable = |name| std::env::var(name).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let surroundings = Surroundings::of(variable("ROOT_OF_OWNER"));
+        let policy_context = PolicyContext::of(variable("ROOT_OF_OWNER"));
         let mut wanted = shell(script.to_str().unwrap());
         common::mark(&mut wanted, &variable("MARK_OF_OWNER"));
-        let launch = confine(wanted, &workspace(), &surroundings, probe()).unwrap();
+        let launch = confine(wanted, &workspace(), &policy_context, probe()).unwrap();
         let mut spawned = spawn(launch).await;
         spawned.output.next().await.unwrap();
         let spawner = parent_of(spawned.process.id());
@@ -674,8 +686,8 @@ async fn nothing_survives_the_violent_death_of_the_owner() {
     use tokio::io::AsyncBufReadExt as _;
     let project = Project::new();
     std::fs::remove_dir_all(project.root.join(".git")).unwrap();
-    let surroundings = Surroundings::of(&project.root);
-    if confine(shell("true"), &workspace(), &surroundings, probe()).is_none() {
+    let policy_context = PolicyContext::of(&project.root);
+    if confine(shell("true"), &workspace(), &policy_context, probe()).is_none() {
         return;
     }
     for (number, script) in RUNAWAYS.iter().enumerate() {

@@ -24,17 +24,17 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const MAX_CONNECTIONS: usize = 32;
 
 /// What browsers are replied.
-pub trait Site: Send + Sync + 'static {
+pub trait CallbackSite: Send + Sync + 'static {
     /// Why a login failed.
     type Failure: Send + 'static;
 
     /// The reply to a GET of this path and query; of any other request the target is empty.
-    fn reply(&self, target: &str) -> impl Future<Output = Reply<Self::Failure>> + Send;
+    fn reply(&self, target: &str) -> impl Future<Output = CallbackReply<Self::Failure>> + Send;
 }
 
 /// What is replied, and what follows from the request.
 #[derive(Clone, Debug)]
-pub struct Reply<F> {
+pub struct CallbackReply<F> {
     /// The status.
     pub status: StatusCode,
     /// The kind of the body.
@@ -50,7 +50,7 @@ pub struct Reply<F> {
 }
 
 /// Who hears how a login ends.
-pub type Ended<F> = mpsc::Sender<Result<(), F>>;
+pub type EndSender<F> = mpsc::Sender<Result<(), F>>;
 
 /// Listens where browsers look for `localhost`: on both loopback addresses, where there are two. With
 /// port 0, on any port.
@@ -66,10 +66,10 @@ pub async fn listen(port: u16) -> io::Result<(u16, Vec<TcpListener>)> {
 
 /// Serves browsers for as long as it is polled. `ended` hears how the login ends, `seen` that the browser
 /// has the last page.
-pub async fn serve<S: Site>(
+pub async fn serve<S: CallbackSite>(
     site: Arc<S>,
     listeners: Vec<TcpListener>,
-    ended: Ended<S::Failure>,
+    ended: EndSender<S::Failure>,
     seen: mpsc::Sender<()>,
 ) {
     let mut connections = JoinSet::new();
@@ -97,10 +97,10 @@ pub async fn serve<S: Site>(
     }
 }
 
-async fn connection<S: Site>(
+async fn connection<S: CallbackSite>(
     site: &S,
     stream: TcpStream,
-    ended: &Ended<S::Failure>,
+    ended: &EndSender<S::Failure>,
     seen: &mpsc::Sender<()>,
 ) {
     let options = ServerOptions {
@@ -128,7 +128,7 @@ async fn connection<S: Site>(
     }
 }
 
-impl<F> Reply<F> {
+impl<F> CallbackReply<F> {
     /// A line of text.
     #[must_use]
     pub fn text(status: StatusCode, body: &str) -> Self {

@@ -11,14 +11,14 @@ use sha2::Sha256;
 pub struct NoRandomNumbers;
 
 /// What only this process knows until the end.
-pub struct Secrets {
+pub struct PkceSecrets {
     /// Proves that the reply belongs to the request.
     pub state: String,
     /// Proves to the identity server that whoever has the code is who asked for it.
     pub verifier: String,
 }
 
-impl Secrets {
+impl PkceSecrets {
     /// New ones.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Secrets {
     }
 }
 
-impl std::fmt::Debug for Secrets {
+impl std::fmt::Debug for PkceSecrets {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Secrets(…)")
     }
@@ -58,10 +58,10 @@ mod tests {
 
     #[test]
     fn secrets_differ_and_the_challenge_is_that_of_the_standard() {
-        let (one, other) = (Secrets::new().unwrap(), Secrets::new().unwrap());
+        let (one, other) = (PkceSecrets::new().unwrap(), PkceSecrets::new().unwrap());
         assert!(one.state != other.state && one.verifier != other.verifier);
         assert_eq!((one.state.len(), one.verifier.len()), (43, 86));
-        let example = Secrets {
+        let example = PkceSecrets {
             state: String::new(),
             verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned(),
         };

@@ -81,14 +81,14 @@ const LOOPBACK: &str = "localhost,127.0.0.1,::1";
 /// Connections cannot be set up: a file of certificates or a proxy is not usable.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot set up connections: {0}")]
-pub struct SetupError(String);
+pub struct HttpSetupError(String);
 
 /// Why something that was sent did not arrive.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
     /// There can be no connection.
     #[error(transparent)]
-    Setup(#[from] SetupError),
+    Setup(#[from] HttpSetupError),
     /// The server is not reached, or the connection breaks.
     #[error("{0}")]
     Connection(String),
@@ -121,7 +121,7 @@ impl HttpPool {
     ///
     /// # Errors
     /// Connections cannot be set up: a file of certificates or a proxy is not usable.
-    pub fn client(&self, url: &str) -> Result<&Client, SetupError> {
+    pub fn client(&self, url: &str) -> Result<&Client, HttpSetupError> {
         let (slot, secure) = if is_plain(url) {
             (&self.plain, false)
         } else {
@@ -131,7 +131,7 @@ impl HttpPool {
             return Ok(client);
         }
         let client = self.build(secure);
-        let client = client.map_err(|error| SetupError(error.to_string()))?;
+        let client = client.map_err(|error| HttpSetupError(error.to_string()))?;
         Ok(slot.get_or_init(|| client))
     }
 

@@ -24,22 +24,22 @@ use parking_lot::Mutex;
 
 use crate::account_state::{CachedRequirements, LoggedOut, PendingLogin};
 use crate::auth_file::AuthFile;
-use crate::identity_server::Caller;
-use crate::login::Kind;
 use crate::login::Login;
+use crate::login::LoginKind;
+use crate::service_client::ServiceClient;
 use crate::settings::LoginSettings;
-use crate::store::Stamp;
-use crate::store::Store;
+use crate::store::CredentialStore;
+use crate::store::StoreStamp;
 
 /// The login of a process.
 #[derive(Debug)]
 pub struct Accounts {
     pub(crate) settings: LoginSettings,
-    pub(crate) caller: Caller,
+    pub(crate) http: ServiceClient,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) store: Store,
-    keeper: OnceLock<Arc<dyn TokenKeeper>>,
-    state: Mutex<State>,
+    pub(crate) store: CredentialStore,
+    refresher: OnceLock<Arc<dyn TokenRefresher>>,
+    state: Mutex<LoadedLogins>,
     /// Held while tokens are renewed: everybody else waits for the new ones.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     /// The browser login that waits.
@@ -49,11 +49,11 @@ pub struct Accounts {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LoadedLogins {
     /// Tokens of a host application.
     external: Option<Login>,
     /// What was read of the store, and when it was in which state.
-    stored: Option<(Stamp, Option<Login>)>,
+    stored: Option<(StoreStamp, Option<Login>)>,
     /// What is wrong with the store.
     problem: Option<String>,
     /// The refresh token that will never be accepted again, and why.
@@ -82,7 +82,7 @@ impl fmt::Debug for ExternalTokens {
 
 /// The host application that renews its tokens.
 #[async_trait]
-pub trait TokenKeeper: Send + Sync + fmt::Debug {
+pub trait TokenRefresher: Send + Sync + fmt::Debug {
     /// Asks for new tokens in place of those of an account, which a server has refused.
     ///
     /// # Errors
@@ -110,11 +110,11 @@ impl Accounts {
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
-            store: Store::new(settings.store, &settings.home),
+            store: CredentialStore::new(settings.store, &settings.home),
             settings,
-            caller: Caller { http, identity },
+            http: ServiceClient { http, identity },
             clock,
-            keeper: OnceLock::new(),
+            refresher: OnceLock::new(),
             state: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
             pending: Mutex::default(),
@@ -123,8 +123,8 @@ impl Accounts {
     }
 
     /// Says whom to ask for new tokens of a host application. Only the first one counts.
-    pub fn set_keeper(&self, keeper: Arc<dyn TokenKeeper>) {
-        let _ = self.keeper.set(keeper);
+    pub fn set_token_refresher(&self, refresher: Arc<dyn TokenRefresher>) {
+        let _ = self.refresher.set(refresher);
     }
 
     /// Who is logged in; a login that is not allowed does not count.
@@ -205,7 +205,7 @@ impl Accounts {
     /// It did not work, for now or for good.
     pub async fn renew(&self) -> Result<(), CredentialError> {
         match self.login().map(|login| login.kind) {
-            Some(Kind::Managed { tokens, .. }) => self.renew_managed(&tokens).await,
+            Some(LoginKind::Managed { tokens, .. }) => self.renew_managed(&tokens).await,
             _ => Ok(()),
         }
     }
@@ -224,7 +224,7 @@ impl Accounts {
 
     /// Why the tokens of a login will never be renewed, if that is so.
     pub fn refusal(&self, login: &Login) -> Option<String> {
-        let Kind::Managed { tokens, .. } = &login.kind else {
+        let LoginKind::Managed { tokens, .. } = &login.kind else {
             return None;
         };
         self.remembered_refusal(&tokens.refresh_token)
@@ -302,9 +302,9 @@ impl Accounts {
 
     async fn renew_external(&self, account: &str) -> Result<(), CredentialError> {
         let missing = || "external auth refresher is not configured".to_owned();
-        let keeper = self.keeper.get().ok_or_else(missing);
-        let keeper = keeper.map_err(CredentialError::Failed)?;
-        let tokens = keeper.renew(Some(account)).await;
+        let refresher = self.refresher.get().ok_or_else(missing);
+        let refresher = refresher.map_err(CredentialError::Failed)?;
+        let tokens = refresher.renew(Some(account)).await;
         let tokens = tokens.map_err(CredentialError::Failed)?;
         let id = &tokens.account_id;
         if let Some(forced) = self.settings.forced_workspace.as_ref()
@@ -341,15 +341,15 @@ impl CredentialSource for Accounts {
             return Ok(Recovery::Exhausted);
         };
         match (login.mode(), step, login.kind) {
-            (_, 0, Kind::Managed { tokens, .. }) => {
+            (_, 0, LoginKind::Managed { tokens, .. }) => {
                 self.reload_same_account(&tokens)?;
                 Ok(Recovery::Retry)
             }
-            (_, 1, Kind::Managed { tokens, .. }) => {
+            (_, 1, LoginKind::Managed { tokens, .. }) => {
                 self.renew_managed(&tokens).await?;
                 Ok(Recovery::Retry)
             }
-            (AuthMode::ChatgptAuthTokens, 0, Kind::External { account_id, .. }) => {
+            (AuthMode::ChatgptAuthTokens, 0, LoginKind::External { account_id, .. }) => {
                 self.renew_external(&account_id).await?;
                 Ok(Recovery::Retry)
             }

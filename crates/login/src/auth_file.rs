@@ -13,14 +13,14 @@ pub(crate) struct AuthFile {
     /// The kind of login; older files have none.
     pub(crate) mode: Option<AuthMode>,
     pub(crate) api_key: Option<Secret>,
-    pub(crate) tokens: Option<Tokens>,
+    pub(crate) tokens: Option<ChatGptTokens>,
     pub(crate) last_refresh: Option<Timestamp>,
-    rest: Rest,
+    rest: UnknownFields,
 }
 
 /// The tokens of a ChatGPT login.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tokens {
+pub(crate) struct ChatGptTokens {
     pub(crate) id_token: Secret,
     pub(crate) access_token: Secret,
     pub(crate) refresh_token: Secret,
@@ -29,12 +29,12 @@ pub(crate) struct Tokens {
 
 /// What nobody here knows. It may hold secrets, so that it is not printed.
 #[derive(Clone, Default, PartialEq, Eq)]
-struct Rest {
+struct UnknownFields {
     file: Map<String, Value>,
     tokens: Map<String, Value>,
 }
 
-impl std::fmt::Debug for Rest {
+impl std::fmt::Debug for UnknownFields {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Rest(…)")
     }
@@ -51,7 +51,7 @@ impl AuthFile {
         }
     }
 
-    pub(crate) fn with_tokens(tokens: Tokens, now: Timestamp) -> Self {
+    pub(crate) fn with_tokens(tokens: ChatGptTokens, now: Timestamp) -> Self {
         Self {
             mode: Some(AuthMode::Chatgpt),
             tokens: Some(tokens),
@@ -74,7 +74,7 @@ impl AuthFile {
         let Value::Object(mut file) = value else {
             return Err("not a JSON object".to_owned());
         };
-        let mut rest = Rest::default();
+        let mut rest = UnknownFields::default();
         let tokens = match file.remove("tokens").unwrap_or_default() {
             Value::Object(tokens) => Some(read_tokens(tokens, &mut rest.tokens)?),
             Value::Null => None,
@@ -133,7 +133,7 @@ impl AuthFile {
 fn read_tokens(
     mut tokens: Map<String, Value>,
     rest: &mut Map<String, Value>,
-) -> Result<Tokens, String> {
+) -> Result<ChatGptTokens, String> {
     let mut needed = |name: &str| {
         let text = take_text(&mut tokens, name)?;
         text.map(Secret::from)
@@ -146,7 +146,7 @@ fn read_tokens(
     );
     let account_id = take_text(&mut tokens, "account_id")?;
     *rest = tokens;
-    Ok(Tokens {
+    Ok(ChatGptTokens {
         id_token,
         access_token,
         refresh_token,

@@ -53,7 +53,7 @@ impl Accounts {
         if let Some(id) = &account_id {
             headers.push(("ChatGPT-Account-Id", id));
         }
-        let answer = self.caller.get(&url, &headers).await;
+        let answer = self.http.get(&url, &headers).await;
         let answer = answer
             .map_err(|error| RateLimitsError::Failed(format!("GET {url} failed: {error}")))?;
         if !answer.is_success() {

@@ -9,7 +9,7 @@ mod pages;
 use std::io;
 use std::sync::Arc;
 
-use codex_http::Secrets;
+use codex_http::PkceSecrets;
 use codex_protocol::ForcedLoginMethod;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -23,7 +23,7 @@ use codex_http::form;
 use codex_http::listen;
 use codex_http::serve;
 
-use callback::Callback;
+use callback::LoginCallback;
 pub(crate) use exchange::exchange;
 
 /// What a program may ask for.
@@ -38,7 +38,7 @@ const LAST_PAGE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// A login that a browser has to finish.
 #[derive(Debug)]
-pub struct StartedLogin {
+pub struct BrowserLogin {
     /// Names it.
     pub id: String,
     /// Where the browser has to go.
@@ -55,7 +55,7 @@ impl Accounts {
     pub async fn log_in_with_browser(
         self: &Arc<Self>,
         originator: &str,
-    ) -> Result<StartedLogin, LoginError> {
+    ) -> Result<BrowserLogin, LoginError> {
         self.refuse_beside_external()?;
         if self.settings.forced_method == Some(ForcedLoginMethod::Api) {
             let text = "ChatGPT login is disabled. Use API key login instead.";
@@ -67,8 +67,8 @@ impl Accounts {
         let failed = |why| LoginError::Failed(format!("failed to start login server: {why}"));
         let bound = bind(self.settings.callback_port).await;
         let (port, listeners) = bound.map_err(failed)?;
-        let secrets = Secrets::new().map_err(|error| failed(error.to_string()))?;
-        let callback = Callback {
+        let secrets = PkceSecrets::new().map_err(|error| failed(error.to_string()))?;
+        let callback = LoginCallback {
             accounts: Arc::clone(self),
             redirect_uri: format!("http://localhost:{port}/auth/callback"),
             secrets,
@@ -84,7 +84,7 @@ impl Accounts {
             released,
         }));
         tokio::spawn(run(Arc::new(callback), listeners, cancelled, tell, release));
-        Ok(StartedLogin {
+        Ok(BrowserLogin {
             id,
             auth_url,
             outcome,
@@ -122,7 +122,7 @@ impl Accounts {
     }
 }
 
-impl Callback {
+impl LoginCallback {
     fn auth_url(&self, originator: &str) -> String {
         let settings = &self.accounts.settings;
         let challenge = self.secrets.challenge();
@@ -147,7 +147,7 @@ impl Callback {
 
 /// Serves the browser until the login has ended.
 async fn run(
-    callback: Arc<Callback>,
+    callback: Arc<LoginCallback>,
     listeners: Vec<TcpListener>,
     mut cancelled: oneshot::Receiver<()>,
     tell: oneshot::Sender<Result<(), String>>,

@@ -44,7 +44,7 @@ impl Accounts {
         let issuer = &self.settings.issuer;
         let url = format!("{issuer}/api/accounts/deviceauth/usercode");
         let body = json!({ "client_id": self.settings.client_id });
-        let answer = self.caller.post_json(&url, &body).await?;
+        let answer = self.http.post_json(&url, &body).await?;
         match answer.status {
             200..300 => {}
             404 => {
@@ -85,7 +85,7 @@ impl Accounts {
         let url = format!("{issuer}/api/accounts/deviceauth/token");
         let body = json!({ "device_auth_id": code.device_id, "user_code": code.user_code });
         let reply = loop {
-            let answer = self.caller.post_json(&url, &body).await?;
+            let answer = self.http.post_json(&url, &body).await?;
             match answer.status {
                 200..300 => break answer.json(),
                 403 | 404 => self.clock.sleep(code.pause).await,

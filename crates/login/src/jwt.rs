@@ -13,20 +13,20 @@ const PROFILE: &str = "https://api.openai.com/profile";
 /// A text is no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid ID token format")]
-pub(crate) struct NoToken;
+pub(crate) struct InvalidToken;
 
 /// What a token says of its owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Claims {
+pub(crate) struct TokenClaims {
     pub(crate) email: Option<String>,
     /// The name of the plan as it stands there.
     pub(crate) plan: Option<String>,
     pub(crate) account_id: Option<String>,
 }
 
-impl Claims {
+impl TokenClaims {
     /// What a token says.
-    pub(crate) fn of(token: &str) -> Result<Self, NoToken> {
+    pub(crate) fn of(token: &str) -> Result<Self, InvalidToken> {
         let payload = payload(token)?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let auth = &payload[AUTH];
@@ -44,20 +44,20 @@ pub(crate) fn expiry(token: &str) -> Option<Timestamp> {
     Timestamp::from_second(seconds).ok()
 }
 
-fn payload(token: &str) -> Result<Value, NoToken> {
+fn payload(token: &str) -> Result<Value, InvalidToken> {
     let parts: Vec<&str> = token.split('.').collect();
     let [header, payload, signature] = parts[..] else {
-        return Err(NoToken);
+        return Err(InvalidToken);
     };
     if header.is_empty() || signature.is_empty() {
-        return Err(NoToken);
+        return Err(InvalidToken);
     }
-    let bytes = URL_SAFE_NO_PAD.decode(payload).map_err(|_| NoToken)?;
-    let value: Value = serde_json::from_slice(&bytes).map_err(|_| NoToken)?;
+    let bytes = URL_SAFE_NO_PAD.decode(payload).map_err(|_| InvalidToken)?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|_| InvalidToken)?;
     if value.is_object() {
         Ok(value)
     } else {
-        Err(NoToken)
+        Err(InvalidToken)
     }
 }
 
@@ -77,12 +77,12 @@ mod tests {
     #[test]
     fn claims_are_where_the_service_puts_them() {
         let auth = json!({ "chatgpt_plan_type": "pro", "chatgpt_account_id": "a" });
-        let claims = Claims::of(&token(&json!({ "email": "x@y", AUTH: auth }))).unwrap();
+        let claims = TokenClaims::of(&token(&json!({ "email": "x@y", AUTH: auth }))).unwrap();
         assert_eq!(claims.email.as_deref(), Some("x@y"));
         assert_eq!(claims.plan.as_deref(), Some("pro"));
         assert_eq!(claims.account_id.as_deref(), Some("a"));
         let profile = json!({ PROFILE: { "email": "p@y" } });
-        let claims = Claims::of(&token(&profile)).unwrap();
+        let claims = TokenClaims::of(&token(&profile)).unwrap();
         assert_eq!(claims.email.as_deref(), Some("p@y"));
         assert_eq!(
             expiry(&token(&json!({ "exp": 7 }))),
@@ -103,7 +103,7 @@ mod tests {
             "a.W10.c",
             "a.e30.c.d",
         ] {
-            assert_eq!(Claims::of(text), Err(NoToken), "{text}");
+            assert_eq!(TokenClaims::of(text), Err(InvalidToken), "{text}");
         }
     }
 }

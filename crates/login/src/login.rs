@@ -9,9 +9,9 @@ use codex_protocol::PlanType;
 use jiff::Timestamp;
 
 use crate::auth_file::AuthFile;
-use crate::auth_file::Tokens;
+use crate::auth_file::ChatGptTokens;
 use crate::jwt;
-use crate::jwt::Claims;
+use crate::jwt::TokenClaims;
 use crate::settings::LoginSettings;
 
 /// After how long tokens that do not say when they expire are renewed.
@@ -22,17 +22,17 @@ const AHEAD: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 /// Who is logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    pub(crate) kind: Kind,
+    pub(crate) kind: LoginKind,
     email: Option<String>,
     plan: Option<PlanType>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LoginKind {
     ApiKey(Secret),
     /// Tokens that are kept and renewed here.
     Managed {
-        tokens: Tokens,
+        tokens: ChatGptTokens,
         last_refresh: Timestamp,
     },
     /// Tokens that a host application keeps and renews.
@@ -49,14 +49,14 @@ impl Login {
             let key = file.api_key.clone()?;
             let blank = key.reveal().trim().is_empty();
             return (!blank).then_some(Self {
-                kind: Kind::ApiKey(key),
+                kind: LoginKind::ApiKey(key),
                 email: None,
                 plan: None,
             });
         }
         let tokens = file.tokens.clone()?;
-        let claims = Claims::of(tokens.id_token.reveal()).ok()?;
-        let kind = Kind::Managed {
+        let claims = TokenClaims::of(tokens.id_token.reveal()).ok()?;
+        let kind = LoginKind::Managed {
             tokens,
             last_refresh: file.last_refresh?,
         };
@@ -68,16 +68,16 @@ impl Login {
         access_token: &str,
         account_id: &str,
         plan: Option<&str>,
-    ) -> Result<Self, jwt::NoToken> {
-        let claims = Claims::of(access_token)?;
-        let kind = Kind::External {
+    ) -> Result<Self, jwt::InvalidToken> {
+        let claims = TokenClaims::of(access_token)?;
+        let kind = LoginKind::External {
             access_token: access_token.into(),
             account_id: account_id.to_owned(),
         };
         Ok(Self::chatgpt(kind, claims, plan))
     }
 
-    fn chatgpt(kind: Kind, claims: Claims, plan: Option<&str>) -> Self {
+    fn chatgpt(kind: LoginKind, claims: TokenClaims, plan: Option<&str>) -> Self {
         let plan = plan.or(claims.plan.as_deref()).map(plan_type);
         Self {
             kind,
@@ -89,9 +89,9 @@ impl Login {
     /// The kind of login.
     pub fn mode(&self) -> AuthMode {
         match self.kind {
-            Kind::ApiKey(_) => AuthMode::Apikey,
-            Kind::Managed { .. } => AuthMode::Chatgpt,
-            Kind::External { .. } => AuthMode::ChatgptAuthTokens,
+            LoginKind::ApiKey(_) => AuthMode::Apikey,
+            LoginKind::Managed { .. } => AuthMode::Chatgpt,
+            LoginKind::External { .. } => AuthMode::ChatgptAuthTokens,
         }
     }
 
@@ -108,9 +108,9 @@ impl Login {
     /// What requests are authorised with.
     pub fn credential(&self) -> Credential {
         let (access_token, account_id) = match &self.kind {
-            Kind::ApiKey(key) => return Credential::ApiKey(key.clone()),
-            Kind::Managed { tokens, .. } => (&tokens.access_token, tokens.account_id.clone()),
-            Kind::External {
+            LoginKind::ApiKey(key) => return Credential::ApiKey(key.clone()),
+            LoginKind::Managed { tokens, .. } => (&tokens.access_token, tokens.account_id.clone()),
+            LoginKind::External {
                 access_token,
                 account_id,
             } => (access_token, Some(account_id.clone())),
@@ -124,15 +124,15 @@ impl Login {
     /// The key or the access token.
     pub fn token(&self) -> &Secret {
         match &self.kind {
-            Kind::ApiKey(key) => key,
-            Kind::Managed { tokens, .. } => &tokens.access_token,
-            Kind::External { access_token, .. } => access_token,
+            LoginKind::ApiKey(key) => key,
+            LoginKind::Managed { tokens, .. } => &tokens.access_token,
+            LoginKind::External { access_token, .. } => access_token,
         }
     }
 
     /// Whether tokens have to be renewed before they are used.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
-        let Kind::Managed {
+        let LoginKind::Managed {
             tokens,
             last_refresh,
         } = &self.kind
@@ -153,10 +153,10 @@ impl Login {
             Some(ForcedLoginMethod::Chatgpt) => self.mode() != AuthMode::Apikey,
         };
         let workspace = match (&settings.forced_workspace, &self.kind) {
-            (None, _) | (_, Kind::ApiKey(_)) => true,
-            (Some(forced), Kind::External { account_id, .. }) => account_id == forced,
-            (Some(forced), Kind::Managed { tokens, .. }) => {
-                let claims = Claims::of(tokens.id_token.reveal()).unwrap_or_default();
+            (None, _) | (_, LoginKind::ApiKey(_)) => true,
+            (Some(forced), LoginKind::External { account_id, .. }) => account_id == forced,
+            (Some(forced), LoginKind::Managed { tokens, .. }) => {
+                let claims = TokenClaims::of(tokens.id_token.reveal()).unwrap_or_default();
                 claims.account_id.as_ref() == Some(forced)
             }
         };

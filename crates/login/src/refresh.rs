@@ -7,22 +7,25 @@ use serde_json::json;
 
 use crate::accounts::Accounts;
 use crate::auth_file::AuthFile;
-use crate::auth_file::Tokens;
-use crate::jwt::Claims;
+use crate::auth_file::ChatGptTokens;
+use crate::jwt::TokenClaims;
 use crate::refused::SIGNED_OUT;
 use crate::refused::is_reused;
 use crate::refused::refresh_error;
 
 impl Accounts {
     /// Reads the store again, if it still has the account of these tokens.
-    pub(crate) fn reload_same_account(&self, tokens: &Tokens) -> Result<(), CredentialError> {
+    pub(crate) fn reload_same_account(
+        &self,
+        tokens: &ChatGptTokens,
+    ) -> Result<(), CredentialError> {
         self.stored_for(tokens)?;
         self.reload();
         Ok(())
     }
 
     /// Renews these tokens. If somebody else has done so, the tokens that are stored now are used.
-    pub(crate) async fn renew_managed(&self, stale: &Tokens) -> Result<(), CredentialError> {
+    pub(crate) async fn renew_managed(&self, stale: &ChatGptTokens) -> Result<(), CredentialError> {
         let _turn = self.renewing.lock().await;
         let _lock = self.store.lock().await;
         let (mut file, stored) = self.stored_for(stale)?;
@@ -35,7 +38,7 @@ impl Accounts {
         }
         let renewed = match self.ask(&stored).await {
             Ok(reply) => reply,
-            Err(Refusal { error, reused }) => {
+            Err(RefreshFailure { error, reused }) => {
                 // Somebody who does not lock may have been faster.
                 if reused && self.stored_for(stale)?.1 != *stale {
                     self.reload();
@@ -54,7 +57,10 @@ impl Accounts {
     }
 
     /// What is stored for the account of these tokens.
-    fn stored_for(&self, tokens: &Tokens) -> Result<(AuthFile, Tokens), CredentialError> {
+    fn stored_for(
+        &self,
+        tokens: &ChatGptTokens,
+    ) -> Result<(AuthFile, ChatGptTokens), CredentialError> {
         let file = self
             .store
             .load()
@@ -68,26 +74,26 @@ impl Accounts {
         Ok((file, stored))
     }
 
-    async fn ask(&self, tokens: &Tokens) -> Result<Tokens, Refusal> {
+    async fn ask(&self, tokens: &ChatGptTokens) -> Result<ChatGptTokens, RefreshFailure> {
         let body = json!({
             "client_id": self.settings.client_id,
             "grant_type": "refresh_token",
             "refresh_token": tokens.refresh_token.reveal(),
         });
         let url = self.settings.refresh_url();
-        let answer = self.caller.post_json(&url, &body).await;
+        let answer = self.http.post_json(&url, &body).await;
         let answer = answer
-            .map_err(|error| Refusal::passing(format!("Failed to refresh token: {error}")))?
+            .map_err(|error| RefreshFailure::passing(format!("Failed to refresh token: {error}")))?
             .without(&[tokens.refresh_token.reveal()]);
         if !answer.is_success() {
-            return Err(Refusal {
+            return Err(RefreshFailure {
                 error: refresh_error(answer.status, &answer.reason, &answer.body),
                 reused: is_reused(&answer.body),
             });
         }
         let reply = answer.json();
         if !reply.is_object() {
-            return Err(Refusal::passing(
+            return Err(RefreshFailure::passing(
                 "Failed to refresh token: the reply is no JSON".to_owned(),
             ));
         }
@@ -96,11 +102,11 @@ impl Accounts {
             _ => old.clone(),
         };
         let id_token = newer("id_token", &tokens.id_token);
-        if Claims::of(id_token.reveal()).is_err() {
+        if TokenClaims::of(id_token.reveal()).is_err() {
             let text = "Failed to refresh token: the reply has an unreadable ID token";
-            return Err(Refusal::passing(text.to_owned()));
+            return Err(RefreshFailure::passing(text.to_owned()));
         }
-        Ok(Tokens {
+        Ok(ChatGptTokens {
             access_token: newer("access_token", &tokens.access_token),
             refresh_token: newer("refresh_token", &tokens.refresh_token),
             account_id: tokens.account_id.clone(),
@@ -110,13 +116,13 @@ impl Accounts {
 }
 
 /// Why the server gave no tokens.
-struct Refusal {
+struct RefreshFailure {
     error: CredentialError,
     /// Whether it says that the refresh token was used before.
     reused: bool,
 }
 
-impl Refusal {
+impl RefreshFailure {
     /// It may work another time.
     fn passing(text: String) -> Self {
         Self {

@@ -45,7 +45,7 @@ pub enum AccountRequirementsError {
 
 /// What the backend replies.
 #[derive(Deserialize)]
-struct Reply {
+struct RequirementsReply {
     contents: Option<String>,
 }
 
@@ -125,13 +125,13 @@ impl Accounts {
                     .as_ref()
                     .map(|id| ("ChatGPT-Account-Id", id.as_str())),
             );
-            let answer = self.caller.get(&url, &headers).await.map_err(|error| {
+            let answer = self.http.get(&url, &headers).await.map_err(|error| {
                 tracing::warn!(error, "the limits of the account cannot be asked for");
                 AccountRequirementsError::RequestFailed { status: None }
             })?;
             match answer.status {
                 200..300 => {
-                    let reply: Result<Reply, _> = serde_json::from_slice(&answer.body);
+                    let reply: Result<RequirementsReply, _> = serde_json::from_slice(&answer.body);
                     let reply = reply.map_err(|_| AccountRequirementsError::Parse)?;
                     return Ok(reply.contents.filter(|text| !text.trim().is_empty()));
                 }

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::account_state::LoggedOut;
 use crate::accounts::Accounts;
-use crate::login::Kind;
 use crate::login::Login;
+use crate::login::LoginKind;
 
 /// How long anybody waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ impl Accounts {
             "client_id": self.settings.client_id,
         });
         let url = self.settings.revoke_url();
-        let asked = self.caller.post_json(&url, &body);
+        let asked = self.http.post_json(&url, &body);
         match tokio::time::timeout(PATIENCE, asked).await {
             Ok(Ok(answer)) if answer.is_success() => {}
             Ok(Ok(answer)) => {
@@ -42,7 +42,7 @@ impl Accounts {
     pub(crate) fn stored_refresh_token(&self) -> Option<Secret> {
         let file = self.store.load().ok()??;
         match Login::of_file(&file)?.kind {
-            Kind::Managed { tokens, .. } => Some(tokens.refresh_token),
+            LoginKind::Managed { tokens, .. } => Some(tokens.refresh_token),
             _ => None,
         }
     }

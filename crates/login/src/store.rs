@@ -15,7 +15,7 @@ use crate::settings::StoreKind;
 
 /// A place for one login.
 #[derive(Debug)]
-pub(crate) enum Store {
+pub(crate) enum CredentialStore {
     File(PathBuf),
     Memory(Box<Mutex<Option<AuthFile>>>),
     /// There is none that could be used.
@@ -24,9 +24,9 @@ pub(crate) enum Store {
 
 /// Tells one state of a store from the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp(Option<(SystemTime, u64)>);
+pub(crate) struct StoreStamp(Option<(SystemTime, u64)>);
 
-impl Store {
+impl CredentialStore {
     pub(crate) fn new(kind: StoreKind, home: &Path) -> Self {
         match kind {
             // Where there is no keyring, the file is what comes next.
@@ -77,14 +77,14 @@ impl Store {
     }
 
     /// What changes whenever the login that is kept does, as far as other processes can change it.
-    pub(crate) fn stamp(&self) -> Stamp {
+    pub(crate) fn stamp(&self) -> StoreStamp {
         let Self::File(path) = self else {
-            return Stamp(None);
+            return StoreStamp(None);
         };
         let metadata = fs::metadata(path);
         let modified =
             |metadata: &fs::Metadata| Some((metadata.modified().ok()?, identity(metadata)));
-        Stamp(metadata.ok().as_ref().and_then(modified))
+        StoreStamp(metadata.ok().as_ref().and_then(modified))
     }
 
     /// Keeps other processes from renewing the same tokens.
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_file_is_for_its_owner_only_and_its_change_is_noticed() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::new(StoreKind::Auto, &home.path().join("new/folder"));
+        let store = CredentialStore::new(StoreKind::Auto, &home.path().join("new/folder"));
         assert_eq!(store.load().unwrap(), None);
         let before = store.stamp();
         let login = AuthFile::with_api_key("key".into());
@@ -153,13 +153,13 @@ mod tests {
 
     #[test]
     fn memory_forgets_and_a_keyring_is_refused() {
-        let memory = Store::new(StoreKind::Ephemeral, Path::new("/nowhere"));
+        let memory = CredentialStore::new(StoreKind::Ephemeral, Path::new("/nowhere"));
         let login = AuthFile::with_api_key("key".into());
         memory.save(&login).unwrap();
         assert_eq!(memory.load().unwrap(), Some(login.clone()));
         assert!(memory.delete().unwrap());
         assert_eq!(memory.load().unwrap(), None);
-        let keyring = Store::new(StoreKind::Keyring, Path::new("/nowhere"));
+        let keyring = CredentialStore::new(StoreKind::Keyring, Path::new("/nowhere"));
         assert!(keyring.load().is_err() && keyring.delete().is_err());
         let error = keyring.save(&login).unwrap_err();
         assert!(error.to_string().contains("cli_auth_credentials_store"));
@@ -169,7 +169,7 @@ mod tests {
     fn a_file_that_is_no_login_is_an_error() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("auth.json"), "no json").unwrap();
-        let store = Store::new(StoreKind::File, home.path());
+        let store = CredentialStore::new(StoreKind::File, home.path());
         assert_eq!(store.load().unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 }

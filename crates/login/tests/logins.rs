@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use codex_http::{HttpPool, HttpSettings};
-use codex_login::{Accounts, ExternalTokens, LoginSettings, StoreKind, TokenKeeper};
+use codex_login::{Accounts, ExternalTokens, LoginSettings, StoreKind, TokenRefresher};
 use codex_model_client::{
     ClientIdentity, Credential, CredentialSource, Platform, Recovery, SystemClock,
 };
@@ -34,13 +34,13 @@ fn token(account: &str, seconds: i64) -> String {
     format!("{}.{}.signature", encode(&json!({})), encode(&payload))
 }
 
-struct World {
+struct LoginTest {
     home: TempDir,
     server: ModelServer,
     settings: LoginSettings,
 }
 
-impl World {
+impl LoginTest {
     async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let server = ModelServer::start([]).await.unwrap();
@@ -147,12 +147,12 @@ fn way_back(auth_url: &str, more: &str) -> String {
 
 #[tokio::test]
 async fn an_api_key_is_stored_for_its_owner_only_and_forgotten() {
-    let world = World::new().await;
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    let accounts = test.accounts();
     assert_eq!(accounts.login(), None);
     accounts.log_in_with_api_key("sk-1").unwrap();
     let expected = json!({ "auth_mode": "apikey", "OPENAI_API_KEY": "sk-1" });
-    assert_eq!(world.stored(), expected);
+    assert_eq!(test.stored(), expected);
     assert_eq!(
         accounts.current().await,
         Some(Credential::ApiKey("sk-1".into()))
@@ -165,21 +165,21 @@ async fn an_api_key_is_stored_for_its_owner_only_and_forgotten() {
 
 #[tokio::test]
 async fn a_key_of_the_process_comes_before_what_is_stored() {
-    let mut world = World::new().await;
-    world.store("w1", &token("w1", 3600), "r1");
-    world.settings.api_key = Some("sk-own".into());
+    let mut test = LoginTest::new().await;
+    test.store("w1", &token("w1", 3600), "r1");
+    test.settings.api_key = Some("sk-own".into());
     let expected = Some(Credential::ApiKey("sk-own".into()));
-    assert_eq!(world.accounts().current().await, expected);
+    assert_eq!(test.accounts().current().await, expected);
 }
 
 #[tokio::test]
 async fn what_another_process_does_to_the_file_is_seen() {
-    let world = World::new().await;
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    let accounts = test.accounts();
     assert_eq!(accounts.login(), None);
-    world.accounts().log_in_with_api_key("sk-2").unwrap();
+    test.accounts().log_in_with_api_key("sk-2").unwrap();
     assert_eq!(accounts.login().unwrap().mode(), AuthMode::Apikey);
-    fs::write(world.home.path().join("auth.json"), "broken").unwrap();
+    fs::write(test.home.path().join("auth.json"), "broken").unwrap();
     assert_eq!(accounts.login(), None);
     assert!(accounts.problem().unwrap().contains("cannot be read"));
     accounts.log_in_with_api_key("sk-3").unwrap();
@@ -188,10 +188,10 @@ async fn what_another_process_does_to_the_file_is_seen() {
 
 #[tokio::test]
 async fn a_login_that_is_not_allowed_is_refused_and_does_not_count() {
-    let mut world = World::new().await;
-    world.store("w1", "a", "r");
-    world.settings.forced_method = Some(ForcedLoginMethod::Api);
-    let accounts = world.accounts();
+    let mut test = LoginTest::new().await;
+    test.store("w1", "a", "r");
+    test.settings.forced_method = Some(ForcedLoginMethod::Api);
+    let accounts = test.accounts();
     assert_eq!(accounts.login(), None);
     let tokens = ExternalTokens {
         access_token: token("w1", 60),
@@ -201,12 +201,12 @@ async fn a_login_that_is_not_allowed_is_refused_and_does_not_count() {
     assert!(accounts.log_in_with_tokens(&tokens).is_err());
     assert!(accounts.log_in_with_browser("tests").await.is_err());
     assert!(accounts.device_code().await.is_err());
-    world.settings.forced_method = Some(ForcedLoginMethod::Chatgpt);
-    assert!(world.accounts().log_in_with_api_key("sk").is_err());
-    assert!(world.accounts().login().is_some());
-    world.settings.forced_workspace = Some("w2".to_owned());
-    assert_eq!(world.accounts().login(), None);
-    let refused = world.accounts().log_in_with_tokens(&tokens).unwrap_err();
+    test.settings.forced_method = Some(ForcedLoginMethod::Chatgpt);
+    assert!(test.accounts().log_in_with_api_key("sk").is_err());
+    assert!(test.accounts().login().is_some());
+    test.settings.forced_workspace = Some("w2".to_owned());
+    assert_eq!(test.accounts().login(), None);
+    let refused = test.accounts().log_in_with_tokens(&tokens).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "External auth must use workspace w2, but received \"w1\"."
@@ -215,12 +215,12 @@ async fn a_login_that_is_not_allowed_is_refused_and_does_not_count() {
 
 #[tokio::test]
 async fn a_browser_logs_in() {
-    let world = World::new().await;
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    let accounts = test.accounts();
     let started = accounts.log_in_with_browser("my ide").await.unwrap();
     assert!(started.auth_url.contains("originator=my%20ide"));
     let (id, access) = (token("w1", 3600), token("w1", 3600));
-    world.server.push_for(
+    test.server.push_for(
         "/oauth/token",
         HttpReply::json(
             200,
@@ -236,21 +236,21 @@ async fn a_browser_logs_in() {
     assert_eq!(started.outcome.await.unwrap(), Ok(()));
     let (head, body) = browse(&format!("{root}/success")).await;
     assert!(head.starts_with("HTTP/1.1 200") && body.contains("<title>Signed in"));
-    let exchange = world.server.request(0).await;
+    let exchange = test.server.request(0).await;
     let form = String::from_utf8(exchange.body).unwrap();
     assert!(form.contains("grant_type=authorization_code") && form.contains("code=the%2Fcode"));
     assert!(form.contains("code_verifier="));
     let login = accounts.login().unwrap();
     assert_eq!(login.email(), Some("me@here"));
     assert_eq!(login.plan(), Some(PlanType::Plus));
-    assert_eq!(world.stored()["tokens"]["account_id"], "w1");
+    assert_eq!(test.stored()["tokens"]["account_id"], "w1");
     // The whole login is one call: no key is asked for.
-    assert_eq!(world.server.requests().len(), 1);
+    assert_eq!(test.server.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn a_browser_that_brings_no_code_ends_the_login() {
-    let world = World::new().await;
+    let test = LoginTest::new().await;
     for (more, message) in [
         (
             "error=access_denied&error_description=no",
@@ -267,7 +267,7 @@ async fn a_browser_that_brings_no_code_ends_the_login() {
             "Missing authorization code. Sign-in could not be completed.",
         ),
     ] {
-        let started = world.accounts().log_in_with_browser("t").await.unwrap();
+        let started = test.accounts().log_in_with_browser("t").await.unwrap();
         let (head, body) = browse(&way_back(&started.auth_url, more)).await;
         assert!(head.starts_with("HTTP/1.1 200") && body.contains("Not signed in"));
         let expected = Err(format!("Login server error: {message}"));
@@ -277,8 +277,8 @@ async fn a_browser_that_brings_no_code_ends_the_login() {
 
 #[tokio::test]
 async fn a_code_that_is_not_taken_ends_the_login() {
-    let mut world = World::new().await;
-    world.settings.forced_workspace = Some("w1".to_owned());
+    let mut test = LoginTest::new().await;
+    test.settings.forced_workspace = Some("w1".to_owned());
     let tokens = |account| {
         let token = token(account, 60);
         let reply = json!({ "id_token": token, "access_token": token, "refresh_token": "r" });
@@ -295,8 +295,8 @@ async fn a_code_that_is_not_taken_ends_the_login() {
         ),
         (tokens("w2"), "Login is restricted to workspace id w1."),
     ] {
-        world.server.push_for("/oauth/token", reply);
-        let accounts = world.accounts();
+        test.server.push_for("/oauth/token", reply);
+        let accounts = test.accounts();
         let started = accounts.log_in_with_browser("t").await.unwrap();
         browse(&way_back(&started.auth_url, "code=c")).await;
         let expected = Err(format!("Login server error: {message}"));
@@ -307,8 +307,8 @@ async fn a_code_that_is_not_taken_ends_the_login() {
 
 #[tokio::test]
 async fn a_login_that_waits_can_be_given_up() {
-    let mut world = World::new().await;
-    let accounts = world.accounts();
+    let mut test = LoginTest::new().await;
+    let accounts = test.accounts();
     let lost = Err("Login server error: Login was not completed".to_owned());
     let first = accounts.log_in_with_browser("t").await.unwrap();
     let second = accounts.log_in_with_browser("t").await.unwrap();
@@ -327,8 +327,8 @@ async fn a_login_that_waits_can_be_given_up() {
     browse(&format!("{root}/cancel")).await;
     let cancelled = Err("Login server error: Login cancelled".to_owned());
     assert_eq!(fourth.outcome.await.unwrap(), cancelled);
-    world.settings.browser_time = Duration::ZERO;
-    let fifth = world.accounts().log_in_with_browser("t").await.unwrap();
+    test.settings.browser_time = Duration::ZERO;
+    let fifth = test.accounts().log_in_with_browser("t").await.unwrap();
     assert_eq!(
         fifth.outcome.await.unwrap(),
         Err("Login timed out".to_owned())
@@ -337,12 +337,12 @@ async fn a_login_that_waits_can_be_given_up() {
 
 #[tokio::test]
 async fn a_port_that_an_older_login_holds_is_taken_over() {
-    let mut world = World::new().await;
-    let older = world.accounts().log_in_with_browser("t").await.unwrap();
+    let mut test = LoginTest::new().await;
+    let older = test.accounts().log_in_with_browser("t").await.unwrap();
     let back = way_back(&older.auth_url, "");
     let port = back.strip_prefix("http://localhost:").unwrap();
-    world.settings.callback_port = port.split_once('/').unwrap().0.parse().unwrap();
-    let newer = world.accounts().log_in_with_browser("t").await.unwrap();
+    test.settings.callback_port = port.split_once('/').unwrap().0.parse().unwrap();
+    let newer = test.accounts().log_in_with_browser("t").await.unwrap();
     let cancelled = Err("Login server error: Login cancelled".to_owned());
     assert_eq!(older.outcome.await.unwrap(), cancelled);
     drop(newer);
@@ -350,70 +350,70 @@ async fn a_port_that_an_older_login_holds_is_taken_over() {
 
 #[tokio::test]
 async fn tokens_that_expire_are_renewed_once_for_all_who_need_them() {
-    let world = World::new().await;
-    world.store("w1", &token("w1", 30), "r1");
+    let test = LoginTest::new().await;
+    test.store("w1", &token("w1", 30), "r1");
     let fresh = token("w1", 3600);
-    world.server.push_for("/oauth/token", renewed(&fresh));
-    let accounts = world.accounts();
+    test.server.push_for("/oauth/token", renewed(&fresh));
+    let accounts = test.accounts();
     let (one, other) = tokio::join!(accounts.current(), accounts.current());
     assert_eq!(access_token(one), fresh);
     assert_eq!(access_token(other), fresh);
-    assert_eq!(world.renewals(), 1);
-    let stored = world.stored();
+    assert_eq!(test.renewals(), 1);
+    let stored = test.stored();
     assert_eq!(stored["tokens"]["refresh_token"], "r2");
     assert_eq!(stored["unknown"], json!({ "kept": true }));
 }
 
 #[tokio::test]
 async fn what_another_process_has_renewed_is_used() {
-    let world = World::new().await;
-    world.store("w1", &token("w1", -5), "r1");
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    test.store("w1", &token("w1", -5), "r1");
+    let accounts = test.accounts();
     let gate = Gate::new();
     let reused = json!({ "error": { "code": "refresh_token_reused" } });
     let reply = HttpReply::status(401).header("content-type", "application/json");
     let reply = reply.wait(&gate).body(reused.to_string());
-    world.server.push_for("/oauth/token", reply);
+    test.server.push_for("/oauth/token", reply);
     // The other process does not lock: it stores its tokens while this one still asks.
     let fresh = token("w1", 3600);
     let theirs = async {
-        world.server.request(0).await;
-        world.store("w1", &fresh, "r2");
+        test.server.request(0).await;
+        test.store("w1", &fresh, "r2");
         gate.open();
     };
     let ((), credential) = tokio::join!(theirs, accounts.current());
     assert_eq!(access_token(credential), fresh);
-    assert_eq!(world.renewals(), 1);
+    assert_eq!(test.renewals(), 1);
 }
 
 #[tokio::test]
 async fn a_refusal_for_good_is_not_asked_for_twice() {
-    let world = World::new().await;
-    world.store("w1", &token("w1", -5), "r1");
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    test.store("w1", &token("w1", -5), "r1");
+    let accounts = test.accounts();
     let reply = HttpReply::json(
         401,
         &json!({ "error": { "code": "refresh_token_expired" } }),
     );
-    world.server.push_for("/oauth/token", reply);
+    test.server.push_for("/oauth/token", reply);
     for _ in 0..2 {
         accounts.current().await;
         let text = accounts.renew().await.unwrap_err().to_string();
         assert!(text.contains("your refresh token has expired"), "{text}");
     }
-    assert_eq!(world.renewals(), 1);
+    assert_eq!(test.renewals(), 1);
     assert!(accounts.refusal(&accounts.login().unwrap()).is_some());
 }
 
 #[tokio::test]
 async fn a_refused_login_is_read_again_and_then_renewed() {
-    let world = World::new().await;
-    world.store("w1", &token("w1", 3600), "r1");
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    test.store("w1", &token("w1", 3600), "r1");
+    let accounts = test.accounts();
     assert_eq!(accounts.recover(0).await, Ok(Recovery::Retry));
-    assert_eq!(world.renewals(), 0);
+    assert_eq!(test.renewals(), 0);
     let fresh = token("w1", 7200);
-    world.server.push_for("/oauth/token", renewed(&fresh));
+    test.server.push_for("/oauth/token", renewed(&fresh));
     assert_eq!(accounts.recover(1).await, Ok(Recovery::Retry));
     assert_eq!(access_token(accounts.current().await), fresh);
     assert_eq!(accounts.recover(2).await, Ok(Recovery::Exhausted));
@@ -421,9 +421,9 @@ async fn a_refused_login_is_read_again_and_then_renewed() {
 
 #[tokio::test]
 async fn failures_that_may_pass_are_told() {
-    let world = World::new().await;
-    world.store("w1", &token("w1", 3600), "r1");
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    test.store("w1", &token("w1", 3600), "r1");
+    let accounts = test.accounts();
     for (reply, text) in [
         (
             HttpReply::json(500, &json!({ "error": { "message": "down" } })),
@@ -434,23 +434,23 @@ async fn failures_that_may_pass_are_told() {
             "Failed to refresh token: the reply is no JSON",
         ),
     ] {
-        world.server.push_for("/oauth/token", reply);
+        test.server.push_for("/oauth/token", reply);
         assert_eq!(accounts.renew().await.unwrap_err().to_string(), text);
     }
-    world.server.push_for("/oauth/token", HttpReply::hang_up());
+    test.server.push_for("/oauth/token", HttpReply::hang_up());
     let text = accounts.renew().await.unwrap_err().to_string();
     assert!(text.starts_with("Failed to refresh token: "), "{text}");
 }
 
 /// Gives what it was given, and keeps what it was asked.
 #[derive(Debug)]
-struct Keeper {
+struct ScriptedRefresher {
     answers: Mutex<Vec<Result<ExternalTokens, String>>>,
     asked: Mutex<Vec<Option<String>>>,
 }
 
 #[async_trait]
-impl TokenKeeper for Keeper {
+impl TokenRefresher for ScriptedRefresher {
     async fn renew(&self, previous: Option<&str>) -> Result<ExternalTokens, String> {
         self.asked.lock().push(previous.map(str::to_owned));
         self.answers.lock().remove(0)
@@ -459,9 +459,9 @@ impl TokenKeeper for Keeper {
 
 #[tokio::test]
 async fn tokens_of_a_host_are_renewed_by_the_host_and_never_stored() {
-    let world = World::new().await;
-    world.accounts().log_in_with_api_key("sk").unwrap();
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    test.accounts().log_in_with_api_key("sk").unwrap();
+    let accounts = test.accounts();
     let tokens = |access_token: &str| ExternalTokens {
         access_token: access_token.to_owned(),
         account_id: "w1".to_owned(),
@@ -476,11 +476,11 @@ async fn tokens_of_a_host_are_renewed_by_the_host_and_never_stored() {
     let text = accounts.recover(0).await.unwrap_err().to_string();
     assert_eq!(text, "external auth refresher is not configured");
     let second = token("w1", 60);
-    let keeper = Arc::new(Keeper {
+    let refresher = Arc::new(ScriptedRefresher {
         answers: Mutex::new(vec![Err("silence".to_owned()), Ok(tokens(&second))]),
         asked: Mutex::default(),
     });
-    accounts.set_keeper(Arc::clone(&keeper) as Arc<dyn TokenKeeper>);
+    accounts.set_token_refresher(Arc::clone(&refresher) as Arc<dyn TokenRefresher>);
     assert_eq!(
         accounts.recover(0).await.unwrap_err().to_string(),
         "silence"
@@ -488,18 +488,18 @@ async fn tokens_of_a_host_are_renewed_by_the_host_and_never_stored() {
     assert_eq!(accounts.recover(0).await, Ok(Recovery::Retry));
     assert_eq!(access_token(accounts.current().await), second);
     assert_eq!(accounts.recover(1).await, Ok(Recovery::Exhausted));
-    assert_eq!(keeper.asked.lock()[1].as_deref(), Some("w1"));
-    assert_eq!(world.stored()["OPENAI_API_KEY"], "sk");
+    assert_eq!(refresher.asked.lock()[1].as_deref(), Some("w1"));
+    assert_eq!(test.stored()["OPENAI_API_KEY"], "sk");
     assert!(accounts.log_out().unwrap().was_logged_in);
-    assert!(!world.home.path().join("auth.json").exists());
+    assert!(!test.home.path().join("auth.json").exists());
 }
 
 #[tokio::test]
 async fn another_device_logs_in() {
-    let world = World::new().await;
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    let accounts = test.accounts();
     let code = json!({ "device_auth_id": "d", "usercode": "AB-CD", "interval": "1" });
-    let server = &world.server;
+    let server = &test.server;
     server.push_for(
         "/api/accounts/deviceauth/usercode",
         HttpReply::json(200, &code),
@@ -535,8 +535,8 @@ async fn another_device_logs_in() {
 
 #[tokio::test]
 async fn limits_need_a_chatgpt_login_and_a_backend() {
-    let world = World::new().await;
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    let accounts = test.accounts();
     let error = accounts.rate_limits().await.unwrap_err().to_string();
     assert_eq!(
         error,
@@ -545,17 +545,16 @@ async fn limits_need_a_chatgpt_login_and_a_backend() {
     accounts.log_in_with_api_key("sk").unwrap();
     let error = accounts.rate_limits().await.unwrap_err().to_string();
     assert_eq!(error, "chatgpt authentication required to read rate limits");
-    world.store("w1", &token("w1", 3600), "r1");
+    test.store("w1", &token("w1", 3600), "r1");
     let usage = json!({
         "plan_type": "pro",
         "rate_limit": { "primary_window": { "used_percent": 42, "limit_window_seconds": 60 } },
     });
-    world
-        .server
+    test.server
         .push_for("/api/codex/usage", HttpReply::json(200, &usage));
     let limits = accounts.rate_limits().await.unwrap();
     assert_eq!(limits.families[0].plan_type, Some(PlanType::Pro));
-    let request = world.server.requests().pop().unwrap();
+    let request = test.server.requests().pop().unwrap();
     assert_eq!(request.header("chatgpt-account-id"), Some("w1"));
     assert!(
         request
@@ -563,16 +562,14 @@ async fn limits_need_a_chatgpt_login_and_a_backend() {
             .unwrap()
             .starts_with("Bearer ")
     );
-    world
-        .server
+    test.server
         .push_for("/api/codex/usage", HttpReply::status(503).body("secret"));
     let error = accounts.rate_limits().await.unwrap_err().to_string();
     assert!(
         error.contains("failed: 503") && !error.contains("secret"),
         "{error}"
     );
-    world
-        .server
+    test.server
         .push_for("/api/codex/usage", HttpReply::status(200).body("[]"));
     let error = accounts.rate_limits().await.unwrap_err().to_string();
     assert!(error.contains("Decode error for "), "{error}");
@@ -580,9 +577,9 @@ async fn limits_need_a_chatgpt_login_and_a_backend() {
 
 #[tokio::test]
 async fn a_keyring_is_refused_with_what_to_do_instead() {
-    let mut world = World::new().await;
-    world.settings.store = StoreKind::Keyring;
-    let accounts = world.accounts();
+    let mut test = LoginTest::new().await;
+    test.settings.store = StoreKind::Keyring;
+    let accounts = test.accounts();
     let error = accounts.log_in_with_api_key("sk").unwrap_err().to_string();
     assert!(error.starts_with("failed to save api key: "), "{error}");
     let error = accounts.log_out().unwrap_err().to_string();
@@ -592,16 +589,16 @@ async fn a_keyring_is_refused_with_what_to_do_instead() {
 
 #[tokio::test]
 async fn who_signs_in_to_another_account_meanwhile_is_told_so() {
-    let world = World::new().await;
-    world.store("w1", &token("w1", 3600), "r1");
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    test.store("w1", &token("w1", 3600), "r1");
+    let accounts = test.accounts();
     let gate = Gate::new();
     let reply = HttpReply::status(401).wait(&gate);
     let reply = reply.body(json!({ "error": "refresh_token_reused" }).to_string());
-    world.server.push_for("/oauth/token", reply);
+    test.server.push_for("/oauth/token", reply);
     let meanwhile = async {
-        world.server.request(0).await;
-        world.store("w2", &token("w2", 3600), "r1");
+        test.server.request(0).await;
+        test.store("w2", &token("w2", 3600), "r1");
         gate.open();
     };
     let ((), renewed) = tokio::join!(meanwhile, accounts.renew());
@@ -615,26 +612,25 @@ async fn who_signs_in_to_another_account_meanwhile_is_told_so() {
 
 #[tokio::test]
 async fn who_logs_out_has_the_tokens_revoked_if_the_server_can_be_reached() {
-    let world = World::new().await;
-    let accounts = world.accounts();
+    let test = LoginTest::new().await;
+    let accounts = test.accounts();
     for status in [200, 503] {
-        world.store("w1", &token("w1", 3600), "r1");
+        test.store("w1", &token("w1", 3600), "r1");
         let logged_out = accounts.log_out().unwrap();
         assert!(logged_out.was_logged_in);
         assert_eq!(accounts.login(), None);
-        world
-            .server
+        test.server
             .push_for("/oauth/revoke", HttpReply::status(status));
         accounts.revoke(logged_out).await;
-        let request = world.server.requests().pop().unwrap();
+        let request = test.server.requests().pop().unwrap();
         let expected = json!({
             "token": "r1", "token_type_hint": "refresh_token",
-            "client_id": world.settings.client_id,
+            "client_id": test.settings.client_id,
         });
         assert_eq!(request.json(), expected);
     }
     // Nobody is told of a login that the server does not know of.
     accounts.log_in_with_api_key("sk").unwrap();
     accounts.revoke(accounts.log_out().unwrap()).await;
-    assert_eq!(world.server.requests().len(), 2);
+    assert_eq!(test.server.requests().len(), 2);
 }

@@ -19,28 +19,28 @@ use parking_lot::Mutex;
 const LINKS_LIMIT: usize = 40;
 
 /// Beyond this number of folders the whole file system counts as writable by commands.
-const HANDED_OUT_LIMIT: usize = 1024;
+const WRITABLE_SINCE_LIMIT: usize = 1024;
 
 /// File times are less precise than the system clock.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
 
 /// The resolved roots of a session.
 #[derive(Debug, Default)]
-pub struct BoundPaths {
-    bound: Mutex<HashMap<PathBuf, Binding>>,
+pub struct ResolvedRoots {
+    resolutions: Mutex<HashMap<PathBuf, Resolution>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Binding {
+enum Resolution {
     /// An absolute path without links, which need not exist.
-    Place(PathBuf),
+    Path(PathBuf),
     /// The path leads through an untrusted link.
     Untrusted,
 }
 
 /// The current state of a resolved path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum RootState {
     /// It exists and is reached without links.
     Present(PathBuf),
     Absent,
@@ -48,61 +48,61 @@ pub(crate) enum Bound {
     Untrusted,
 }
 
-impl BoundPaths {
-    /// Decides what an absolute path stands for, unless that is decided. `roots` are the writable
-    /// folders of the policy, which matter where there is a link.
-    pub(crate) fn bind<'r>(&self, path: &Path, roots: impl Fn() -> &'r Vec<PathBuf>) {
-        let mut known = self.bound.lock();
+impl ResolvedRoots {
+    /// Resolves an absolute path, unless it was resolved before. `roots` are the writable folders of the policy; they
+    /// decide whether a link on the path is trusted.
+    pub(crate) fn resolve_once<'r>(&self, path: &Path, roots: impl Fn() -> &'r Vec<PathBuf>) {
+        let mut known = self.resolutions.lock();
         if !known.contains_key(path) {
-            known.insert(path.to_path_buf(), bind(path, &roots));
+            known.insert(path.to_path_buf(), resolve(path, &roots));
         }
     }
 
-    /// What stands now at the place that an absolute path was bound to, or is bound to by this.
-    pub(crate) fn resolve<'r>(&self, path: &Path, roots: impl Fn() -> &'r Vec<PathBuf>) -> Bound {
-        self.bind(path, roots);
-        match self.bound.lock().get(path) {
-            Some(Binding::Place(place)) => now_at(place),
-            Some(Binding::Untrusted) | None => Bound::Untrusted,
+    /// The current state of an absolute path, which is resolved now unless it was resolved before.
+    pub(crate) fn state<'r>(&self, path: &Path, roots: impl Fn() -> &'r Vec<PathBuf>) -> RootState {
+        self.resolve_once(path, roots);
+        match self.resolutions.lock().get(path) {
+            Some(Resolution::Path(path)) => current_state(path),
+            Some(Resolution::Untrusted) | None => RootState::Untrusted,
         }
     }
 }
 
-fn now_at(place: &Path) -> Bound {
-    match place.canonicalize() {
-        Ok(real) if real == place => Bound::Present(real),
-        Ok(_) => Bound::Untrusted,
-        Err(_) => Bound::Absent,
+fn current_state(path: &Path) -> RootState {
+    match path.canonicalize() {
+        Ok(real) if real == path => RootState::Present(real),
+        Ok(_) => RootState::Untrusted,
+        Err(_) => RootState::Absent,
     }
 }
 
-fn bind<'r>(path: &Path, roots: &impl Fn() -> &'r Vec<PathBuf>) -> Binding {
-    let mut place = PathBuf::from("/");
+fn resolve<'r>(path: &Path, roots: &impl Fn() -> &'r Vec<PathBuf>) -> Resolution {
+    let mut resolved = PathBuf::from("/");
     let mut left: VecDeque<OsString> = parts(path).collect();
     let mut links = 0;
     while let Some(part) = left.pop_front() {
         if part == ".." {
-            place.pop();
+            resolved.pop();
             continue;
         }
-        let next = place.join(&part);
+        let next = resolved.join(&part);
         let Some(metadata) = next.symlink_metadata().ok().filter(|it| it.is_symlink()) else {
-            place = next;
+            resolved = next;
             continue;
         };
         links += 1;
         let target = std::fs::read_link(&next).ok();
         let Some(target) = target.filter(|_| {
-            links <= LINKS_LIMIT && !may_be_of_a_command(&place, changed(&metadata), roots())
+            links <= LINKS_LIMIT && !may_be_made_by_command(&resolved, changed(&metadata), roots())
         }) else {
-            return Binding::Untrusted;
+            return Resolution::Untrusted;
         };
         if target.is_absolute() {
-            place = PathBuf::from("/");
+            resolved = PathBuf::from("/");
         }
         left = parts(&target).chain(left).collect();
     }
-    Binding::Place(place)
+    Resolution::Path(resolved)
 }
 
 fn parts(path: &Path) -> impl Iterator<Item = OsString> {
@@ -114,19 +114,19 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> {
     parts.collect::<Vec<_>>().into_iter()
 }
 
-/// Whether a confined command may have put a link into `folder`: made it, or moved a folder there that has it.
-fn may_be_of_a_command(folder: &Path, changed: SystemTime, roots: &[PathBuf]) -> bool {
+/// Whether a sandboxed command may have created a link in `folder`, or moved a folder that contains one there.
+fn may_be_made_by_command(folder: &Path, changed: SystemTime, roots: &[PathBuf]) -> bool {
     if roots.iter().any(|root| folder.starts_with(root)) {
         return true;
     }
-    let handed_out = HANDED_OUT.lock();
-    handed_out.iter().any(|(root, since)| {
+    let writable_since = WRITABLE_SINCE.lock();
+    writable_since.iter().any(|(root, since)| {
         folder.starts_with(root) && (changed >= *since || has_changed(folder, root, *since))
     })
 }
 
-/// Whether a folder or one of those around it was moved, or something in it, since then; `root` itself and what is
-/// around that no command can move.
+/// Whether `folder` or one of its ancestors below `root` has changed since then. Commands cannot move `root` itself or
+/// its ancestors.
 fn has_changed(folder: &Path, root: &Path, since: SystemTime) -> bool {
     let mut below_root = folder.ancestors().take_while(|around| *around != root);
     below_root.any(|around| {
@@ -135,7 +135,7 @@ fn has_changed(folder: &Path, root: &Path, since: SystemTime) -> bool {
     })
 }
 
-/// When something itself was made, renamed or changed. Nobody can set this time.
+/// When a file was last created, renamed or changed. Programs cannot set this time.
 #[cfg(unix)]
 fn changed(metadata: &std::fs::Metadata) -> SystemTime {
     use std::os::unix::fs::MetadataExt as _;
@@ -149,21 +149,24 @@ fn changed(metadata: &std::fs::Metadata) -> SystemTime {
     metadata.modified().unwrap_or_else(|_| SystemTime::now())
 }
 
-/// The folders that commands of this process could write to, and since when.
-static HANDED_OUT: Mutex<Vec<(PathBuf, SystemTime)>> = Mutex::new(Vec::new());
+/// The folders that commands of this process may write to, and since when.
+static WRITABLE_SINCE: Mutex<Vec<(PathBuf, SystemTime)>> = Mutex::new(Vec::new());
 
 /// Records that commands may write to these folders from now on.
-pub(crate) fn hand_out(roots: &[PathBuf]) {
-    let mut handed_out = HANDED_OUT.lock();
+pub(crate) fn record_writable(roots: &[PathBuf]) {
+    let mut writable_since = WRITABLE_SINCE.lock();
     let now = SystemTime::now();
     let since = now.checked_sub(CLOCK_STEP).unwrap_or(now);
     for root in roots {
-        if handed_out.iter().any(|(known, _)| root.starts_with(known)) {
+        if writable_since
+            .iter()
+            .any(|(known, _)| root.starts_with(known))
+        {
             continue;
         }
-        let full = handed_out.len() >= HANDED_OUT_LIMIT;
+        let full = writable_since.len() >= WRITABLE_SINCE_LIMIT;
         let folder = if full { Path::new("/") } else { root };
-        handed_out.push((folder.to_path_buf(), since));
+        writable_since.push((folder.to_path_buf(), since));
     }
 }
 
@@ -178,7 +181,7 @@ mod tests {
     struct Folders {
         _guard: tempfile::TempDir,
         top: PathBuf,
-        bound: BoundPaths,
+        resolved_roots: ResolvedRoots,
     }
 
     fn folders(names: &[&str]) -> Folders {
@@ -191,23 +194,23 @@ mod tests {
         Folders {
             _guard: guard,
             top,
-            bound: BoundPaths::default(),
+            resolved_roots: ResolvedRoots::default(),
         }
     }
 
     impl Folders {
-        fn resolve(&self, path: &str, roots: &[&str]) -> Bound {
+        fn resolve(&self, path: &str, roots: &[&str]) -> RootState {
             let roots: Vec<_> = roots.iter().map(|root| self.top.join(root)).collect();
-            self.bound.resolve(&self.top.join(path), || &roots)
+            self.resolved_roots.state(&self.top.join(path), || &roots)
         }
 
-        fn present(&self, path: &str) -> Bound {
-            Bound::Present(self.top.join(path))
+        fn present(&self, path: &str) -> RootState {
+            RootState::Present(self.top.join(path))
         }
     }
 
     #[test]
-    fn links_of_the_person_are_followed_once() {
+    fn links_of_the_user_are_followed_once() {
         let folders = folders(&["real/sub", "other/sub"]);
         symlink("real", folders.top.join("link")).unwrap();
         assert_eq!(
@@ -227,9 +230,9 @@ mod tests {
         let folders = folders(&["work", "other"]);
         assert_eq!(folders.resolve("work", &[]), folders.present("work"));
         fs::rename(folders.top.join("work"), folders.top.join("moved")).unwrap();
-        assert_eq!(folders.resolve("work", &[]), Bound::Absent);
+        assert_eq!(folders.resolve("work", &[]), RootState::Absent);
         symlink("other", folders.top.join("work")).unwrap();
-        assert_eq!(folders.resolve("work", &[]), Bound::Untrusted);
+        assert_eq!(folders.resolve("work", &[]), RootState::Untrusted);
         fs::remove_file(folders.top.join("work")).unwrap();
         fs::create_dir(folders.top.join("work")).unwrap();
         assert_eq!(folders.resolve("work", &[]), folders.present("work"));
@@ -238,10 +241,10 @@ mod tests {
     #[test]
     fn what_does_not_exist_may_come_but_not_as_a_link() {
         let folders = folders(&["work", "other/later"]);
-        assert_eq!(folders.resolve("work/later", &[]), Bound::Absent);
-        assert_eq!(folders.resolve("work/a/../b", &[]), Bound::Absent);
+        assert_eq!(folders.resolve("work/later", &[]), RootState::Absent);
+        assert_eq!(folders.resolve("work/a/../b", &[]), RootState::Absent);
         symlink("../other/later", folders.top.join("work/later")).unwrap();
-        assert_eq!(folders.resolve("work/later", &[]), Bound::Untrusted);
+        assert_eq!(folders.resolve("work/later", &[]), RootState::Untrusted);
         fs::create_dir(folders.top.join("work/b")).unwrap();
         assert_eq!(
             folders.resolve("work/a/../b", &[]),
@@ -253,8 +256,11 @@ mod tests {
     fn links_in_a_writable_root_are_not_followed() {
         let folders = folders(&["work", "other"]);
         symlink("../other", folders.top.join("work/link")).unwrap();
-        assert_eq!(folders.resolve("work/link", &["work"]), Bound::Untrusted);
-        assert_eq!(folders.resolve("work/link", &[]), Bound::Untrusted);
+        assert_eq!(
+            folders.resolve("work/link", &["work"]),
+            RootState::Untrusted
+        );
+        assert_eq!(folders.resolve("work/link", &[]), RootState::Untrusted);
     }
 
     #[test]
@@ -263,30 +269,34 @@ mod tests {
         let link = |name: &str| symlink("../other", folders.top.join("work").join(name)).unwrap();
         link("before");
         let later = SystemTime::now() + Duration::from_secs(10);
-        HANDED_OUT.lock().push((folders.top.join("work"), later));
+        WRITABLE_SINCE
+            .lock()
+            .push((folders.top.join("work"), later));
         assert_eq!(
             folders.resolve("work/before", &[]),
             folders.present("other")
         );
-        hand_out(std::slice::from_ref(&folders.top));
+        record_writable(std::slice::from_ref(&folders.top));
         link("after");
-        assert_eq!(folders.resolve("work/after", &[]), Bound::Untrusted);
+        assert_eq!(folders.resolve("work/after", &[]), RootState::Untrusted);
     }
 
     #[test]
     fn links_in_a_folder_that_a_command_moved_are_not_followed() {
         let folders = folders(&["work/one", "other"]);
-        let place = |name: &str| folders.top.join("work").join(name);
-        symlink("../../other", place("one/link")).unwrap();
-        let of_link = changed(&place("one/link").symlink_metadata().unwrap());
+        let at = |name: &str| folders.top.join("work").join(name);
+        symlink("../../other", at("one/link")).unwrap();
+        let of_link = changed(&at("one/link").symlink_metadata().unwrap());
         let since = of_link + Duration::from_nanos(1);
-        HANDED_OUT.lock().push((folders.top.join("work"), since));
+        WRITABLE_SINCE
+            .lock()
+            .push((folders.top.join("work"), since));
         // The clock of file times takes a moment to go on.
-        while changed(&place("one").symlink_metadata().unwrap()) < since {
-            fs::rename(place("one"), place("two")).unwrap();
-            fs::rename(place("two"), place("one")).unwrap();
+        while changed(&at("one").symlink_metadata().unwrap()) < since {
+            fs::rename(at("one"), at("two")).unwrap();
+            fs::rename(at("two"), at("one")).unwrap();
         }
-        assert_eq!(folders.resolve("work/one/link", &[]), Bound::Untrusted);
+        assert_eq!(folders.resolve("work/one/link", &[]), RootState::Untrusted);
     }
 
     #[test]
@@ -294,6 +304,6 @@ mod tests {
         let folders = folders(&[]);
         symlink("b", folders.top.join("a")).unwrap();
         symlink("a", folders.top.join("b")).unwrap();
-        assert_eq!(folders.resolve("a", &[]), Bound::Untrusted);
+        assert_eq!(folders.resolve("a", &[]), RootState::Untrusted);
     }
 }

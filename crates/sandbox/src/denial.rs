@@ -6,7 +6,7 @@
 /// The exit code of a shell whose command was killed by the system call filter (128 + SIGSYS).
 const KILLED_BY_FILTER: i32 = 128 + 31;
 
-const TELLTALES: [&str; 7] = [
+const DENIAL_MESSAGES: [&str; 7] = [
     "operation not permitted",
     "permission denied",
     "read-only file system",
@@ -26,7 +26,9 @@ pub fn looks_denied(exit_code: i32, output: &[u8]) -> bool {
         KILLED_BY_FILTER => true,
         _ => {
             let text = String::from_utf8_lossy(output).to_ascii_lowercase();
-            TELLTALES.iter().any(|telltale| text.contains(telltale))
+            DENIAL_MESSAGES
+                .iter()
+                .any(|telltale| text.contains(telltale))
         }
     }
 }
@@ -36,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_denial_is_a_failure_with_a_telltale() {
+    fn a_denial_is_a_failure_with_a_known_message() {
         assert!(looks_denied(1, b"touch: /x: Read-only file system\n"));
         assert!(looks_denied(126, b"bash: ./x: PERMISSION denied"));
         assert!(looks_denied(159, b""));

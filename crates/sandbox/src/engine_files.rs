@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::bindings::BoundPaths;
+use crate::bindings::ResolvedRoots;
 
 /// Files in the home folder that contain credentials.
 const SECRETS: [&str; 2] = ["auth.json", ".credentials.json"];
 
 /// Folders in the home folder that contain settings, rules or history. They are never writable, even if a root names them
 /// or something inside them.
-const DECIDING_FOLDERS: [&str; 6] = [
+const PROTECTED_HOME_FOLDERS: [&str; 6] = [
     "agents",
     "archived_sessions",
     "hooks",
@@ -21,8 +21,8 @@ const DECIDING_FOLDERS: [&str; 6] = [
     "sessions",
 ];
 
-/// What a session goes by, for as long as it lives. All sessions of an engine share what does not depend
-/// on the session.
+/// The files that sandboxed commands of a session must not change or read. Sessions of one engine share all fields except
+/// the resolved roots.
 #[derive(Debug, Default)]
 pub struct EngineFiles {
     /// The engine's home folder. It is read-only whatever a root says, except for subfolders that a root names.
@@ -33,7 +33,7 @@ pub struct EngineFiles {
     /// and mounts are available.
     pub service_sockets: Arc<[PathBuf]>,
     /// The resolved writable roots of the session.
-    pub bound: BoundPaths,
+    pub resolved_roots: ResolvedRoots,
 }
 
 impl EngineFiles {
@@ -53,7 +53,7 @@ impl EngineFiles {
             home: self.home.clone(),
             trusted_projects: self.trusted_projects.clone(),
             service_sockets: Arc::clone(&self.service_sockets),
-            bound: BoundPaths::default(),
+            resolved_roots: ResolvedRoots::default(),
         }
     }
 
@@ -71,16 +71,16 @@ impl EngineFiles {
     }
 }
 
-/// The projects that are trusted. Clones share them: a project that is trusted for a new session is
-/// protected from the commands of those that run already.
+/// The trusted projects. Clones share one list: a project that a new session trusts is also protected
+/// from the commands of sessions that are already running.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProjects(Arc<RwLock<Arc<[PathBuf]>>>);
 
 impl TrustedProjects {
-    /// Adds projects. None is ever taken away, as sessions that went by its settings may be left.
+    /// Adds projects. No project is ever removed, because a running session may use its settings.
     pub fn add(&self, projects: &[PathBuf]) {
         let is_new = |known: &[PathBuf], project: &PathBuf| !known.contains(project);
-        let known = self.now();
+        let known = self.snapshot();
         if !projects.iter().any(|project| is_new(&known, project)) {
             return;
         }
@@ -89,8 +89,7 @@ impl TrustedProjects {
         *shared = shared.iter().chain(added).cloned().collect();
     }
 
-    /// Those that are known by now.
-    pub(crate) fn now(&self) -> Arc<[PathBuf]> {
+    pub(crate) fn snapshot(&self) -> Arc<[PathBuf]> {
         Arc::clone(&self.0.read())
     }
 }
@@ -102,9 +101,9 @@ impl FromIterator<PathBuf> for TrustedProjects {
 }
 
 /// Whether a root at `path` would give access to files that control the engine.
-pub(crate) fn decides(home: &Path, path: &Path) -> bool {
+pub(crate) fn controls_engine(home: &Path, path: &Path) -> bool {
     path == home
-        || DECIDING_FOLDERS
+        || PROTECTED_HOME_FOLDERS
             .iter()
             .any(|name| path.starts_with(home.join(name)))
 }

@@ -1,8 +1,8 @@
 //! Layer: capability. Enforces a sandbox policy by means of the operating system.
 //!
 //! A policy is either enforced at a known level, or the command is refused: [`plan`] returns a [`LaunchPlan`] that names
-//! its mechanisms, or a [`Refusal`] that names the missing one. This crate starts no process: the launcher of the command
-//! applies the plan (on Linux in a helper process, see [`Confinement`]; on macOS by a wrapper command).
+//! its mechanisms, or a [`LaunchPlanError`] that names the missing one. This crate starts no process: the launcher of the command
+//! applies the plan (on Linux in a helper process, see [`LinuxConfinement`]; on macOS by a wrapper command).
 //!
 //! Code map: `policy` (the policies), `roots` (their paths), `bindings` (resolving roots), `engine_files` and
 //! `service_sockets` (further protected paths), `markers` (project markers), `plan` (selects mechanisms), `linux` and
@@ -22,20 +22,23 @@ mod service_sockets;
 #[cfg(unix)]
 mod wire;
 
-pub use bindings::BoundPaths;
+pub use bindings::ResolvedRoots;
 pub use denial::looks_denied;
 pub use engine_files::{EngineFiles, TrustedProjects};
 #[cfg(target_os = "linux")]
-pub use linux::{ConfineError, Confinement, Identity, Placeholders, Step};
+pub use linux::{ConfineError, ConfineStep, LinuxConfinement, Placeholders, ProcessIdentity};
 pub use markers::{
     has_entry, has_marker, is_shared_folder, marked_folder, sweep_placeholders_once,
 };
 pub use plan::{
-    Enforcement, LaunchPlan, Levels, Namespaces, Refusal, limits_processes, plan, probe,
+    Enforcement, EnforcementLevels, LaunchPlan, LaunchPlanError, Namespaces, limits_processes,
+    plan, probe,
 };
-pub use policy::{Grants, Network, Policy, ReadAccess, Surroundings, WorkspaceWrite};
+pub use policy::{
+    ConfinementPolicy, Grants, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
+};
 pub use roots::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 pub use seatbelt::SeatbeltProfile;
 pub use service_sockets::known_service_sockets;
 #[cfg(unix)]
-pub use wire::{Decoder, Encoder, Malformed};
+pub use wire::{Decoder, Encoder, MalformedMessage};

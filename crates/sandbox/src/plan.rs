@@ -5,8 +5,8 @@
 
 use std::sync::OnceLock;
 
-use crate::bindings::hand_out;
-use crate::policy::{Policy, Surroundings};
+use crate::bindings::record_writable;
+use crate::policy::{ConfinementPolicy, PolicyContext};
 use crate::roots::{FileRules, ReadScope, effective_network};
 use crate::seatbelt::SeatbeltProfile;
 
@@ -23,7 +23,7 @@ pub enum Namespaces {
 
 /// The enforcement mechanisms of this system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Levels {
+pub struct EnforcementLevels {
     /// The version of Landlock's interface, 0 without Landlock.
     pub landlock: u32,
     /// Whether system call filters are available.
@@ -56,7 +56,7 @@ pub enum LaunchPlan {
     Unconfined,
     /// In a helper process that applies the sandbox to itself before it runs the command.
     #[cfg(target_os = "linux")]
-    Confined(Box<crate::linux::Confinement>),
+    Confined(Box<crate::linux::LinuxConfinement>),
     /// Through macOS's sandbox launcher.
     Seatbelt(Box<SeatbeltProfile>),
 }
@@ -76,7 +76,7 @@ impl LaunchPlan {
 
 /// Why a policy cannot be enforced. The command must not be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum LaunchPlanError {
     /// There is no implementation for this system.
     #[error("sandboxing is not available on this system")]
     System,
@@ -114,14 +114,14 @@ const SUFFICIENT_LANDLOCK: u32 = 3;
 
 /// The mechanisms of this system, determined once by trying.
 #[must_use]
-pub fn probe() -> Levels {
-    static LEVELS: OnceLock<Levels> = OnceLock::new();
+pub fn probe() -> EnforcementLevels {
+    static LEVELS: OnceLock<EnforcementLevels> = OnceLock::new();
     *LEVELS.get_or_init(probe_now)
 }
 
 /// Whether the number of a command's processes can be limited with these levels.
 #[must_use]
-pub fn limits_processes(levels: Levels) -> bool {
+pub fn limits_processes(levels: EnforcementLevels) -> bool {
     #[cfg(target_os = "linux")]
     return crate::linux::limits_processes(levels);
     #[cfg(not(target_os = "linux"))]
@@ -132,13 +132,13 @@ pub fn limits_processes(levels: Levels) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn probe_now() -> Levels {
+fn probe_now() -> EnforcementLevels {
     crate::linux::probe()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn probe_now() -> Levels {
-    Levels {
+fn probe_now() -> EnforcementLevels {
+    EnforcementLevels {
         landlock: 0,
         seccomp: false,
         namespaces: Namespaces::Unavailable,
@@ -151,18 +151,18 @@ fn probe_now() -> Levels {
 /// # Errors
 /// The policy cannot be enforced completely.
 pub fn plan(
-    policy: &Policy,
-    surroundings: &Surroundings,
-    levels: Levels,
-) -> Result<LaunchPlan, Refusal> {
-    let Some(rules) = FileRules::of(policy, surroundings) else {
+    policy: &ConfinementPolicy,
+    policy_context: &PolicyContext,
+    levels: EnforcementLevels,
+) -> Result<LaunchPlan, LaunchPlanError> {
+    let Some(rules) = FileRules::of(policy, policy_context) else {
         return Ok(LaunchPlan::Unconfined);
     };
-    let network = effective_network(policy, surroundings);
-    if rules.untrusted.contains(&surroundings.cwd) {
-        return Err(Refusal::WorkingFolder);
+    let network = effective_network(policy, policy_context);
+    if rules.untrusted.contains(&policy_context.cwd) {
+        return Err(LaunchPlanError::WorkingFolder);
     }
-    hand_out(&rules.writable);
+    record_writable(&rules.writable);
     if levels.seatbelt {
         let profile = SeatbeltProfile::new(&rules, network);
         return Ok(LaunchPlan::Seatbelt(Box::new(profile)));
@@ -170,32 +170,32 @@ pub fn plan(
     check(&rules, levels)?;
     #[cfg(target_os = "linux")]
     return Ok(LaunchPlan::Confined(Box::new(
-        crate::linux::Confinement::new(rules, network, levels),
+        crate::linux::LinuxConfinement::new(rules, network, levels),
     )));
     #[cfg(not(target_os = "linux"))]
-    Err(Refusal::System)
+    Err(LaunchPlanError::System)
 }
 
-fn check(rules: &FileRules, levels: Levels) -> Result<(), Refusal> {
+fn check(rules: &FileRules, levels: EnforcementLevels) -> Result<(), LaunchPlanError> {
     if cfg!(not(target_os = "linux")) {
-        return Err(Refusal::System);
+        return Err(LaunchPlanError::System);
     }
     if !levels.seccomp {
-        return Err(Refusal::Seccomp);
+        return Err(LaunchPlanError::Seccomp);
     }
     if levels.namespaces == Namespaces::Unavailable {
         if levels.landlock < SUFFICIENT_LANDLOCK {
-            return Err(Refusal::Files);
+            return Err(LaunchPlanError::Files);
         }
         if !rules.protected.is_empty() {
-            return Err(Refusal::ProtectedPaths);
+            return Err(LaunchPlanError::ProtectedPaths);
         }
         if !rules.hidden.is_empty() {
-            return Err(Refusal::HiddenPaths);
+            return Err(LaunchPlanError::HiddenPaths);
         }
     }
     if levels.landlock == 0 && rules.read != ReadScope::Everything {
-        return Err(Refusal::Reading);
+        return Err(LaunchPlanError::Reading);
     }
     Ok(())
 }
@@ -203,17 +203,20 @@ fn check(rules: &FileRules, levels: Levels) -> Result<(), Refusal> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::policy::{Network, ReadAccess, WorkspaceWrite};
+    use crate::policy::{NetworkMode, ReadAccess, WorkspaceWrite};
 
-    const ALL: Levels = Levels {
+    const ALL: EnforcementLevels = EnforcementLevels {
         landlock: 7,
         seccomp: true,
         namespaces: Namespaces::MountsAndProcesses,
         seatbelt: false,
     };
 
-    fn outcome(policy: &Policy, levels: Levels) -> Result<Enforcement, Refusal> {
-        plan(policy, &Surroundings::of("/usr"), levels).map(|plan| plan.enforcement())
+    fn outcome(
+        policy: &ConfinementPolicy,
+        levels: EnforcementLevels,
+    ) -> Result<Enforcement, LaunchPlanError> {
+        plan(policy, &PolicyContext::of("/usr"), levels).map(|plan| plan.enforcement())
     }
 
     #[test]
@@ -222,46 +225,52 @@ mod tests {
             namespaces: Namespaces::MountsAndProcesses,
             landlock: 7,
         };
-        assert_eq!(outcome(&Policy::read_only(), ALL), Ok(used));
+        assert_eq!(outcome(&ConfinementPolicy::read_only(), ALL), Ok(used));
         assert_eq!(
-            outcome(&Policy::DangerFullAccess, ALL),
+            outcome(&ConfinementPolicy::DangerFullAccess, ALL),
             Ok(Enforcement::Nothing)
         );
     }
 
     #[test]
     fn what_cannot_be_enforced_is_refused() {
-        let writing = Policy::WorkspaceWrite(WorkspaceWrite::default());
-        let reading = Policy::ReadOnly {
+        let writing = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default());
+        let reading = ConfinementPolicy::ReadOnly {
             read: ReadAccess::Restricted {
                 platform_defaults: true,
                 roots: vec![],
             },
-            network: Network::Enabled,
+            network: NetworkMode::Enabled,
         };
-        let landlock_only = Levels {
+        let landlock_only = EnforcementLevels {
             namespaces: Namespaces::Unavailable,
             ..ALL
         };
-        let neither = Levels {
+        let neither = EnforcementLevels {
             landlock: 2,
             ..landlock_only
         };
-        let no_filter = Levels {
+        let no_filter = EnforcementLevels {
             seccomp: false,
             ..ALL
         };
-        let no_landlock = Levels { landlock: 0, ..ALL };
-        assert!(outcome(&Policy::read_only(), landlock_only).is_ok());
+        let no_landlock = EnforcementLevels { landlock: 0, ..ALL };
+        assert!(outcome(&ConfinementPolicy::read_only(), landlock_only).is_ok());
         assert!(outcome(&writing, no_landlock).is_ok());
         assert_eq!(
             outcome(&writing, landlock_only),
-            Err(Refusal::ProtectedPaths)
+            Err(LaunchPlanError::ProtectedPaths)
         );
-        assert_eq!(outcome(&Policy::read_only(), neither), Err(Refusal::Files));
-        assert_eq!(outcome(&writing, no_filter), Err(Refusal::Seccomp));
-        assert_eq!(outcome(&reading, no_landlock), Err(Refusal::Reading));
-        assert!(outcome(&Policy::DangerFullAccess, no_filter).is_ok());
+        assert_eq!(
+            outcome(&ConfinementPolicy::read_only(), neither),
+            Err(LaunchPlanError::Files)
+        );
+        assert_eq!(outcome(&writing, no_filter), Err(LaunchPlanError::Seccomp));
+        assert_eq!(
+            outcome(&reading, no_landlock),
+            Err(LaunchPlanError::Reading)
+        );
+        assert!(outcome(&ConfinementPolicy::DangerFullAccess, no_filter).is_ok());
     }
 
     #[test]

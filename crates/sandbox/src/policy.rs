@@ -10,7 +10,7 @@ use crate::engine_files::EngineFiles;
 
 /// Network access of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Network {
+pub enum NetworkMode {
     /// Sockets cannot be created or connected.
     Restricted,
     /// Not restricted.
@@ -30,14 +30,13 @@ pub enum ReadAccess {
     },
 }
 
-/// Options of [`Policy::WorkspaceWrite`].
+/// Options of [`ConfinementPolicy::WorkspaceWrite`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceWrite {
     /// Additional writable folders; relative ones are joined to the working folder.
     pub writable_roots: Vec<PathBuf>,
-    /// Read access.
     pub read: ReadAccess,
-    pub network: Network,
+    pub network: NetworkMode,
     /// Whether the folder in `TMPDIR` is writable.
     pub tmpdir: bool,
     pub slash_tmp: bool,
@@ -48,7 +47,7 @@ impl Default for WorkspaceWrite {
         Self {
             writable_roots: Vec::new(),
             read: ReadAccess::Full,
-            network: Network::Restricted,
+            network: NetworkMode::Restricted,
             tmpdir: true,
             slash_tmp: true,
         }
@@ -56,35 +55,38 @@ impl Default for WorkspaceWrite {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Policy {
+pub enum ConfinementPolicy {
     /// No restrictions.
     DangerFullAccess,
     /// An outer sandbox confines the whole engine; nothing is enforced here.
     External {
         /// The network access of the outer sandbox. Reported to commands, not enforced.
-        network: Network,
+        network: NetworkMode,
     },
     /// Read only.
-    ReadOnly { read: ReadAccess, network: Network },
+    ReadOnly {
+        read: ReadAccess,
+        network: NetworkMode,
+    },
     /// Write access to the working folder and a few others.
     WorkspaceWrite(WorkspaceWrite),
 }
 
-impl Policy {
+impl ConfinementPolicy {
     /// Full read access, no write access, no network.
     #[must_use]
     pub fn read_only() -> Self {
         Self::ReadOnly {
             read: ReadAccess::Full,
-            network: Network::Restricted,
+            network: NetworkMode::Restricted,
         }
     }
 
     /// The network access of the policy.
     #[must_use]
-    pub fn network(&self) -> Network {
+    pub fn network(&self) -> NetworkMode {
         match self {
-            Self::DangerFullAccess => Network::Enabled,
+            Self::DangerFullAccess => NetworkMode::Enabled,
             Self::External { network } | Self::ReadOnly { network, .. } => *network,
             Self::WorkspaceWrite(options) => options.network,
         }
@@ -101,9 +103,7 @@ impl Policy {
 /// never disable enforcement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Readable paths.
     pub read: Vec<PathBuf>,
-    /// Writable paths.
     pub write: Vec<PathBuf>,
     /// Network access.
     pub network: bool,
@@ -111,7 +111,7 @@ pub struct Grants {
 
 /// The context in which a policy is resolved.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct PolicyContext {
     /// The absolute working folder.
     pub cwd: PathBuf,
     /// The value of `TMPDIR`, if set.
@@ -124,7 +124,7 @@ pub struct Surroundings {
     pub engine: Arc<EngineFiles>,
 }
 
-impl Surroundings {
+impl PolicyContext {
     /// A context with a working folder only.
     #[must_use]
     pub fn of(cwd: impl Into<PathBuf>) -> Self {

@@ -7,10 +7,10 @@ use std::cell::LazyCell;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use crate::bindings::Bound;
-use crate::engine_files::{EngineFiles, decides};
+use crate::bindings::RootState;
+use crate::engine_files::{EngineFiles, controls_engine};
 use crate::markers::{PROTECTED_NAMES, is_shared_folder};
-use crate::policy::{Network, Policy, ReadAccess, Surroundings};
+use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext, ReadAccess};
 
 /// The folders of programs and libraries.
 const PLATFORM_DEFAULTS: [&str; 8] = [
@@ -73,40 +73,40 @@ pub struct FileRules {
 impl FileRules {
     /// The rules of a policy, or `None` if it is not enforced here.
     #[must_use]
-    pub fn of(policy: &Policy, surroundings: &Surroundings) -> Option<Self> {
-        let (read, candidates) = wanted_roots(policy, surroundings)?;
+    pub fn of(policy: &ConfinementPolicy, policy_context: &PolicyContext) -> Option<Self> {
+        let (read, candidates) = wanted_roots(policy, policy_context)?;
         let mut rules = Self {
             read: ReadScope::Everything,
             writable: Vec::new(),
             protected: Vec::new(),
-            hidden: resolve_all(&surroundings.cwd, &surroundings.hidden),
+            hidden: resolve_all(&policy_context.cwd, &policy_context.hidden),
             masked: Vec::new(),
             untrusted: Vec::new(),
         };
-        let engine = &surroundings.engine;
+        let engine = &policy_context.engine;
         let home = engine.real_home();
         rules.add_roots(&candidates, engine, home.as_deref());
-        rules.protect_enclosing_project(&surroundings.cwd);
+        rules.protect_enclosing_project(&policy_context.cwd);
         rules.protect_engine(engine, home);
-        rules.keep_protection_where_it_matters();
-        rules.read = rules.read_scope(read, surroundings);
-        let open = effective_network(policy, surroundings) == Network::Enabled;
-        rules.mask(engine, open, &surroundings.cwd);
+        rules.remove_redundant_protection();
+        rules.read = rules.read_scope(read, policy_context);
+        let open = effective_network(policy, policy_context) == NetworkMode::Enabled;
+        rules.mask(engine, open, &policy_context.cwd);
         Some(rules)
     }
 
     /// Resolves the roots of a policy now, so that later commands cannot change them.
-    pub fn bind_roots(policy: &Policy, surroundings: &Surroundings) {
-        let Some((read, candidates)) = wanted_roots(policy, surroundings) else {
+    pub fn resolve_roots(policy: &ConfinementPolicy, policy_context: &PolicyContext) {
+        let Some((read, candidates)) = wanted_roots(policy, policy_context) else {
             return;
         };
-        let bound = &surroundings.engine.bound;
-        let places = LazyCell::new(|| real_places(&candidates));
+        let resolved_roots = &policy_context.engine.resolved_roots;
+        let paths = LazyCell::new(|| existing_paths(&candidates));
         for candidate in &candidates {
-            bound.bind(&candidate.path, || &places);
+            resolved_roots.resolve_once(&candidate.path, || &paths);
         }
-        for path in wanted_reads(read, surroundings) {
-            bound.bind(&path, || &places);
+        for path in wanted_reads(read, policy_context) {
+            resolved_roots.resolve_once(&path, || &paths);
         }
     }
 
@@ -140,29 +140,35 @@ impl FileRules {
         root.is_some() && root >= refused
     }
 
-    fn add_roots(&mut self, candidates: &[Candidate], engine: &EngineFiles, home: Option<&Path>) {
-        let places = LazyCell::new(|| real_places(candidates));
+    fn add_roots(
+        &mut self,
+        candidates: &[CandidateRoot],
+        engine: &EngineFiles,
+        home: Option<&Path>,
+    ) {
+        let paths = LazyCell::new(|| existing_paths(candidates));
         for candidate in candidates {
-            match engine.bound.resolve(&candidate.path, || &places) {
-                Bound::Present(place) if home.is_some_and(|home| decides(home, &place)) => {}
-                Bound::Present(place) if candidate.is_temporary => self.add_temporary(place),
-                Bound::Present(place) => self.add_root(place, WhenAbsent::KeepAbsent),
-                Bound::Absent => {}
-                Bound::Untrusted => self.untrusted.push(candidate.path.clone()),
+            match engine.resolved_roots.state(&candidate.path, || &paths) {
+                RootState::Present(path)
+                    if home.is_some_and(|home| controls_engine(home, &path)) => {}
+                RootState::Present(path) if candidate.is_temporary => self.add_temporary(path),
+                RootState::Present(path) => self.add_root(path, WhenAbsent::KeepAbsent),
+                RootState::Absent => {}
+                RootState::Untrusted => self.untrusted.push(candidate.path.clone()),
             }
         }
     }
 
-    /// In a temporary folder that everybody shares commands may make what is not there: it is not
-    /// believed, and other users would see placeholders.
-    fn add_temporary(&mut self, place: PathBuf) {
-        if place.is_dir() {
-            let when_absent = if is_shared_folder(&place) {
+    /// In a shared temporary folder commands may create missing markers: markers there are ignored, and other users would
+    /// see placeholders.
+    fn add_temporary(&mut self, path: PathBuf) {
+        if path.is_dir() {
+            let when_absent = if is_shared_folder(&path) {
                 WhenAbsent::Ignore
             } else {
                 WhenAbsent::KeepAbsent
             };
-            self.add_root(place, when_absent);
+            self.add_root(path, when_absent);
         }
     }
 
@@ -199,7 +205,7 @@ impl FileRules {
         if let Some(path) = home {
             self.protect(path, WhenAbsent::KeepAbsent);
         }
-        for project in engine.trusted_projects.now().iter() {
+        for project in engine.trusted_projects.snapshot().iter() {
             if self.writable.iter().any(|root| project.starts_with(root)) && project.is_dir() {
                 for name in PROTECTED_NAMES {
                     self.protect(project.join(name), WhenAbsent::KeepAbsent);
@@ -254,7 +260,7 @@ impl FileRules {
     }
 
     /// Removes protected paths outside all roots, which are read-only anyway.
-    fn keep_protection_where_it_matters(&mut self) {
+    fn remove_redundant_protection(&mut self) {
         let writable = &self.writable;
         self.protected.retain(|entry| {
             writable
@@ -263,21 +269,25 @@ impl FileRules {
         });
     }
 
-    fn read_scope(&self, read: &ReadAccess, surroundings: &Surroundings) -> ReadScope {
+    fn read_scope(&self, read: &ReadAccess, policy_context: &PolicyContext) -> ReadScope {
         let ReadAccess::Restricted {
             platform_defaults, ..
         } = read
         else {
             return ReadScope::Everything;
         };
-        let wanted = wanted_reads(read, surroundings);
-        let bound = wanted.iter().filter_map(|path| {
-            match surroundings.engine.bound.resolve(path, || &self.writable) {
-                Bound::Present(place) => Some(place),
-                Bound::Absent | Bound::Untrusted => None,
+        let wanted = wanted_reads(read, policy_context);
+        let resolved_roots = wanted.iter().filter_map(|path| {
+            match policy_context
+                .engine
+                .resolved_roots
+                .state(path, || &self.writable)
+            {
+                RootState::Present(path) => Some(path),
+                RootState::Absent | RootState::Untrusted => None,
             }
         });
-        let mut readable: Vec<_> = bound.collect();
+        let mut readable: Vec<_> = resolved_roots.collect();
         readable.extend(self.writable.iter().cloned());
         if *platform_defaults {
             readable.extend(
@@ -292,13 +302,13 @@ impl FileRules {
     }
 }
 
-/// A root that is wanted.
-struct Candidate {
+/// A writable root that a policy requests.
+struct CandidateRoot {
     path: PathBuf,
     is_temporary: bool,
 }
 
-impl Candidate {
+impl CandidateRoot {
     fn named(path: PathBuf) -> Self {
         Self {
             path,
@@ -316,54 +326,57 @@ impl Candidate {
 
 /// The readable and writable roots that a policy requests. `None` if it is not enforced here.
 fn wanted_roots<'p>(
-    policy: &'p Policy,
-    surroundings: &Surroundings,
-) -> Option<(&'p ReadAccess, Vec<Candidate>)> {
+    policy: &'p ConfinementPolicy,
+    policy_context: &PolicyContext,
+) -> Option<(&'p ReadAccess, Vec<CandidateRoot>)> {
     let (read, mut candidates) = match policy {
-        Policy::DangerFullAccess | Policy::External { .. } => return None,
-        Policy::ReadOnly { read, .. } => (read, Vec::new()),
-        Policy::WorkspaceWrite(options) => {
-            let mut candidates = vec![Candidate::named(surroundings.cwd.clone())];
+        ConfinementPolicy::DangerFullAccess | ConfinementPolicy::External { .. } => return None,
+        ConfinementPolicy::ReadOnly { read, .. } => (read, Vec::new()),
+        ConfinementPolicy::WorkspaceWrite(options) => {
+            let mut candidates = vec![CandidateRoot::named(policy_context.cwd.clone())];
             for root in &options.writable_roots {
-                candidates.push(Candidate::named(surroundings.cwd.join(root)));
+                candidates.push(CandidateRoot::named(policy_context.cwd.join(root)));
             }
             if options.slash_tmp {
-                candidates.push(Candidate::temporary("/tmp"));
+                candidates.push(CandidateRoot::temporary("/tmp"));
             }
-            let tmpdir = surroundings.tmpdir.as_ref().filter(|_| options.tmpdir);
+            let tmpdir = policy_context.tmpdir.as_ref().filter(|_| options.tmpdir);
             if let Some(tmpdir) = tmpdir.filter(|path| path.is_absolute()) {
-                candidates.push(Candidate::temporary(tmpdir));
+                candidates.push(CandidateRoot::temporary(tmpdir));
             }
             (&options.read, candidates)
         }
     };
-    for path in &surroundings.grants.write {
-        candidates.push(Candidate::named(surroundings.cwd.join(path)));
+    for path in &policy_context.grants.write {
+        candidates.push(CandidateRoot::named(policy_context.cwd.join(path)));
     }
     Some((read, candidates))
 }
 
 /// The folders of restricted reading. They are resolved like writable roots: a link created by a command must not make
 /// other paths readable.
-fn wanted_reads(read: &ReadAccess, surroundings: &Surroundings) -> Vec<PathBuf> {
+fn wanted_reads(read: &ReadAccess, policy_context: &PolicyContext) -> Vec<PathBuf> {
     let ReadAccess::Restricted { roots, .. } = read else {
         return Vec::new();
     };
-    let named = roots.iter().chain(&surroundings.grants.read);
-    let named = named.map(|root| surroundings.cwd.join(root));
-    named.chain([surroundings.cwd.clone()]).collect()
+    let named = roots.iter().chain(&policy_context.grants.read);
+    let named = named.map(|root| policy_context.cwd.join(root));
+    named.chain([policy_context.cwd.clone()]).collect()
 }
 
 /// The existing roots, with links resolved.
-fn real_places(roots: &[Candidate]) -> Vec<PathBuf> {
-    let places = roots.iter().map(|root| root.path.canonicalize());
-    places.filter_map(Result::ok).collect()
+fn existing_paths(roots: &[CandidateRoot]) -> Vec<PathBuf> {
+    let paths = roots.iter().map(|root| root.path.canonicalize());
+    paths.filter_map(Result::ok).collect()
 }
 
 /// The network access of a policy with its additional permissions.
-pub(crate) fn effective_network(policy: &Policy, surroundings: &Surroundings) -> Network {
-    if surroundings.grants.network {
-        Network::Enabled
+pub(crate) fn effective_network(
+    policy: &ConfinementPolicy,
+    policy_context: &PolicyContext,
+) -> NetworkMode {
+    if policy_context.grants.network {
+        NetworkMode::Enabled
     } else {
         policy.network()
     }
@@ -436,30 +449,36 @@ mod tests {
         (folder, path)
     }
 
-    fn no_temp() -> Policy {
-        Policy::WorkspaceWrite(WorkspaceWrite {
+    fn no_temp() -> ConfinementPolicy {
+        ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             slash_tmp: false,
             tmpdir: false,
             ..WorkspaceWrite::default()
         })
     }
 
-    fn rules(policy: &Policy, surroundings: &Surroundings) -> FileRules {
-        FileRules::of(policy, surroundings).unwrap()
+    fn rules(policy: &ConfinementPolicy, policy_context: &PolicyContext) -> FileRules {
+        FileRules::of(policy, policy_context).unwrap()
     }
 
     #[test]
     fn open_policies_have_no_rules() {
-        let here = Surroundings::of("/");
-        assert_eq!(FileRules::of(&Policy::DangerFullAccess, &here), None);
-        let network = Network::Restricted;
-        assert_eq!(FileRules::of(&Policy::External { network }, &here), None);
+        let here = PolicyContext::of("/");
+        assert_eq!(
+            FileRules::of(&ConfinementPolicy::DangerFullAccess, &here),
+            None
+        );
+        let network = NetworkMode::Restricted;
+        assert_eq!(
+            FileRules::of(&ConfinementPolicy::External { network }, &here),
+            None
+        );
     }
 
     #[test]
     fn the_working_folder_is_writable_but_not_its_metadata() {
         let (_guard, root) = workspace();
-        let rules = rules(&no_temp(), &Surroundings::of(&root));
+        let rules = rules(&no_temp(), &PolicyContext::of(&root));
         assert!(rules.may_write(&root.join("src/a")));
         for name in PROTECTED_NAMES {
             assert!(!rules.may_write(&root.join(name)));
@@ -476,12 +495,12 @@ mod tests {
         let cwd = root.join("project/a/b");
         fs::create_dir_all(&cwd).unwrap();
         fs::create_dir_all(root.join("project/.git")).unwrap();
-        let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+        let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             writable_roots: vec![root.clone()],
             slash_tmp: false,
             ..WorkspaceWrite::default()
         });
-        let rules = rules(&policy, &Surroundings::of(cwd));
+        let rules = rules(&policy, &PolicyContext::of(cwd));
         assert!(!rules.may_write(&root.join("project/.git/config")));
         assert!(rules.may_write(&root.join("project/x")));
         for absent in [".codex", "project/.codex", "project/a/.agents", ".git"] {
@@ -491,10 +510,10 @@ mod tests {
         }
     }
 
-    fn with_engine(cwd: &Path, engine: EngineFiles) -> Surroundings {
-        Surroundings {
+    fn with_engine(cwd: &Path, engine: EngineFiles) -> PolicyContext {
+        PolicyContext {
             engine: std::sync::Arc::new(engine),
-            ..Surroundings::of(cwd)
+            ..PolicyContext::of(cwd)
         }
     }
 
@@ -507,7 +526,7 @@ mod tests {
         }
         fs::write(home.join("auth.json"), "secret").unwrap();
         let of = |cwd: &Path, more: &[&str]| {
-            let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+            let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
                 writable_roots: more.iter().map(PathBuf::from).collect(),
                 slash_tmp: false,
                 ..WorkspaceWrite::default()
@@ -537,17 +556,17 @@ mod tests {
             trusted_projects: [project.clone(), root.join("gone")].into_iter().collect(),
             ..EngineFiles::default()
         };
-        let surroundings = with_engine(&root, engine);
-        let before = rules(&no_temp(), &surroundings);
+        let policy_context = with_engine(&root, engine);
+        let before = rules(&no_temp(), &policy_context);
         assert!(!before.may_write(&project.join(".codex/config.toml")));
         assert!(before.may_write(&project.join("src/x")));
         let other = root.join("a/other");
         assert!(before.may_write(&other.join(".codex/config.toml")));
         // A session that starts later trusts another one.
         fs::create_dir(&other).unwrap();
-        let later = surroundings.engine.for_another_session();
+        let later = policy_context.engine.for_another_session();
         later.trusted_projects.add(&[other.clone(), project]);
-        let after = rules(&no_temp(), &surroundings);
+        let after = rules(&no_temp(), &policy_context);
         assert!(!after.may_write(&other.join(".codex/config.toml")));
     }
 
@@ -563,16 +582,19 @@ mod tests {
                 service_sockets: service_sockets.clone().into(),
                 ..EngineFiles::default()
             };
-            let policy = Policy::ReadOnly {
+            let policy = ConfinementPolicy::ReadOnly {
                 read: ReadAccess::Full,
                 network,
             };
             rules(&policy, &with_engine(cwd, engine)).masked
         };
-        assert_eq!(masked(Path::new("/"), Network::Enabled), [root.join("run")]);
-        let inside = masked(&root.join("run/work"), Network::Enabled);
+        assert_eq!(
+            masked(Path::new("/"), NetworkMode::Enabled),
+            [root.join("run")]
+        );
+        let inside = masked(&root.join("run/work"), NetworkMode::Enabled);
         assert_eq!(inside, [root.join("run/bus")]);
-        assert!(masked(Path::new("/"), Network::Restricted).is_empty());
+        assert!(masked(Path::new("/"), NetworkMode::Restricted).is_empty());
     }
 
     #[test]
@@ -581,17 +603,20 @@ mod tests {
         for folder in ["work", "other"] {
             fs::create_dir(root.join(folder)).unwrap();
         }
-        let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+        let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             writable_roots: vec!["later".into()],
             slash_tmp: false,
             ..WorkspaceWrite::default()
         });
-        let surroundings = Surroundings::of(root.join("work"));
-        assert_eq!(rules(&policy, &surroundings).writable, [root.join("work")]);
+        let policy_context = PolicyContext::of(root.join("work"));
+        assert_eq!(
+            rules(&policy, &policy_context).writable,
+            [root.join("work")]
+        );
         std::os::unix::fs::symlink("../other", root.join("work/later")).unwrap();
-        let fresh = Surroundings::of(root.join("work"));
-        for surroundings in [surroundings, fresh] {
-            let rules = rules(&policy, &surroundings);
+        let fresh = PolicyContext::of(root.join("work"));
+        for policy_context in [policy_context, fresh] {
+            let rules = rules(&policy, &policy_context);
             assert_eq!(rules.writable, [root.join("work")]);
             assert_eq!(rules.untrusted, [root.join("work/later")]);
         }
@@ -603,12 +628,12 @@ mod tests {
         fs::create_dir_all(root.join("work")).unwrap();
         fs::create_dir_all(root.join("target")).unwrap();
         std::os::unix::fs::symlink(root.join("target"), root.join("link")).unwrap();
-        let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+        let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             writable_roots: vec!["../link".into(), "../none".into()],
             slash_tmp: false,
             ..WorkspaceWrite::default()
         });
-        let rules = rules(&policy, &Surroundings::of(root.join("work")));
+        let rules = rules(&policy, &PolicyContext::of(root.join("work")));
         assert_eq!(rules.writable, [root.join("work"), root.join("target")]);
     }
 
@@ -618,13 +643,13 @@ mod tests {
         let tmp = root.join("tmp");
         fs::create_dir(&tmp).unwrap();
         fs::set_permissions(&tmp, std::os::unix::fs::PermissionsExt::from_mode(0o1777)).unwrap();
-        let surroundings = Surroundings {
+        let policy_context = PolicyContext {
             tmpdir: Some(tmp.clone()),
-            ..Surroundings::of("/usr")
+            ..PolicyContext::of("/usr")
         };
         let with = rules(
-            &Policy::WorkspaceWrite(WorkspaceWrite::default()),
-            &surroundings,
+            &ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default()),
+            &policy_context,
         );
         assert!(with.may_write(Path::new("/tmp/x")) && with.may_write(&tmp.join("x")));
         let git = with
@@ -632,7 +657,7 @@ mod tests {
             .iter()
             .find(|entry| entry.path == tmp.join(".git"));
         assert_eq!(git.unwrap().when_absent, WhenAbsent::Ignore);
-        let without = rules(&no_temp(), &surroundings);
+        let without = rules(&no_temp(), &policy_context);
         assert!(!without.may_write(&tmp.join("x")));
     }
 
@@ -645,12 +670,12 @@ mod tests {
         fs::create_dir_all(&git_dir).unwrap();
         fs::write(tree.join(".git"), "gitdir: ../main/.git/worktrees/tree\n").unwrap();
         fs::write(git_dir.join("commondir"), "../..\n").unwrap();
-        let policy = Policy::WorkspaceWrite(WorkspaceWrite {
+        let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             writable_roots: vec![root.clone()],
             slash_tmp: false,
             ..WorkspaceWrite::default()
         });
-        let rules = rules(&policy, &Surroundings::of(&tree));
+        let rules = rules(&policy, &PolicyContext::of(&tree));
         assert!(!rules.may_write(&git_dir.join("HEAD")));
         assert!(!rules.may_write(&root.join("main/.git/hooks/pre-commit")));
         assert!(rules.may_write(&root.join("main/src")));
@@ -661,7 +686,7 @@ mod tests {
         let (_guard, root) = workspace();
         fs::create_dir(root.join("real")).unwrap();
         std::os::unix::fs::symlink("real", root.join(".git")).unwrap();
-        let rules = rules(&no_temp(), &Surroundings::of(&root));
+        let rules = rules(&no_temp(), &PolicyContext::of(&root));
         assert!(!rules.may_write(&root.join("real/config")));
         assert!(!rules.may_write(&root.join(".git")));
     }
@@ -671,32 +696,32 @@ mod tests {
         let (_guard, root) = workspace();
         let extra = root.join("extra");
         fs::create_dir(&extra).unwrap();
-        let surroundings = Surroundings {
+        let policy_context = PolicyContext {
             grants: Grants {
                 write: vec![extra.clone()],
                 network: true,
                 ..Grants::default()
             },
-            ..Surroundings::of(&root)
+            ..PolicyContext::of(&root)
         };
-        let rules = rules(&Policy::read_only(), &surroundings);
+        let rules = rules(&ConfinementPolicy::read_only(), &policy_context);
         assert!(rules.may_write(&extra.join("a")));
         assert!(!rules.may_write(&root.join("a")));
-        let network = effective_network(&Policy::read_only(), &surroundings);
-        assert_eq!(network, Network::Enabled);
+        let network = effective_network(&ConfinementPolicy::read_only(), &policy_context);
+        assert_eq!(network, NetworkMode::Enabled);
     }
 
     #[test]
     fn restricted_reading_names_what_is_readable() {
         let (_guard, root) = workspace();
-        let policy = Policy::ReadOnly {
+        let policy = ConfinementPolicy::ReadOnly {
             read: ReadAccess::Restricted {
                 platform_defaults: true,
                 roots: vec![],
             },
-            network: Network::Restricted,
+            network: NetworkMode::Restricted,
         };
-        let ReadScope::Only(readable) = rules(&policy, &Surroundings::of(&root)).read else {
+        let ReadScope::Only(readable) = rules(&policy, &PolicyContext::of(&root)).read else {
             panic!("reading is not restricted");
         };
         assert!(readable.contains(&root));

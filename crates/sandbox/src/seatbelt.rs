@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::policy::Network;
+use crate::policy::NetworkMode;
 use crate::roots::{FileRules, ReadScope};
 
 /// The full path, because a program found in `PATH` could be any program.
@@ -55,7 +55,7 @@ pub struct SeatbeltProfile {
 }
 
 impl SeatbeltProfile {
-    pub(crate) fn new(rules: &FileRules, network: Network) -> Self {
+    pub(crate) fn new(rules: &FileRules, network: NetworkMode) -> Self {
         let mut profile = Self {
             text: BASE.to_owned(),
             parameters: Vec::new(),
@@ -64,7 +64,7 @@ impl SeatbeltProfile {
         for root in &rules.writable {
             profile.allow_writing(rules, root);
         }
-        if network == Network::Enabled {
+        if network == NetworkMode::Enabled {
             profile.text.push_str(NETWORK);
         }
         profile
@@ -91,42 +91,42 @@ impl SeatbeltProfile {
             ReadScope::Only(readable) => {
                 self.text.push_str("(allow file-read-metadata)\n");
                 for path in readable {
-                    let place = self.parameter("READABLE", path);
-                    self.allow("file-read*", &format!("(subpath {place})"), &hidden);
+                    let filter = self.parameter("READABLE", path);
+                    self.allow("file-read*", &format!("(subpath {filter})"), &hidden);
                 }
             }
         }
     }
 
     fn allow_writing(&mut self, rules: &FileRules, root: &Path) {
-        let place = self.parameter("WRITABLE", root);
+        let filter = self.parameter("WRITABLE", root);
         // Paths inside a nested root are handled there.
         let refused = (rules.protected.iter().map(|entry| entry.path.as_path()))
             .chain(rules.invisible())
             .filter(|path| path.starts_with(root));
         let exceptions = self.exceptions("PROTECTED", refused);
-        self.allow("file-write*", &format!("(subpath {place})"), &exceptions);
+        self.allow("file-write*", &format!("(subpath {filter})"), &exceptions);
     }
 
     /// Excludes protected paths and everything inside them.
     fn exceptions<'a>(&mut self, kind: &str, paths: impl Iterator<Item = &'a Path>) -> String {
         let mut out = String::new();
         for path in paths {
-            let place = self.parameter(kind, path);
+            let filter = self.parameter(kind, path);
             // Writing to a `String` cannot fail.
             let _ = write!(
                 out,
-                " (require-not (literal {place})) (require-not (subpath {place}))"
+                " (require-not (literal {filter})) (require-not (subpath {filter}))"
             );
         }
         out
     }
 
-    fn allow(&mut self, operation: &str, place: &str, exceptions: &str) {
+    fn allow(&mut self, operation: &str, filter: &str, exceptions: &str) {
         let rule = if exceptions.is_empty() {
-            format!("(allow {operation} {place})\n")
+            format!("(allow {operation} {filter})\n")
         } else {
-            format!("(allow {operation} (require-all {place}{exceptions}))\n")
+            format!("(allow {operation} (require-all {filter}{exceptions}))\n")
         };
         self.text.push_str(&rule);
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn writing_is_allowed_in_roots_without_what_is_protected() {
-        let profile = SeatbeltProfile::new(&rules(), Network::Restricted);
+        let profile = SeatbeltProfile::new(&rules(), NetworkMode::Restricted);
         assert!(profile.text.starts_with("(version 1)\n(deny default)\n"));
         assert_eq!(
             rules_of(&profile.text, "file-write*"),
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_network_is_allowed_only_when_enabled() {
-        let profile = SeatbeltProfile::new(&rules(), Network::Enabled);
+        let profile = SeatbeltProfile::new(&rules(), NetworkMode::Enabled);
         assert!(profile.text.contains("(allow network-outbound)"));
     }
 
@@ -192,7 +192,7 @@ mod tests {
             read: ReadScope::Only(vec!["/usr".into(), "/w".into()]),
             ..rules()
         };
-        let profile = SeatbeltProfile::new(&rules, Network::Restricted);
+        let profile = SeatbeltProfile::new(&rules, NetworkMode::Restricted);
         assert_eq!(
             rules_of(&profile.text, "file-read*")
                 .iter()
@@ -209,7 +209,7 @@ mod tests {
             writable: vec!["/w\") (allow default)".into()],
             ..rules()
         };
-        let profile = SeatbeltProfile::new(&rules, Network::Enabled);
+        let profile = SeatbeltProfile::new(&rules, NetworkMode::Enabled);
         assert!(!profile.text.contains("allow default)\""));
         let count = |wanted: char| profile.text.chars().filter(|c| *c == wanted).count();
         assert_eq!(count('('), count(')'));

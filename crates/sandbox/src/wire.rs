@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 /// The bytes were not written by an [`Encoder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("malformed message")]
-pub struct Malformed;
+pub struct MalformedMessage;
 
 /// Appends values one after the other.
 #[derive(Debug, Default)]
@@ -67,30 +67,30 @@ impl<'a> Decoder<'a> {
         Self { rest: bytes }
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        let (head, tail) = self.rest.split_at_checked(count).ok_or(Malformed)?;
+    fn take(&mut self, count: usize) -> Result<&'a [u8], MalformedMessage> {
+        let (head, tail) = self.rest.split_at_checked(count).ok_or(MalformedMessage)?;
         self.rest = tail;
         Ok(head)
     }
 
     /// Reads a number.
-    pub fn number(&mut self) -> Result<u32, Malformed> {
-        let (head, tail) = self.rest.split_first_chunk::<4>().ok_or(Malformed)?;
+    pub fn number(&mut self) -> Result<u32, MalformedMessage> {
+        let (head, tail) = self.rest.split_first_chunk::<4>().ok_or(MalformedMessage)?;
         self.rest = tail;
         Ok(u32::from_le_bytes(*head))
     }
 
     /// Reads a yes or no.
-    pub fn flag(&mut self) -> Result<bool, Malformed> {
+    pub fn flag(&mut self) -> Result<bool, MalformedMessage> {
         match self.number()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(Malformed),
+            _ => Err(MalformedMessage),
         }
     }
 
     /// Reads a string.
-    pub fn string(&mut self) -> Result<OsString, Malformed> {
+    pub fn string(&mut self) -> Result<OsString, MalformedMessage> {
         let length = self.number()?;
         Ok(OsString::from_vec(self.take(length as usize)?.to_vec()))
     }
@@ -98,18 +98,18 @@ impl<'a> Decoder<'a> {
     /// Reads a list, with `read` for each entry.
     pub fn list<T>(
         &mut self,
-        read: impl Fn(&mut Self) -> Result<T, Malformed>,
-    ) -> Result<Vec<T>, Malformed> {
+        read: impl Fn(&mut Self) -> Result<T, MalformedMessage>,
+    ) -> Result<Vec<T>, MalformedMessage> {
         let count = self.number()?;
         (0..count).map(|_| read(self)).collect()
     }
 
     /// Checks that there are no more bytes.
-    pub fn finish(self) -> Result<(), Malformed> {
+    pub fn finish(self) -> Result<(), MalformedMessage> {
         if self.rest.is_empty() {
             Ok(())
         } else {
-            Err(Malformed)
+            Err(MalformedMessage)
         }
     }
 }
@@ -158,7 +158,10 @@ mod tests {
     #[test]
     fn a_lying_length_allocates_nothing() {
         let bytes = u32::MAX.to_le_bytes();
-        assert_eq!(Decoder::new(&bytes).string(), Err(Malformed));
-        assert_eq!(Decoder::new(&bytes).list(Decoder::number), Err(Malformed));
+        assert_eq!(Decoder::new(&bytes).string(), Err(MalformedMessage));
+        assert_eq!(
+            Decoder::new(&bytes).list(Decoder::number),
+            Err(MalformedMessage)
+        );
     }
 }

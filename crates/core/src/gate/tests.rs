@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use codex_protocol::{AskForApproval, FileChange, GranularApproval};
-use codex_sandbox::{Policy, WorkspaceWrite};
+use codex_sandbox::{ConfinementPolicy, WorkspaceWrite};
 
 use super::*;
 
@@ -31,7 +31,7 @@ const GRANULAR: AskForApproval = AskForApproval::Granular(GranularApproval {
     mcp_elicitations: false,
 });
 
-fn turn_policy(approval: AskForApproval, policy: Policy) -> TurnPolicy {
+fn turn_policy(approval: AskForApproval, policy: ConfinementPolicy) -> TurnPolicy {
     let cwd = std::env::temp_dir();
     TurnPolicy {
         approval,
@@ -45,8 +45,8 @@ fn turn_policy(approval: AskForApproval, policy: Policy) -> TurnPolicy {
     }
 }
 
-fn workspace() -> Policy {
-    Policy::WorkspaceWrite(WorkspaceWrite::default())
+fn workspace() -> ConfinementPolicy {
+    ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default())
 }
 
 fn command(script: &str, permissions: SandboxPermissions) -> CommandEffect {
@@ -72,7 +72,7 @@ fn outcome(decision: &Decision) -> Outcome {
     }
 }
 
-fn check(approval: AskForApproval, policy: Policy, script: &str, expected: Outcome) {
+fn check(approval: AskForApproval, policy: ConfinementPolicy, script: &str, expected: Outcome) {
     let effect = Effect::Command(command(script, SandboxPermissions::UseDefault));
     let decision = decide(
         &effect,
@@ -99,16 +99,31 @@ fn commands_without_rules() {
         check(approval, workspace(), "ls | wc -l", safe);
         check(approval, workspace(), "touch x", plain);
         check(approval, workspace(), "rm -rf x", dangerous);
-        check(approval, Policy::read_only(), "ls && rm -rf x", dangerous);
+        check(
+            approval,
+            ConfinementPolicy::read_only(),
+            "ls && rm -rf x",
+            dangerous,
+        );
     }
     for (approval, plain, dangerous) in [
         (UnlessTrusted, AskFree, AskFree),
         (OnRequest, Free, AskFree),
         (Never, Free, Free),
     ] {
-        check(approval, Policy::DangerFullAccess, "ls", Free);
-        check(approval, Policy::DangerFullAccess, "touch x", plain);
-        check(approval, Policy::DangerFullAccess, "rm -rf x", dangerous);
+        check(approval, ConfinementPolicy::DangerFullAccess, "ls", Free);
+        check(
+            approval,
+            ConfinementPolicy::DangerFullAccess,
+            "touch x",
+            plain,
+        );
+        check(
+            approval,
+            ConfinementPolicy::DangerFullAccess,
+            "rm -rf x",
+            dangerous,
+        );
     }
     // What is not understood is not safe.
     check(UnlessTrusted, workspace(), "ls > x", AskConfined);
@@ -230,7 +245,7 @@ fn patches_are_judged_by_the_paths_that_they_touch() {
     };
     let decide = |approval, touched: PathBuf| {
         let cwd = root.join("work");
-        let policy = Policy::WorkspaceWrite(inside.clone());
+        let policy = ConfinementPolicy::WorkspaceWrite(inside.clone());
         let turn_policy = TurnPolicy {
             cwd,
             ..turn_policy(approval, policy)

@@ -9,8 +9,8 @@ use codex_protocol::{
     AskForApproval, NetworkAccess, PermissionProfile, ReadOnlyAccess, SandboxPolicy,
 };
 use codex_sandbox::{
-    EngineFiles, FileRules, Grants, LaunchPlan, Levels, Network, Policy, ReadAccess, Refusal,
-    Surroundings, WorkspaceWrite,
+    ConfinementPolicy, EnforcementLevels, EngineFiles, FileRules, Grants, LaunchPlan,
+    LaunchPlanError, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
 };
 
 use super::decision::Confinement;
@@ -21,7 +21,7 @@ use crate::turn_settings::TurnSettings;
 #[derive(Clone, Debug)]
 pub(crate) struct TurnPolicy {
     pub(crate) approval: AskForApproval,
-    pub(crate) policy: Policy,
+    pub(crate) policy: ConfinementPolicy,
     pub(crate) cwd: PathBuf,
     pub(crate) tmpdir: Option<PathBuf>,
     /// The environment of commands.
@@ -52,13 +52,13 @@ impl TurnPolicy {
     pub(crate) fn is_open(&self) -> bool {
         matches!(
             self.policy,
-            Policy::DangerFullAccess | Policy::External { .. }
+            ConfinementPolicy::DangerFullAccess | ConfinementPolicy::External { .. }
         )
     }
 
     /// Whether commands get the variable that says that the network is restricted.
     pub(crate) fn network_is_restricted(&self) -> bool {
-        self.policy.network() == Network::Restricted
+        self.policy.network() == NetworkMode::Restricted
     }
 
     pub(crate) fn may_ask_about_sandbox(&self) -> bool {
@@ -77,19 +77,19 @@ impl TurnPolicy {
         }
     }
 
-    fn surroundings(&self, grants: Grants) -> Surroundings {
+    fn policy_context(&self, grants: Grants) -> PolicyContext {
         let tmpdir = self.tmpdir.clone();
-        Surroundings {
+        PolicyContext {
             tmpdir,
             grants,
             engine: Arc::clone(&self.engine),
-            ..Surroundings::of(&self.cwd)
+            ..PolicyContext::of(&self.cwd)
         }
     }
 
     /// The file rules, if the policy confines files.
     pub(crate) fn file_rules(&self, grants: Grants) -> Option<FileRules> {
-        FileRules::of(&self.policy, &self.surroundings(grants))
+        FileRules::of(&self.policy, &self.policy_context(grants))
     }
 
     /// Whether all of these paths, links resolved, may be written without approval.
@@ -118,12 +118,12 @@ impl TurnPolicy {
     pub(crate) fn plan(
         &self,
         confinement: &Confinement,
-        levels: Levels,
-    ) -> Result<LaunchPlan, Refusal> {
+        levels: EnforcementLevels,
+    ) -> Result<LaunchPlan, LaunchPlanError> {
         match confinement {
             Confinement::None => Ok(LaunchPlan::Unconfined),
             Confinement::Policy(grants) => {
-                codex_sandbox::plan(&self.policy, &self.surroundings(grants.clone()), levels)
+                codex_sandbox::plan(&self.policy, &self.policy_context(grants.clone()), levels)
             }
         }
     }
@@ -134,29 +134,29 @@ impl TurnPolicy {
 pub(crate) fn prepare_folders(config: &SessionConfig) {
     codex_sandbox::sweep_placeholders_once(&config.settings.cwd);
     let policy = match policy_of(&config.settings.sandbox_policy) {
-        policy @ Policy::WorkspaceWrite(_) => policy,
+        policy @ ConfinementPolicy::WorkspaceWrite(_) => policy,
         // A later turn may be allowed to write.
-        _ => Policy::WorkspaceWrite(WorkspaceWrite::default()),
+        _ => ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default()),
     };
-    let surroundings = Surroundings {
+    let policy_context = PolicyContext {
         tmpdir: config.tmpdir(),
         engine: Arc::clone(&config.engine_files),
-        ..Surroundings::of(&config.settings.cwd)
+        ..PolicyContext::of(&config.settings.cwd)
     };
-    FileRules::bind_roots(&policy, &surroundings);
+    FileRules::resolve_roots(&policy, &policy_context);
 }
 
 /// Converts a policy to that of the sandbox.
-pub(crate) fn policy_of(policy: &SandboxPolicy) -> Policy {
+pub(crate) fn policy_of(policy: &SandboxPolicy) -> ConfinementPolicy {
     match policy {
-        SandboxPolicy::DangerFullAccess => Policy::DangerFullAccess,
-        SandboxPolicy::ExternalSandbox { network_access } => Policy::External {
+        SandboxPolicy::DangerFullAccess => ConfinementPolicy::DangerFullAccess,
+        SandboxPolicy::ExternalSandbox { network_access } => ConfinementPolicy::External {
             network: network(*network_access == NetworkAccess::Enabled),
         },
         SandboxPolicy::ReadOnly {
             access,
             network_access,
-        } => Policy::ReadOnly {
+        } => ConfinementPolicy::ReadOnly {
             read: read_access(access),
             network: network(*network_access),
         },
@@ -166,7 +166,7 @@ pub(crate) fn policy_of(policy: &SandboxPolicy) -> Policy {
             network_access,
             exclude_tmpdir_env_var,
             exclude_slash_tmp,
-        } => Policy::WorkspaceWrite(WorkspaceWrite {
+        } => ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             writable_roots: writable_roots
                 .iter()
                 .map(|root| PathBuf::from(&root.0))
@@ -179,11 +179,11 @@ pub(crate) fn policy_of(policy: &SandboxPolicy) -> Policy {
     }
 }
 
-fn network(enabled: bool) -> Network {
+fn network(enabled: bool) -> NetworkMode {
     if enabled {
-        Network::Enabled
+        NetworkMode::Enabled
     } else {
-        Network::Restricted
+        NetworkMode::Restricted
     }
 }
 

@@ -7,7 +7,7 @@ use codex_exec::{
     ExitStatus, Launch, Launcher, OutputChunk, Process, ProcessOutput, SpawnError, SpawnedProcess,
     StandardInput,
 };
-use codex_sandbox::Levels;
+use codex_sandbox::EnforcementLevels;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
@@ -15,7 +15,7 @@ use futures::stream::{self, BoxStream};
 /// Starts commands.
 pub trait Processes: Debug + Send + Sync {
     /// What the system offers for sandboxes.
-    fn levels(&self) -> Levels;
+    fn levels(&self) -> EnforcementLevels;
 
     /// Starts a command.
     fn start(&self, launch: Launch) -> BoxFuture<'static, Result<RunningProcess, SpawnError>>;
@@ -70,7 +70,7 @@ impl SystemProcesses {
 }
 
 impl Processes for SystemProcesses {
-    fn levels(&self) -> Levels {
+    fn levels(&self) -> EnforcementLevels {
         codex_sandbox::probe()
     }
 

@@ -13,7 +13,7 @@ use codex_model_client::{
     ModelMessages, ModelRequest, ModelStream, ResolvedModel,
 };
 use codex_protocol::*;
-use codex_sandbox::{Levels, Namespaces};
+use codex_sandbox::{EnforcementLevels, Namespaces};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -220,8 +220,8 @@ impl FakeProcesses {
 }
 
 impl Processes for FakeProcesses {
-    fn levels(&self) -> Levels {
-        Levels {
+    fn levels(&self) -> EnforcementLevels {
+        EnforcementLevels {
             landlock: 7,
             seccomp: true,
             namespaces: Namespaces::MountsAndProcesses,

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 
-use codex_sandbox::{ConfineError, Confinement};
+use codex_sandbox::{ConfineError, LinuxConfinement};
 use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 
 use super::sys;
@@ -70,7 +70,10 @@ fn prepare(request: &CommandRequest, streams: &CommandStreams) -> Result<(), Sta
     if request.terminal {
         rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
-    let confined = request.confinement.as_deref().map(Confinement::restrict);
+    let confined = request
+        .confinement
+        .as_deref()
+        .map(LinuxConfinement::restrict);
     confined.unwrap_or(Ok(())).map_err(StartError::Confinement)
 }
 

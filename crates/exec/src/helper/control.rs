@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use codex_sandbox::{ConfineError, Malformed};
+use codex_sandbox::{ConfineError, MalformedMessage};
 use rustix::io::Errno;
 
 use crate::message::{CommandRequest, LENGTH, REQUEST_LIMIT, SupervisorReport};
@@ -18,7 +18,7 @@ pub(super) enum ControlError {
     #[error(transparent)]
     System(#[from] Errno),
     #[error(transparent)]
-    Malformed(#[from] Malformed),
+    Malformed(#[from] MalformedMessage),
     #[error(transparent)]
     StartRequest(#[from] StartRequestError),
 }
@@ -40,7 +40,7 @@ impl ControlSocket {
         (&self.socket).read_exact(&mut header)?;
         let length = u32::from_le_bytes(header) as usize;
         if length > REQUEST_LIMIT {
-            return Err(Malformed.into());
+            return Err(MalformedMessage.into());
         }
         let mut message = vec![0; length];
         (&self.socket).read_exact(&mut message)?;

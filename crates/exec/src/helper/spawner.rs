@@ -9,7 +9,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use codex_sandbox::{Decoder, Encoder, Identity, Malformed, Placeholders};
+use codex_sandbox::{Decoder, Encoder, MalformedMessage, Placeholders, ProcessIdentity};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{
@@ -118,7 +118,7 @@ impl SpawnerProcess {
     }
 
     fn start_supervisor(&self, request: StartRequest) {
-        let identity = Identity::current();
+        let identity = ProcessIdentity::current();
         match sys::fork_with(request.clone_flags) {
             Ok(Some(_)) => {}
             Ok(None) => end_after(become_supervisor(request, identity, &self.notebook)),
@@ -131,7 +131,7 @@ impl SpawnerProcess {
         let flags = SocketFlags::CLOEXEC;
         let (requests, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        let identity = Identity::current();
+        let identity = ProcessIdentity::current();
         match sys::fork_with(clone_flags)? {
             Some(_) => Ok(SpareSupervisor {
                 clone_flags,
@@ -167,7 +167,7 @@ fn end_after(done: Result<(), ControlError>) -> ! {
 /// Runs in the new process.
 fn wait_for_request(
     requests: &OwnedFd,
-    identity: Identity,
+    identity: ProcessIdentity,
     notebook: &OwnedFd,
 ) -> Result<(), ControlError> {
     sys::close_others(&[requests, notebook]);
@@ -180,7 +180,7 @@ fn wait_for_request(
 /// Runs in the new process.
 fn become_supervisor(
     request: StartRequest,
-    identity: Identity,
+    identity: ProcessIdentity,
     notebook: &OwnedFd,
 ) -> Result<(), ControlError> {
     let control = &ControlSocket::new(request.control);
@@ -234,7 +234,7 @@ fn write_note<'a>(notebook: impl AsFd, paths: impl Iterator<Item = &'a Path>) {
     }
 }
 
-fn decode_note(note: &[u8]) -> Result<Vec<PathBuf>, Malformed> {
+fn decode_note(note: &[u8]) -> Result<Vec<PathBuf>, MalformedMessage> {
     let mut decoder = Decoder::new(note);
     let paths = decoder.list(|decoder| decoder.string().map(PathBuf::from))?;
     decoder.finish()?;

@@ -3,22 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use codex_exec::Launch;
-use codex_sandbox::{Levels, Namespaces, Policy, Surroundings, WorkspaceWrite, plan, probe};
+use codex_sandbox::{
+    ConfinementPolicy, EnforcementLevels, Namespaces, PolicyContext, WorkspaceWrite, plan, probe,
+};
 
 use super::{finish, shell, texts};
 
 /// The strongest level and what is left of it when parts are missing.
-pub fn levels() -> Vec<Levels> {
+pub fn levels() -> Vec<EnforcementLevels> {
     let all = probe();
     let mounts = all.namespaces.min(Namespaces::Mounts);
     let candidates = [
         all,
-        Levels { landlock: 0, ..all },
-        Levels {
+        EnforcementLevels { landlock: 0, ..all },
+        EnforcementLevels {
             namespaces: mounts,
             ..all
         },
-        Levels {
+        EnforcementLevels {
             namespaces: Namespaces::Unavailable,
             ..all
         },
@@ -33,8 +35,8 @@ pub fn levels() -> Vec<Levels> {
 }
 
 /// Writing in `cwd` and nowhere else.
-pub fn workspace() -> Policy {
-    Policy::WorkspaceWrite(WorkspaceWrite {
+pub fn workspace() -> ConfinementPolicy {
+    ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
         slash_tmp: false,
         tmpdir: false,
         ..WorkspaceWrite::default()
@@ -44,14 +46,14 @@ pub fn workspace() -> Policy {
 /// `None` if the policy cannot be enforced at this level: then it is refused, which is no escape.
 pub fn confine(
     mut launch: Launch,
-    policy: &Policy,
-    surroundings: &Surroundings,
-    level: Levels,
+    policy: &ConfinementPolicy,
+    policy_context: &PolicyContext,
+    level: EnforcementLevels,
 ) -> Option<Launch> {
-    match plan(policy, surroundings, level) {
+    match plan(policy, policy_context, level) {
         Ok(plan) => {
             launch.plan = plan;
-            launch.cwd.clone_from(&surroundings.cwd);
+            launch.cwd.clone_from(&policy_context.cwd);
             Some(launch)
         }
         Err(refusal) => {
@@ -88,20 +90,24 @@ impl Project {
     }
 
     /// Runs a script in the project at each level; exit codes and what it printed.
-    pub async fn attempts(&self, policy: &Policy, script: &str) -> Vec<(i32, String, String)> {
-        self.attempts_in(policy, &Surroundings::of(&self.root), script)
+    pub async fn attempts(
+        &self,
+        policy: &ConfinementPolicy,
+        script: &str,
+    ) -> Vec<(i32, String, String)> {
+        self.attempts_in(policy, &PolicyContext::of(&self.root), script)
             .await
     }
 
     pub async fn attempts_in(
         &self,
-        policy: &Policy,
-        surroundings: &Surroundings,
+        policy: &ConfinementPolicy,
+        policy_context: &PolicyContext,
         script: &str,
     ) -> Vec<(i32, String, String)> {
         let mut outcomes = Vec::new();
         for level in levels() {
-            let Some(launch) = confine(shell(script), policy, surroundings, level) else {
+            let Some(launch) = confine(shell(script), policy, policy_context, level) else {
                 continue;
             };
             outcomes.push(texts(finish(launch).await));
@@ -110,14 +116,14 @@ impl Project {
     }
 
     /// The script fails at each level.
-    pub async fn refused(&self, policy: &Policy, script: &str) {
+    pub async fn refused(&self, policy: &ConfinementPolicy, script: &str) {
         for (code, out, error) in self.attempts(policy, script).await {
             assert_ne!(code, 0, "{script}: {out}{error}");
         }
     }
 
     /// The script succeeds at each level.
-    pub async fn allowed(&self, policy: &Policy, script: &str) {
+    pub async fn allowed(&self, policy: &ConfinementPolicy, script: &str) {
         for (code, out, error) in self.attempts(policy, script).await {
             assert_eq!(code, 0, "{script}: {out}{error}");
         }

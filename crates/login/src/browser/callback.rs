@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_http::Secrets;
+use codex_http::PkceSecrets;
 use reqwest::StatusCode;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
@@ -12,52 +12,54 @@ use tokio::net::TcpStream;
 use super::exchange::exchange;
 use super::pages;
 use crate::accounts::Accounts;
-use codex_http::Site;
+use codex_http::CallbackSite;
 use codex_http::parameters;
 
 /// How long another program may take to give a port up.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
 
-type Reply = codex_http::Reply<String>;
+type LoginReply = codex_http::CallbackReply<String>;
 
 /// What comes back belongs to this.
 #[derive(Debug)]
-pub(crate) struct Callback {
+pub(crate) struct LoginCallback {
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) redirect_uri: String,
-    pub(crate) secrets: Secrets,
+    pub(crate) secrets: PkceSecrets,
 }
 
-impl Site for Callback {
+impl CallbackSite for LoginCallback {
     type Failure = String;
 
-    async fn reply(&self, target: &str) -> Reply {
+    async fn reply(&self, target: &str) -> LoginReply {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match path {
             "/auth/callback" => self.come_back(&parameters(query)).await,
-            "/success" => Reply {
+            "/success" => LoginReply {
                 is_last: true,
-                ..Reply::page(pages::success())
+                ..LoginReply::page(pages::success())
             },
-            "/cancel" => Reply {
+            "/cancel" => LoginReply {
                 end: Some(Err("Login cancelled".to_owned())),
-                ..Reply::text(StatusCode::OK, "Login cancelled")
+                ..LoginReply::text(StatusCode::OK, "Login cancelled")
             },
-            "" => Reply::text(StatusCode::BAD_REQUEST, "Bad Request"),
-            path if !path.starts_with('/') => Reply::text(StatusCode::BAD_REQUEST, "Bad Request"),
-            _ => Reply::text(StatusCode::NOT_FOUND, "Not Found"),
+            "" => LoginReply::text(StatusCode::BAD_REQUEST, "Bad Request"),
+            path if !path.starts_with('/') => {
+                LoginReply::text(StatusCode::BAD_REQUEST, "Bad Request")
+            }
+            _ => LoginReply::text(StatusCode::NOT_FOUND, "Not Found"),
         }
     }
 }
 
-impl Callback {
-    async fn come_back(&self, parameters: &[(String, String)]) -> Reply {
+impl LoginCallback {
+    async fn come_back(&self, parameters: &[(String, String)]) -> LoginReply {
         let get = |name: &str| {
             let found = parameters.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_str())
         };
         if get("state") != Some(&self.secrets.state) {
-            return Reply::text(StatusCode::BAD_REQUEST, "State mismatch");
+            return LoginReply::text(StatusCode::BAD_REQUEST, "State mismatch");
         }
         if let Some(error) = get("error") {
             let description = get("error_description");
@@ -70,10 +72,10 @@ impl Callback {
         };
         let verifier = &self.secrets.verifier;
         match exchange(&self.accounts, code, &self.redirect_uri, verifier).await {
-            Ok(()) => Reply {
+            Ok(()) => LoginReply {
                 location: Some("/success"),
                 end: Some(Ok(())),
-                ..Reply::text(StatusCode::FOUND, "")
+                ..LoginReply::text(StatusCode::FOUND, "")
             },
             Err(error) => failure(error.message, error.code, None),
         }
@@ -91,10 +93,10 @@ fn refusal(error: &str, description: Option<&str>) -> String {
     format!("Sign-in failed: {}", description.unwrap_or(error))
 }
 
-fn failure(message: String, code: &str, description: Option<&str>) -> Reply {
-    Reply {
+fn failure(message: String, code: &str, description: Option<&str>) -> LoginReply {
+    LoginReply {
         end: Some(Err(message.clone())),
-        ..Reply::page(pages::failure(&message, code, description))
+        ..LoginReply::page(pages::failure(&message, code, description))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::accounts::Accounts;
 use crate::auth_file::AuthFile;
-use crate::auth_file::Tokens;
-use crate::jwt::Claims;
+use crate::auth_file::ChatGptTokens;
+use crate::jwt::TokenClaims;
 use crate::refused::detail;
 
 /// Why a code led to no login.
@@ -45,7 +45,7 @@ async fn tokens(
     code: &str,
     redirect_uri: &str,
     verifier: &str,
-) -> Result<(Tokens, Claims), String> {
+) -> Result<(ChatGptTokens, TokenClaims), String> {
     let settings = &accounts.settings;
     let fields = [
         ("grant_type", "authorization_code"),
@@ -55,7 +55,7 @@ async fn tokens(
         ("code_verifier", verifier),
     ];
     let answer = accounts
-        .caller
+        .http
         .post_form(&settings.token_url(), &fields)
         .await?
         .without(&[code, verifier]);
@@ -72,8 +72,8 @@ async fn tokens(
         text.ok_or_else(|| format!("the reply has no `{name}`"))
     };
     let id_token = text("id_token")?;
-    let claims = Claims::of(id_token).map_err(|error| error.to_string())?;
-    let tokens = Tokens {
+    let claims = TokenClaims::of(id_token).map_err(|error| error.to_string())?;
+    let tokens = ChatGptTokens {
         id_token: id_token.into(),
         access_token: text("access_token")?.into(),
         refresh_token: text("refresh_token")?.into(),
@@ -82,7 +82,7 @@ async fn tokens(
     Ok((tokens, claims))
 }
 
-fn check_workspace(accounts: &Accounts, claims: &Claims) -> Result<(), String> {
+fn check_workspace(accounts: &Accounts, claims: &TokenClaims) -> Result<(), String> {
     let Some(forced) = &accounts.settings.forced_workspace else {
         return Ok(());
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_http::HttpPool;
-use codex_http::{Answer, ask};
+use codex_http::{BoundedReply, fetch};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Url};
 
@@ -41,9 +41,9 @@ impl Caller {
     }
 
     /// Asks what there is to know about logins.
-    pub(super) async fn question(&self, url: &Url) -> Result<Answer, String> {
+    pub(super) async fn question(&self, url: &Url) -> Result<BoundedReply, String> {
         let request = self.request(Method::GET, url)?;
-        let answer = ask(asking(request), QUESTION).await;
+        let answer = fetch(asking(request), QUESTION).await;
         answer.map_err(|error| error.to_string())
     }
 
@@ -65,7 +65,7 @@ impl Caller {
         kind: &'static str,
         body: String,
         client: Option<(&str, &str)>,
-    ) -> Result<Answer, String> {
+    ) -> Result<BoundedReply, String> {
         let mut request = self.request(Method::POST, url)?;
         if let Some((id, secret)) = client {
             request = request.basic_auth(id, Some(secret));
@@ -73,7 +73,7 @@ impl Caller {
         let request = request
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, kind);
-        let answer = ask(request.body(body), TIME).await;
+        let answer = fetch(request.body(body), TIME).await;
         answer.map_err(|error| error.to_string())
     }
 

@@ -4,7 +4,7 @@
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use codex_http::{Reply, Secrets, Site, form, listen, parameters, serve};
+use codex_http::{CallbackReply, CallbackSite, PkceSecrets, form, listen, parameters, serve};
 use codex_private_files::secret_file;
 use codex_protocol::Secret;
 use reqwest::{StatusCode, Url};
@@ -74,8 +74,8 @@ impl Logins {
         let resource = resource
             .clone()
             .filter(|resource| !resource.trim().is_empty());
-        let callback = Callback {
-            secrets: Secrets::new().map_err(|error| failed(error.to_string()))?,
+        let callback = OAuthCallback {
+            secrets: PkceSecrets::new().map_err(|error| failed(error.to_string()))?,
             path: back.path,
             redirect_uri,
             resource,
@@ -207,8 +207,8 @@ async fn introduce(
 }
 
 /// What comes back belongs to this.
-struct Callback {
-    secrets: Secrets,
+struct OAuthCallback {
+    secrets: PkceSecrets,
     path: String,
     redirect_uri: String,
     resource: Option<String>,
@@ -220,7 +220,7 @@ struct Callback {
     login: Login,
 }
 
-impl Callback {
+impl OAuthCallback {
     fn authorization_url(&self, mut url: Url, scopes: &[String]) -> String {
         let challenge = self.secrets.challenge();
         let mut query = url.query_pairs_mut();
@@ -270,10 +270,10 @@ impl Callback {
     }
 }
 
-impl Site for Callback {
+impl CallbackSite for OAuthCallback {
     type Failure = LoginError;
 
-    async fn reply(&self, target: &str) -> Reply<LoginError> {
+    async fn reply(&self, target: &str) -> CallbackReply<LoginError> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let parameters = parameters(query);
         let get = |name: &str| {
@@ -290,9 +290,9 @@ impl Site for Callback {
                 description: get("error_description").map(replies::readable),
             }),
             (Some(code), None) if is_ours => match self.exchange(code).await {
-                Ok(()) => Reply {
+                Ok(()) => CallbackReply {
                     end: Some(Ok(())),
-                    ..Reply::text(
+                    ..CallbackReply::text(
                         StatusCode::OK,
                         "Authentication complete. You may close this window.",
                     )
@@ -305,14 +305,14 @@ impl Site for Callback {
 }
 
 /// To somebody else than the browser that the login waits for.
-fn not_expected() -> Reply<LoginError> {
-    Reply::text(StatusCode::BAD_REQUEST, "Invalid OAuth callback")
+fn not_expected() -> CallbackReply<LoginError> {
+    CallbackReply::text(StatusCode::BAD_REQUEST, "Invalid OAuth callback")
 }
 
-fn ending(error: LoginError) -> Reply<LoginError> {
-    Reply {
+fn ending(error: LoginError) -> CallbackReply<LoginError> {
+    CallbackReply {
         end: Some(Err(error.clone())),
-        ..Reply::text(StatusCode::BAD_REQUEST, &error.to_string())
+        ..CallbackReply::text(StatusCode::BAD_REQUEST, &error.to_string())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What authorisation servers say: tokens and refusals.
 
-use codex_http::Answer;
+use codex_http::BoundedReply;
 use codex_protocol::Secret;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub(super) struct TokenReply {
 ///
 /// # Errors
 /// There are none, or none that can be used; a sentence that says why, without the answer's text.
-pub(super) fn tokens(answer: &Answer) -> Result<TokenReply, String> {
+pub(super) fn tokens(answer: &BoundedReply) -> Result<TokenReply, String> {
     let json = success(answer)?;
     let text = |name: &str| json[name].as_str().filter(|text| !text.is_empty());
     let access_token =
@@ -46,7 +46,7 @@ pub(super) fn tokens(answer: &Answer) -> Result<TokenReply, String> {
 ///
 /// # Errors
 /// It refused, or the reply is no JSON; a sentence that says so.
-pub(super) fn success(answer: &Answer) -> Result<Value, String> {
+pub(super) fn success(answer: &BoundedReply) -> Result<Value, String> {
     let json = answer.json();
     if answer.is_success() {
         return if json.is_object() {
@@ -81,8 +81,8 @@ pub(super) fn readable(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, body: &str) -> Answer {
-        Answer {
+    fn answer(status: u16, body: &str) -> BoundedReply {
+        BoundedReply {
             status,
             reason: "X".to_owned(),
             content_type: String::new(),

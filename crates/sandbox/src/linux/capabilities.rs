@@ -6,10 +6,10 @@ use rustix::thread::{
     set_capabilities, set_capabilities_secure_bits, set_no_new_privs,
 };
 
-use super::error::{At as _, ConfineError, Step};
+use super::error::{ConfineError, ConfineStep, WithStep as _};
 
 pub(super) fn drop_all() -> Result<(), ConfineError> {
-    try_drop_all().at(|| Step::DropCapabilities)
+    try_drop_all().with_step(|| ConfineStep::DropCapabilities)
 }
 
 fn try_drop_all() -> Result<(), Errno> {

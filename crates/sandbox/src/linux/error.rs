@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 /// A step of applying the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ConfineStep {
     /// Creating a placeholder for a protected path.
     HoldPlaceholder(PathBuf),
     /// Mapping the user in the user namespace.
@@ -28,7 +28,7 @@ pub enum Step {
     FilterSystemCalls,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ConfineStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HoldPlaceholder(path) => write!(formatter, "protecting {}", path.display()),
@@ -51,7 +51,7 @@ impl fmt::Display for Step {
 #[error("{step}: {}", std::io::Error::from(*errno))]
 pub struct ConfineError {
     /// The step that failed.
-    pub step: Step,
+    pub step: ConfineStep,
     errno: Errno,
 }
 
@@ -64,12 +64,12 @@ impl ConfineError {
 }
 
 /// Adds the step to an error.
-pub(super) trait At<T> {
-    fn at(self, step: impl FnOnce() -> Step) -> Result<T, ConfineError>;
+pub(super) trait WithStep<T> {
+    fn with_step(self, step: impl FnOnce() -> ConfineStep) -> Result<T, ConfineError>;
 }
 
-impl<T> At<T> for Result<T, Errno> {
-    fn at(self, step: impl FnOnce() -> Step) -> Result<T, ConfineError> {
+impl<T> WithStep<T> for Result<T, Errno> {
+    fn with_step(self, step: impl FnOnce() -> ConfineStep) -> Result<T, ConfineError> {
         self.map_err(|errno| ConfineError {
             step: step(),
             errno,
@@ -77,9 +77,9 @@ impl<T> At<T> for Result<T, Errno> {
     }
 }
 
-impl<T> At<T> for std::io::Result<T> {
-    fn at(self, step: impl FnOnce() -> Step) -> Result<T, ConfineError> {
+impl<T> WithStep<T> for std::io::Result<T> {
+    fn with_step(self, step: impl FnOnce() -> ConfineStep) -> Result<T, ConfineError> {
         self.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-            .at(step)
+            .with_step(step)
     }
 }

@@ -14,9 +14,9 @@ mod program;
 use rustix::io::Errno;
 use seccompiler::sock_filter;
 
-use self::program::{Check, Program};
-use super::error::{At as _, ConfineError, Step};
-use crate::policy::Network;
+use self::program::{ArgumentCheck, FilterProgram};
+use super::error::{ConfineError, ConfineStep, WithStep as _};
+use crate::policy::NetworkMode;
 
 /// The kernel's identifier of the architecture.
 #[cfg(target_arch = "x86_64")]
@@ -154,14 +154,14 @@ const NAMESPACE_FLAGS: u32 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWNET)
     .cast_unsigned();
 
-/// A pair of sockets may be of the kinds 1 (stream) and 5 (sequenced packets), which are connected. Every
-/// other kind, raw ones too, makes datagram sockets, which send to whatever address they are given. The
-/// low four bits are the kind, the rest are flags; the bit that the two differ in does not matter.
-const BITS_OF_KIND: u32 = 0xf & !(libc::SOCK_STREAM ^ libc::SOCK_SEQPACKET).cast_unsigned();
-const CONNECTED_KIND: u32 = libc::SOCK_STREAM.cast_unsigned();
+/// Socket pairs may have the types 1 (stream) and 5 (sequenced packets), which are connected. Every other type, also
+/// raw, creates datagram sockets, which can send to any address. The low four bits are the type, the others are flags.
+/// The mask ignores the one bit in which the two types differ.
+const SOCKET_TYPE_MASK: u32 = 0xf & !(libc::SOCK_STREAM ^ libc::SOCK_SEQPACKET).cast_unsigned();
+const CONNECTED_TYPE: u32 = libc::SOCK_STREAM.cast_unsigned();
 
-/// The families of sockets that commands have a use for with the network on. Others reach what is not the
-/// network, as the host of a virtual machine and devices nearby, or seldom used parts of the kernel.
+/// The socket families that are allowed with network access. Others connect to something other than the network, such as
+/// the host of a virtual machine or devices nearby, or use rarely tested parts of the kernel.
 const FAMILIES: [u32; 4] = [
     libc::AF_UNIX.cast_unsigned(),
     libc::AF_INET.cast_unsigned(),
@@ -182,11 +182,11 @@ pub(super) fn supported() -> bool {
 }
 
 /// Installs the filter for this thread permanently.
-pub(super) fn install(network: Network, metadata: Metadata) -> Result<(), ConfineError> {
-    try_install(network, metadata).at(|| Step::FilterSystemCalls)
+pub(super) fn install(network: NetworkMode, metadata: Metadata) -> Result<(), ConfineError> {
+    try_install(network, metadata).with_step(|| ConfineStep::FilterSystemCalls)
 }
 
-fn try_install(network: Network, metadata: Metadata) -> Result<(), Errno> {
+fn try_install(network: NetworkMode, metadata: Metadata) -> Result<(), Errno> {
     let filter = filter(network, metadata).ok_or(Errno::NOSYS)?;
     seccompiler::apply_filter(&filter).map_err(|error| match error {
         seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => {
@@ -197,39 +197,36 @@ fn try_install(network: Network, metadata: Metadata) -> Result<(), Errno> {
 }
 
 /// The filter; none for an unsupported architecture.
-fn filter(network: Network, metadata: Metadata) -> Option<Vec<sock_filter>> {
-    let mut program = Program::of_architecture(ARCHITECTURE?);
+fn filter(network: NetworkMode, metadata: Metadata) -> Option<Vec<sock_filter>> {
+    let mut program = FilterProgram::of_architecture(ARCHITECTURE?);
     if let Some(first) = FIRST_OF_SECOND_NUMBERING {
         program.refuse_from(first, libc::ENOSYS);
     }
     program.refuse(AS_IF_MISSING.iter().copied(), libc::ENOSYS);
     let mut refused = vec![ALWAYS, ON_THIS_ARCHITECTURE];
-    if network == Network::Restricted {
+    if network == NetworkMode::Restricted {
         refused.push(WITHOUT_NETWORK);
     }
     if metadata == Metadata::Fixed {
         refused.extend([METADATA, OLD_METADATA]);
     }
     program.refuse(refused.into_iter().flatten().copied(), libc::EPERM);
-    let namespaces = Check::any_bit(0, NAMESPACE_FLAGS, libc::EPERM);
+    let namespaces = ArgumentCheck::any_bit(0, NAMESPACE_FLAGS, libc::EPERM);
     program.check(&[libc::SYS_clone], &namespaces);
     file_modes::check(&mut program);
-    if network == Network::Restricted {
+    if network == NetworkMode::Restricted {
         let local = libc::AF_UNIX.cast_unsigned();
-        let pairs = Check::other_than(0, u32::MAX, local, libc::EPERM).and(Check::other_than(
-            1,
-            BITS_OF_KIND,
-            CONNECTED_KIND,
-            libc::EPERM,
-        ));
+        let pairs = ArgumentCheck::other_than(0, u32::MAX, local, libc::EPERM).and(
+            ArgumentCheck::other_than(1, SOCKET_TYPE_MASK, CONNECTED_TYPE, libc::EPERM),
+        );
         program.check(&[libc::SYS_socketpair], &pairs);
-        program.check(&[libc::SYS_sendto], &Check::address(4, libc::EPERM));
+        program.check(&[libc::SYS_sendto], &ArgumentCheck::address(4, libc::EPERM));
     } else {
-        let families = Check::none_of(0, &FAMILIES, libc::EAFNOSUPPORT);
+        let families = ArgumentCheck::none_of(0, &FAMILIES, libc::EAFNOSUPPORT);
         program.check(&[libc::SYS_socket, libc::SYS_socketpair], &families);
     }
     if metadata == Metadata::Fixed {
-        let requests = Check::any_of(1, &METADATA_REQUESTS, libc::EPERM);
+        let requests = ArgumentCheck::any_of(1, &METADATA_REQUESTS, libc::EPERM);
         program.check(&[libc::SYS_ioctl], &requests);
     }
     Some(program.finish())
@@ -247,11 +244,11 @@ mod tests {
     struct Filter(Vec<sock_filter>);
 
     impl Filter {
-        fn of(network: Network, metadata: Metadata) -> Self {
+        fn of(network: NetworkMode, metadata: Metadata) -> Self {
             Self(filter(network, metadata).unwrap())
         }
 
-        fn says(&self, call: libc::c_long, arguments: &[u64]) -> u32 {
+        fn verdict(&self, call: libc::c_long, arguments: &[u64]) -> u32 {
             let mut all = [0; 6];
             all[..arguments.len()].copy_from_slice(arguments);
             verdict(&self.0, ARCHITECTURE.unwrap(), call, all)
@@ -260,34 +257,34 @@ mod tests {
 
     #[test]
     fn calls_are_refused_by_number() {
-        let open = Filter::of(Network::Enabled, Metadata::Changeable);
-        let closed = Filter::of(Network::Restricted, Metadata::Fixed);
+        let open = Filter::of(NetworkMode::Enabled, Metadata::Changeable);
+        let closed = Filter::of(NetworkMode::Restricted, Metadata::Fixed);
         for call in ALWAYS.iter().chain(ON_THIS_ARCHITECTURE) {
-            assert_eq!(open.says(*call, &[]), REFUSED, "{call}");
-            assert_eq!(closed.says(*call, &[]), REFUSED, "{call}");
+            assert_eq!(open.verdict(*call, &[]), REFUSED, "{call}");
+            assert_eq!(closed.verdict(*call, &[]), REFUSED, "{call}");
         }
         for call in WITHOUT_NETWORK.iter().chain(METADATA).chain(OLD_METADATA) {
             let local = FAMILIES[0].into();
-            assert_eq!(open.says(*call, &[local]), ALLOWED, "{call}");
-            assert_eq!(closed.says(*call, &[]), REFUSED, "{call}");
+            assert_eq!(open.verdict(*call, &[local]), ALLOWED, "{call}");
+            assert_eq!(closed.verdict(*call, &[]), REFUSED, "{call}");
         }
         for call in AS_IF_MISSING {
-            assert_eq!(open.says(*call, &[]), MISSING, "{call}");
+            assert_eq!(open.verdict(*call, &[]), MISSING, "{call}");
         }
         for call in [libc::SYS_read, libc::SYS_execve, libc::SYS_futex] {
-            assert_eq!(closed.says(call, &[]), ALLOWED, "{call}");
+            assert_eq!(closed.verdict(call, &[]), ALLOWED, "{call}");
         }
         if let Some(first) = FIRST_OF_SECOND_NUMBERING {
-            assert_eq!(open.says(first.into(), &[]), MISSING);
+            assert_eq!(open.verdict(first.into(), &[]), MISSING);
         }
     }
 
     #[test]
     fn pairs_are_local_and_connected() {
-        let filter = Filter::of(Network::Restricted, Metadata::Changeable);
+        let filter = Filter::of(NetworkMode::Restricted, Metadata::Changeable);
         let pair = |domain: i32, kind: u64| {
             let domain = domain.cast_unsigned().into();
-            filter.says(libc::SYS_socketpair, &[domain, kind])
+            filter.verdict(libc::SYS_socketpair, &[domain, kind])
         };
         let flags = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK).cast_unsigned();
         for kind in 0..16 {
@@ -302,11 +299,11 @@ mod tests {
                 expected,
                 "{kind}"
             );
-            // The kernel does not look at the upper half.
+            // The kernel ignores the upper half.
             assert_eq!(pair(libc::AF_UNIX, kind | 1 << 40), expected, "{kind}");
             assert_eq!(pair(libc::AF_INET, kind), REFUSED);
         }
-        let send = |address| filter.says(libc::SYS_sendto, &[0, 0, 0, 0, address]);
+        let send = |address| filter.verdict(libc::SYS_sendto, &[0, 0, 0, 0, address]);
         assert_eq!(send(0), ALLOWED);
         for address in [1, 1 << 32, 0x7fff_0000_0000, u64::MAX] {
             assert_eq!(send(address), REFUSED, "{address:#x}");
@@ -315,7 +312,7 @@ mod tests {
 
     #[test]
     fn with_the_network_on_sockets_are_of_the_usual_families() {
-        let filter = Filter::of(Network::Enabled, Metadata::Changeable);
+        let filter = Filter::of(NetworkMode::Enabled, Metadata::Changeable);
         let unknown = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
         for family in 0..64 {
             let expected = if FAMILIES.contains(&family) {
@@ -324,17 +321,21 @@ mod tests {
                 unknown
             };
             for call in [libc::SYS_socket, libc::SYS_socketpair] {
-                assert_eq!(filter.says(call, &[family.into(), 1]), expected, "{family}");
-                // The kernel does not look at the upper half.
+                assert_eq!(
+                    filter.verdict(call, &[family.into(), 1]),
+                    expected,
+                    "{family}"
+                );
+                // The kernel ignores the upper half.
                 let family = u64::from(family) | 1 << 32;
-                assert_eq!(filter.says(call, &[family, 1]), expected);
+                assert_eq!(filter.verdict(call, &[family, 1]), expected);
             }
         }
     }
 
     #[test]
-    fn modes_that_lend_rights_are_refused_where_they_count() {
-        let filter = Filter::of(Network::Enabled, Metadata::Changeable);
+    fn modes_that_grant_rights_are_refused_where_they_count() {
+        let filter = Filter::of(NetworkMode::Enabled, Metadata::Changeable);
         let creating = [libc::O_CREAT, libc::O_TMPFILE].map(|it| u64::from(it.cast_unsigned()));
         for (mode, expected) in [
             (0o755, ALLOWED),
@@ -342,23 +343,23 @@ mod tests {
             (0o4755, REFUSED),
             (0o2755, REFUSED),
         ] {
-            assert_eq!(filter.says(libc::SYS_fchmod, &[3, mode]), expected);
-            assert_eq!(filter.says(libc::SYS_fchmodat, &[3, 0, mode]), expected);
-            assert_eq!(filter.says(libc::SYS_fchmodat2, &[3, 0, mode]), expected);
+            assert_eq!(filter.verdict(libc::SYS_fchmod, &[3, mode]), expected);
+            assert_eq!(filter.verdict(libc::SYS_fchmodat, &[3, 0, mode]), expected);
+            assert_eq!(filter.verdict(libc::SYS_fchmodat2, &[3, 0, mode]), expected);
             for flags in creating {
                 assert_eq!(
-                    filter.says(libc::SYS_openat, &[3, 0, flags, mode]),
+                    filter.verdict(libc::SYS_openat, &[3, 0, flags, mode]),
                     expected
                 );
             }
-            // Without such a flag nobody looks at the mode.
+            // Without such a flag the kernel ignores the mode.
             let directory = u64::from(libc::O_DIRECTORY.cast_unsigned());
             assert_eq!(
-                filter.says(libc::SYS_openat, &[3, 0, directory, mode]),
+                filter.verdict(libc::SYS_openat, &[3, 0, directory, mode]),
                 ALLOWED
             );
         }
-        let node = |mode: u32| filter.says(libc::SYS_mknodat, &[3, 0, mode.into()]);
+        let node = |mode: u32| filter.verdict(libc::SYS_mknodat, &[3, 0, mode.into()]);
         assert_eq!(node(libc::S_IFIFO | 0o644), ALLOWED);
         assert_eq!(node(libc::S_IFREG | 0o644), ALLOWED);
         assert_eq!(node(libc::S_IFSOCK | 0o644), ALLOWED);
@@ -368,9 +369,9 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_and_attributes_are_told_by_arguments() {
-        let filter = Filter::of(Network::Enabled, Metadata::Fixed);
-        let clone = |flags: i32| filter.says(libc::SYS_clone, &[flags.cast_unsigned().into()]);
+    fn namespaces_and_attributes_are_refused_by_argument() {
+        let filter = Filter::of(NetworkMode::Enabled, Metadata::Fixed);
+        let clone = |flags: i32| filter.verdict(libc::SYS_clone, &[flags.cast_unsigned().into()]);
         assert_eq!(
             clone(libc::CLONE_VM | libc::CLONE_THREAD | libc::SIGCHLD),
             ALLOWED
@@ -378,8 +379,11 @@ mod tests {
         assert_eq!(clone(libc::CLONE_NEWNET), REFUSED);
         assert_eq!(clone(libc::CLONE_NEWUSER | libc::SIGCHLD), REFUSED);
         for request in METADATA_REQUESTS {
-            assert_eq!(filter.says(libc::SYS_ioctl, &[3, request.into()]), REFUSED);
+            assert_eq!(
+                filter.verdict(libc::SYS_ioctl, &[3, request.into()]),
+                REFUSED
+            );
         }
-        assert_eq!(filter.says(libc::SYS_ioctl, &[3, libc::TCGETS]), ALLOWED);
+        assert_eq!(filter.verdict(libc::SYS_ioctl, &[3, libc::TCGETS]), ALLOWED);
     }
 }

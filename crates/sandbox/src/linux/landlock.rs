@@ -9,10 +9,10 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::error::{At as _, ConfineError, Step};
+use super::error::{ConfineError, ConfineStep, WithStep as _};
 use super::namespaces::open_without_links;
 use super::sys::{self, LandlockScope};
-use crate::policy::Network;
+use crate::policy::NetworkMode;
 use crate::roots::{FileRules, ReadScope};
 
 const EXECUTE: u64 = 1 << 0;
@@ -52,7 +52,7 @@ const SHARED_DEVICES: [&str; 8] = [
 /// Applies the rules to this thread. `own_devices` says that `/dev` contains only harmless devices.
 pub(super) fn restrict(
     rules: &FileRules,
-    network: Network,
+    network: NetworkMode,
     version: u32,
     own_devices: bool,
 ) -> Result<(), ConfineError> {
@@ -60,15 +60,16 @@ pub(super) fn restrict(
         return Ok(());
     }
     let handled = scope(&rules.read, network, version);
-    let ruleset = sys::landlock_ruleset(handled).at(|| Step::Landlock)?;
+    let ruleset = sys::landlock_ruleset(handled).with_step(|| ConfineStep::Landlock)?;
     let allow = |path: &Path, access: u64| {
-        allow(&ruleset, path, access & handled.files).at(|| Step::LandlockRule(path.to_path_buf()))
+        allow(&ruleset, path, access & handled.files)
+            .with_step(|| ConfineStep::LandlockRule(path.to_path_buf()))
     };
     for root in &rules.writable {
         // The path was resolved before, so a link in it now was created to escape.
         open_without_links(root, OFlags::PATH)
             .and_then(|root| allow_open(&ruleset, &root, (READING | WRITING) & handled.files))
-            .at(|| Step::LandlockRule(root.clone()))?;
+            .with_step(|| ConfineStep::LandlockRule(root.clone()))?;
     }
     if own_devices {
         allow(Path::new("/dev"), READING | WRITING)?;
@@ -83,12 +84,12 @@ pub(super) fn restrict(
         }
         allow(Path::new("/proc"), READING)?;
     }
-    allow_own_terminal(&ruleset, handled.files).at(|| Step::Landlock)?;
-    rustix::thread::set_no_new_privs(true).at(|| Step::Landlock)?;
-    sys::landlock_restrict_self(&ruleset).at(|| Step::Landlock)
+    allow_own_terminal(&ruleset, handled.files).with_step(|| ConfineStep::Landlock)?;
+    rustix::thread::set_no_new_privs(true).with_step(|| ConfineStep::Landlock)?;
+    sys::landlock_restrict_self(&ruleset).with_step(|| ConfineStep::Landlock)
 }
 
-fn scope(read: &ReadScope, network: Network, version: u32) -> LandlockScope {
+fn scope(read: &ReadScope, network: NetworkMode, version: u32) -> LandlockScope {
     let mut files = WRITING;
     if *read != ReadScope::Everything {
         files |= READING;
@@ -98,7 +99,7 @@ fn scope(read: &ReadScope, network: Network, version: u32) -> LandlockScope {
             files &= !right;
         }
     }
-    let restricted = network == Network::Restricted;
+    let restricted = network == NetworkMode::Restricted;
     let mut scoped = 0;
     if version >= 6 {
         // Services such as containers and the desktop listen on abstract sockets, which file rules do not cover. They are
@@ -152,8 +153,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn older_versions_are_not_asked_for_what_they_do_not_know() {
-        let of = |version| scope(&ReadScope::Everything, Network::Restricted, version);
+    fn older_versions_get_no_unknown_rights() {
+        let of = |version| scope(&ReadScope::Everything, NetworkMode::Restricted, version);
         assert_eq!(of(1).files & (REFER | TRUNCATE | IOCTL_DEV), 0);
         assert_eq!((of(3).network, of(3).scoped), (0, 0));
         assert_ne!(of(4).network, 0);
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn an_open_network_is_not_handled() {
-        let scope = scope(&ReadScope::Only(vec![]), Network::Enabled, 7);
+        let scope = scope(&ReadScope::Only(vec![]), NetworkMode::Enabled, 7);
         let scoped = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS;
         assert_eq!((scope.network, scope.scoped), (0, scoped));
         assert_eq!(scope.files & READING, READING);

@@ -13,7 +13,7 @@
 //! In addition the number of processes is limited (`processes`).
 //!
 //! The helper is single-threaded and freshly executed, so this code need not be safe between fork and exec of a threaded
-//! program. [`Confinement`] documents the order of calls.
+//! program. [`LinuxConfinement`] documents the order of calls.
 
 mod capabilities;
 mod error;
@@ -27,16 +27,16 @@ mod sys;
 
 use std::path::PathBuf;
 
-pub use error::{ConfineError, Step};
+pub use error::{ConfineError, ConfineStep};
 pub use placeholders::Placeholders;
 pub(crate) use placeholders::{is_placeholder_at, remove_if_abandoned};
 pub(crate) use probe::probe;
 pub(crate) use processes::limits_processes;
 
-use crate::plan::{Enforcement, Levels, Namespaces};
-use crate::policy::Network;
+use crate::plan::{Enforcement, EnforcementLevels, Namespaces};
+use crate::policy::NetworkMode;
 use crate::roots::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
-use crate::wire::{Decoder, Encoder, Malformed};
+use crate::wire::{Decoder, Encoder, MalformedMessage};
 
 /// Everything that a helper process needs to sandbox a command.
 ///
@@ -45,14 +45,14 @@ use crate::wire::{Decoder, Encoder, Malformed};
 /// all processes of the command have ended. The process that becomes the command calls [`restrict`](Self::restrict) just
 /// before `exec`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confinement {
+pub struct LinuxConfinement {
     rules: FileRules,
-    network: Network,
-    levels: Levels,
+    network: NetworkMode,
+    levels: EnforcementLevels,
 }
 
-impl Confinement {
-    pub(crate) fn new(rules: FileRules, network: Network, levels: Levels) -> Self {
+impl LinuxConfinement {
+    pub(crate) fn new(rules: FileRules, network: NetworkMode, levels: EnforcementLevels) -> Self {
         Self {
             rules,
             network,
@@ -78,9 +78,9 @@ impl Confinement {
     ///
     /// # Errors
     /// A system call failed.
-    pub fn enter(&self, identity: Identity) -> Result<Placeholders, ConfineError> {
+    pub fn enter(&self, identity: ProcessIdentity) -> Result<Placeholders, ConfineError> {
         namespaces::map_user(identity)?;
-        let placeholders = Placeholders::of(&self.rules.protected)?;
+        let placeholders = Placeholders::for_paths(&self.rules.protected)?;
         let processes = self.levels.namespaces == Namespaces::MountsAndProcesses;
         if processes {
             processes::limit_namespace();
@@ -124,7 +124,7 @@ impl Confinement {
         });
         encoder.list(&self.rules.hidden, path);
         encoder.list(&self.rules.masked, path);
-        encoder.flag(self.network == Network::Enabled);
+        encoder.flag(self.network == NetworkMode::Enabled);
         encoder.number(self.levels.landlock);
         encoder.number(self.levels.namespaces as u32);
     }
@@ -133,7 +133,7 @@ impl Confinement {
     ///
     /// # Errors
     /// The bytes are not such a value.
-    pub fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    pub fn decode(decoder: &mut Decoder<'_>) -> Result<Self, MalformedMessage> {
         let path = |decoder: &mut Decoder<'_>| decoder.string().map(PathBuf::from);
         let read = if decoder.flag()? {
             ReadScope::Only(decoder.list(path)?)
@@ -154,16 +154,16 @@ impl Confinement {
         let hidden = decoder.list(path)?;
         let masked = decoder.list(path)?;
         let network = if decoder.flag()? {
-            Network::Enabled
+            NetworkMode::Enabled
         } else {
-            Network::Restricted
+            NetworkMode::Restricted
         };
         let landlock = decoder.number()?;
         let namespaces = match decoder.number()? {
             0 => Namespaces::Unavailable,
             1 => Namespaces::Mounts,
             2 => Namespaces::MountsAndProcesses,
-            _ => return Err(Malformed),
+            _ => return Err(MalformedMessage),
         };
         Ok(Self {
             rules: FileRules {
@@ -175,7 +175,7 @@ impl Confinement {
                 untrusted: Vec::new(),
             },
             network,
-            levels: Levels {
+            levels: EnforcementLevels {
                 landlock,
                 seccomp: true,
                 namespaces,
@@ -187,12 +187,12 @@ impl Confinement {
 
 /// The user and group of a process. Must be read before the namespaces are created, because ids are unmapped inside them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct ProcessIdentity {
     user: u32,
     group: u32,
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// The identity of this process.
     #[must_use]
     pub fn current() -> Self {
@@ -206,30 +206,30 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Policy, Surroundings, WorkspaceWrite};
+    use crate::policy::{ConfinementPolicy, PolicyContext, WorkspaceWrite};
     use crate::{LaunchPlan, plan};
 
     #[test]
-    fn a_confinement_survives_the_way_to_the_helper() {
-        let levels = Levels {
+    fn a_confinement_is_decoded_as_it_was_encoded() {
+        let levels = EnforcementLevels {
             landlock: 5,
             seccomp: true,
             namespaces: Namespaces::Mounts,
             seatbelt: false,
         };
-        let surroundings = Surroundings {
+        let policy_context = PolicyContext {
             hidden: vec!["/etc".into()],
-            ..Surroundings::of("/usr")
+            ..PolicyContext::of("/usr")
         };
-        let policy = Policy::WorkspaceWrite(WorkspaceWrite::default());
-        let Ok(LaunchPlan::Confined(confinement)) = plan(&policy, &surroundings, levels) else {
+        let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default());
+        let Ok(LaunchPlan::Confined(confinement)) = plan(&policy, &policy_context, levels) else {
             panic!("nothing to confine");
         };
         let mut encoder = Encoder::default();
         confinement.encode(&mut encoder);
         let bytes = encoder.finish();
         let mut decoder = Decoder::new(&bytes);
-        assert_eq!(Confinement::decode(&mut decoder), Ok(*confinement));
+        assert_eq!(LinuxConfinement::decode(&mut decoder), Ok(*confinement));
         assert_eq!(decoder.finish(), Ok(()));
     }
 }

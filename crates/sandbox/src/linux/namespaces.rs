@@ -18,10 +18,10 @@ use rustix::mount::{
     move_mount, open_tree,
 };
 
-use super::Identity;
-use super::error::{At as _, ConfineError, Step};
+use super::ProcessIdentity;
+use super::error::{ConfineError, ConfineStep, WithStep as _};
 use super::placeholders::is_placeholder_at;
-use super::sys::{Reach, set_mount_read_only};
+use super::sys::{MountScope, set_mount_read_only};
 use crate::plan::Namespaces;
 use crate::roots::FileRules;
 
@@ -57,15 +57,15 @@ pub(super) fn open_without_links(path: &Path, flags: OFlags) -> Result<OwnedFd, 
 }
 
 /// A mount to be attached at `path`.
-struct Layer {
+struct PendingMount {
     path: PathBuf,
     tree: OwnedFd,
-    kind: Kind,
+    kind: MountKind,
 }
 
-/// At the same path the later kind covers the earlier.
+/// In the order of mounting: of two mounts at the same path the later kind covers the earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum MountKind {
     Protected,
     Writable,
     Hidden,
@@ -73,40 +73,40 @@ enum Kind {
 
 pub(super) fn enter(rules: &FileRules, processes: bool) -> Result<(), ConfineError> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).at(|| Step::SeparateMounts)?;
+    mount_change("/", private).with_step(|| ConfineStep::SeparateMounts)?;
 
     let protected = protected_paths(rules);
-    let mut layers = writable_layers(rules, &protected)?;
+    let mut mounts = writable_mounts(rules, &protected)?;
     let devices = clone_devices();
     let root = Path::new("/");
     if !rules.writable.iter().any(|path| path == root) {
         open_without_links(root, OFlags::PATH)
-            .and_then(|root| set_mount_read_only(&root, Reach::AllBelow))
-            .at(|| Step::MountReadOnly(root.to_path_buf()))?;
+            .and_then(|root| set_mount_read_only(&root, MountScope::AllBelow))
+            .with_step(|| ConfineStep::MountReadOnly(root.to_path_buf()))?;
     }
     for path in protected {
-        layers.push(protected_layer(path)?);
+        mounts.push(protected_mount(path)?);
     }
-    layers.extend(hidden_layers(rules)?);
-    layers.sort_by_cached_key(|layer| (layer.path.components().count(), layer.kind));
+    mounts.extend(hidden_mounts(rules)?);
+    mounts.sort_by_cached_key(|mount| (mount.path.components().count(), mount.kind));
 
-    own_devices(devices).at(|| Step::Mount("/dev".into()))?;
-    for layer in &layers {
-        attach(&layer.tree, &layer.path).at(|| Step::Mount(layer.path.clone()))?;
+    own_devices(devices).with_step(|| ConfineStep::Mount("/dev".into()))?;
+    for mount in &mounts {
+        attach(&mount.tree, &mount.path).with_step(|| ConfineStep::Mount(mount.path.clone()))?;
     }
     if processes {
-        own_processes().at(|| Step::Mount("/proc".into()))?;
+        own_processes().with_step(|| ConfineStep::Mount("/proc".into()))?;
     }
     Ok(())
 }
 
 /// Maps the original user and group into the namespace; there are no others.
-pub(super) fn map_user(identity: Identity) -> Result<(), ConfineError> {
-    write_maps(identity).at(|| Step::MapUser)
+pub(super) fn map_user(identity: ProcessIdentity) -> Result<(), ConfineError> {
+    write_maps(identity).with_step(|| ConfineStep::MapUser)
 }
 
-fn write_maps(identity: Identity) -> std::io::Result<()> {
-    let Identity { user, group } = identity;
+fn write_maps(identity: ProcessIdentity) -> std::io::Result<()> {
+    let ProcessIdentity { user, group } = identity;
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
@@ -126,25 +126,28 @@ fn clone_open(at: &OwnedFd) -> Result<OwnedFd, Errno> {
 }
 
 fn attach(tree: &OwnedFd, path: &Path) -> Result<(), Errno> {
-    let place = open_without_links(path, OFlags::PATH | OFlags::NOFOLLOW)?;
+    let target = open_without_links(path, OFlags::PATH | OFlags::NOFOLLOW)?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(tree, "", &place, "", flags)
+    move_mount(tree, "", &target, "", flags)
 }
 
 /// Clones the writable mounts. Must run while everything is still writable.
-fn writable_layers(rules: &FileRules, protected: &[&Path]) -> Result<Vec<Layer>, ConfineError> {
+fn writable_mounts(
+    rules: &FileRules,
+    protected: &[&Path],
+) -> Result<Vec<PendingMount>, ConfineError> {
     let root = Path::new("/");
     let mut paths = between(rules, protected);
     paths.extend(rules.writable.iter().map(PathBuf::as_path));
     paths.remove(root);
-    let layer = |path: &Path| {
-        Ok(Layer {
+    let pending = |path: &Path| {
+        Ok(PendingMount {
             path: path.to_path_buf(),
-            tree: clone_tree(path).at(|| Step::Mount(path.to_path_buf()))?,
-            kind: Kind::Writable,
+            tree: clone_tree(path).with_step(|| ConfineStep::Mount(path.to_path_buf()))?,
+            kind: MountKind::Writable,
         })
     };
-    paths.into_iter().map(layer).collect()
+    paths.into_iter().map(pending).collect()
 }
 
 /// The folders between writable roots and mounts inside them.
@@ -175,36 +178,37 @@ fn protected_paths(rules: &FileRules) -> Vec<&Path> {
     paths.collect()
 }
 
-fn protected_layer(path: &Path) -> Result<Layer, ConfineError> {
+fn protected_mount(path: &Path) -> Result<PendingMount, ConfineError> {
     let tree = clone_tree(path).and_then(|tree| {
-        set_mount_read_only(&tree, Reach::AllBelow)?;
+        set_mount_read_only(&tree, MountScope::AllBelow)?;
         Ok(tree)
     });
-    Ok(Layer {
+    Ok(PendingMount {
         path: path.to_path_buf(),
-        tree: tree.at(|| Step::MountReadOnly(path.to_path_buf()))?,
-        kind: Kind::Protected,
+        tree: tree.with_step(|| ConfineStep::MountReadOnly(path.to_path_buf()))?,
+        kind: MountKind::Protected,
     })
 }
 
-fn hidden_layers(rules: &FileRules) -> Result<Vec<Layer>, ConfineError> {
+fn hidden_mounts(rules: &FileRules) -> Result<Vec<PendingMount>, ConfineError> {
     if rules.invisible().next().is_none() {
         return Ok(Vec::new());
     }
-    let (folder, file) = empty_masks().at(|| Step::Mount("an empty folder".into()))?;
-    let mut layers = Vec::new();
+    let (folder, file) =
+        empty_masks().with_step(|| ConfineStep::Mount("an empty folder".into()))?;
+    let mut mounts = Vec::new();
     for path in rules.invisible() {
         let Ok(metadata) = path.symlink_metadata() else {
             continue;
         };
         let mask = if metadata.is_dir() { &folder } else { &file };
-        layers.push(Layer {
+        mounts.push(PendingMount {
             path: path.to_path_buf(),
-            tree: clone_open(mask).at(|| Step::Mount(path.to_path_buf()))?,
-            kind: Kind::Hidden,
+            tree: clone_open(mask).with_step(|| ConfineStep::Mount(path.to_path_buf()))?,
+            kind: MountKind::Hidden,
         });
     }
-    Ok(layers)
+    Ok(mounts)
 }
 
 /// An empty folder and an empty file without any permissions. A mount can only be cloned from a mounted path, so they are
@@ -216,7 +220,7 @@ fn empty_masks() -> Result<(OwnedFd, OwnedFd), Errno> {
     rustix::fs::mkdirat(&dev, "folder", Mode::empty())?;
     let create = OFlags::CREATE | OFlags::CLOEXEC;
     rustix::fs::openat(&dev, "file", create, Mode::empty())?;
-    set_mount_read_only(&dev, Reach::ThisMount)?;
+    set_mount_read_only(&dev, MountScope::ThisMount)?;
     let open = |name| {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         rustix::fs::openat(&dev, name, flags, Mode::empty())
@@ -241,10 +245,10 @@ fn own_devices(devices: Vec<(&'static str, OwnedFd)>) -> Result<(), Errno> {
     let dev = open_without_links(Path::new("/dev"), OFlags::PATH | OFlags::DIRECTORY)?;
     for (name, tree) in devices {
         let create = OFlags::CREATE | OFlags::CLOEXEC;
-        let place = rustix::fs::openat(&dev, name, create, Mode::from_raw_mode(0o666))?;
+        let target = rustix::fs::openat(&dev, name, create, Mode::from_raw_mode(0o666))?;
         let flags =
             MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        move_mount(&tree, "", &place, "", flags)?;
+        move_mount(&tree, "", &target, "", flags)?;
     }
     for (name, target) in DEVICE_LINKS {
         rustix::fs::symlinkat(target, &dev, name)?;

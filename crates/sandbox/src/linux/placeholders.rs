@@ -1,4 +1,4 @@
-//! Keeps protected paths absent that do not exist.
+//! Prevents commands from creating protected paths that do not exist.
 //!
 //! Only an existing path can be made read-only. So while commands run, an empty folder is placed at such a path; inside the
 //! sandbox it is read-only and cannot be removed or renamed. Every holder has a shared lock on it, and the last holder
@@ -15,32 +15,32 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::error::{At as _, ConfineError, Step};
+use super::error::{ConfineError, ConfineStep, WithStep as _};
 use super::namespaces::open_without_links;
 use crate::roots::{ProtectedPath, WhenAbsent};
 
 /// The sticky bit has no meaning on a folder that only its owner can write, so users do not set both.
 const MODE: u32 = 0o1755;
 
-/// How often and how far apart the lock of a leaving holder is tried.
+/// How often the lock is tried while another holder releases it, and the time between two attempts.
 const TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
 /// The held placeholders. Dropping it removes those that have no other holder.
 #[derive(Debug, Default)]
 pub struct Placeholders {
-    held: Vec<Held>,
+    held: Vec<HeldPlaceholder>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldPlaceholder {
     path: PathBuf,
     parent: OwnedFd,
     folder: OwnedFd,
 }
 
 impl Placeholders {
-    pub(super) fn of(protected: &[ProtectedPath]) -> Result<Self, ConfineError> {
+    pub(super) fn for_paths(protected: &[ProtectedPath]) -> Result<Self, ConfineError> {
         let mut placeholders = Self::default();
         for entry in protected {
             if entry.when_absent == WhenAbsent::KeepAbsent {
@@ -50,7 +50,7 @@ impl Placeholders {
         Ok(placeholders)
     }
 
-    /// Keeps another path absent. Does nothing if it exists or this process could not create it.
+    /// Places a placeholder at another path. Does nothing if it exists or this process could not create it.
     ///
     /// # Errors
     /// The placeholder cannot be created.
@@ -62,16 +62,18 @@ impl Placeholders {
             return Ok(());
         }
         for _ in 0..TRIES {
-            match try_hold(missing).at(|| Step::HoldPlaceholder(missing.to_path_buf()))? {
-                Attempt::Held(held) => {
+            match try_hold(missing)
+                .with_step(|| ConfineStep::HoldPlaceholder(missing.to_path_buf()))?
+            {
+                HoldAttempt::Held(held) => {
                     self.held.push(held);
                     return Ok(());
                 }
-                Attempt::NotNeeded => return Ok(()),
-                Attempt::Changing => std::thread::sleep(BETWEEN_TRIES),
+                HoldAttempt::NotNeeded => return Ok(()),
+                HoldAttempt::Changing => std::thread::sleep(BETWEEN_TRIES),
             }
         }
-        Err(Errno::AGAIN).at(|| Step::HoldPlaceholder(missing.to_path_buf()))
+        Err(Errno::AGAIN).with_step(|| ConfineStep::HoldPlaceholder(missing.to_path_buf()))
     }
 
     /// Removes the placeholders that have no other holder.
@@ -101,52 +103,52 @@ fn first_missing(path: &Path) -> &Path {
         .unwrap_or(path)
 }
 
-enum Attempt {
-    Held(Held),
+enum HoldAttempt {
+    Held(HeldPlaceholder),
     NotNeeded,
     /// Another process is creating or removing it.
     Changing,
 }
 
-fn try_hold(path: &Path) -> Result<Attempt, Errno> {
+fn try_hold(path: &Path) -> Result<HoldAttempt, Errno> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Ok(Attempt::NotNeeded);
+        return Ok(HoldAttempt::NotNeeded);
     };
     let parent = open_without_links(parent, OFlags::DIRECTORY)?;
     let made = match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(MODE)) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
-        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => return Ok(Attempt::NotNeeded),
+        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => return Ok(HoldAttempt::NotNeeded),
         Err(errno) => return Err(errno),
     };
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
         Ok(folder) => folder,
-        Err(Errno::NOENT) => return Ok(Attempt::Changing),
+        Err(Errno::NOENT) => return Ok(HoldAttempt::Changing),
         // A file or link exists here, so it is protected as such.
-        Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Attempt::NotNeeded),
-        Err(Errno::ACCESS) => return Ok(Attempt::NotNeeded),
+        Err(Errno::NOTDIR | Errno::LOOP) => return Ok(HoldAttempt::NotNeeded),
+        Err(Errno::ACCESS) => return Ok(HoldAttempt::NotNeeded),
         Err(errno) => return Err(errno),
     };
     if made {
         rustix::fs::fchmod(&folder, Mode::from_raw_mode(MODE))?;
     } else if !is_placeholder(&folder)? {
-        return Ok(Attempt::NotNeeded);
+        return Ok(HoldAttempt::NotNeeded);
     }
     match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockShared) {
         Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => return Ok(Attempt::Changing),
+        Err(Errno::WOULDBLOCK) => return Ok(HoldAttempt::Changing),
         Err(errno) => return Err(errno),
     }
-    let held = Held {
+    let held = HeldPlaceholder {
         path: path.to_path_buf(),
         parent,
         folder,
     };
     if held.is_linked() {
-        Ok(Attempt::Held(held))
+        Ok(HoldAttempt::Held(held))
     } else {
-        Ok(Attempt::Changing)
+        Ok(HoldAttempt::Changing)
     }
 }
 
@@ -182,7 +184,7 @@ pub(crate) fn remove_if_abandoned(path: &Path) {
         .and_then(|parent| Ok((parent, open_folder(path)?)));
     if let Ok((parent, folder)) = opened {
         let path = path.to_path_buf();
-        Held {
+        HeldPlaceholder {
             path,
             parent,
             folder,
@@ -201,7 +203,7 @@ fn has_mode(status: &rustix::fs::Stat) -> bool {
     is_folder && Mode::from_raw_mode(status.st_mode) == Mode::from_raw_mode(MODE)
 }
 
-impl Held {
+impl HeldPlaceholder {
     /// Whether the folder still has a name.
     fn is_linked(&self) -> bool {
         rustix::fs::fstat(&self.folder).is_ok_and(|status| status.st_nlink > 0)

@@ -6,16 +6,16 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
 use super::namespaces::clone_flags;
 use super::sys;
-use crate::plan::{Levels, Namespaces};
+use crate::plan::{EnforcementLevels, Namespaces};
 
 const NOTHING: u8 = 0;
 const MOUNTS: u8 = 1;
 const MOUNTS_AND_PROCESSES: u8 = 2;
 
-pub(crate) fn probe() -> Levels {
-    Levels {
+pub(crate) fn probe() -> EnforcementLevels {
+    EnforcementLevels {
         landlock: sys::landlock_version().unwrap_or(0),
-        seccomp: super::filter::supported() && sys::seccomp_can_answer_errno(),
+        seccomp: super::filter::supported() && sys::seccomp_can_return_errno(),
         namespaces: probe_namespaces(),
         seatbelt: false,
     }
@@ -45,7 +45,7 @@ fn trial() -> u8 {
     let Ok(tree) = tree else {
         return NOTHING;
     };
-    if sys::set_mount_read_only(&tree, sys::Reach::AllBelow).is_err() {
+    if sys::set_mount_read_only(&tree, sys::MountScope::AllBelow).is_err() {
         return NOTHING;
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;

@@ -10,7 +10,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::plan::{Levels, Namespaces};
+use crate::plan::{EnforcementLevels, Namespaces};
 
 /// Far more than builds need, and far less than the smallest process table in use (32768).
 const LIMIT: u64 = 4096;
@@ -18,7 +18,7 @@ const LIMIT: u64 = 4096;
 const HIGHEST_ID: &str = "/proc/sys/kernel/pid_max";
 
 /// Whether the number of processes can be limited with these levels.
-pub(crate) fn limits_processes(levels: Levels) -> bool {
+pub(crate) fn limits_processes(levels: EnforcementLevels) -> bool {
     let kernel = KernelVersion::running();
     let by_namespace = levels.namespaces == Namespaces::MountsAndProcesses
         && kernel >= KernelVersion::WITH_HIGHEST_ID_BY_NAMESPACE;

@@ -17,22 +17,22 @@ fn result(value: libc::c_long) -> Result<libc::c_long, Errno> {
 
 /// Which mounts [`set_mount_read_only`] changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum MountScope {
     ThisMount,
     AllBelow,
 }
 
 /// Makes the mount of `tree` read-only.
-pub(super) fn set_mount_read_only(tree: impl AsFd, reach: Reach) -> Result<(), Errno> {
+pub(super) fn set_mount_read_only(tree: impl AsFd, scope: MountScope) -> Result<(), Errno> {
     let attributes = libc::mount_attr {
         attr_set: libc::MOUNT_ATTR_RDONLY,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,
     };
-    let recursive = match reach {
-        Reach::ThisMount => 0,
-        Reach::AllBelow => libc::AT_RECURSIVE,
+    let recursive = match scope {
+        MountScope::ThisMount => 0,
+        MountScope::AllBelow => libc::AT_RECURSIVE,
     };
     // SAFETY: the path is an empty C string and the attributes are a valid structure of the given size; the kernel only
     // reads both.
@@ -134,7 +134,7 @@ pub(super) fn landlock_restrict_self(ruleset: impl AsFd) -> Result<(), Errno> {
 }
 
 /// Whether filters can return error numbers, which all filters here do.
-pub(super) fn seccomp_can_answer_errno() -> bool {
+pub(super) fn seccomp_can_return_errno() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the operation only reads the number at the pointer.
     let value = unsafe {

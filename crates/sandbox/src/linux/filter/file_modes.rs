@@ -5,9 +5,9 @@
 //! does the same for the group. Both bits are refused wherever a mode is passed to the kernel. Devices would give access to
 //! hardware independent of file rules; creating one also needs a privilege that is dropped.
 
-use super::program::{Check, Program};
+use super::program::{ArgumentCheck, FilterProgram};
 
-const LENDING_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
+const SET_ID_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
 
 /// Set in the modes of both kinds of devices and of no other file that can be created with a mode.
 const DEVICE_BIT: u32 = libc::S_IFCHR;
@@ -18,9 +18,9 @@ const CREATING_FLAGS: u32 =
     libc::O_CREAT.cast_unsigned() | (libc::O_TMPFILE & !libc::O_DIRECTORY).cast_unsigned();
 
 /// Adds the checks.
-pub(super) fn check(program: &mut Program) {
-    let lending = |argument| Check::any_bit(argument, LENDING_BITS, libc::EPERM);
-    let node = |argument| Check::any_bit(argument, LENDING_BITS | DEVICE_BIT, libc::EPERM);
+pub(super) fn check(program: &mut FilterProgram) {
+    let lending = |argument| ArgumentCheck::any_bit(argument, SET_ID_BITS, libc::EPERM);
+    let node = |argument| ArgumentCheck::any_bit(argument, SET_ID_BITS | DEVICE_BIT, libc::EPERM);
     program.check(
         &[libc::SYS_openat],
         &lending(3).if_any_bit(2, CREATING_FLAGS),

@@ -22,11 +22,11 @@ const ONE_BY_ONE: usize = 4;
 
 /// The instructions, without the final one that allows the call.
 #[derive(Debug, Default)]
-pub(super) struct Program {
+pub(super) struct FilterProgram {
     instructions: Vec<sock_filter>,
 }
 
-impl Program {
+impl FilterProgram {
     /// For calls of this architecture. Calls of another one kill the process.
     pub(super) fn of_architecture(architecture: u32) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Program {
     }
 
     /// Applies a check to these calls.
-    pub(super) fn check(&mut self, calls: &[libc::c_long], check: &Check) {
+    pub(super) fn check(&mut self, calls: &[libc::c_long], check: &ArgumentCheck) {
         let numbers: Vec<u32> = calls.iter().copied().filter_map(number).collect();
         let Some((last, others)) = numbers.split_last() else {
             return;
@@ -82,11 +82,11 @@ impl Program {
 
 /// A check of the arguments of a call.
 #[derive(Debug)]
-pub(super) struct Check {
+pub(super) struct ArgumentCheck {
     instructions: Vec<sock_filter>,
 }
 
-impl Check {
+impl ArgumentCheck {
     /// Refuses if any of the bits is set in an argument.
     pub(super) fn any_bit(argument: u32, bits: u32, error: i32) -> Self {
         Self {
@@ -195,8 +195,8 @@ fn short(distance: usize) -> u8 {
     u8::try_from(distance).unwrap_or(u8::MAX)
 }
 
-fn load(place: u32) -> sock_filter {
-    instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, place)
+fn load(offset: u32) -> sock_filter {
+    instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, offset)
 }
 
 /// Compares the accumulator and skips instructions depending on the result.
@@ -239,12 +239,12 @@ pub(super) mod tests {
         call: libc::c_long,
         arguments: [u64; 6],
     ) -> u32 {
-        let at_place = |place: u32| match place {
+        let load_at = |offset: u32| match offset {
             NUMBER => u32::try_from(call).unwrap(),
             ARCHITECTURE => architecture,
-            place => {
-                let argument = arguments[((place - ARGUMENTS) / ARGUMENT_SIZE) as usize];
-                let high = !(place - ARGUMENTS).is_multiple_of(ARGUMENT_SIZE);
+            offset => {
+                let argument = arguments[((offset - ARGUMENTS) / ARGUMENT_SIZE) as usize];
+                let high = !(offset - ARGUMENTS).is_multiple_of(ARGUMENT_SIZE);
                 (if high { argument >> 32 } else { argument }) as u32
             }
         };
@@ -255,7 +255,7 @@ pub(super) mod tests {
             let branch = |taken: bool| usize::from(if taken { jt } else { jf });
             match u32::from(code) {
                 code if code == libc::BPF_LD | libc::BPF_W | libc::BPF_ABS => {
-                    accumulator = at_place(k);
+                    accumulator = load_at(k);
                 }
                 code if code == libc::BPF_ALU | libc::BPF_AND | libc::BPF_K => accumulator &= k,
                 code if code == libc::BPF_JMP | libc::BPF_JA => next += k as usize,
@@ -278,7 +278,7 @@ pub(super) mod tests {
     fn exactly_the_listed_calls_are_refused() {
         for count in [0, 1, 4, 5, 9, 70] {
             let calls: Vec<libc::c_long> = (0..count).map(|index| index * 3 + 1).collect();
-            let mut program = Program::of_architecture(7);
+            let mut program = FilterProgram::of_architecture(7);
             program.refuse(calls.iter().rev().copied(), libc::EPERM);
             let program = program.finish();
             for call in 0..count * 3 + 5 {

@@ -13,7 +13,7 @@ const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 
 /// Why there is no reply. It does not name the address, whose query may hold secrets.
 #[derive(Debug, thiserror::Error)]
-pub enum AskError {
+pub enum FetchError {
     /// The server takes too long.
     #[error("no reply within {} seconds", .0.as_secs())]
     Timeout(Duration),
@@ -27,7 +27,7 @@ pub enum AskError {
 
 /// What a server replied.
 #[derive(Debug)]
-pub struct Answer {
+pub struct BoundedReply {
     /// The status.
     pub status: u16,
     /// The words after the status.
@@ -38,7 +38,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl BoundedReply {
     /// Whether the server did what it was asked.
     #[must_use]
     pub fn is_success(&self) -> bool {
@@ -68,13 +68,13 @@ impl Answer {
 ///
 /// # Errors
 /// There is none within this time.
-pub async fn ask(request: RequestBuilder, time: Duration) -> Result<Answer, AskError> {
+pub async fn fetch(request: RequestBuilder, time: Duration) -> Result<BoundedReply, FetchError> {
     let answer = tokio::time::timeout(time, read(request)).await;
-    answer.unwrap_or(Err(AskError::Timeout(time)))
+    answer.unwrap_or(Err(FetchError::Timeout(time)))
 }
 
-async fn read(request: RequestBuilder) -> Result<Answer, AskError> {
-    let broken = |error| AskError::Connection(text(error));
+async fn read(request: RequestBuilder) -> Result<BoundedReply, FetchError> {
+    let broken = |error| FetchError::Connection(text(error));
     let mut response = request.send().await.map_err(broken)?;
     let status = response.status();
     let content_type = response.headers().get("content-type");
@@ -83,11 +83,11 @@ async fn read(request: RequestBuilder) -> Result<Answer, AskError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         if body.len() + chunk.len() > MAX_REPLY_BYTES {
-            return Err(AskError::TooLarge);
+            return Err(FetchError::TooLarge);
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Answer {
+    Ok(BoundedReply {
         status: status.as_u16(),
         reason: status.canonical_reason().unwrap_or_default().to_owned(),
         content_type,

@@ -8,8 +8,8 @@ use codex_model_client::ClientIdentity;
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use codex_http::Answer;
-use codex_http::ask;
+use codex_http::BoundedReply;
+use codex_http::fetch;
 use codex_http::form;
 
 /// How long a call may take.
@@ -17,17 +17,17 @@ const TIME: Duration = Duration::from_secs(30);
 
 /// The way to servers.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller {
+pub(crate) struct ServiceClient {
     pub(crate) http: Arc<HttpPool>,
     pub(crate) identity: ClientIdentity,
 }
 
-impl Caller {
+impl ServiceClient {
     pub(crate) async fn post_form(
         &self,
         url: &str,
         fields: &[(&str, &str)],
-    ) -> Result<Answer, String> {
+    ) -> Result<BoundedReply, String> {
         let client = self.client(url)?;
         let request = client
             .post(url)
@@ -36,7 +36,7 @@ impl Caller {
         self.send(request).await
     }
 
-    pub(crate) async fn post_json(&self, url: &str, body: &Value) -> Result<Answer, String> {
+    pub(crate) async fn post_json(&self, url: &str, body: &Value) -> Result<BoundedReply, String> {
         let client = self.client(url)?;
         let request = client
             .post(url)
@@ -45,7 +45,11 @@ impl Caller {
         self.send(request).await
     }
 
-    pub(crate) async fn get(&self, url: &str, headers: &[(&str, &str)]) -> Result<Answer, String> {
+    pub(crate) async fn get(
+        &self,
+        url: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<BoundedReply, String> {
         let mut request = self.client(url)?.get(url);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -57,10 +61,12 @@ impl Caller {
         self.http.client(url).map_err(|error| error.to_string())
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Answer, String> {
+    async fn send(&self, request: RequestBuilder) -> Result<BoundedReply, String> {
         let request = request
             .header("user-agent", &self.identity.user_agent)
             .header("originator", &self.identity.originator);
-        ask(request, TIME).await.map_err(|error| error.to_string())
+        fetch(request, TIME)
+            .await
+            .map_err(|error| error.to_string())
     }
 }
