@@ -26,7 +26,7 @@ pub struct Thread {
     /// Slug of the model that the thread last used; absent where it was not looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Thread that this one is a side thread of; null if it is none.
+    /// Always null, as there are no side threads.
     #[serde(default)]
     pub attached_to_thread_id: Option<String>,
     /// Project that the thread is filed under; null if it is in none.
@@ -44,7 +44,7 @@ pub struct Thread {
     /// Further values: always null here.
     #[serde(default)]
     pub extra: Option<ThreadExtra>,
-    /// A switch of the client that is stored and returned; null if it was never set.
+    /// A switch of the client; null but in the reply to `thread/start` that sets it.
     #[serde(default)]
     pub daybreak_enabled: Option<bool>,
     /// Thread that spawned this one; absent for every other thread.

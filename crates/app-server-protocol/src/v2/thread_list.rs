@@ -42,10 +42,10 @@ pub struct ThreadListParams {
     pub search_term: Option<String>,
     /// Threads to leave out, by their ids.
     pub excluded_thread_ids: Option<Vec<String>>,
-    /// Keeps side threads of this one.
+    /// Accepted without an effect, as there are no side threads.
     #[experimental("thread/list.attachedToThreadId")]
     pub attached_to_thread_id: Option<String>,
-    /// Whether side threads are listed too; only with a search term.
+    /// Accepted without an effect, as there are no side threads; only with a search term.
     #[experimental("thread/list.includeAttachedThreads")]
     #[serde(default)]
     pub include_attached_threads: bool,

@@ -75,7 +75,7 @@ pub struct ThreadStartParams {
     #[experimental("thread/start.allowProviderModelFallback")]
     #[serde(default)]
     pub allow_provider_model_fallback: bool,
-    /// A switch of the client that is stored and returned; not for ephemeral threads.
+    /// A switch of the client that the reply returns and nothing stores; not for ephemeral threads.
     #[experimental("thread/start.daybreakEnabled")]
     pub daybreak_enabled: Option<bool>,
     /// Folders of capabilities that the thread uses; accepted without an effect.
@@ -325,11 +325,11 @@ pub struct ThreadForkParams {
     pub runtime_workspace_roots: Option<Vec<String>>,
     /// What the fork is for, in the client's words; returned with the thread.
     pub thread_source: Option<String>,
-    /// Whether the fork is a side thread of its source: not in lists, deleted before it.
+    /// Accepted without an effect: the fork is a thread like others.
     #[experimental("thread/fork.attachToSource")]
     #[serde(default)]
     pub attach_to_source: bool,
-    /// Whether the goal of the source comes along and waits for the next turn.
+    /// Accepted without an effect: the fork has no goal.
     #[experimental("thread/fork.deferGoalContinuation")]
     #[serde(default)]
     pub defer_goal_continuation: bool,

@@ -79,7 +79,7 @@ pub struct ThreadMetadataUpdateParams {
     /// Project to file the thread under; an empty one takes it out.
     #[experimental("thread/metadata/update.projectId")]
     pub project_id: Option<String>,
-    /// A switch of the client that is stored and returned.
+    /// Accepted without an effect.
     #[experimental("thread/metadata/update.daybreakEnabled")]
     pub daybreak_enabled: Option<bool>,
 }

@@ -43,9 +43,9 @@ export type ThreadForkParams = {
   runtimeWorkspaceRoots?: Array<string> | null;
   /** What the fork is for, in the client's words; returned with the thread. */
   threadSource?: string | null;
-  /** Whether the fork is a side thread of its source: not in lists, deleted before it. */
+  /** Accepted without an effect: the fork is a thread like others. */
   attachToSource?: boolean;
-  /** Whether the goal of the source comes along and waits for the next turn. */
+  /** Accepted without an effect: the fork has no goal. */
   deferGoalContinuation?: boolean;
   /** Whether the fork is for predictions; refused unless it is ephemeral. */
   experimentalPredictionMode?: boolean;

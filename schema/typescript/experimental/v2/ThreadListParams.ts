@@ -29,9 +29,9 @@ export type ThreadListParams = {
   searchTerm?: string | null;
   /** Threads to leave out, by their ids. */
   excludedThreadIds?: Array<string> | null;
-  /** Keeps side threads of this one. */
+  /** Accepted without an effect, as there are no side threads. */
   attachedToThreadId?: string | null;
-  /** Whether side threads are listed too; only with a search term. */
+  /** Accepted without an effect, as there are no side threads; only with a search term. */
   includeAttachedThreads?: boolean;
   /** Accepted; the index is all there is to list from. */
   useStateDbOnly?: boolean;

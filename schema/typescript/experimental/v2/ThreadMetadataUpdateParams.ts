@@ -9,6 +9,6 @@ export type ThreadMetadataUpdateParams = {
   gitInfo?: ThreadMetadataGitInfoUpdateParams | null;
   /** Project to file the thread under; an empty one takes it out. */
   projectId?: string | null;
-  /** A switch of the client that is stored and returned. */
+  /** Accepted without an effect. */
   daybreakEnabled?: boolean | null;
 };

@@ -40,7 +40,7 @@ export type ThreadStartParams = {
   multiAgentMode?: MultiAgentMode | null;
   /** Whether the provider may choose another model; accepted without an effect. */
   allowProviderModelFallback?: boolean;
-  /** A switch of the client that is stored and returned; not for ephemeral threads. */
+  /** A switch of the client that the reply returns and nothing stores; not for ephemeral threads. */
   daybreakEnabled?: boolean | null;
   /** Folders of capabilities that the thread uses; accepted without an effect. */
   selectedCapabilityRoots?: Array<JsonValue> | null;

@@ -19,7 +19,7 @@ export type Thread = {
   forkedFromId?: string | null;
   /** Slug of the model that the thread last used; absent where it was not looked up. */
   model?: string | null;
-  /** Thread that this one is a side thread of; null if it is none. */
+  /** Always null, as there are no side threads. */
   attachedToThreadId: string | null;
   /** Project that the thread is filed under; null if it is in none. */
   projectId: string | null;
@@ -31,7 +31,7 @@ export type Thread = {
   originator?: string | null;
   /** Further values: always null here. */
   extra: ThreadExtra | null;
-  /** A switch of the client that is stored and returned; null if it was never set. */
+  /** A switch of the client; null but in the reply to `thread/start` that sets it. */
   daybreakEnabled: boolean | null;
   /** Thread that spawned this one; absent for every other thread. */
   parentThreadId?: string | null;
