@@ -128,7 +128,7 @@ fn failures_of(messages: &[(Sender, Value)], schemas: &mut SchemaFiles) -> Vec<S
             .iter()
             .any(|(_, other)| other.get("error").is_some() && other["id"] == *id)
     };
-    let mut transcript = Transcript::new(schemas);
+    let mut transcript = Transcript::of_recording(schemas);
     let mut failures = Vec::new();
     for (sender, message) in messages {
         if let Err(why) = transcript.check(*sender, &fill_in(message, ""))

@@ -32,6 +32,8 @@ pub(crate) struct Transcript<'a> {
     schemas: &'a mut SchemaFiles,
     from_client: BTreeMap<RequestId, String>,
     from_server: BTreeMap<RequestId, String>,
+    /// Whether another program sent the messages: members that it does not know may be added to them.
+    is_recorded: bool,
 }
 
 impl<'a> Transcript<'a> {
@@ -40,6 +42,23 @@ impl<'a> Transcript<'a> {
             schemas,
             from_client: BTreeMap::new(),
             from_server: BTreeMap::new(),
+            is_recorded: false,
+        }
+    }
+
+    /// Of a conversation with another program, perhaps of an older release.
+    pub(crate) fn of_recording(schemas: &'a mut SchemaFiles) -> Self {
+        Self {
+            is_recorded: true,
+            ..Self::new(schemas)
+        }
+    }
+
+    fn equal(&self, written: &Value, wire: &Value) -> Result<(), String> {
+        if self.is_recorded {
+            equal(&without_added(written, wire), wire)
+        } else {
+            equal(written, wire)
         }
     }
 
@@ -71,7 +90,7 @@ impl<'a> Transcript<'a> {
                 }
                 match sender {
                     Sender::Client => equal(&dense(&written), &dense(&without_id(wire))),
-                    Sender::Server => equal(&written, &without_id(wire)),
+                    Sender::Server => self.equal(&written, &without_id(wire)),
                 }
             }
             Message::Notification(told) => {
@@ -84,7 +103,7 @@ impl<'a> Transcript<'a> {
                     Sender::Server => "ServerNotification",
                 };
                 self.schemas.validate(union, wire)?;
-                equal(&written, wire)
+                self.equal(&written, wire)
             }
             Message::Response(response) => {
                 let asker = if sender == Sender::Client {
@@ -103,7 +122,7 @@ impl<'a> Transcript<'a> {
                 }?;
                 self.schemas
                     .validate(&response_of(&method), &wire["result"])?;
-                equal(&written, &wire["result"])
+                self.equal(&written, &wire["result"])
             }
             Message::Error(_) => Ok(()),
         }
@@ -141,6 +160,24 @@ fn row(method: &str) -> Method {
 fn rewrite<T: Serialize>(read: Result<T, ReadError>) -> Result<Value, String> {
     let value = read.map_err(|error| error.to_string())?;
     serde_json::to_value(value).map_err(|error| error.to_string())
+}
+
+/// What was written, without the members that the original does not have.
+fn without_added(written: &Value, wire: &Value) -> Value {
+    match (written, wire) {
+        (Value::Object(written), Value::Object(wire)) => written
+            .iter()
+            .filter_map(|(name, value)| Some((name, value, wire.get(name)?)))
+            .map(|(name, value, original)| (name.clone(), without_added(value, original)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        (Value::Array(written), Value::Array(wire)) if written.len() == wire.len() => written
+            .iter()
+            .zip(wire)
+            .map(|(value, original)| without_added(value, original))
+            .collect(),
+        _ => written.clone(),
+    }
 }
 
 /// A value without the members that hold nothing.
