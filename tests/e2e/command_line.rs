@@ -1,7 +1,6 @@
 //! The command line itself.
 
-use crate::codex;
-use crate::stdout_of;
+use crate::{codex, stdout_of};
 
 #[test]
 fn version_is_what_clients_look_for() {

@@ -7,14 +7,11 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::time::Duration;
-use std::time::Instant;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use codex_test_support::sse;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::proto::Proto;
 

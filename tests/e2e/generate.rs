@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::codex;
-use crate::repository;
-use crate::stdout_of;
+use crate::{codex, repository, stdout_of};
 
 /// Generates into an empty folder and holds the result against a checked-in one.
 #[track_caller]

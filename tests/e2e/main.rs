@@ -139,10 +139,8 @@ mod typescript;
 mod undo;
 mod utilities;
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// The root of the repository.
 fn repository() -> PathBuf {

@@ -1,23 +1,14 @@
 //! A driver of `codex proto`: the built binary, with a scripted model behind HTTP.
 
 use std::fs;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::mpsc::Receiver;
-use std::sync::mpsc::channel;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use codex_test_support::HttpReply;
-use codex_test_support::ModelServer;
-use codex_test_support::sse;
-use serde_json::Value;
-use serde_json::json;
+use codex_test_support::{HttpReply, ModelServer, sse};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Longer than anything here takes; a test that waits this long has failed.

@@ -9,7 +9,8 @@ use std::time::Duration;
 use codex_test_support::{HttpReply, ModelServer, Noise, WebSocket, sse};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
-use tokio::net::{TcpStream, unix::pipe};
+use tokio::net::TcpStream;
+use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 
 use crate::listeners::{Listening, initialized};

@@ -2,12 +2,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::codex;
-use crate::repository;
-use crate::stdout_of;
+use crate::{codex, repository, stdout_of};
 
 /// Unpacks a bundle: one line for each file, `["PATH","TEXT"]`.
 pub(crate) fn unpack(folder: &Path) -> PathBuf {

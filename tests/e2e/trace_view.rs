@@ -2,9 +2,8 @@
 
 use std::fs;
 
-use crate::codex;
-use crate::stdout_of;
 use crate::trace_reduce::unpack;
+use crate::{codex, stdout_of};
 
 #[test]
 fn pages_and_exports_are_written_into_the_bundle_or_where_asked() {

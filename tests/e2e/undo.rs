@@ -4,8 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use codex_test_support::sse;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::git::git;
 use crate::proto::Proto;

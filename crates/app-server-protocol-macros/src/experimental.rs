@@ -4,16 +4,9 @@
 //! Whether a field "uses" its feature is told from its type: an empty collection, `false` and `None`
 //! do not count.
 
-use proc_macro2::Ident;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::Attribute;
-use syn::Data;
-use syn::DeriveInput;
-use syn::Fields;
-use syn::LitStr;
-use syn::Type;
-use syn::Variant;
+use syn::{Attribute, Data, DeriveInput, Fields, LitStr, Type, Variant};
 
 use crate::serde_attributes::SerdeAttributes;
 use crate::sparse::outer_type;

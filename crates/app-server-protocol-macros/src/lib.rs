@@ -10,8 +10,7 @@ mod sparse;
 mod tagged;
 
 use proc_macro::TokenStream;
-use syn::DeriveInput;
-use syn::parse_macro_input;
+use syn::{DeriveInput, parse_macro_input};
 
 /// Implements `Deserialize` for an enum whose variants are told apart by a tag inside the object.
 ///

@@ -2,10 +2,8 @@
 //!
 //! Only what the vocabulary crates use is understood; everything else is skipped.
 
-use syn::Attribute;
-use syn::LitStr;
-use syn::Token;
 use syn::ext::IdentExt;
+use syn::{Attribute, LitStr, Token};
 
 /// What `#[serde(...)]` says of a container, a variant or a field.
 #[derive(Default)]

@@ -3,11 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::Attribute;
-use syn::Field;
-use syn::ItemStruct;
-use syn::Type;
-use syn::parse_quote;
+use syn::{Attribute, Field, ItemStruct, Type, parse_quote};
 
 use crate::serde_attributes::SerdeAttributes;
 

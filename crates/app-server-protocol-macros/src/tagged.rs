@@ -4,13 +4,9 @@
 //! fields over. Who finds the tag, and what happens when it does not come first, is
 //! `codex_protocol::tagged`'s.
 
-use proc_macro2::Ident;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::Data;
-use syn::DeriveInput;
-use syn::Fields;
-use syn::Variant;
+use syn::{Data, DeriveInput, Fields, Variant};
 
 use crate::serde_attributes::SerdeAttributes;
 

@@ -4,14 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A program that prints figures.
 
 use std::hint::black_box;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::rpc::Message;
 use codex_app_server_protocol::v2::ThreadReadResponse;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const ROUNDS: usize = 41;
 

@@ -1,12 +1,10 @@
 //! Writes every generated description of the protocol below the root of the repository.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use codex_app_server_protocol::export;
-use codex_app_server_protocol::export::GeneratedFile;
-use codex_app_server_protocol::export::Surface;
+use codex_app_server_protocol::export::{GeneratedFile, Surface};
 
 fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

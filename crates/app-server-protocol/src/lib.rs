@@ -11,10 +11,5 @@ pub mod releases;
 pub mod rpc;
 pub mod v2;
 
-pub use method_table::Direction;
-pub use method_table::Method;
-pub use method_table::NoParams;
-pub use method_table::ReadError;
-pub use method_table::RequestMethod;
-pub use method_table::TypeReference;
+pub use method_table::{Direction, Method, NoParams, ReadError, RequestMethod, TypeReference};
 pub use methods::*;

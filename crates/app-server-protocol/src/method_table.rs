@@ -4,18 +4,11 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 
-use codex_protocol::Experimental;
-use codex_protocol::JsonError;
-use codex_protocol::from_json;
-use schemars::JsonSchema;
-use schemars::Schema;
-use schemars::SchemaGenerator;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use codex_protocol::{Experimental, JsonError, from_json};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 

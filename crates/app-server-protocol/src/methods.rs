@@ -4,8 +4,7 @@
 //! documentation all come from these rows. `#[experimental]` on a row means that a client must
 //! opt in with `capabilities.experimentalApi` before it may use the method.
 
-use crate::method_table::NoParams;
-use crate::method_table::method_table;
+use crate::method_table::{NoParams, method_table};
 use crate::v2::*;
 
 method_table! {

@@ -9,9 +9,8 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use codex_app_server_protocol::releases;
 use codex_app_server_protocol::rpc::{self, Message, RequestId};
-use codex_app_server_protocol::{ClientRequest, ReadError};
+use codex_app_server_protocol::{ClientRequest, ReadError, releases};
 use codex_protocol::Experimental;
 use futures::FutureExt;
 use serde_json::value::RawValue;

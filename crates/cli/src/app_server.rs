@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use clap::Args;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use codex_app_server::{Listen, Listener, Server};
 use codex_scenario::Scenario;
 

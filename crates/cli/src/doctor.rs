@@ -13,9 +13,8 @@ use codex_sandbox::{EnforcementLevels, Namespaces};
 use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
-use crate::mcp_servers;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring;
+use crate::{mcp_servers, wiring};
 
 /// How many examples are listed per finding.
 const EXAMPLES: usize = 10;

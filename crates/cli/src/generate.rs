@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use codex_app_server_protocol::export::GeneratedFile;
-use codex_app_server_protocol::export::Surface;
+use codex_app_server_protocol::export::{GeneratedFile, Surface};
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArguments {

@@ -26,14 +26,13 @@ use serde_json::Map;
 use crate::agent_roles::ConfiguredRoles;
 use crate::engine_files::engine_files;
 use crate::environment::variable;
-use crate::log;
 use crate::mcp_servers::{self, StoredApprovals};
 use crate::resources::{self, EngineResources};
 use crate::rules::rules;
 use crate::scripted_model::ScriptedModel;
 use crate::session_settings::{SessionParts, session_parts};
-use crate::skills;
 use crate::wiring::{self, TraceRecorder};
+use crate::{log, skills};
 
 /// An engine and its model catalogue.
 type EngineEntry = (Arc<ThreadManager>, Arc<ModelCatalog>);

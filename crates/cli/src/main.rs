@@ -46,9 +46,7 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-use clap::Parser;
-use clap::Subcommand;
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::client_check::ClientProtocol;
 use crate::debug_app_server::AppServerCommand;

@@ -18,10 +18,9 @@ use codex_mcp_client::{Authorization, Connector, LoginError, LoginOptions, Serve
 use toml::Table;
 
 use crate::login::open_browser;
-use crate::mcp_servers;
 use crate::resources::EngineResources;
 use crate::settings_flags::SettingsFlags;
-use crate::wiring;
+use crate::{mcp_servers, wiring};
 
 /// Time limit for a login by the user.
 const LOGIN_TIME: Duration = Duration::from_secs(300);

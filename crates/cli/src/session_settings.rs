@@ -20,12 +20,11 @@ use codex_model_client::ModelCatalog;
 use codex_protocol::{AskForApproval, SandboxPolicy, ThreadSettings, WebSearchMode};
 use codex_sandbox::EngineFiles;
 
-use crate::engine_files;
 use crate::environment::variable;
-use crate::mcp_servers;
 use crate::notify::NotifyProgram;
 use crate::rules::rules;
 use crate::wiring::{ORIGINATOR, command_environment};
+use crate::{engine_files, mcp_servers};
 
 /// The default trailer of commits.
 const COMMIT_AUTHOR: &str = "Codex <noreply@openai.com>";

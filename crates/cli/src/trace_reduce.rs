@@ -5,10 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use codex_rollout_trace::Strictness;
-use codex_rollout_trace::replay_bundle_with;
-use codex_rollout_trace::state_path;
-use codex_rollout_trace::write_state;
+use codex_rollout_trace::{Strictness, replay_bundle_with, state_path, write_state};
 
 use crate::trace_problems::{DAMAGED, report_all};
 

@@ -1,8 +1,7 @@
 //! The connection to a server: requests with their replies, and what comes in between.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use codex_app_server_protocol::rpc::{
     ErrorObject, ErrorResponse, Message, Request, RequestId, error_code,

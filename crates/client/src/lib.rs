@@ -19,22 +19,15 @@ mod transcript;
 mod wrap;
 
 pub use adapter::{Adapter, AdapterError, serve_adapter};
-pub use answer::Decision;
-pub use answer::Question;
-pub use client::Client;
-pub use client::ClientError;
-pub use client::Incoming;
-pub use client::Wire;
+pub use answer::{Decision, Question};
+pub use client::{Client, ClientError, Incoming, Wire};
 pub use conversation_check::{
     APP_SERVER_SCHEMA, ClientMistake, MessageSchema, MistakeKind, RecordedLine, SchemaViolation,
     Sender, ShapeCheck, check_conversation,
 };
 pub use exec_events::ExecEvents;
-pub use multiplex::Caller;
-pub use multiplex::Events;
-pub use session::Listener;
-pub use session::Outcome;
-pub use session::Session;
+pub use multiplex::{Caller, Events};
+pub use session::{Listener, Outcome, Session};
 pub use style::Style;
 pub use text::harmless;
 pub use transcript::Transcript;

@@ -5,16 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::hint::black_box;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use codex_config::Config;
-use codex_config::ConfigView;
-use codex_config::Environment;
-use codex_config::LoadRequest;
-use codex_config::Overrides;
-use codex_config::RequestParams;
 use codex_config::schema::ConfigFile;
+use codex_config::{Config, ConfigView, Environment, LoadRequest, Overrides, RequestParams};
 
 const ROUNDS: u32 = 2000;
 

@@ -20,40 +20,25 @@ use std::path::PathBuf;
 
 use codex_protocol::Provider;
 
-pub use agents::AgentRole;
-pub use agents::AgentSettings;
+pub use agents::{AgentRole, AgentSettings};
 pub(crate) use decode_file::decode_file;
 pub use instructions::Instructions;
-pub use model::ModelCatalog;
-pub use model::ModelSettings;
-pub use permissions::FileEntry;
-pub use permissions::FileTarget;
-pub use permissions::NamedPermissions;
+pub use model::{ModelCatalog, ModelSettings};
+pub use permissions::{FileEntry, FileTarget, NamedPermissions};
 pub use policy::PolicySettings;
-pub use request::LoadRequest;
-pub use request::RequestParams;
-pub use services::AccountSettings;
-pub use services::GhostSnapshotSettings;
-pub use services::MemorySettings;
-pub use services::OtelSettings;
-pub use services::RealtimeSettings;
-pub use services::StorageSettings;
-pub use services::TelemetrySettings;
+pub use request::{LoadRequest, RequestParams};
+pub use services::{
+    AccountSettings, GhostSnapshotSettings, MemorySettings, OtelSettings, RealtimeSettings,
+    StorageSettings, TelemetrySettings,
+};
 pub use shell_environment::ShellEnvironmentPolicy;
-pub use tools::McpSettings;
-pub use tools::ToolSettings;
+pub use tools::{McpSettings, ToolSettings};
 
 use crate::error::ConfigError;
-use crate::features::DeprecationNotice;
-use crate::features::FeatureLevel;
-use crate::features::FeatureSet;
-use crate::features::deprecation_notices;
-use crate::features::resolve;
+use crate::features::{DeprecationNotice, FeatureLevel, FeatureSet, deprecation_notices, resolve};
 use crate::project_docs::ProjectDocSettings;
-use crate::requirements::RequirementViolation;
-use crate::requirements::Requirements;
-use crate::stack::LayerStack;
-use crate::stack::MergedTables;
+use crate::requirements::{RequirementViolation, Requirements};
+use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
 use crate::unknown_values::DecodedSettings;
 use crate::warning;

@@ -1,8 +1,7 @@
 //! Decodes tables into typed settings. Errors contain the key path; unknown keys are collected.
 
 use serde::de::DeserializeOwned;
-use serde_path_to_error::Path;
-use serde_path_to_error::Segment;
+use serde_path_to_error::{Path, Segment};
 use toml::Table;
 
 use crate::key_path::write_segment;

@@ -13,21 +13,16 @@ mod store;
 
 use std::path::PathBuf;
 
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
-pub use change::ConfigEdit;
-pub use change::MergeStrategy;
-pub use change::SettingChange;
-pub use error::EditError;
-pub use error::EditErrorKind;
+pub use change::{ConfigEdit, MergeStrategy, SettingChange};
+pub use error::{EditError, EditErrorKind};
 pub use overridden::Overridden;
 pub use request::EditRequest;
 
 use crate::layer::version_of;
 use crate::nesting::parse_table;
-use crate::stack::LayerStack;
-use crate::stack::user_layer_of;
+use crate::stack::{LayerStack, user_layer_of};
 
 /// The result of an edit.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,7 @@
 //! The external inputs of configuration, as values. This crate reads neither environment variables nor the user's home
 //! folder by itself.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::paths::PathBase;
 use crate::source::CONFIG_FILE;

@@ -1,14 +1,12 @@
 //! Errors of loading the configuration.
 
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use crate::key_path::KeyPathError;
 use crate::locate::TextRange;
 use crate::overrides::OverrideError;
-use crate::requirements::RequirementViolation;
-use crate::requirements::RequirementsError;
+use crate::requirements::{RequirementViolation, RequirementsError};
 
 /// Why the configuration could not be loaded.
 #[derive(Debug, thiserror::Error)]

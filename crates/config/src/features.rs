@@ -6,13 +6,9 @@ mod notices;
 mod resolve;
 mod set;
 
-pub use feature::BetaTexts;
-pub use feature::Feature;
-pub use feature::FeatureStage;
-pub use host::HOST_FEATURES;
-pub use host::HostFeatureError;
+pub use feature::{BetaTexts, Feature, FeatureStage};
+pub use host::{HOST_FEATURES, HostFeatureError};
 pub use notices::DeprecationNotice;
 pub(crate) use notices::deprecation_notices;
-pub(crate) use resolve::FeatureLevel;
-pub(crate) use resolve::resolve;
+pub(crate) use resolve::{FeatureLevel, resolve};
 pub use set::FeatureSet;

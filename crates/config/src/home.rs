@@ -1,8 +1,7 @@
 //! Finds the home folder.
 
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why the home folder cannot be determined.
 #[derive(Debug, thiserror::Error)]

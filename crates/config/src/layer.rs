@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use toml::Table;
 
 use crate::error::ConfigError;

@@ -47,52 +47,29 @@ mod without_effect;
 
 pub use config::*;
 pub use dotenv::parse_dotenv;
-pub use edit::ConfigEdit;
-pub use edit::EditError;
-pub use edit::EditErrorKind;
-pub use edit::EditOutcome;
-pub use edit::EditRequest;
-pub use edit::MergeStrategy;
-pub use edit::Overridden;
-pub use edit::SettingChange;
-pub use edit::edit_text;
-pub use edit::edit_user_config;
-pub use environment::Environment;
-pub use environment::EnvironmentVariables;
-pub use environment::ManagedPreferences;
-pub use error::ConfigError;
-pub use error::FileError;
-pub use error::ReferencedFileError;
-pub use error::SettingError;
-pub use features::BetaTexts;
-pub use features::DeprecationNotice;
-pub use features::Feature;
-pub use features::FeatureSet;
-pub use features::FeatureStage;
-pub use features::HOST_FEATURES;
-pub use features::HostFeatureError;
-pub use home::HomeError;
-pub use home::resolve_home;
-pub use key_path::KeyPath;
-pub use key_path::KeyPathError;
+pub use edit::{
+    ConfigEdit, EditError, EditErrorKind, EditOutcome, EditRequest, MergeStrategy, Overridden,
+    SettingChange, edit_text, edit_user_config,
+};
+pub use environment::{Environment, EnvironmentVariables, ManagedPreferences};
+pub use error::{ConfigError, FileError, ReferencedFileError, SettingError};
+pub use features::{
+    BetaTexts, DeprecationNotice, Feature, FeatureSet, FeatureStage, HOST_FEATURES,
+    HostFeatureError,
+};
+pub use home::{HomeError, resolve_home};
+pub use key_path::{KeyPath, KeyPathError};
 pub use layer::Layer;
-pub use locate::TextPosition;
-pub use locate::TextRange;
+pub use locate::{TextPosition, TextRange};
 pub use nesting::parse_table;
-pub use overrides::OverrideError;
-pub use overrides::Overrides;
+pub use overrides::{OverrideError, Overrides};
 pub use project::Project;
-pub use project_docs::ProjectDocSettings;
-pub use project_docs::ProjectDocs;
+pub use project_docs::{ProjectDocSettings, ProjectDocs};
 pub use requirements::*;
 pub use source::LayerSource;
 pub use stack::LayerStack;
-pub use trust::TrustLevel;
-pub use trust::trust_key_path;
+pub use trust::{TrustLevel, trust_key_path};
 pub use value::ValueError;
-pub use view::ConfigView;
-pub use view::LayerMetadata;
-pub use view::LayerView;
-pub use view::ViewError;
+pub use view::{ConfigView, LayerMetadata, LayerView, ViewError};
 pub use warning::ConfigWarning;
 pub use without_effect::WITHOUT_EFFECT;

@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use serde_path_to_error::Path;
-use serde_path_to_error::Segment;
+use serde_path_to_error::{Path, Segment};
 use toml::Spanned;
-use toml::de::DeTable;
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 /// A position in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 /// Merges `over` into `base`; values in `over` take precedence.
 pub(crate) fn merge(base: &mut Table, over: &Table) {

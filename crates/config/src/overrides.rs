@@ -1,17 +1,13 @@
 //! Settings from flags: `-c key=value`, `--enable`, `--disable`, and the settings of a request.
 
-use serde_json::Map;
-use serde_json::Value as Json;
-use toml::Table;
-use toml::Value;
+use serde_json::{Map, Value as Json};
+use toml::{Table, Value};
 
 use crate::features::Feature;
-use crate::key_path::KeyPath;
-use crate::key_path::KeyPathError;
+use crate::key_path::{KeyPath, KeyPathError};
 use crate::nesting::is_shallow;
 use crate::value;
-use crate::value::NullHandling;
-use crate::value::ValueError;
+use crate::value::{NullHandling, ValueError};
 
 /// Settings from flags. A later value for the same key replaces an earlier one.
 #[derive(Clone, Debug, Default, PartialEq)]

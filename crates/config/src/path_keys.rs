@@ -3,8 +3,7 @@
 //! This happens before merging, because a relative path starts at the folder of its layer. Values of another type are
 //! left for the decoder to reject.
 
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 use crate::paths::PathBase;
 

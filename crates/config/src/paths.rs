@@ -1,8 +1,6 @@
 //! Makes paths absolute without following links.
 
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 /// The base for relative paths and `~` in one layer.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,6 @@
 //! Finds the project of a folder: its root, the folders between, and the repository.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::read::read_bounded;
 

@@ -6,8 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::project::find_root;
 use crate::schema::ConfigFile;

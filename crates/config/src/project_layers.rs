@@ -9,11 +9,8 @@ use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::project::Project;
 use crate::project_scope::SettingScope;
-use crate::source::CONFIG_FILE;
-use crate::source::LayerSource;
-use crate::trust::TrustDecision;
-use crate::trust::TrustLevel;
-use crate::trust::TrustRules;
+use crate::source::{CONFIG_FILE, LayerSource};
+use crate::trust::{TrustDecision, TrustLevel, TrustRules};
 
 /// The layers of a project, from its root down, without the home folder.
 pub(crate) fn project_layers(

@@ -8,8 +8,7 @@
 
 use std::path::Path;
 
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 use crate::project::worktree_of;
 use crate::trust::TrustDecision;

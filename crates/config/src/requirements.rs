@@ -12,15 +12,7 @@ mod rules;
 
 pub use check::RequirementViolation;
 pub use error::RequirementsError;
-pub use file::McpServerIdentity;
-pub use file::NetworkRequirements;
-pub use file::Residency;
-pub use file::SandboxModeRequirement;
-pub use in_force::RequirementSource;
-pub use in_force::Requirements;
-pub use in_force::Sourced;
+pub use file::{McpServerIdentity, NetworkRequirements, Residency, SandboxModeRequirement};
+pub use in_force::{RequirementSource, Requirements, Sourced};
 pub(crate) use load::load;
-pub use rules::PatternToken;
-pub use rules::PrefixRule;
-pub use rules::RuleDecision;
-pub use rules::{PrefixRuleError, RulesError};
+pub use rules::{PatternToken, PrefixRule, PrefixRuleError, RuleDecision, RulesError};

@@ -21,68 +21,31 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 
-use codex_protocol::ApprovalsReviewer;
-use codex_protocol::AskForApproval;
-use codex_protocol::ForcedLoginMethod;
-use codex_protocol::Personality;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::ServiceTier;
-use codex_protocol::Verbosity;
-use codex_protocol::WebSearchMode;
-use serde::Deserialize;
-use serde::Serialize;
+use codex_protocol::{
+    ApprovalsReviewer, AskForApproval, ForcedLoginMethod, Personality, ReasoningEffort,
+    ReasoningSummary, ServiceTier, Verbosity, WebSearchMode,
+};
+use serde::{Deserialize, Serialize};
 
-pub use agents::AgentRoleFile;
-pub use agents::AgentsFile;
-pub use apps::AppDefaults;
-pub use apps::AppFile;
-pub use apps::AppToolFile;
-pub use apps::AppsFile;
-pub use apps::ToolApprovalMode;
-pub use mcp::McpServer;
-pub use mcp::McpTool;
-pub use mcp::McpTransport;
-pub use permissions::FileAccess;
-pub use permissions::FileRule;
-pub use permissions::NetworkFile;
-pub use permissions::NetworkMode;
-pub use permissions::PermissionsFile;
+pub use agents::{AgentRoleFile, AgentsFile};
+pub use apps::{AppDefaults, AppFile, AppToolFile, AppsFile, ToolApprovalMode};
+pub use mcp::{McpServer, McpTool, McpTransport};
+pub use permissions::{FileAccess, FileRule, NetworkFile, NetworkMode, PermissionsFile};
 pub(crate) use profile::PROFILE_KEYS;
 pub use profile::ProfileFile;
 pub use provider::ProviderFile;
-pub use sandbox::EnvironmentInherit;
-pub use sandbox::SandboxMode;
-pub use sandbox::ShellEnvironmentFile;
-pub use sandbox::WindowsFile;
-pub use sandbox::WindowsSandbox;
-pub use sandbox::WorkspaceWriteFile;
-pub use services::AudioFile;
-pub use services::CredentialsStore;
-pub use services::McpCredentialsStore;
-pub use services::RealtimeFile;
-pub use services::RealtimeKind;
-pub use storage::GhostSnapshotFile;
-pub use storage::HistoryFile;
-pub use storage::HistoryPersistence;
-pub use storage::MemoriesFile;
-pub use telemetry::Exporter;
-pub use telemetry::FeedbackFile;
-pub use telemetry::OtelFile;
-pub use telemetry::OtlpProtocol;
-pub use telemetry::SwitchFile;
-pub use telemetry::TlsFile;
-pub use tools::BundledSkills;
-pub use tools::Discoverable;
-pub use tools::DiscoverableKind;
-pub use tools::PluginFile;
-pub use tools::SkillRule;
-pub use tools::SkillsFile;
-pub use tools::ToolSuggestFile;
-pub use tools::ToolsFile;
-pub use ui::FileOpener;
-pub use ui::NoticeFile;
-pub use ui::TuiFile;
+pub use sandbox::{
+    EnvironmentInherit, SandboxMode, ShellEnvironmentFile, WindowsFile, WindowsSandbox,
+    WorkspaceWriteFile,
+};
+pub use services::{AudioFile, CredentialsStore, McpCredentialsStore, RealtimeFile, RealtimeKind};
+pub use storage::{GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile};
+pub use telemetry::{Exporter, FeedbackFile, OtelFile, OtlpProtocol, SwitchFile, TlsFile};
+pub use tools::{
+    BundledSkills, Discoverable, DiscoverableKind, PluginFile, SkillRule, SkillsFile,
+    ToolSuggestFile, ToolsFile,
+};
+pub use ui::{FileOpener, NoticeFile, TuiFile};
 
 pub(crate) use features::switch;
 

@@ -1,8 +1,7 @@
 //! Where a layer of settings comes from.
 
 use std::fmt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The source of a layer, in order of increasing precedence. Of several projects the nearest to the working folder has
 /// the highest.

@@ -1,17 +1,14 @@
 //! All layers of settings for a working folder, and the requirements.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::layer::Layer;
-use crate::merge::merge;
-use crate::merge::origins;
+use crate::merge::{merge, origins};
 use crate::overrides::Overrides;
 use crate::project::Project;
 use crate::project_layers::project_layers;
@@ -19,10 +16,8 @@ use crate::read::read_bounded;
 use crate::requirements;
 use crate::requirements::Requirements;
 use crate::schema::PROFILE_KEYS;
-use crate::source::CONFIG_FILE;
-use crate::source::LayerSource;
-use crate::trust::TrustLevel;
-use crate::trust::TrustRules;
+use crate::source::{CONFIG_FILE, LayerSource};
+use crate::trust::{TrustLevel, TrustRules};
 
 /// All layers of settings, including disabled ones.
 #[derive(Clone, Debug)]

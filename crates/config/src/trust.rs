@@ -4,13 +4,10 @@
 //! links, so links and trailing slashes do not matter.
 
 use std::cell::OnceCell;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use serde::Serialize;
-use toml::Table;
-use toml::Value;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
 use crate::key_path::KeyPath;
 use crate::paths::normalize;

@@ -4,14 +4,10 @@
 //! by the strictest known one, and a warning is added. Settings for which that is not safe (approvals, the sandbox,
 //! permissions, storage of credentials) are not listed here: there an unknown value remains an error.
 
-use serde_path_to_error::Path;
-use serde_path_to_error::Segment;
-use toml::Table;
-use toml::Value;
+use serde_path_to_error::{Path, Segment};
+use toml::{Table, Value};
 
-use crate::decode::DecodeError;
-use crate::decode::decode_reporting_unknown;
-use crate::decode::dotted;
+use crate::decode::{DecodeError, decode_reporting_unknown, dotted};
 use crate::locate;
 use crate::schema::ConfigFile;
 use crate::stack::LayerStack;

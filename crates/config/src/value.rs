@@ -1,9 +1,7 @@
 //! Converts between TOML and JSON values, and accesses settings by path.
 
-use serde_json::Map;
-use serde_json::Value as Json;
-use toml::Table;
-use toml::Value;
+use serde_json::{Map, Value as Json};
+use toml::{Table, Value};
 
 use crate::nesting::MAX_DEPTH;
 

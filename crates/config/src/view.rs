@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use crate::config::Config;
-use crate::config::LoadRequest;
-use crate::config::decode_file;
+use crate::config::{Config, LoadRequest, decode_file};
 use crate::error::ConfigError;
 use crate::features::HOST_FEATURES;
 use crate::layer::Layer;

@@ -1,7 +1,6 @@
 //! Rule files on disk: loading a folder of them, and adding rules.
 
-use std::fs;
-use std::thread;
+use std::{fs, thread};
 
 use codex_exec_policy::{
     AppendOutcome, Decision, NetworkDecision, NetworkProtocol, NetworkRule, ProgramMatching,

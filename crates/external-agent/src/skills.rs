@@ -1,8 +1,7 @@
 //! Skills: a folder each.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::renaming::rename;
 

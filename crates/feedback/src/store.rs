@@ -1,8 +1,7 @@
 //! Reports on this machine: a folder each, the oldest go first.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::attachment::Attachment;
 use crate::report::Report;

@@ -2,8 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 /// The system gives no random numbers.
 #[derive(Clone, Copy, Debug, thiserror::Error)]

@@ -10,16 +10,12 @@
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use reqwest::NoProxy;
-use reqwest::Proxy;
-use reqwest::{Client, StatusCode};
-use rustls::ClientConfig;
-use rustls::RootCertStore;
+use reqwest::{Client, NoProxy, Proxy, StatusCode};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 
 use crate::environment::{Environment, non_blank};
 use crate::redirect;

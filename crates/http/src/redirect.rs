@@ -5,8 +5,7 @@
 //! are kept by 307 and 308 and become a GET with the others, as browsers do it.
 
 use reqwest::Url;
-use reqwest::header::HeaderMap;
-use reqwest::header::LOCATION;
+use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 
 /// A longer chain is a loop.

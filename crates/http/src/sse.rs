@@ -9,8 +9,7 @@
 //! It does not decode what it finds: data is bytes, and an event that the stream leaves unfinished is
 //! dropped, as the format demands.
 
-use memchr::memchr;
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 
 /// The largest data of one event: an image in base64 fits, an endless line does not.
 const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;

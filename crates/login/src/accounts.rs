@@ -3,33 +3,24 @@
 //! The store is the truth: whenever it changes, by this process or another, it is read again. Tokens of
 //! a host application are in memory only and hide what is stored until somebody logs out.
 
-use std::fmt;
-use std::io;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use std::{fmt, io};
 
 use async_trait::async_trait;
 use codex_http::HttpPool;
-use codex_model_client::ClientIdentity;
-use codex_model_client::Clock;
-use codex_model_client::Credential;
-use codex_model_client::CredentialError;
-use codex_model_client::CredentialSource;
-use codex_model_client::Recovery;
-use codex_model_client::Secret;
-use codex_protocol::AuthMode;
-use codex_protocol::ForcedLoginMethod;
+use codex_model_client::{
+    ClientIdentity, Clock, Credential, CredentialError, CredentialSource, Recovery, Secret,
+};
+use codex_protocol::{AuthMode, ForcedLoginMethod};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::account_state::{CachedRequirements, LoggedOut, PendingLogin};
 use crate::auth_file::AuthFile;
-use crate::login::Login;
-use crate::login::LoginKind;
+use crate::login::{Login, LoginKind};
 use crate::service_client::ServiceClient;
 use crate::settings::LoginSettings;
-use crate::store::CredentialStore;
-use crate::store::StoreStamp;
+use crate::store::{CredentialStore, StoreStamp};
 
 /// The login of a process.
 #[derive(Debug)]

@@ -3,9 +3,7 @@
 use codex_model_client::Secret;
 use codex_protocol::AuthMode;
 use jiff::Timestamp;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// A stored login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! The backend of the service: how much of the account's limits is used.
 
 use codex_model_client::plan_type;
-use codex_protocol::CreditsSnapshot;
-use codex_protocol::RateLimitSnapshot;
-use codex_protocol::RateLimitWindow;
+use codex_protocol::{CreditsSnapshot, RateLimitSnapshot, RateLimitWindow};
 use serde_json::Value;
 
 use crate::accounts::Accounts;

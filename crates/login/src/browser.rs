@@ -12,16 +12,12 @@ use std::sync::Arc;
 use codex_http::PkceSecrets;
 use codex_protocol::ForcedLoginMethod;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
 use crate::account_state::PendingLogin;
-use crate::accounts::Accounts;
-use crate::accounts::LoginError;
-use codex_http::form;
-use codex_http::listen;
-use codex_http::serve;
+use crate::accounts::{Accounts, LoginError};
+use codex_http::{form, listen, serve};
 
 use callback::LoginCallback;
 pub(crate) use exchange::exchange;

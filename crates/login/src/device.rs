@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use codex_protocol::ForcedLoginMethod;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::accounts::Accounts;
-use crate::accounts::LoginError;
+use crate::accounts::{Accounts, LoginError};
 use crate::browser::exchange;
 
 /// The shortest pause between two questions.

@@ -25,15 +25,10 @@ mod settings;
 mod store;
 
 pub use account_state::LoggedOut;
-pub use accounts::Accounts;
-pub use accounts::ExternalTokens;
-pub use accounts::LoginError;
-pub use accounts::TokenRefresher;
-pub use backend::RateLimits;
-pub use backend::RateLimitsError;
+pub use accounts::{Accounts, ExternalTokens, LoginError, TokenRefresher};
+pub use backend::{RateLimits, RateLimitsError};
 pub use browser::BrowserLogin;
 pub use device::DeviceCode;
 pub use login::Login;
 pub use requirements::AccountRequirementsError;
-pub use settings::LoginSettings;
-pub use settings::StoreKind;
+pub use settings::{LoginSettings, StoreKind};

@@ -1,15 +1,10 @@
 //! A login as the rest of the program sees it.
 
-use codex_model_client::Credential;
-use codex_model_client::Secret;
-use codex_model_client::plan_type;
-use codex_protocol::AuthMode;
-use codex_protocol::ForcedLoginMethod;
-use codex_protocol::PlanType;
+use codex_model_client::{Credential, Secret, plan_type};
+use codex_protocol::{AuthMode, ForcedLoginMethod, PlanType};
 use jiff::Timestamp;
 
-use crate::auth_file::AuthFile;
-use crate::auth_file::ChatGptTokens;
+use crate::auth_file::{AuthFile, ChatGptTokens};
 use crate::jwt;
 use crate::jwt::TokenClaims;
 use crate::settings::LoginSettings;

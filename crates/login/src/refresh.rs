@@ -1,17 +1,12 @@
 //! Renewing the tokens of a ChatGPT login: one process at a time, one task at a time.
 
-use codex_model_client::CredentialError;
-use codex_model_client::Secret;
-use serde_json::Value;
-use serde_json::json;
+use codex_model_client::{CredentialError, Secret};
+use serde_json::{Value, json};
 
 use crate::accounts::Accounts;
-use crate::auth_file::AuthFile;
-use crate::auth_file::ChatGptTokens;
+use crate::auth_file::{AuthFile, ChatGptTokens};
 use crate::jwt::TokenClaims;
-use crate::refused::SIGNED_OUT;
-use crate::refused::is_reused;
-use crate::refused::refresh_error;
+use crate::refused::{SIGNED_OUT, is_reused, refresh_error};
 
 impl Accounts {
     /// Reads the store again, if it still has the account of these tokens.

@@ -2,13 +2,9 @@
 //!
 //! Who is to be limited and cannot learn how must not go on without limits: there is an error then.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use codex_model_client::Credential;
-use codex_model_client::CredentialError;
-use codex_model_client::CredentialSource;
-use codex_model_client::Recovery;
+use codex_model_client::{Credential, CredentialError, CredentialSource, Recovery};
 use codex_protocol::PlanType;
 use serde::Deserialize;
 

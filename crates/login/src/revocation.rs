@@ -9,8 +9,7 @@ use serde_json::json;
 
 use crate::account_state::LoggedOut;
 use crate::accounts::Accounts;
-use crate::login::Login;
-use crate::login::LoginKind;
+use crate::login::{Login, LoginKind};
 
 /// How long anybody waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -8,9 +8,7 @@ use codex_model_client::ClientIdentity;
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use codex_http::BoundedReply;
-use codex_http::fetch;
-use codex_http::form;
+use codex_http::{BoundedReply, fetch, form};
 
 /// How long a call may take.
 const TIME: Duration = Duration::from_secs(30);

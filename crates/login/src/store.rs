@@ -1,11 +1,9 @@
 //! Where a login is kept between runs.
 
-use std::fs;
 use std::fs::File;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
 use codex_private_files::secret_file;
 use parking_lot::Mutex;

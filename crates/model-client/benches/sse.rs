@@ -6,25 +6,15 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use codex_http::HttpPool;
-use codex_http::HttpSettings;
-use codex_http::SseParser;
-use codex_model_client::ClientDependencies;
-use codex_model_client::ClientIdentity;
-use codex_model_client::FixedCredential;
-use codex_model_client::HttpModelClient;
-use codex_model_client::ModelClient;
-use codex_model_client::ModelRequest;
-use codex_model_client::Platform;
-use codex_model_client::Provider;
-use codex_model_client::SystemClock;
+use codex_http::{HttpPool, HttpSettings, SseParser};
+use codex_model_client::{
+    ClientDependencies, ClientIdentity, FixedCredential, HttpModelClient, ModelClient,
+    ModelRequest, Platform, Provider, SystemClock,
+};
 use codex_protocol::ResponseItem;
-use codex_test_support::HttpReply;
-use codex_test_support::ModelServer;
-use codex_test_support::sse;
+use codex_test_support::{HttpReply, ModelServer, sse};
 use futures::StreamExt;
 use tokio::runtime::Builder;
 

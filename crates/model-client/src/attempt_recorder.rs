@@ -5,8 +5,7 @@ use std::sync::Arc;
 use codex_protocol::ResponseItem;
 
 use crate::error::ModelError;
-use crate::event::Completion;
-use crate::event::ModelEvent;
+use crate::event::{Completion, ModelEvent};
 use crate::request::AttemptObserver;
 
 /// Reports the items of one response and exactly one end to an observer.

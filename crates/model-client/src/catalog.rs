@@ -9,20 +9,12 @@ mod model_info;
 mod store;
 
 pub use cache::ModelsCache;
-pub use model_info::ApplyPatchToolType;
-pub use model_info::AvailabilityNux;
-pub use model_info::InstructionsVariables;
-pub use model_info::ModelInfo;
-pub use model_info::ModelMessages;
-pub use model_info::ModelUpgrade;
-pub use model_info::ReasoningLevel;
-pub use model_info::ShellType;
-pub use model_info::TruncationMode;
-pub use model_info::TruncationPolicy;
-pub use model_info::Visibility;
-pub use model_info::WebSearchToolType;
-pub use store::AvailableModels;
-pub use store::ModelStore;
+pub use model_info::{
+    ApplyPatchToolType, AvailabilityNux, InstructionsVariables, ModelInfo, ModelMessages,
+    ModelUpgrade, ReasoningLevel, ShellType, TruncationMode, TruncationPolicy, Visibility,
+    WebSearchToolType,
+};
+pub use store::{AvailableModels, ModelStore};
 
 use std::sync::Arc;
 

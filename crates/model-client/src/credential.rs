@@ -8,10 +8,8 @@ use std::fmt;
 use async_trait::async_trait;
 
 use crate::error::ModelError;
-use codex_http::Environment;
-use codex_http::non_blank;
-use codex_protocol::Provider;
-use codex_protocol::Secret;
+use codex_http::{Environment, non_blank};
+use codex_protocol::{Provider, Secret};
 
 /// A login.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,10 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use serde::Serialize;
-use serde::Serializer;
 use serde::ser::Error;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// A shared value that caches its JSON.

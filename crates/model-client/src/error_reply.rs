@@ -7,18 +7,15 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use codex_http::refused_redirect;
-use jiff::Timestamp;
-use jiff::Zoned;
 use jiff::fmt::rfc2822;
+use jiff::{Timestamp, Zoned};
 use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::error::ModelError;
-use crate::error::UnexpectedStatus;
+use crate::error::{ModelError, UnexpectedStatus};
 use crate::rate_limits::text;
-use crate::usage_limit::UsageLimit;
-use crate::usage_limit::UsageLimitBody;
+use crate::usage_limit::{UsageLimit, UsageLimitBody};
 use codex_protocol::WireApi;
 
 const INVALID_IMAGE: &str = "The image data you provided does not represent a valid image";

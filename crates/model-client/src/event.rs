@@ -1,8 +1,6 @@
 //! The events of a response, independent of the protocol.
 
-use codex_protocol::RateLimitSnapshot;
-use codex_protocol::ResponseItem;
-use codex_protocol::TokenUsage;
+use codex_protocol::{RateLimitSnapshot, ResponseItem, TokenUsage};
 
 /// An event of a response. Facts from headers come first, [`ModelEvent::Completed`] comes last.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,17 +8,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use codex_http::{SentSecrets, error_text, remove_secrets};
-use futures::future::Either;
-use futures::future::select;
-use reqwest::Method;
-use reqwest::Response;
+use futures::future::{Either, select};
 use reqwest::header::HeaderMap;
+use reqwest::{Method, Response};
 
-use crate::credential::Authorization;
-use crate::credential::Recovery;
+use crate::credential::{Authorization, Recovery};
 use crate::error::ModelError;
-use crate::error_reply::ErrorReply;
-use crate::error_reply::request_id;
+use crate::error_reply::{ErrorReply, request_id};
 use crate::headers::HeaderBuilder;
 use crate::http_client::HttpModelClient;
 use crate::provider;

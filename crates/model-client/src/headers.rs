@@ -1,9 +1,7 @@
 //! Builds request headers and reads reply headers.
 
 use codex_http::Environment;
-use reqwest::header::HeaderMap;
-use reqwest::header::HeaderName;
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::credential::Authorization;
 use crate::event::ModelEvent;

@@ -4,9 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use codex_protocol::CreditsSnapshot;
-use codex_protocol::RateLimitSnapshot;
-use codex_protocol::RateLimitWindow;
+use codex_protocol::{CreditsSnapshot, RateLimitSnapshot, RateLimitWindow};
 use reqwest::header::HeaderMap;
 
 const CODEX: &str = "codex";

@@ -1,17 +1,11 @@
 //! What the engine asks of a model: one request, independent of the protocol that carries it.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::ResponseItem;
-use codex_protocol::ServiceTier;
-use codex_protocol::Verbosity;
+use codex_protocol::{ReasoningEffort, ReasoningSummary, ResponseItem, ServiceTier, Verbosity};
 use serde::Serialize;
 use serde_json::Value;
 

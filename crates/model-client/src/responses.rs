@@ -4,7 +4,6 @@ mod body;
 mod decode;
 mod failure;
 
-pub(crate) use body::compact_body;
-pub(crate) use body::stream_body;
+pub(crate) use body::{compact_body, stream_body};
 pub(crate) use decode::ResponsesDecoder;
 pub(crate) use failure::ResponseFailure;

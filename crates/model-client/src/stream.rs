@@ -8,18 +8,14 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::Context;
-use std::task::Poll;
-use std::task::ready;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Buf;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use codex_http::{SentSecrets, SseError, SseParser, error_text};
 use futures::Stream;
 use http_body::Body;
-use tokio::time::Instant;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use crate::error::ModelError;
 use crate::event::ModelEvent;

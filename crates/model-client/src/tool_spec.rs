@@ -2,8 +2,7 @@
 //!
 //! The engine executes tools; hosted tools are executed by the server.
 
-use codex_protocol::WebSearchContextSize;
-use codex_protocol::WebSearchLocation;
+use codex_protocol::{WebSearchContextSize, WebSearchLocation};
 use serde::Serialize;
 use serde_json::Value;
 

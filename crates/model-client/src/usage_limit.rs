@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use codex_protocol::PlanType;
-use codex_protocol::RateLimitSnapshot;
-use jiff::Timestamp;
-use jiff::Zoned;
+use codex_protocol::{PlanType, RateLimitSnapshot};
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use reqwest::header::HeaderMap;
 use serde::Deserialize;
 

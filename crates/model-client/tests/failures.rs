@@ -4,23 +4,12 @@ mod support;
 
 use std::time::Duration;
 
-use codex_model_client::ModelClient;
-use codex_model_client::ModelError;
-use codex_model_client::Provider;
-use codex_model_client::RetryPolicy;
-use codex_model_client::WireApi;
+use codex_model_client::{ModelClient, ModelError, Provider, RetryPolicy, WireApi};
 use codex_protocol::CodexErrorInfo;
-use codex_test_support::Gate;
-use codex_test_support::HttpReply;
-use codex_test_support::ModelServer;
-use codex_test_support::sse;
+use codex_test_support::{Gate, HttpReply, ModelServer, sse};
 use futures::StreamExt;
-use serde_json::Value;
-use serde_json::json;
-use support::Setup;
-use support::is_complete;
-use support::request;
-use support::text;
+use serde_json::{Value, json};
+use support::{Setup, is_complete, request, text};
 
 fn hello() -> HttpReply {
     HttpReply::stream(&sse::text("hello"))

@@ -9,15 +9,10 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
-use codex_model_client::HttpModelClient;
-use codex_model_client::ModelClient;
-use codex_model_client::ModelEvent;
-use codex_model_client::Provider;
+use codex_model_client::{HttpModelClient, ModelClient, ModelEvent, Provider};
 use codex_test_support::sse;
-use http_body_util::BodyExt;
-use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -27,9 +22,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::support::Setup;
-use crate::support::drain;
-use crate::support::request;
+use crate::support::{Setup, drain, request};
 
 /// What a server received.
 type Received = (Parts, Value);

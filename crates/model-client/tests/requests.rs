@@ -8,29 +8,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use codex_model_client::AttemptObserver;
-use codex_model_client::Completion;
-use codex_model_client::Credential;
-use codex_model_client::CredentialError;
-use codex_model_client::CredentialSource;
-use codex_model_client::FixedCredential;
-use codex_model_client::ModelClient;
-use codex_model_client::ModelError;
-use codex_model_client::ModelEvent;
-use codex_model_client::Provider;
-use codex_model_client::Recovery;
-use codex_model_client::Secret;
-use codex_protocol::CodexErrorInfo;
-use codex_protocol::ResponseItem;
-use codex_test_support::HttpReply;
-use codex_test_support::sse;
+use codex_model_client::{
+    AttemptObserver, Completion, Credential, CredentialError, CredentialSource, FixedCredential,
+    ModelClient, ModelError, ModelEvent, Provider, Recovery, Secret,
+};
+use codex_protocol::{CodexErrorInfo, ResponseItem};
+use codex_test_support::{HttpReply, sse};
 use parking_lot::Mutex;
 use serde_json::json;
-use support::Setup;
-use support::chatgpt;
-use support::is_complete;
-use support::request;
-use support::text;
+use support::{Setup, chatgpt, is_complete, request, text};
 
 fn hello() -> HttpReply {
     HttpReply::stream(&sse::text("hello"))

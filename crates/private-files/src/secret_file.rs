@@ -1,11 +1,10 @@
 //! Files with secrets: readable by their owner only, replaced as a whole, locked while they are written.
 
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
+use std::{fs, io};
 
 /// A larger file is an error.
 const MAX_BYTES: u64 = 1024 * 1024;

@@ -2,8 +2,7 @@
 
 use codex_app_server_protocol_macros::Tagged;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a patch does to one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged, JsonSchema)]

@@ -4,13 +4,10 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::policy::AskForApproval;
-use crate::policy::SandboxPolicy;
-use crate::settings::ReasoningEffort;
-use crate::settings::ReasoningSummary;
+use crate::policy::{AskForApproval, SandboxPolicy};
+use crate::settings::{ReasoningEffort, ReasoningSummary};
 
 /// The settings of a session. What is absent is taken from the configuration.
 #[sparse]

@@ -1,10 +1,8 @@
 //! Tools that the client carries out, as clients register them and as files store them.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
 use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A tool that the client carries out, or several of them.

@@ -17,8 +17,7 @@ mod tool;
 mod turn;
 
 use codex_app_server_protocol_macros::Tagged;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::plan::UpdatePlan;

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use schemars::Schema;
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A type that may have experimental members.
 pub trait Experimental {

@@ -2,15 +2,11 @@
 
 use codex_app_server_protocol_macros::Tagged;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
 use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::json::reason;
-use crate::json::reason_within;
-use crate::json::wrong_within;
+use crate::json::{reason, reason_within, wrong_within};
 use crate::raw_text::RawText;
 use crate::response_item::ImageDetail;
 

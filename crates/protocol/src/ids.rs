@@ -3,8 +3,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// An absolute path of a file or folder. Whether it is absolute is for its user to check.

@@ -3,13 +3,11 @@
 //! Commands, patches and tool calls are not among them: they have begin and end events of their own.
 
 use codex_app_server_protocol_macros::Tagged;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::function_output::FunctionCallOutputBody;
-use crate::response_item::MessagePhase;
-use crate::response_item::WebSearchAction;
+use crate::response_item::{MessagePhase, WebSearchAction};
 use crate::user_input::UserInput;
 
 /// An item of a turn.

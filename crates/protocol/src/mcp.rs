@@ -2,8 +2,7 @@
 
 use codex_app_server_protocol_macros::sparse;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Something that an MCP server lets its clients read.

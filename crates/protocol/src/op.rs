@@ -6,29 +6,22 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use codex_app_server_protocol_macros::{Tagged, sparse};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::approval::ReviewDecision;
 use crate::configure_session::ConfigureSession;
-use crate::event::DynamicToolContentItem;
-use crate::event::RealtimeAudioFrame;
-use crate::policy::ApprovalsReviewer;
-use crate::policy::AskForApproval;
-use crate::policy::PermissionGrantScope;
-use crate::policy::RequestPermissionProfile;
-use crate::policy::SandboxPolicy;
-use crate::policy::WindowsSandboxLevel;
+use crate::event::{DynamicToolContentItem, RealtimeAudioFrame};
+use crate::policy::{
+    ApprovalsReviewer, AskForApproval, PermissionGrantScope, RequestPermissionProfile,
+    SandboxPolicy, WindowsSandboxLevel,
+};
 use crate::review::ReviewRequest;
 use crate::session::RequestId;
-use crate::settings::CollaborationMode;
-use crate::settings::Personality;
-use crate::settings::ReasoningEffort;
-use crate::settings::ReasoningSummary;
-use crate::settings::ServiceTier;
+use crate::settings::{
+    CollaborationMode, Personality, ReasoningEffort, ReasoningSummary, ServiceTier,
+};
 use crate::update::Update;
 use crate::user_input::UserInput;
 

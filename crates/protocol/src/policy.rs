@@ -1,12 +1,11 @@
 //! What a thread may do on its own: when a person is asked, and what the sandbox lets through.
 
 use codex_app_server_protocol_macros::Tagged;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::approval::MacOsAutomationPermission;
-use crate::approval::MacOsContactsPermission;
-use crate::approval::MacOsPreferencesPermission;
+use crate::approval::{
+    MacOsAutomationPermission, MacOsContactsPermission, MacOsPreferencesPermission,
+};
 use crate::ids::AbsolutePathBuf;
 
 /// When a person is asked before something is done.

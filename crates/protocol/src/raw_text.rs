@@ -3,14 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use schemars::JsonSchema;
-use schemars::Schema;
-use schemars::SchemaGenerator;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::json::reason;

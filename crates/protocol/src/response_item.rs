@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Tagged;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::function_output::FunctionCallOutputBody;

@@ -1,8 +1,7 @@
 //! Reviews: what is to be reviewed, and what the reviewer found.
 
 use codex_app_server_protocol_macros::Tagged;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A review that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

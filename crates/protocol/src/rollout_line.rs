@@ -9,19 +9,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
-use serde::de::IgnoredAny;
-use serde::de::MapAccess;
-use serde::de::Visitor;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::event::EventMsg;
-use crate::json::BorrowedText;
-use crate::json::JsonError;
-use crate::json::from_json;
+use crate::json::{BorrowedText, JsonError, from_json};
 use crate::response_item::ResponseItem;
 use crate::session_meta::SessionMeta;
 use crate::turn_context::TurnContext;

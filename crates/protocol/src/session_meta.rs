@@ -1,15 +1,11 @@
 //! What a rollout file says of its thread at the start.
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::dynamic_tool::DynamicToolSpec;
-use crate::ids::AgentPath;
-use crate::ids::ThreadId;
-use crate::session::GitInfo;
-use crate::session::SessionSource;
+use crate::ids::{AgentPath, ThreadId};
+use crate::session::{GitInfo, SessionSource};
 
 /// What a thread is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,6 @@
 //! What the engine is told: the submission queue.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::op::Op;
 

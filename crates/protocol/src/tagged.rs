@@ -7,19 +7,13 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use schemars::Schema;
-use schemars::SchemaGenerator;
-use schemars::json_schema;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Deserializer;
-use serde::de::Error;
-use serde::de::MapAccess;
-use serde::de::Visitor;
 use serde::de::value::MapAccessDeserializer;
-use serde_json::Map;
-use serde_json::Value;
+use serde::de::{Error, MapAccess, Visitor};
+use serde_json::{Map, Value};
 
-use crate::json::BorrowedText;
-use crate::json::JsonError;
+use crate::json::{BorrowedText, JsonError};
 
 /// An enum whose variants are distinguished by a tag among their fields.
 pub trait Tagged: Sized {

@@ -1,21 +1,14 @@
 //! The settings of a thread, and changes to them.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::configure_session::ConfigureSession;
-use crate::op::OverrideTurnContext;
-use crate::op::UserTurn;
-use crate::policy::ApprovalsReviewer;
-use crate::policy::AskForApproval;
-use crate::policy::SandboxPolicy;
-use crate::settings::CollaborationMode;
-use crate::settings::ModeKind;
-use crate::settings::Personality;
-use crate::settings::ReasoningEffort;
-use crate::settings::ReasoningSummary;
-use crate::settings::ServiceTier;
-use crate::settings::Settings;
+use crate::op::{OverrideTurnContext, UserTurn};
+use crate::policy::{ApprovalsReviewer, AskForApproval, SandboxPolicy};
+use crate::settings::{
+    CollaborationMode, ModeKind, Personality, ReasoningEffort, ReasoningSummary, ServiceTier,
+    Settings,
+};
 use crate::update::Update;
 
 /// The settings of a thread that can change while it is loaded.

@@ -1,7 +1,6 @@
 //! Counting tokens, and the limits on using the model.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::account::PlanType;
 

@@ -1,16 +1,11 @@
 //! What a rollout file says of the settings of a turn.
 
 use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::policy::AskForApproval;
-use crate::policy::SandboxPolicy;
-use crate::settings::CollaborationMode;
-use crate::settings::Personality;
-use crate::settings::ReasoningEffort;
-use crate::settings::ReasoningSummary;
+use crate::policy::{AskForApproval, SandboxPolicy};
+use crate::settings::{CollaborationMode, Personality, ReasoningEffort, ReasoningSummary};
 
 /// The settings of a turn. Older records lack much of what is optional.
 #[sparse]

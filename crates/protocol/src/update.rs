@@ -2,13 +2,8 @@
 
 use std::borrow::Cow;
 
-use schemars::JsonSchema;
-use schemars::Schema;
-use schemars::SchemaGenerator;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A change to a stored value.
 ///

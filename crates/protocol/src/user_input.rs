@@ -1,8 +1,7 @@
 //! What a user puts into a turn.
 
 use codex_app_server_protocol_macros::Tagged;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One piece of user input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]

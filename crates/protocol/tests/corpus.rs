@@ -6,17 +6,11 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use codex_protocol::Event;
-use codex_protocol::EventMsg;
-use codex_protocol::Op;
-use codex_protocol::ResponseItem;
-use codex_protocol::RolloutItem;
-use codex_protocol::RolloutLine;
-use codex_protocol::Submission;
-use codex_protocol::TurnItem;
 use codex_protocol::tagged::Tagged;
-use serde_json::Value;
-use serde_json::json;
+use codex_protocol::{
+    Event, EventMsg, Op, ResponseItem, RolloutItem, RolloutLine, Submission, TurnItem,
+};
+use serde_json::{Value, json};
 use support::*;
 
 fn writes_back_equal<T: Wire>(corpus: &str) {

@@ -7,9 +7,7 @@
 
 mod support;
 
-use codex_protocol::Event;
-use codex_protocol::ResponseItem;
-use codex_protocol::Submission;
+use codex_protocol::{Event, ResponseItem, Submission};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;

@@ -1,8 +1,7 @@
 //! The names that users gave to threads: an append-only JSONL file under the home folder.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use codex_protocol::ThreadId;
 use jiff::Timestamp;

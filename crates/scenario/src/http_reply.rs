@@ -11,8 +11,7 @@ use hyper::Response;
 use hyper::body::Frame;
 use serde_json::Value;
 
-use crate::Gate;
-use crate::sse;
+use crate::{Gate, sse};
 
 /// What a server does with one request.
 #[derive(Clone, Debug, Default)]

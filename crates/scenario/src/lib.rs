@@ -20,27 +20,14 @@ mod speech;
 pub mod sse;
 
 pub use check::Misfit;
-pub use format::Answer;
-pub use format::CustomToolCall;
-pub use format::Failure;
-pub use format::Pace;
-pub use format::PlanStatus;
-pub use format::PlanStep;
-pub use format::Refusal;
-pub use format::Reply;
-pub use format::Retries;
-pub use format::Scenario;
-pub use format::Session;
-pub use format::Step;
-pub use format::ToolCall;
-pub use format::Usage;
-pub use format::When;
-pub use format::schema;
+pub use format::{
+    Answer, CustomToolCall, Failure, Pace, PlanStatus, PlanStep, Refusal, Reply, Retries, Scenario,
+    Session, Step, ToolCall, Usage, When, schema,
+};
 pub use gate::Gate;
 pub use http_reply::HttpReply;
 pub use http_request::ReceivedRequest;
-pub use http_server::HttpServer;
-pub use http_server::Responder;
+pub use http_server::{HttpServer, Responder};
 pub use load::LoadError;
 pub use player::Player;
 pub use server::ScenarioServer;

@@ -1,8 +1,7 @@
 //! From a file to a scenario. Every error names the file and the place in it.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use thiserror::Error;
 

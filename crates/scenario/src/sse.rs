@@ -1,7 +1,6 @@
 //! The usual responses of a model, as events of the Responses API.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// An event as it stands in the stream.
 pub fn frame(event: &Value) -> String {

@@ -1,8 +1,7 @@
 //! Installs the bundled skills as files, so that the model can read them.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 /// Records which version of the bundled skills is installed.
 const MARKER: &str = ".codex-system-skills.marker";

@@ -11,15 +11,10 @@ mod scripted_model;
 mod web_socket;
 
 pub use app_server::AppServer;
-pub use codex_scenario::Gate;
-pub use codex_scenario::HttpReply;
-pub use codex_scenario::ReceivedRequest;
-pub use codex_scenario::sse;
+pub use codex_scenario::{Gate, HttpReply, ReceivedRequest, sse};
 pub use model_server::ModelServer;
 pub use noise::Noise;
 pub use protocol_observer::ProtocolObserver;
 pub use scripted_clock::ScriptedClock;
-pub use scripted_model::Reply;
-pub use scripted_model::ScriptedModel;
-pub use scripted_model::Step;
+pub use scripted_model::{Reply, ScriptedModel, Step};
 pub use web_socket::WebSocket;

@@ -1,17 +1,14 @@
 //! A server on this machine that answers as a test has written down.
 
-use std::collections::HashMap;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use codex_scenario::HttpServer;
-use codex_scenario::Responder;
+use codex_scenario::{HttpServer, Responder};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::HttpReply;
-use crate::ReceivedRequest;
+use crate::{HttpReply, ReceivedRequest};
 
 /// The server. It ends, and closes its connections, when it is dropped.
 #[derive(Debug)]

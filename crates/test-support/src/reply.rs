@@ -1,10 +1,7 @@
 //! The usual responses of a model, as steps of a script.
 
-use codex_model_client::Completion;
-use codex_model_client::ModelEvent;
-use codex_protocol::ContentItem;
-use codex_protocol::ResponseItem;
-use codex_protocol::TokenUsage;
+use codex_model_client::{Completion, ModelEvent};
+use codex_protocol::{ContentItem, ResponseItem, TokenUsage};
 
 use crate::Step;
 

@@ -3,13 +3,9 @@
 use std::collections::VecDeque;
 
 use async_trait::async_trait;
-use codex_model_client::ModelClient;
-use codex_model_client::ModelError;
-use codex_model_client::ModelEvent;
-use codex_model_client::ModelList;
-use codex_model_client::ModelRequest;
-use codex_model_client::ModelStream;
-use codex_model_client::Provider;
+use codex_model_client::{
+    ModelClient, ModelError, ModelEvent, ModelList, ModelRequest, ModelStream, Provider,
+};
 use codex_protocol::ResponseItem;
 use futures::StreamExt;
 use parking_lot::Mutex;

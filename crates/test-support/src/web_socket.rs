@@ -7,9 +7,10 @@ use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
-use tokio_tungstenite::tungstenite::{Error, Message, client::IntoClientRequest, http};
+use tokio_tungstenite::tungstenite::{Error, Message, http};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::ProtocolObserver;

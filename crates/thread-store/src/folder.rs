@@ -1,10 +1,9 @@
 //! Updates the rows of one folder from its files.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::time::Instant;
+use std::{fs, io};
 
 use codex_protocol::ThreadId;
 use codex_rollout::parse_file_name;

@@ -5,20 +5,15 @@
 //! `#/definitions/Name` and two additions: every object variant of a union has a `title`, and an
 //! object says under [`ALWAYS_WRITTEN`] which of its optional members we always write.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use codex_protocol::EXPERIMENTAL_KEY;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::Surface;
-use crate::method_table::Direction;
-use crate::method_table::Method;
-use crate::method_table::TypeReference;
+use crate::method_table::{Direction, Method, TypeReference};
 use crate::methods::methods;
 use crate::rpc;
 

@@ -5,16 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::GeneratedFile;
-use super::catalogue::ALWAYS_WRITTEN;
-use super::catalogue::Catalogue;
-use super::catalogue::REFERENCE;
-use super::layout::Folder;
-use super::layout::Layout;
+use super::catalogue::{ALWAYS_WRITTEN, Catalogue, REFERENCE};
+use super::layout::{Folder, Layout};
 
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 const BUNDLE: &str = "codex_app_server_protocol.schemas.json";

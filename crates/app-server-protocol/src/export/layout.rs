@@ -7,8 +7,7 @@ use codex_protocol as protocol;
 use schemars::JsonSchema;
 
 use super::catalogue::Catalogue;
-use crate::rpc;
-use crate::v2;
+use crate::{rpc, v2};
 
 /// The folder of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use super::GeneratedFile;
-use crate::method_table::Direction;
-use crate::method_table::Method;
-use crate::method_table::TypeReference;
+use crate::method_table::{Direction, Method, TypeReference};
 use crate::methods::methods;
 
 const HEADER: &str = "\

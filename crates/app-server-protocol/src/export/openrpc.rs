@@ -3,17 +3,12 @@
 //! OpenRPC knows one direction only. Methods of the server are listed all the same, and
 //! `x-direction` tells who sends them. A method without `result` is a notification.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::GeneratedFile;
-use super::catalogue::Catalogue;
-use super::catalogue::REFERENCE;
-use super::json_schema::clean;
-use super::json_schema::to_text;
-use crate::method_table::Direction;
-use crate::method_table::Method;
-use crate::method_table::TypeReference;
+use super::catalogue::{Catalogue, REFERENCE};
+use super::json_schema::{clean, to_text};
+use crate::method_table::{Direction, Method, TypeReference};
 use crate::rpc::error_code;
 
 const SCHEMAS: &str = "#/components/schemas/";

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::catalogue::ALWAYS_WRITTEN;
-use super::catalogue::REFERENCE;
+use super::catalogue::{ALWAYS_WRITTEN, REFERENCE};
 
 /// The shape of a value.
 #[derive(Clone, Debug, PartialEq)]

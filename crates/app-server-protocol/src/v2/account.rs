@@ -4,14 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::AuthMode;
-use codex_protocol::PlanType;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
+use codex_protocol::{AuthMode, PlanType};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Asks the client for new tokens after a login with `chatgptAuthTokens`; first answer in 10 s
 /// wins.

@@ -1,10 +1,8 @@
 //! Logins to a gateway in front of a model provider.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Payload of `account/gatewayOAuth/changed`: a login to a gateway went on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

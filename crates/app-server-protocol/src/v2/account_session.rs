@@ -1,10 +1,8 @@
 //! Logins that are kept beside each other.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `accountSession/list`: lists the logins that are kept beside each other.
 #[sparse]

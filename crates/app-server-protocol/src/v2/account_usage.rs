@@ -1,10 +1,8 @@
 //! Use, credits and notices of an account.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `account/rateLimitResetCredit/consume`: uses a credit that resets the account's limits.
 #[sparse]

@@ -1,10 +1,8 @@
 //! Apps that are installed, and apps by their ids.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `app/installed`: lists the apps that are installed.
 #[sparse]

@@ -1,18 +1,13 @@
 //! The server's questions to a client about commands, file changes and permissions, with the
 //! client's answers; and the notice that a question is settled.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::AbsolutePathBuf;
-use codex_protocol::ExecPolicyAmendment;
-use codex_protocol::MacOsAutomationPermission;
-use codex_protocol::MacOsContactsPermission;
-use codex_protocol::MacOsPreferencesPermission;
-use codex_protocol::NetworkPolicyAmendment;
-use codex_protocol::mark_experimental;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{
+    AbsolutePathBuf, ExecPolicyAmendment, MacOsAutomationPermission, MacOsContactsPermission,
+    MacOsPreferencesPermission, NetworkPolicyAmendment, mark_experimental,
+};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::rpc::RequestId;
 use crate::v2::CommandAction;

@@ -5,11 +5,9 @@
 use std::collections::BTreeMap;
 
 use crate::v2::enabled;
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Asks for known apps, the connected ones first.
 #[sparse]

@@ -1,11 +1,9 @@
 //! The presets of collaboration modes that a client can offer.
 
 use codex_app_server_protocol_macros::Experimental;
-use codex_protocol::ModeKind;
-use codex_protocol::ReasoningEffort;
+use codex_protocol::{ModeKind, ReasoningEffort};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `collaborationMode/list`; there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

@@ -4,27 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::AbsolutePathBuf;
-use codex_protocol::ForcedLoginMethod;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::ServiceTier;
-use codex_protocol::Verbosity;
-use codex_protocol::WebSearchMode;
-use codex_protocol::WebSearchToolConfig;
-use codex_protocol::mark_experimental;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
+use codex_protocol::{
+    AbsolutePathBuf, ForcedLoginMethod, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity,
+    WebSearchMode, WebSearchToolConfig, mark_experimental,
+};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::v2::ApprovalsReviewer;
-use crate::v2::AppsConfig;
-use crate::v2::AskForApproval;
-use crate::v2::SandboxMode;
+use crate::v2::{ApprovalsReviewer, AppsConfig, AskForApproval, SandboxMode};
 
 /// Asks for the merged configuration; explicit parameters of threads are not part of it.
 #[sparse]

@@ -2,11 +2,9 @@
 //! read the same facts with `thread/read`.
 
 use codex_app_server_protocol_macros::Experimental;
-use codex_protocol::SessionSource;
-use codex_protocol::ThreadId;
+use codex_protocol::{SessionSource, ThreadId};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Names the thread to summarise; when both members are given, `rolloutPath` counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
@@ -71,8 +69,7 @@ pub struct ConversationGitInfo {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -4,12 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The constant `array`.

@@ -1,11 +1,9 @@
 //! Taking over settings of another coding agent: finding what can be taken over, and doing it for
 //! the items the user chose. Both are safe to repeat: what is already there is left alone.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Looks for settings to take over; changes nothing.
 #[sparse]

@@ -2,8 +2,7 @@
 
 use codex_app_server_protocol_macros::Experimental;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::v2::ExternalAgentConfigMigrationItemType;

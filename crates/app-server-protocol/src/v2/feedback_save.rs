@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `feedback/save`: saves a report about a thread on this machine.
 #[sparse]

@@ -2,12 +2,10 @@
 //! operations with the server's rights, outside sandbox and approvals. Also notifications of
 //! changes.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::AbsolutePathBuf;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Reads a whole file of at most 512 MiB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

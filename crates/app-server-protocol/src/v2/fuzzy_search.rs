@@ -1,11 +1,9 @@
 //! Finding files by a few letters of their path: one search at a time, or a session that walks the
 //! folders once and answers each change of the query with notifications.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One search; at most 50 matches come back.
 #[sparse]

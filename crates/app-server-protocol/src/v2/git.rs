@@ -3,8 +3,7 @@
 
 use codex_app_server_protocol_macros::Experimental;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Id of a commit, in hex digits.
 #[derive(

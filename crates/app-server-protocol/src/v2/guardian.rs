@@ -2,8 +2,7 @@
 //! of these notifications may change.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Payload of `item/autoApprovalReview/started`: an agent begins to judge an action.

@@ -1,10 +1,8 @@
 //! Runs of the user's hooks: what clients learn when one starts and when it has ended.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Payload of `hook/started`: a hook begins to run.

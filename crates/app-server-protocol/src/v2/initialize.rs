@@ -3,12 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::AbsolutePathBuf;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Params of `initialize`, the first request of a connection, accepted once.

@@ -4,30 +4,17 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Tagged;
-use codex_protocol::FunctionCallOutputBody;
-use codex_protocol::MessagePhase;
-use codex_protocol::RawText;
-use codex_protocol::ReasoningEffort;
+use codex_protocol::{FunctionCallOutputBody, MessagePhase, RawText, ReasoningEffort};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::v2::CollabAgentState;
-use crate::v2::CollabAgentTool;
-use crate::v2::CollabAgentToolCallStatus;
-use crate::v2::CommandAction;
-use crate::v2::CommandExecutionSource;
-use crate::v2::CommandExecutionStatus;
-use crate::v2::DynamicToolCallOutputContentItem;
-use crate::v2::DynamicToolCallStatus;
-use crate::v2::FileUpdateChange;
-use crate::v2::McpToolCallError;
-use crate::v2::McpToolCallResult;
-use crate::v2::McpToolCallStatus;
-use crate::v2::PatchApplyStatus;
-use crate::v2::UserInput;
-use crate::v2::WebSearchAction;
+use crate::v2::{
+    CollabAgentState, CollabAgentTool, CollabAgentToolCallStatus, CommandAction,
+    CommandExecutionSource, CommandExecutionStatus, DynamicToolCallOutputContentItem,
+    DynamicToolCallStatus, FileUpdateChange, McpToolCallError, McpToolCallResult,
+    McpToolCallStatus, PatchApplyStatus, UserInput, WebSearchAction,
+};
 
 /// One thing that happened in a turn. Ids in rebuilt histories can differ from live ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]

@@ -3,8 +3,7 @@
 
 use codex_protocol::ResponseItem;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::v2::TimedItem;
 

@@ -3,8 +3,7 @@
 
 use codex_app_server_protocol_macros::Tagged;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// State of a call to an MCP server.

@@ -4,13 +4,9 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Experimental;
-use codex_protocol::FileChange;
-use codex_protocol::ParsedCommand;
-use codex_protocol::ReviewDecision;
-use codex_protocol::ThreadId;
+use codex_protocol::{FileChange, ParsedCommand, ReviewDecision, ThreadId};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `execCommandApproval`: may this command run?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

@@ -1,10 +1,8 @@
 //! Adding, removing and updating marketplaces of plugins.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `marketplace/add`: adds a marketplace of plugins.
 #[sparse]

@@ -4,14 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::Resource;
-use codex_protocol::ResourceTemplate;
-use codex_protocol::Tool;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{Resource, ResourceTemplate, Tool};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Begins an OAuth login to a configured MCP server that is reached over HTTP.
 #[sparse]

@@ -1,10 +1,8 @@
 //! A method that does nothing, with which clients can test how experimental methods are gated.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `mock/experimentalMethod`.
 #[sparse]

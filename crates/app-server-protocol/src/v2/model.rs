@@ -1,13 +1,10 @@
 //! The models a user can choose from, and the notice that the service answered with another one
 //! than was asked for.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::InputModality;
-use codex_protocol::ReasoningEffort;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{InputModality, ReasoningEffort};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Asks for known models in the order to offer them.
 #[sparse]

@@ -1,8 +1,7 @@
 //! Notices about a model and about logins to its provider.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Payload of `model/safetyBuffering/updated`: the provider checks an answer before it shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

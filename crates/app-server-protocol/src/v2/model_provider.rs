@@ -1,10 +1,8 @@
 //! The model providers and how they are used.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
+use codex_app_server_protocol_macros::{Experimental, Tagged};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `modelProvider/capabilities/read`: reads what the provider can do besides text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

@@ -2,8 +2,7 @@
 //! is wrong in configuration files.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::v2::TurnError;
 

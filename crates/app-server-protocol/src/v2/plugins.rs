@@ -2,16 +2,12 @@
 //! there is, the details of one, installing and removing. Turning an installed one on or off is a
 //! configuration write.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use codex_protocol::AbsolutePathBuf;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::AppSummary;
-use crate::v2::SkillSummary;
+use crate::v2::{AppSummary, SkillSummary};
 
 /// Asks for the marketplaces that can be seen and the plugins in them.
 #[sparse]

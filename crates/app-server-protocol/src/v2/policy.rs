@@ -1,14 +1,10 @@
 //! When the agent asks and what its commands may touch: approval policy, reviewer, sandbox mode and
 //! sandbox policy as they stand on the wire.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::AbsolutePathBuf;
-use codex_protocol::mark_experimental;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
+use codex_protocol::{AbsolutePathBuf, mark_experimental};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::v2::enabled;
 

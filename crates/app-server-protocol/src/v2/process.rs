@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::Update;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Payload of `process/exited`: a process of the client ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,10 @@
 //! Spoken conversations beside a thread. Experimental; nothing of them is stored, and no item of
 //! the thread comes from these notifications.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::RealtimeConversationVersion;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Params of `thread/realtime/start`: open a session, in place of one that is open.

@@ -1,10 +1,8 @@
 //! Items, texts and voices of live conversations.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
+use codex_app_server_protocol_macros::{Experimental, Tagged};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `thread/realtime/appendSpeech`: adds text to be spoken to the live conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

@@ -1,10 +1,8 @@
 //! Control of this server from elsewhere.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `remoteControl/client/list`: lists the clients that control this server from elsewhere.
 #[sparse]

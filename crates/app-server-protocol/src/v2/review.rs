@@ -1,11 +1,8 @@
 //! Code reviews: what is to be reviewed, and where the review runs.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::v2::Turn;
 

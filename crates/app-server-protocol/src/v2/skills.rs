@@ -1,12 +1,10 @@
 //! Skills: folders with a `SKILL.md` that teach the model a task. Owns the lists by working
 //! folder, turning single ones on and off, and the notice that files changed.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::AbsolutePathBuf;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Folders to search in addition, for one working folder and this call only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

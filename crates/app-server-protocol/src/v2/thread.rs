@@ -2,14 +2,11 @@
 //! state stored with it. The requests and notifications that carry it are in the `thread_*` files.
 
 use codex_app_server_protocol_macros::Tagged;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::SubAgentSource;
+use codex_protocol::{ReasoningEffort, SubAgentSource};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::ThreadSection;
-use crate::v2::Turn;
+use crate::v2::{ThreadSection, Turn};
 
 /// A conversation with the agent, as stored or as loaded at the moment of the message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

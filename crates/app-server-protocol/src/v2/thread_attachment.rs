@@ -1,10 +1,8 @@
 //! Records that clients keep on threads.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Params of `thread/attachment/add`: adds a record of the client to a thread.

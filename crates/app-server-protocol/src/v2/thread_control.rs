@@ -1,11 +1,9 @@
 //! Requests that act on a loaded thread beside its turns: rollback, compaction, user shell
 //! commands, background terminals, and the counter of questions asked elsewhere.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::v2::Thread;
 

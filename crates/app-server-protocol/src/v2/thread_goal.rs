@@ -1,11 +1,9 @@
 //! Goals: what a thread works towards by itself.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::Update;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `thread/goal/clear`: removes the goal of a thread.
 #[sparse]

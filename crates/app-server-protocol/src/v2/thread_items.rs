@@ -1,14 +1,11 @@
 //! The items of a thread without their turns: pages of them, and items that a client puts in.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::v2::SortDirection;
-use crate::v2::TimedItem;
+use crate::v2::{SortDirection, TimedItem};
 
 /// Params of `thread/items/list`: a page of the items of a thread, loaded or stored.
 #[sparse]

@@ -3,17 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::Update;
-use codex_protocol::mark_experimental;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{Update, mark_experimental};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::SortDirection;
-use crate::v2::Thread;
-use crate::v2::ThreadReadState;
+use crate::v2::{SortDirection, Thread, ThreadReadState};
 
 /// Params of `thread/list`: a page of stored threads. Filters combine with "and".
 #[sparse]

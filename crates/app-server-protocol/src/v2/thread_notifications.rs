@@ -3,11 +3,9 @@
 
 use codex_app_server_protocol_macros::sparse;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::Thread;
-use crate::v2::ThreadStatus;
+use crate::v2::{Thread, ThreadStatus};
 
 /// Payload of `thread/started`: a thread was created by start, fork or a detached review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,33 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::CollaborationMode;
-use codex_protocol::Personality;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ResponseItem;
-use codex_protocol::ServiceTier;
-use codex_protocol::Update;
-use codex_protocol::mark_experimental;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{
+    CollaborationMode, Personality, ReasoningEffort, ResponseItem, ServiceTier, Update,
+    mark_experimental,
+};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::v2::ActivePermissionProfile;
-use crate::v2::ApprovalsReviewer;
-use crate::v2::AskForApproval;
-use crate::v2::DynamicToolSpec;
-use crate::v2::MultiAgentMode;
-use crate::v2::SandboxMode;
-use crate::v2::SandboxPolicy;
-use crate::v2::SortDirection;
-use crate::v2::Thread;
-use crate::v2::ThreadHistoryMode;
-use crate::v2::ThreadTurnsListResponse;
-use crate::v2::TurnEnvironmentParams;
-use crate::v2::TurnItemsView;
+use crate::v2::{
+    ActivePermissionProfile, ApprovalsReviewer, AskForApproval, DynamicToolSpec, MultiAgentMode,
+    SandboxMode, SandboxPolicy, SortDirection, Thread, ThreadHistoryMode, ThreadTurnsListResponse,
+    TurnEnvironmentParams, TurnItemsView,
+};
 
 /// Params of `thread/start`: a new thread. Absent settings come from the configuration.
 #[sparse]

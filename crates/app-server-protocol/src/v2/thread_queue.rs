@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::Turn;
-use crate::v2::UserInput;
+use crate::v2::{Turn, UserInput};
 
 /// Params of `thread/queue/add`: adds a message that waits for the running turn to end.
 #[sparse]

@@ -1,10 +1,8 @@
 //! What of a thread is unread.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
+use codex_app_server_protocol_macros::{Experimental, Tagged};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Payload of `thread/readState/changed`: what of a thread is unread changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

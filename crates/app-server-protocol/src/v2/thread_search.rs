@@ -1,14 +1,10 @@
 //! Searching the messages of threads.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::SortDirection;
-use crate::v2::Thread;
-use crate::v2::ThreadSourceKind;
+use crate::v2::{SortDirection, Thread, ThreadSourceKind};
 
 /// Params of `thread/search`: searches the messages of all threads.
 #[sparse]

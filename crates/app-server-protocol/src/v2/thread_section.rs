@@ -1,11 +1,9 @@
 //! Sections: groups of threads that the user made.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::Update;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Payload of `thread/section/changed`: a thread was moved to another section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

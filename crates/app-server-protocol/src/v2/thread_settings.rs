@@ -1,24 +1,16 @@
 //! Changing what a loaded thread is set to, without a turn, and being told of it.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::CollaborationMode;
-use codex_protocol::Personality;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::ServiceTier;
-use codex_protocol::Update;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{
+    CollaborationMode, Personality, ReasoningEffort, ReasoningSummary, ServiceTier, Update,
+};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::ApprovalsReviewer;
-use crate::v2::AskForApproval;
-use crate::v2::MultiAgentMode;
-use crate::v2::SandboxPolicy;
-use crate::v2::ThreadEnvironment;
-use crate::v2::TurnEnvironmentParams;
-use crate::v2::TurnStartParams;
+use crate::v2::{
+    ApprovalsReviewer, AskForApproval, MultiAgentMode, SandboxPolicy, ThreadEnvironment,
+    TurnEnvironmentParams, TurnStartParams,
+};
 
 /// Params of `thread/settings/update`: settings for later turns, as `turn/start` takes them.
 #[sparse]

@@ -1,16 +1,12 @@
 //! Requests that change what is stored about a thread and leave its conversation alone: archiving,
 //! its name, its git metadata. Deleting it as a whole stands here too.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::Update;
-use codex_protocol::mark_experimental;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{Update, mark_experimental};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::Thread;
-use crate::v2::ThreadGoal;
+use crate::v2::{Thread, ThreadGoal};
 
 /// Params of `thread/archive`: move a stored thread out of the normal list, unloading it first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

@@ -1,16 +1,10 @@
 //! Everything that happened in a thread, in order.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::ThreadItem;
-use crate::v2::ThreadRealtimeItem;
-use crate::v2::TurnError;
-use crate::v2::TurnStatus;
+use crate::v2::{ThreadItem, ThreadRealtimeItem, TurnError, TurnStatus};
 
 /// Params of `thread/timeline/list`: pages through everything that happened in a thread.
 #[sparse]

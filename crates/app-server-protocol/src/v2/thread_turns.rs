@@ -1,13 +1,10 @@
 //! Paging through the turns of a thread.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::v2::Turn;
-use crate::v2::TurnItemsView;
+use crate::v2::{Turn, TurnItemsView};
 
 /// Params of `thread/turns/list`: a page of the turns of a thread, loaded or stored.
 #[sparse]

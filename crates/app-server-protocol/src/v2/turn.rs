@@ -2,28 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
-use codex_protocol::CollaborationMode;
-use codex_protocol::FunctionCallOutputBody;
-use codex_protocol::Personality;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::ServiceTier;
-use codex_protocol::Update;
-use codex_protocol::mark_experimental;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{
+    CollaborationMode, FunctionCallOutputBody, Personality, ReasoningEffort, ReasoningSummary,
+    ServiceTier, Update, mark_experimental,
+};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::v2::ApprovalsReviewer;
-use crate::v2::AskForApproval;
-use crate::v2::SandboxPolicy;
-use crate::v2::TimedItem;
-use crate::v2::TurnEnvironmentParams;
-use crate::v2::TurnError;
-use crate::v2::UserInput;
+use crate::v2::{
+    ApprovalsReviewer, AskForApproval, SandboxPolicy, TimedItem, TurnEnvironmentParams, TurnError,
+    UserInput,
+};
 
 /// One exchange: from an input to the end of everything the agent does about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

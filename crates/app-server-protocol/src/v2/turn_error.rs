@@ -1,8 +1,7 @@
 //! Why a turn failed: the message for the user and the cause for the client's logic.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Why a turn failed, or why a request to the model is being retried.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

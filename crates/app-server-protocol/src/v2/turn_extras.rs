@@ -1,15 +1,12 @@
 //! Settings of a running turn, and further notifications about turns.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::ReasoningEffort;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::v2::ApprovalsReviewer;
-use crate::v2::FileUpdateChange;
+use crate::v2::{ApprovalsReviewer, FileUpdateChange};
 use codex_protocol::ReasoningSummary;
 
 /// Payload of `item/fileChange/patchUpdated`: a patch that the model is writing went on.

@@ -2,8 +2,7 @@
 
 use codex_app_server_protocol_macros::Tagged;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One part of a user's input.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]

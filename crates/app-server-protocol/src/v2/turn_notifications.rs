@@ -2,8 +2,7 @@
 //! thread's subscribers.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::v2::Turn;
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Experimental;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Params of `item/tool/requestUserInput`: questions from the agent to the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]

@@ -1,12 +1,10 @@
 //! Preparing the Windows sandbox, and the warning about folders it cannot protect. On other
 //! systems every preparation ends as failed.
 
-use codex_app_server_protocol_macros::Experimental;
-use codex_app_server_protocol_macros::sparse;
+use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::AbsolutePathBuf;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Kind of sandbox to prepare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,8 +1,7 @@
 //! Whether the sandbox on Windows is set up.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Reply to `windowsSandbox/readiness`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

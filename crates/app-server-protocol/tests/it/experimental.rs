@@ -1,11 +1,9 @@
 //! What a request uses of the experimental surface, and what a client that did not opt in is sent.
 
-use codex_app_server_protocol::ClientRequest;
-use codex_app_server_protocol::ServerRequest;
+use codex_app_server_protocol::{ClientRequest, ServerRequest};
 use codex_protocol::Experimental;
-use serde_json::Value;
-use serde_json::json;
 use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 
 #[track_caller]
 fn check(method: &str, params: Value, expected: Option<&str>) {

@@ -2,15 +2,13 @@
 //! hand.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::{ServerNotification, methods};
 use serde_json::Value;
 
 use crate::schemas::SchemaFiles;
-use crate::transcript::Sender;
-use crate::transcript::Transcript;
+use crate::transcript::{Sender, Transcript};
 
 /// Set this to a folder of recorded conversations to check them too.
 const GOLDEN_FOLDER: &str = "CODEX_GOLDEN_FOLDER";

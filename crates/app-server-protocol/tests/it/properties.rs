@@ -2,24 +2,16 @@
 
 use std::sync::LazyLock;
 
-use codex_app_server_protocol::ClientNotification;
-use codex_app_server_protocol::ClientRequest;
-use codex_app_server_protocol::ClientResponse;
-use codex_app_server_protocol::Direction;
-use codex_app_server_protocol::Method;
-use codex_app_server_protocol::ReadError;
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::ServerRequest;
-use codex_app_server_protocol::ServerResponse;
-use codex_app_server_protocol::methods;
+use codex_app_server_protocol::{
+    ClientNotification, ClientRequest, ClientResponse, Direction, Method, ReadError,
+    ServerNotification, ServerRequest, ServerResponse, methods,
+};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 
-use crate::sample::Sampler;
-use crate::sample::Seeded;
+use crate::sample::{Sampler, Seeded};
 use crate::schemas::definitions;
 
 proptest! {

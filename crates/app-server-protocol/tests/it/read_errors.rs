@@ -1,10 +1,8 @@
 //! Reading is strict about types, names the field that is wrong, and lets unknown fields pass.
 
-use codex_app_server_protocol::ClientRequest;
-use codex_app_server_protocol::ReadError;
-use serde_json::Value;
-use serde_json::json;
+use codex_app_server_protocol::{ClientRequest, ReadError};
 use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 
 fn read(method: &str, params: &Value) -> Result<ClientRequest, ReadError> {
     ClientRequest::read(method, Some(&to_raw_value(params).unwrap()))

@@ -1,8 +1,7 @@
 //! Makes values from a JSON Schema, so that every type of the vocabulary can be tested without a
 //! hand-written generator for each.
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Decides what a sample looks like wherever the schema leaves a choice.
 pub(crate) trait Chooser {

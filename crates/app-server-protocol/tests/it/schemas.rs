@@ -1,14 +1,11 @@
 //! The generated descriptions: up to date, valid, complete, and true of the messages.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::export;
-use codex_app_server_protocol::export::GeneratedFile;
-use codex_app_server_protocol::export::Surface;
+use codex_app_server_protocol::export::{GeneratedFile, Surface};
 use serde_json::Value;
 
 const FLAT_BUNDLE: &str = "codex_app_server_protocol.v2.schemas.json";

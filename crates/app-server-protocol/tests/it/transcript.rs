@@ -3,17 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol::ClientNotification;
-use codex_app_server_protocol::ClientRequest;
-use codex_app_server_protocol::ClientResponse;
-use codex_app_server_protocol::Method;
-use codex_app_server_protocol::ReadError;
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::ServerRequest;
-use codex_app_server_protocol::ServerResponse;
-use codex_app_server_protocol::methods;
-use codex_app_server_protocol::rpc::Message;
-use codex_app_server_protocol::rpc::RequestId;
+use codex_app_server_protocol::rpc::{Message, RequestId};
+use codex_app_server_protocol::{
+    ClientNotification, ClientRequest, ClientResponse, Method, ReadError, ServerNotification,
+    ServerRequest, ServerResponse, methods,
+};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
-use codex_app_server_protocol::{NoParams, ServerNotification, v2};
+use codex_app_server_protocol::{NoParams, ServerNotification, client_method as method, v2};
 use codex_login::{ExternalTokens, LoginError, RateLimitsError};
 use codex_protocol::{AuthMode, PlanType};
 use uuid::Uuid;

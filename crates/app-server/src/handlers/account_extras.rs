@@ -1,8 +1,7 @@
 //! What accounts of the vendor and logins in the cloud have beyond a login. Nothing of it exists here: what
 //! can be answered truthfully is, the rest says what is missing.
 
-use codex_app_server_protocol::NoParams;
-use codex_app_server_protocol::v2;
+use codex_app_server_protocol::{NoParams, v2};
 
 use super::blocking;
 use super::call::Call;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     FsChangedNotification, FsUnwatchParams, FsUnwatchResponse, FsWatchParams, FsWatchResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::AbsolutePathBuf;
 use uuid::Uuid;
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     FuzzyFileSearchMatchType, FuzzyFileSearchParams, FuzzyFileSearchResponse,
     FuzzyFileSearchResult, FuzzyFileSearchSessionCompletedNotification,
@@ -12,6 +10,7 @@ use codex_app_server_protocol::v2::{
     FuzzyFileSearchSessionUpdateParams, FuzzyFileSearchSessionUpdateResponse,
     FuzzyFileSearchSessionUpdatedNotification,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_file_search::{SearchEvent, SearchMatch, SearchRoots, SearchSession};
 
 use super::blocking;

@@ -1,11 +1,10 @@
 //! `initialize`, and the method that clients try their opt-in with.
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     InitializeParams, InitializeResponse, MockExperimentalMethodParams,
     MockExperimentalMethodResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::AbsolutePathBuf;
 
 use super::call::{Call, Reply};

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_app_server_protocol::client_method as method;
-use codex_app_server_protocol::{NoParams, ServerNotification, v2};
+use codex_app_server_protocol::{NoParams, ServerNotification, client_method as method, v2};
 use codex_mcp_client::{
     Authorization, Connector, LoginError, LoginOptions, NoQuestions, Running, Server as McpServer,
     StartedLogin,

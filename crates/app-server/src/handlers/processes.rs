@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ProcessExitedNotification, ProcessKillParams, ProcessKillResponse,
     ProcessOutputDeltaNotification, ProcessOutputStream, ProcessResizePtyParams,
     ProcessResizePtyResponse, ProcessSpawnParams, ProcessSpawnResponse, ProcessTerminalSize,
     ProcessWriteStdinParams, ProcessWriteStdinResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{StandaloneCommand, StandaloneError};
 use codex_exec::{
     CaptureLimits, CapturedOutput, OutputChunk, OutputObserver, OutputStream, RunEnd, RunLimits,

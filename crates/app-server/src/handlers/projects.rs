@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     Project, ProjectChangeType, ProjectChangedNotification, ProjectCreateParams,
     ProjectCreateResponse, ProjectDeleteParams, ProjectDeleteResponse, ProjectImportParams,
@@ -11,6 +9,7 @@ use codex_app_server_protocol::v2::{
     ProjectMoveResponse, ProjectReadParams, ProjectReadResponse, ProjectRoot, ProjectSortKey,
     ProjectUpdateParams, ProjectUpdateResponse, SortDirection, ThreadProjectUpdatedNotification,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
 use codex_thread_state::{self as stored, NewProject, ProjectChange, ProjectError};
 

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use codex_app_server_protocol::NoParams;
-use codex_app_server_protocol::v2;
+use codex_app_server_protocol::{NoParams, v2};
 
 use super::call::Call;
 use super::{blocking, loaded_thread};

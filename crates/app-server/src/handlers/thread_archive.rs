@@ -4,13 +4,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadArchiveParams, ThreadArchiveResponse, ThreadArchivedNotification, ThreadDeleteParams,
     ThreadDeleteResponse, ThreadDeletedNotification, ThreadUnarchiveParams,
     ThreadUnarchiveResponse, ThreadUnarchivedNotification,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
 use codex_rollout::{LockError, MoveError, ThreadLock, ThreadLocks};
 use codex_thread_store::ThreadRecord;

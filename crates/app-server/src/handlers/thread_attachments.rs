@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadAttachment, ThreadAttachmentAddOutcome, ThreadAttachmentAddParams,
     ThreadAttachmentAddResponse, ThreadAttachmentListParams, ThreadAttachmentListResponse,
@@ -11,6 +9,7 @@ use codex_app_server_protocol::v2::{
     ThreadAttachmentOwnerListResponse, ThreadAttachmentRemoveParams,
     ThreadAttachmentRemoveResponse, ThreadAttachmentUpdatedNotification,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
 use codex_thread_state::{Added, Attachment};
 

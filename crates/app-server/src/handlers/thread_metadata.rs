@@ -6,14 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ConversationGitInfo, ConversationSummary, GetConversationSummaryParams,
     GetConversationSummaryResponse, Thread, ThreadMetadataGitInfoUpdateParams,
     ThreadMetadataUpdateParams, ThreadMetadataUpdateResponse, ThreadNameUpdatedNotification,
     ThreadSetNameParams, ThreadSetNameResponse, ThreadStatus,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::{EventMsg, GitInfo, ThreadId, ThreadNameUpdatedEvent, Update};
 use codex_rollout::{LineKind, ThreadLocks};
 use codex_thread_store::{ThreadRecord, annotations};

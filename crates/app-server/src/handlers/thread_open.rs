@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ApprovalsReviewer, DynamicToolSpec, Thread, ThreadForkParams, ThreadResumeParams,
     ThreadStartParams, ThreadStartedNotification, ThreadStatus, ThreadStatusChangedNotification,
     ThreadTokenUsageUpdatedNotification, TurnEnvironmentParams,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{HostTools, StartError, StartedThread, StoredThread};
 use codex_protocol::{EventMsg, ResponseItem, TokenUsageInfo};
 use codex_rollout::{PersistedDetail, ThreadLocks};

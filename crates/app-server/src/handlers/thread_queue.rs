@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     QueuedSubmission, ThreadQueueAddParams, ThreadQueueAddResponse, ThreadQueueChangedNotification,
     ThreadQueueDeleteParams, ThreadQueueDeleteResponse, ThreadQueueListParams,
     ThreadQueueListResponse, ThreadQueueReorderParams, ThreadQueueReorderResponse,
     ThreadQueueStartParams, ThreadQueueUpdateParams, ThreadQueueUpdateResponse, UserInput,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::ThreadId;
 use codex_thread_state::{QueueError, Queued, ThreadState};
 use serde::{Deserialize, Serialize};

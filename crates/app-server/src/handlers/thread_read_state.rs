@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadReadStateChangedNotification, ThreadReadStateOperation, ThreadReadStateUpdateParams,
     ThreadReadStateUpdateResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_thread_state::{ReadError, Unread};
 use serde_json::json;
 

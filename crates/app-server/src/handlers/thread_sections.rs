@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadSectionChangedNotification, ThreadSectionCreateParams, ThreadSectionCreateResponse,
     ThreadSectionDeleteParams, ThreadSectionDeleteResponse, ThreadSectionListParams,
     ThreadSectionListResponse, ThreadSectionMoveParams, ThreadSectionMoveResponse,
     ThreadSectionUpdateParams, ThreadSectionUpdateResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::Update;
 use codex_thread_state::SectionError;
 

@@ -1,11 +1,10 @@
 //! `windowsSandbox/setupStart`: there is no such sandbox here, and the completion says so.
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     WindowsSandboxSetupCompletedNotification, WindowsSandboxSetupMode,
     WindowsSandboxSetupStartParams, WindowsSandboxSetupStartResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 
 use super::call::{Call, Reply};
 use super::fs::absolute;

@@ -14,9 +14,8 @@ use codex_protocol::{
     AgentReasoningEvent, EventMsg, ReasoningItemContent, ResponseItem, RolloutItem, TurnItem,
 };
 
-use super::item;
 use super::turn_error::turn_error;
-use super::turn_item;
+use super::{item, turn_item};
 
 mod byte_ranges;
 mod concessions;

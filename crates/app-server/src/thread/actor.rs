@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     DeprecationNoticeNotification, ThreadClosedNotification, ThreadStatus,
     ThreadStatusChangedNotification, TurnInterruptResponse,
 };
-use codex_app_server_protocol::{ServerNotification, ServerRequest};
+use codex_app_server_protocol::{ServerNotification, ServerRequest, client_method as method};
 use codex_core::{Events, SpawnedAgent, ThreadManager};
 use codex_protocol::{Event, EventMsg};
 use jiff::Timestamp;

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ApprovalsReviewer, ThreadResumeParams, ThreadRollbackResponse, ThreadSettingsUpdateParams,
     ThreadSettingsUpdateResponse, ThreadSettingsUpdatedNotification, ThreadUnsubscribeStatus,
     TurnInterruptParams, TurnInterruptResponse, TurnStartParams, TurnStartResponse,
     TurnSteerParams, TurnSteerResponse,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{
     NewTurn, SettingsError, StartTurnError, SteerError, TaskKind, ToolOutput, TurnInput,
 };

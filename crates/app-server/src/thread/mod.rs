@@ -22,14 +22,12 @@ mod turn_end;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     Thread, ThreadResumeParams, ThreadSettingsUpdateParams, ThreadUnsubscribeStatus, Turn,
     TurnInterruptParams, TurnItemsView, TurnStartParams, TurnStatus, TurnSteerParams,
 };
-use codex_core::McpServer;
-use codex_core::TimeoutPauses;
+use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_core::{McpServer, TimeoutPauses};
 use codex_protocol::{McpStartupStatus, Op, ReviewTarget};
 use tokio::sync::{mpsc, oneshot};
 

@@ -1,10 +1,9 @@
 //! Taking turns out of the history of a loaded thread.
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadReadStateChangedNotification, ThreadRevertResponse, ThreadRevertedNotification,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_protocol::Op;
 
 use super::actor::{Actor, Revert};

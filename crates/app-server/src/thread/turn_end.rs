@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadQueueStartResponse, ThreadReadStateChangedNotification, TurnStartParams,
 };
+use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::{NewTurn, TurnInput};
 use codex_protocol::ModeKind;
 use codex_thread_state::{Goal, GoalStatus, ThreadState};

@@ -1,13 +1,11 @@
 //! Sub-agents: their limits, and roles from settings.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::ConfigError;
-use crate::schema::AgentRoleFile;
-use crate::schema::ConfigFile;
+use crate::schema::{AgentRoleFile, ConfigFile};
 use crate::warning::ConfigWarning;
 
 const MAX_THREADS: u32 = 6;

@@ -1,14 +1,11 @@
 //! Decodes merged settings, and says which file an error is in.
 
-use crate::decode::DecodeError;
-use crate::decode::decode;
-use crate::decode::dotted;
+use crate::decode::{DecodeError, decode, dotted};
 use crate::error::ConfigError;
 use crate::locate;
 use crate::schema::ConfigFile;
 use crate::stack::LayerStack;
-use crate::unknown_values::DecodedSettings;
-use crate::unknown_values::decode_without_unknown;
+use crate::unknown_values::{DecodedSettings, decode_without_unknown};
 
 /// Decodes merged settings, and lists the unknown keys.
 pub(crate) fn decode_file(

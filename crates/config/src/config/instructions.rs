@@ -4,8 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::config::RequestParams;
-use crate::error::ConfigError;
-use crate::error::ReferencedFileError;
+use crate::error::{ConfigError, ReferencedFileError};
 use crate::read::read_bounded;
 use crate::schema::ConfigFile;
 

@@ -1,22 +1,17 @@
 //! The model and its parameters.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use codex_protocol::Personality;
-use codex_protocol::Provider;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::ServiceTier;
-use codex_protocol::Verbosity;
+use codex_protocol::{
+    Personality, Provider, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity,
+};
 use serde_json::Value as Json;
 
 use crate::config::LoadRequest;
 use crate::config::instructions::read_referenced;
 use crate::error::ConfigError;
-use crate::features::Feature;
-use crate::features::FeatureSet;
+use crate::features::{Feature, FeatureSet};
 use crate::schema::ConfigFile;
 
 /// The provider if none is configured.

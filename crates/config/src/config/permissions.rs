@@ -1,19 +1,13 @@
 //! Named permissions: which paths commands may read and write.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use codex_protocol::AbsolutePathBuf;
-use codex_protocol::ReadOnlyAccess;
-use codex_protocol::SandboxPolicy;
+use codex_protocol::{AbsolutePathBuf, ReadOnlyAccess, SandboxPolicy};
 
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::paths::normalize;
-use crate::schema::ConfigFile;
-use crate::schema::FileAccess;
-use crate::schema::FileRule;
-use crate::schema::NetworkFile;
+use crate::schema::{ConfigFile, FileAccess, FileRule, NetworkFile};
 use crate::warning::ConfigWarning;
 
 /// A named set of permissions. For each path the most specific entry applies.

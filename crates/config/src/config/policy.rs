@@ -1,29 +1,20 @@
 //! Approval policy, sandbox and web search.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use codex_protocol::ApprovalsReviewer;
-use codex_protocol::AskForApproval;
-use codex_protocol::ReadOnlyAccess;
-use codex_protocol::SandboxPolicy;
-use codex_protocol::WebSearchMode;
-use codex_protocol::WebSearchToolConfig;
+use codex_protocol::{
+    ApprovalsReviewer, AskForApproval, ReadOnlyAccess, SandboxPolicy, WebSearchMode,
+    WebSearchToolConfig,
+};
 
-use crate::config::LoadRequest;
-use crate::config::NamedPermissions;
 use crate::config::permissions::{absolute, named_permissions};
+use crate::config::{LoadRequest, NamedPermissions};
 use crate::error::ConfigError;
-use crate::features::Feature;
-use crate::features::FeatureSet;
+use crate::features::{Feature, FeatureSet};
 use crate::requirements::RequirementViolation;
-use crate::schema::ConfigFile;
-use crate::schema::SandboxMode;
-use crate::schema::WindowsFile;
-use crate::schema::WorkspaceWriteFile;
-use crate::stack::LayerStack;
-use crate::stack::MergedTables;
+use crate::schema::{ConfigFile, SandboxMode, WindowsFile, WorkspaceWriteFile};
+use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
 use crate::warning::ConfigWarning;
 

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use codex_protocol::Provider;
-use codex_protocol::Secret;
+use codex_protocol::{Provider, Secret};
 
 use crate::environment::Environment;
 use crate::error::ConfigError;
-use crate::schema::ConfigFile;
-use crate::schema::ProviderFile;
+use crate::schema::{ConfigFile, ProviderFile};
 use crate::warning::ConfigWarning;
 
 const RETRIES_LIMIT: u64 = 100;

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use codex_protocol::ApprovalsReviewer;
-use codex_protocol::AskForApproval;
-use codex_protocol::Personality;
-use codex_protocol::ServiceTier;
+use codex_protocol::{ApprovalsReviewer, AskForApproval, Personality, ServiceTier};
 
 use crate::environment::Environment;
 use crate::features::Feature;

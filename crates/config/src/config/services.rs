@@ -2,16 +2,12 @@
 
 use std::path::PathBuf;
 
-use codex_protocol::ForcedLoginMethod;
-use codex_protocol::RealtimeConversationVersion;
+use codex_protocol::{ForcedLoginMethod, RealtimeConversationVersion};
 
 use crate::config::LoadRequest;
-use crate::schema::ConfigFile;
-use crate::schema::CredentialsStore;
-use crate::schema::Exporter;
-use crate::schema::HistoryFile;
-use crate::schema::MemoriesFile;
-use crate::schema::RealtimeKind;
+use crate::schema::{
+    ConfigFile, CredentialsStore, Exporter, HistoryFile, MemoriesFile, RealtimeKind,
+};
 
 const CHATGPT_BASE_URL: &str = "https://chatgpt.com/backend-api/";
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::schema::EnvironmentInherit;
-use crate::schema::ShellEnvironmentFile;
+use crate::schema::{EnvironmentInherit, ShellEnvironmentFile};
 
 /// Variables that most programs need.
 const CORE: &[&str] = &[

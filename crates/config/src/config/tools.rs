@@ -8,15 +8,10 @@ use toml::Value;
 
 use crate::decode::decode;
 use crate::environment::Environment;
-use crate::requirements::RequirementSource;
-use crate::requirements::Requirements;
-use crate::schema::AppsFile;
-use crate::schema::ConfigFile;
-use crate::schema::Discoverable;
-use crate::schema::McpCredentialsStore;
-use crate::schema::McpServer;
-use crate::schema::SkillRule;
-use crate::schema::SkillsFile;
+use crate::requirements::{RequirementSource, Requirements};
+use crate::schema::{
+    AppsFile, ConfigFile, Discoverable, McpCredentialsStore, McpServer, SkillRule, SkillsFile,
+};
 use crate::source::LayerSource;
 use crate::stack::LayerStack;
 

@@ -1,15 +1,13 @@
 //! One edit of a setting, and its effect on a table.
 
 use serde_json::Value as Json;
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 use super::error::EditError;
 use crate::key_path::KeyPath;
 use crate::merge::merge;
 use crate::value;
-use crate::value::NullHandling;
-use crate::value::RemovalOutcome;
+use crate::value::{NullHandling, RemovalOutcome};
 
 /// How a new value is combined with an existing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,21 +1,14 @@
 //! Validates settings after edits.
 
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 use super::error::EditError;
 use super::request::EditRequest;
-use crate::config::Config;
-use crate::config::LoadRequest;
-use crate::config::RequestParams;
-use crate::decode::DecodeError;
-use crate::decode::decode;
-use crate::decode::dotted;
-use crate::error::ConfigError;
-use crate::error::SettingError;
+use crate::config::{Config, LoadRequest, RequestParams};
+use crate::decode::{DecodeError, decode, dotted};
+use crate::error::{ConfigError, SettingError};
 use crate::requirements::Requirements;
-use crate::schema::ConfigFile;
-use crate::schema::switch;
+use crate::schema::{ConfigFile, switch};
 use crate::stack::LayerStack;
 use crate::value;
 

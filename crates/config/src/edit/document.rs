@@ -1,15 +1,9 @@
 //! A settings file as editable text that keeps the formatting of everything unedited.
 
 use toml::Value;
-use toml_edit::Array;
-use toml_edit::DocumentMut;
-use toml_edit::InlineTable;
-use toml_edit::Item;
-use toml_edit::Table;
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table};
 
-use super::change::ConfigEdit;
-use super::change::MergeStrategy;
-use super::change::SettingChange;
+use super::change::{ConfigEdit, MergeStrategy, SettingChange};
 use super::error::EditError;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";

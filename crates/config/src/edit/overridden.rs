@@ -1,8 +1,7 @@
 //! Finds out whether a written setting is in force.
 
 use serde_json::Value as Json;
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 use super::change::ConfigEdit;
 use crate::layer::Layer;

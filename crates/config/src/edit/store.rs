@@ -1,13 +1,10 @@
 //! The settings file on disk: follows links, locks, and replaces the file as a whole.
 
-use std::fs;
-use std::fs::File;
-use std::fs::TryLockError;
-use std::io;
+use std::fs::{File, TryLockError};
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use tempfile::NamedTempFile;
 

@@ -5,8 +5,7 @@ mod properties;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::environment::Environment;

@@ -2,8 +2,7 @@
 
 use toml::Table;
 
-use super::Feature;
-use super::FeatureLevel;
+use super::{Feature, FeatureLevel};
 
 /// A deprecated setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,13 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
-use super::Feature;
-use super::FeatureSet;
-use crate::requirements::RequirementViolation;
-use crate::requirements::Requirements;
+use super::{Feature, FeatureSet};
+use crate::requirements::{RequirementViolation, Requirements};
 use crate::schema::switch;
 
 /// Switches outside `[features]` from earlier releases.

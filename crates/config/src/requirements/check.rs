@@ -1,16 +1,11 @@
 //! Checks values against requirements, and provides fallbacks.
 
-use codex_protocol::AskForApproval;
-use codex_protocol::SandboxPolicy;
-use codex_protocol::WebSearchMode;
+use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
 
-use super::file::McpServerIdentity;
-use super::file::SandboxModeRequirement;
-use super::in_force::RequirementSource;
-use super::in_force::Requirements;
+use super::file::{McpServerIdentity, SandboxModeRequirement};
+use super::in_force::{RequirementSource, Requirements};
 use crate::features::Feature;
-use crate::schema::McpServer;
-use crate::schema::McpTransport;
+use crate::schema::{McpServer, McpTransport};
 
 /// A value is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

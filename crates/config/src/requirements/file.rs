@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use codex_protocol::AskForApproval;
-use codex_protocol::SandboxPolicy;
-use codex_protocol::WebSearchMode;
-use serde::Deserialize;
-use serde::Serialize;
+use codex_protocol::{AskForApproval, SandboxPolicy, WebSearchMode};
+use serde::{Deserialize, Serialize};
 
 use super::rules::RulesFile;
 use crate::schema::SandboxMode;

@@ -4,13 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use codex_protocol::AskForApproval;
-use codex_protocol::WebSearchMode;
+use codex_protocol::{AskForApproval, WebSearchMode};
 
-use super::file::McpServerIdentity;
-use super::file::NetworkRequirements;
-use super::file::Residency;
-use super::file::SandboxModeRequirement;
+use super::file::{McpServerIdentity, NetworkRequirements, Residency, SandboxModeRequirement};
 use super::rules::PrefixRule;
 use crate::features::Feature;
 

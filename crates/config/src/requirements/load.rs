@@ -5,13 +5,9 @@ use std::collections::BTreeMap;
 use codex_protocol::AskForApproval;
 
 use super::error::RequirementsError;
-use super::file::RequirementsFile;
-use super::file::SandboxModeRequirement;
-use super::in_force::RequirementSource;
-use super::in_force::Requirements;
-use super::in_force::Sourced;
-use crate::decode::decode;
-use crate::decode::dotted;
+use super::file::{RequirementsFile, SandboxModeRequirement};
+use super::in_force::{RequirementSource, Requirements, Sourced};
+use crate::decode::{decode, dotted};
 use crate::environment::Environment;
 use crate::features::Feature;
 use crate::layer::Layer;

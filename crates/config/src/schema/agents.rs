@@ -4,13 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
-use serde::de::MapAccess;
-use serde::de::Visitor;
+use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Limits of sub-agents; every other key is a role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,13 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
-use serde::de::MapAccess;
-use serde::de::Visitor;
+use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// All apps: what holds for every one, and the single ones by their id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::de::MapAccess;
-use serde::de::Visitor;
 use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::Value;
 
 /// What a value says about a feature; nothing if it is a table that leaves it as it is.

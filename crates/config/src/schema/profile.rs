@@ -3,21 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use codex_protocol::ApprovalsReviewer;
-use codex_protocol::AskForApproval;
-use codex_protocol::Personality;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::ServiceTier;
-use codex_protocol::Verbosity;
-use codex_protocol::WebSearchMode;
-use serde::Deserialize;
-use serde::Serialize;
+use codex_protocol::{
+    ApprovalsReviewer, AskForApproval, Personality, ReasoningEffort, ReasoningSummary, ServiceTier,
+    Verbosity, WebSearchMode,
+};
+use serde::{Deserialize, Serialize};
 
-use super::SandboxMode;
-use super::SwitchFile;
-use super::ToolsFile;
-use super::WindowsFile;
+use super::{SandboxMode, SwitchFile, ToolsFile, WindowsFile};
 
 /// One profile; a key means what it means at the top level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

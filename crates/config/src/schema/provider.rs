@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_protocol::WireApi;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One model provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What commands may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,7 @@
 //! Where logins are kept, and the voice conversation.
 
 use codex_protocol::RealtimeConversationVersion;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Where the login is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,6 @@
 //! What is kept on disk: message history, memories, snapshots for undo.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// `[history]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,12 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 
 use codex_protocol::WebSearchToolConfig;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::de::MapAccess;
-use serde::de::Visitor;
 use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// `[tools]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,12 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
-use serde::de::SeqAccess;
-use serde::de::Visitor;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `[tui]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

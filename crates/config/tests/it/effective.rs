@@ -3,11 +3,7 @@
 use crate::environment::TestEnvironment;
 use codex_config::Feature;
 use codex_config::schema::SandboxMode;
-use codex_protocol::AskForApproval;
-use codex_protocol::Personality;
-use codex_protocol::SandboxPolicy;
-use codex_protocol::ServiceTier;
-use codex_protocol::WebSearchMode;
+use codex_protocol::{AskForApproval, Personality, SandboxPolicy, ServiceTier, WebSearchMode};
 
 fn sandbox(environment: &TestEnvironment) -> &'static str {
     match environment.config().policy.sandbox_policy {

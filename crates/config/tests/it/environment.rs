@@ -2,19 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use codex_config::Config;
-use codex_config::ConfigError;
-use codex_config::ConfigView;
-use codex_config::Environment;
-use codex_config::Feature;
-use codex_config::LayerStack;
-use codex_config::LoadRequest;
-use codex_config::Overrides;
-use codex_config::RequestParams;
-use codex_config::ViewError;
+use codex_config::{
+    Config, ConfigError, ConfigView, Environment, Feature, LayerStack, LoadRequest, Overrides,
+    RequestParams, ViewError,
+};
 
 /// Folders below a temporary one: `home` (ours), `user` (the user's), `etc`, `repo` (a git repository),
 /// `repo/sub`.

@@ -1,9 +1,7 @@
 //! Errors name the file, the place in it and the setting; unknown keys are only warned of.
 
 use crate::environment::TestEnvironment;
-use codex_config::ConfigWarning;
-use codex_config::Feature;
-use codex_config::TextPosition;
+use codex_config::{ConfigWarning, Feature, TextPosition};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {

@@ -1,10 +1,7 @@
 //! Layers: their order, what projects may do, and trust.
 
 use crate::environment::TestEnvironment;
-use codex_config::KeyPath;
-use codex_config::LayerSource;
-use codex_config::TrustLevel;
-use codex_config::trust_key_path;
+use codex_config::{KeyPath, LayerSource, TrustLevel, trust_key_path};
 
 const TRUSTED: (&str, &str) = (
     "home/config.toml",

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use codex_http::PkceSecrets;
 use reqwest::StatusCode;
-use tokio::io::AsyncReadExt;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::exchange::exchange;
 use super::pages;
 use crate::accounts::Accounts;
-use codex_http::CallbackSite;
-use codex_http::parameters;
+use codex_http::{CallbackSite, parameters};
 
 /// How long another program may take to give a port up.
 const CANCEL_TIME: Duration = Duration::from_secs(2);

@@ -1,8 +1,7 @@
 //! From a code to a stored login.
 
 use crate::accounts::Accounts;
-use crate::auth_file::AuthFile;
-use crate::auth_file::ChatGptTokens;
+use crate::auth_file::{AuthFile, ChatGptTokens};
 use crate::jwt::TokenClaims;
 use crate::refused::detail;
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_http::HttpPool;
-use codex_http::{BoundedReply, fetch};
+use codex_http::{BoundedReply, HttpPool, fetch};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, RequestBuilder, Url};
 

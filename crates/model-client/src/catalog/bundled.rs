@@ -1,20 +1,11 @@
 //! The built-in catalogue as a table.
 
-use codex_protocol::InputModality;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::Verbosity;
+use codex_protocol::{InputModality, ReasoningEffort, ReasoningSummary, Verbosity};
 
-use super::ApplyPatchToolType;
-use super::InstructionsVariables;
-use super::ModelInfo;
-use super::ModelMessages;
-use super::ModelUpgrade;
-use super::ReasoningLevel;
-use super::ShellType;
-use super::TruncationPolicy;
-use super::Visibility;
-use super::WebSearchToolType;
+use super::{
+    ApplyPatchToolType, InstructionsVariables, ModelInfo, ModelMessages, ModelUpgrade,
+    ReasoningLevel, ShellType, TruncationPolicy, Visibility, WebSearchToolType,
+};
 
 /// The text of the friendly personality.
 const FRIENDLY: &str = "Work like a colleague who is glad to be asked. Be warm and encouraging, also when \

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ModelInfo;
 

@@ -3,15 +3,9 @@
 //! A server may be newer than this program: an unknown value is replaced by the least capable known one, and the rest of
 //! the entry is used.
 
-use codex_protocol::InputModality;
-use codex_protocol::Personality;
-use codex_protocol::ReasoningEffort;
-use codex_protocol::ReasoningSummary;
-use codex_protocol::Verbosity;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
+use codex_protocol::{InputModality, Personality, ReasoningEffort, ReasoningSummary, Verbosity};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::request::Reasoning;

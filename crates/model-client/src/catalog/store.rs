@@ -14,14 +14,10 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ModelCatalog;
-use super::ModelInfo;
-use super::ModelsCache;
-use super::readable;
+use super::{ModelCatalog, ModelInfo, ModelsCache, readable};
 use crate::client::ModelClient;
 use crate::clock::Clock;
-use crate::credential::Credential;
-use crate::credential::CredentialSource;
+use crate::credential::{Credential, CredentialSource};
 
 /// A larger cache file is ignored.
 const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;

@@ -1,14 +1,11 @@
 //! The request body. Optional fields are omitted if unset, because not every server knows them.
 
-use codex_protocol::ReasoningEffort;
-use codex_protocol::Verbosity;
+use codex_protocol::{ReasoningEffort, Verbosity};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::messages::ChatMessage;
-use super::messages::messages;
-use super::tools::FunctionTool;
-use super::tools::function_tools;
+use super::messages::{ChatMessage, messages};
+use super::tools::{FunctionTool, function_tools};
 use crate::prompt::PromptItem;
 use crate::request::ModelRequest;
 

@@ -3,20 +3,14 @@
 //! The protocol has no items: text, reasoning and calls arrive as fragments of one answer. They are assembled here into
 //! the events of the Responses API: an item begins, grows and is complete.
 
-use codex_protocol::ContentItem;
-use codex_protocol::ReasoningItemContent;
-use codex_protocol::ResponseItem;
-use codex_protocol::TokenUsage;
+use codex_protocol::{ContentItem, ReasoningItemContent, ResponseItem, TokenUsage};
 use serde::Deserialize;
 
 use super::tools::FunctionMappings;
 use crate::error::ModelError;
-use crate::event::Completion;
-use crate::event::ModelEvent;
+use crate::event::{Completion, ModelEvent};
 use crate::responses::ResponseFailure;
-use crate::stream::DecodeEvents;
-use crate::stream::DecodeFlow;
-use crate::stream::Events;
+use crate::stream::{DecodeEvents, DecodeFlow, Events};
 use crate::tool_spec::ToolSpec;
 
 const END_MARK: &str = "[DONE]";
@@ -330,8 +324,7 @@ fn token_usage(usage: ChatUsage) -> TokenUsage {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -4,20 +4,16 @@
 //! history may have other items between them, so the outputs are moved to the required place.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use codex_protocol::ContentItem;
-use codex_protocol::FunctionCallOutputBody;
-use codex_protocol::FunctionCallOutputContentItem;
-use codex_protocol::LocalShellAction;
-use codex_protocol::LocalShellExecAction;
-use codex_protocol::ResponseItem;
+use codex_protocol::{
+    ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, LocalShellAction,
+    LocalShellExecAction, ResponseItem,
+};
 use serde::Serialize;
 use serde_json::json;
 
-use super::tools::LOCAL_SHELL;
-use super::tools::flat_name;
+use super::tools::{LOCAL_SHELL, flat_name};
 
 /// The output for a call without one.
 const NO_OUTPUT: &str = "aborted";

@@ -3,14 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use codex_protocol::LocalShellAction;
-use codex_protocol::LocalShellExecAction;
-use codex_protocol::LocalShellStatus;
-use codex_protocol::ResponseItem;
-use serde::Deserialize;
-use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use codex_protocol::{LocalShellAction, LocalShellExecAction, LocalShellStatus, ResponseItem};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::error::ModelError;
 use crate::tool_spec::ToolSpec;

@@ -3,17 +3,14 @@
 //! Most of the body is the history, whose JSON is already available. The fields before and after it are serialized as two
 //! objects and joined with it.
 
-use codex_protocol::Provider;
-use codex_protocol::ServiceTier;
-use codex_protocol::Verbosity;
+use codex_protocol::{Provider, ServiceTier, Verbosity};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::encoded::Encoded;
 use crate::prompt::PromptItem;
 use crate::provider::is_azure;
-use crate::request::ModelRequest;
-use crate::request::Reasoning;
+use crate::request::{ModelRequest, Reasoning};
 use crate::tool_spec::ToolSpec;
 
 /// Space for everything except instructions, input and tools.
@@ -175,10 +172,7 @@ fn text(request: &ModelRequest) -> Option<TextOptions<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use codex_protocol::ContentItem;
-    use codex_protocol::ReasoningEffort;
-    use codex_protocol::ReasoningSummary;
-    use codex_protocol::ResponseItem;
+    use codex_protocol::{ContentItem, ReasoningEffort, ReasoningSummary, ResponseItem};
     use serde_json::json;
 
     use super::*;

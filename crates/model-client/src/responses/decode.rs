@@ -6,19 +6,15 @@
 
 use std::borrow::Cow;
 
-use codex_protocol::ResponseItem;
-use codex_protocol::TokenUsage;
+use codex_protocol::{ResponseItem, TokenUsage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::failure::ResponseFailure;
 use crate::error::ModelError;
-use crate::event::Completion;
-use crate::event::ModelEvent;
-use crate::stream::DecodeEvents;
-use crate::stream::DecodeFlow;
-use crate::stream::Events;
+use crate::event::{Completion, ModelEvent};
+use crate::stream::{DecodeEvents, DecodeFlow, Events};
 
 /// The item types of calls.
 const CALLS: [&str; 4] = [

@@ -4,24 +4,12 @@
 
 use std::sync::Arc;
 
-use codex_http::HttpPool;
-use codex_http::HttpSettings;
-use codex_model_client::ClientDependencies;
-use codex_model_client::ClientIdentity;
-use codex_model_client::Credential;
-use codex_model_client::FixedCredential;
-use codex_model_client::HttpModelClient;
-use codex_model_client::ModelClient;
-use codex_model_client::ModelError;
-use codex_model_client::ModelEvent;
-use codex_model_client::ModelRequest;
-use codex_model_client::ModelStream;
-use codex_model_client::Platform;
-use codex_model_client::Provider;
-use codex_model_client::Secret;
-use codex_test_support::HttpReply;
-use codex_test_support::ModelServer;
-use codex_test_support::ScriptedClock;
+use codex_http::{HttpPool, HttpSettings};
+use codex_model_client::{
+    ClientDependencies, ClientIdentity, Credential, FixedCredential, HttpModelClient, ModelClient,
+    ModelError, ModelEvent, ModelRequest, ModelStream, Platform, Provider, Secret,
+};
+use codex_test_support::{HttpReply, ModelServer, ScriptedClock};
 use futures::StreamExt;
 
 pub(crate) struct Setup {

@@ -2,19 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use codex_app_server_protocol_macros::{Tagged, sparse};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::approval::ExecPolicyAmendment;
-use crate::approval::FileChange;
-use crate::approval::NetworkPolicyAmendment;
-use crate::approval::ParsedCommand;
-use crate::approval::ReviewDecision;
-use crate::policy::PermissionProfile;
-use crate::policy::RequestPermissionProfile;
+use crate::approval::{
+    ExecPolicyAmendment, FileChange, NetworkPolicyAmendment, ParsedCommand, ReviewDecision,
+};
+use crate::policy::{PermissionProfile, RequestPermissionProfile};
 use crate::session::RequestId;
 
 /// May this command run?

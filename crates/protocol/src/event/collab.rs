@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::ThreadId;
 use crate::settings::ReasoningEffort;

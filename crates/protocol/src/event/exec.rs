@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::approval::ParsedCommand;
 use crate::base64_bytes::Base64Bytes;

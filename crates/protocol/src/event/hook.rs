@@ -1,7 +1,6 @@
 //! Events about hooks: programs of the user that the engine runs at certain moments.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A hook started, or ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

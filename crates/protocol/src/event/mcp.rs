@@ -3,15 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use codex_app_server_protocol_macros::Tagged;
-use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use codex_app_server_protocol_macros::{Tagged, sparse};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::mcp::Resource;
-use crate::mcp::ResourceTemplate;
-use crate::mcp::Tool;
+use crate::mcp::{Resource, ResourceTemplate, Tool};
 
 /// How far an MCP server has come with starting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

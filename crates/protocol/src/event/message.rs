@@ -2,15 +2,12 @@
 //!
 //! Most things are told twice: by the item events, and right after by an event in the older form.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::ThreadId;
-use crate::items::MemoryCitation;
-use crate::items::TurnItem;
+use crate::items::{MemoryCitation, TurnItem};
 use crate::raw_text::RawText;
-use crate::response_item::MessagePhase;
-use crate::response_item::ResponseItem;
+use crate::response_item::{MessagePhase, ResponseItem};
 use crate::user_input::TextElement;
 
 /// The user said something.

@@ -1,8 +1,7 @@
 //! Events of a realtime conversation: voice and text beside the turns of a thread.
 
 use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::settings::RealtimeConversationVersion;

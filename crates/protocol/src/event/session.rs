@@ -1,16 +1,12 @@
 //! Events about a session as a whole, and answers to questions about its surroundings.
 
 use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::EventMsg;
 use crate::ids::ThreadId;
-use crate::policy::ApprovalsReviewer;
-use crate::policy::AskForApproval;
-use crate::policy::SandboxPolicy;
-use crate::settings::ReasoningEffort;
-use crate::settings::ServiceTier;
+use crate::policy::{ApprovalsReviewer, AskForApproval, SandboxPolicy};
+use crate::settings::{ReasoningEffort, ServiceTier};
 
 /// The session is there.
 #[sparse]

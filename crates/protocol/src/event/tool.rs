@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use codex_app_server_protocol_macros::Tagged;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::response_item::WebSearchAction;

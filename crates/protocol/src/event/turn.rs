@@ -1,14 +1,12 @@
 //! Events about a turn as a whole: its start and end, failures, tokens, compaction, rollback, undo.
 
 use codex_app_server_protocol_macros::sparse;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error_info::CodexErrorInfo;
 use crate::review::ReviewOutput;
 use crate::settings::ModeKind;
-use crate::tokens::RateLimitSnapshot;
-use crate::tokens::TokenUsageInfo;
+use crate::tokens::{RateLimitSnapshot, TokenUsageInfo};
 
 /// A turn started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,9 +6,7 @@
 
 use std::fmt::Debug;
 
-use codex_protocol::JsonError;
-use codex_protocol::RolloutLine;
-use codex_protocol::from_json;
+use codex_protocol::{JsonError, RolloutLine, from_json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

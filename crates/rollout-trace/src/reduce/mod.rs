@@ -26,9 +26,8 @@ mod terminals;
 mod threads;
 mod tools;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use thiserror::Error;
 

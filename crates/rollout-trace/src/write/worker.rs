@@ -1,9 +1,8 @@
 //! The writing thread: one for each bundle, the only one that touches its files.
 
-use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::thread;
+use std::{io, thread};
 
 use serde::Serialize;
 

@@ -11,11 +11,10 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
-use super::Person;
 use super::json::Key;
 use super::people::People;
 use super::random::{self, entropy};
-use super::rules;
+use super::{Person, rules};
 
 /// A value of fewer characters is no key.
 const SHORTEST: usize = 8;
