@@ -26,6 +26,9 @@ pub struct HookRunSummary {
     pub scope: HookScope,
     /// The file that names the hook.
     pub source_path: String,
+    /// Where that file belongs. Absent in events of releases that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<HookSource>,
     /// Its place among all hooks.
     pub display_order: i64,
     /// How far it has come.
@@ -42,20 +45,98 @@ pub struct HookRunSummary {
     pub entries: Vec<HookOutputEntry>,
 }
 
-/// What a hook is run for.
+/// The origin of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+pub enum HookSource {
+    /// Machine-wide settings.
+    System,
+    /// The user's settings.
+    User,
+    /// A project.
+    Project,
+    /// Command line flags.
+    SessionFlags,
+    /// A connected client.
+    Client,
+}
+
+/// The occasion that a hook is run for, in the order in which hooks are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum HookEventName {
+    /// A request is about to be sent to the model.
+    PreModelRequest,
+    /// A response of the model has ended.
+    PostModelRequest,
     /// A tool is about to be used.
     PreToolUse,
+    /// A person is about to be asked for an approval.
+    PermissionRequest,
     /// A tool was used.
     PostToolUse,
+    /// The history is about to be compacted.
+    PreCompact,
+    /// The history was compacted.
+    PostCompact,
     /// A session starts.
     SessionStart,
+    /// A session ends.
+    SessionEnd,
     /// The user says something.
     UserPromptSubmit,
+    /// An agent starts.
+    SubagentStart,
+    /// A turn of an agent is about to end.
+    SubagentStop,
     /// A turn is about to end.
     Stop,
+    /// A turn was interrupted.
+    Interrupt,
+}
+
+macro_rules! hook_event_names {
+    ($($variant:ident $pascal:literal $snake:literal $kebab:literal)*) => {
+        impl HookEventName {
+            /// All events, in the order in which hooks are listed.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name in `hooks.json` and in the input of a hook.
+            #[must_use]
+            pub fn pascal_case(self) -> &'static str {
+                match self { $(Self::$variant => $pascal),* }
+            }
+
+            /// The name in the key of a hook.
+            #[must_use]
+            pub fn snake_case(self) -> &'static str {
+                match self { $(Self::$variant => $snake),* }
+            }
+
+            /// The name in the id of a run.
+            #[must_use]
+            pub fn kebab_case(self) -> &'static str {
+                match self { $(Self::$variant => $kebab),* }
+            }
+        }
+    };
+}
+
+hook_event_names! {
+    PreModelRequest "PreModelRequest" "pre_model_request" "pre-model-request"
+    PostModelRequest "PostModelRequest" "post_model_request" "post-model-request"
+    PreToolUse "PreToolUse" "pre_tool_use" "pre-tool-use"
+    PermissionRequest "PermissionRequest" "permission_request" "permission-request"
+    PostToolUse "PostToolUse" "post_tool_use" "post-tool-use"
+    PreCompact "PreCompact" "pre_compact" "pre-compact"
+    PostCompact "PostCompact" "post_compact" "post-compact"
+    SessionStart "SessionStart" "session_start" "session-start"
+    SessionEnd "SessionEnd" "session_end" "session-end"
+    UserPromptSubmit "UserPromptSubmit" "user_prompt_submit" "user-prompt-submit"
+    SubagentStart "SubagentStart" "subagent_start" "subagent-start"
+    SubagentStop "SubagentStop" "subagent_stop" "subagent-stop"
+    Stop "Stop" "stop" "stop"
+    Interrupt "Interrupt" "interrupt" "interrupt"
 }
 
 /// What kind of thing a hook is.

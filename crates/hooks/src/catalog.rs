@@ -1,0 +1,411 @@
+//! The hooks of all layers of the settings.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use codex_protocol::{HookEventName, HookSource};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use crate::file::{CommandHandler, ErrorEffect, Handler, HookGroups, HooksFile};
+use crate::hook::{Hook, OnError, timeouts};
+use crate::matcher::Matcher;
+use crate::trust::{HookStates, hash_of};
+
+/// The file with hooks beside a settings file.
+const FILE: &str = "hooks.json";
+/// The size limit of that file.
+const FILE_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// A layer of the settings that may configure hooks.
+#[derive(Clone, Debug)]
+pub struct HookLayer {
+    /// The kind of layer.
+    pub source: HookSource,
+    /// The folder whose `hooks.json` is read, if the layer has one.
+    pub folder: Option<PathBuf>,
+    /// The settings file, for the keys of hooks in its table.
+    pub settings_file: PathBuf,
+    /// The table `hooks` of the settings, if there is one.
+    pub table: Option<Value>,
+}
+
+/// All configured hooks, including those that may not run.
+#[derive(Clone, Debug, Default)]
+pub struct HookCatalog {
+    /// The hooks, in the order in which they are listed.
+    pub hooks: Vec<Hook>,
+    /// What is wrong with the files, in sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the hooks of the layers, lowest precedence first. All of them count. Blocks on the file system.
+#[must_use]
+pub fn load(layers: &[HookLayer], states: &HookStates) -> HookCatalog {
+    let mut catalog = HookCatalog::default();
+    let mut files = Vec::new();
+    for layer in layers {
+        let in_file = layer.folder.as_deref().and_then(|folder| {
+            let path = folder.join(FILE);
+            Some((read_file(&path, &mut catalog.warnings)?, path))
+        });
+        let in_table = layer.table.as_ref().and_then(|table| {
+            let path = layer.settings_file.clone();
+            Some((read_table(table, &path, &mut catalog.warnings)?, path))
+        });
+        if let (Some((_, file)), Some((_, settings))) = (&in_file, &in_table) {
+            catalog.warnings.push(format!(
+                "loading hooks from both {} and {}; prefer a single representation for this layer",
+                file.display(),
+                settings.display(),
+            ));
+        }
+        let found = in_file.into_iter().chain(in_table);
+        files.extend(found.map(|(groups, path)| (layer.source, groups, path)));
+    }
+    for event in HookEventName::ALL {
+        for (source, groups, path) in &files {
+            catalog.add(*event, *source, groups, path, states);
+        }
+    }
+    catalog
+}
+
+impl HookCatalog {
+    fn add(
+        &mut self,
+        event: HookEventName,
+        source: HookSource,
+        groups: &HookGroups,
+        path: &Path,
+        states: &HookStates,
+    ) {
+        let shown = path.display();
+        for (at, group) in groups.of(event).iter().enumerate() {
+            let matcher = match Matcher::parse(event, group.matcher.as_deref()) {
+                Ok(matcher) => matcher,
+                Err(error) => {
+                    let text = group.matcher.as_deref().unwrap_or_default();
+                    let warning = format!("invalid matcher {text:?} in {shown}: {error}");
+                    self.warnings.push(warning);
+                    continue;
+                }
+            };
+            for (number, handler) in group.hooks.iter().enumerate() {
+                let handler = match handler {
+                    Handler::Command(handler) => handler,
+                    Handler::McpTool {} => {
+                        self.unsupported("mcp_tool", path);
+                        continue;
+                    }
+                    Handler::Prompt {} => {
+                        self.unsupported("prompt", path);
+                        continue;
+                    }
+                    Handler::Agent {} => {
+                        self.unsupported("agent", path);
+                        continue;
+                    }
+                };
+                if handler.command.trim().is_empty() {
+                    let warning = format!("skipping empty hook command in {shown}");
+                    self.warnings.push(warning);
+                    continue;
+                }
+                let timeout = self.timeout(event, handler, path);
+                let key = format!("{shown}:{}:{at}:{number}", event.snake_case());
+                let hash = hash_of(event, matcher.text(), handler, timeout);
+                self.hooks.push(Hook {
+                    event,
+                    command: handler.command.clone(),
+                    is_async: handler.is_async,
+                    matcher: matcher.clone(),
+                    timeout: Duration::from_secs(timeout),
+                    status_message: handler.status_message.clone(),
+                    context_limit: handler.additional_context_limit,
+                    on_error: match handler.on_error {
+                        Some(ErrorEffect::Block) => OnError::Block,
+                        Some(ErrorEffect::Ignore) | None => OnError::Ignore,
+                    },
+                    source,
+                    source_path: path.to_path_buf(),
+                    display_order: i64::try_from(self.hooks.len()).unwrap_or(i64::MAX),
+                    enabled: states.enabled(&key),
+                    trust: states.trust(source, &key, &hash),
+                    hash,
+                    key,
+                });
+            }
+        }
+    }
+
+    fn unsupported(&mut self, kind: &str, path: &Path) {
+        self.warnings.push(format!(
+            "skipping {kind} hook in {}: {kind} hooks are not supported yet",
+            path.display()
+        ));
+    }
+
+    /// The timeout of a hook, in seconds.
+    fn timeout(&mut self, event: HookEventName, handler: &CommandHandler, path: &Path) -> u64 {
+        let (default, longest) = timeouts(event);
+        let asked = handler.timeout.unwrap_or(default).max(1);
+        match longest {
+            Some(longest) if asked > longest => {
+                self.warnings.push(format!(
+                    "clamping {} hook timeout to {longest}s in {}",
+                    event.pascal_case(),
+                    path.display()
+                ));
+                longest
+            }
+            _ => asked,
+        }
+    }
+}
+
+/// The groups in a file; none if the file does not exist or cannot be read.
+fn read_file(path: &Path, warnings: &mut Vec<String>) -> Option<HookGroups> {
+    let text = match read_bounded(path) {
+        Ok(text) => text?,
+        Err(error) => {
+            let warning = format!("failed to read hooks config {}: {error}", path.display());
+            warnings.push(warning);
+            return None;
+        }
+    };
+    match serde_json::from_slice::<HooksFile>(&text) {
+        Ok(file) => Some(file.hooks),
+        Err(error) => {
+            let warning = format!("failed to parse hooks config {}: {error}", path.display());
+            warnings.push(warning);
+            None
+        }
+    }
+}
+
+/// The groups in a table of settings; none if there are only decisions of the user in it.
+fn read_table(table: &Value, path: &Path, warnings: &mut Vec<String>) -> Option<HookGroups> {
+    let has_groups = |name: &HookEventName| table.get(name.pascal_case()).is_some();
+    if !HookEventName::ALL.iter().any(has_groups) {
+        return None;
+    }
+    match HookGroups::deserialize(table) {
+        Ok(groups) => Some(groups),
+        Err(error) => {
+            let warning = format!("failed to parse hooks config {}: {error}", path.display());
+            warnings.push(warning);
+            None
+        }
+    }
+}
+
+fn read_bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    // A pipe would block until somebody writes to it.
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Err(io::Error::other("not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let mut text = Vec::new();
+    let mut file = File::open(path)?.take(FILE_LIMIT + 1);
+    file.read_to_end(&mut text)?;
+    if text.len() as u64 > FILE_LIMIT {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(Some(text))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::hook::HookTrust;
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn with(text: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join(FILE), text).unwrap();
+            Self(folder)
+        }
+
+        fn layer(&self) -> HookLayer {
+            HookLayer {
+                source: HookSource::User,
+                folder: Some(self.0.path().to_path_buf()),
+                settings_file: self.0.path().join("config.toml"),
+                table: None,
+            }
+        }
+
+        fn load(&self) -> HookCatalog {
+            load(&[self.layer()], &HookStates::default())
+        }
+    }
+
+    fn command(fields: Value) -> String {
+        let mut handler = json!({ "type": "command", "command": "echo a" });
+        for (key, value) in fields.as_object().unwrap() {
+            handler[key] = value.clone();
+        }
+        json!({ "hooks": { "PreToolUse": [{ "hooks": [handler] }] } }).to_string()
+    }
+
+    fn only(fields: Value) -> Hook {
+        let catalog = Folder::with(&command(fields)).load();
+        assert_eq!(catalog.warnings, Vec::<String>::new());
+        assert_eq!(catalog.hooks.len(), 1);
+        catalog.hooks[0].clone()
+    }
+
+    #[test]
+    fn a_hook_has_defaults() {
+        let hook = only(json!({ "futureField": 1 }));
+        assert_eq!(hook.timeout, Duration::from_secs(600));
+        assert_eq!(hook.on_error, OnError::Ignore);
+        assert!(!hook.is_async && hook.enabled);
+        assert_eq!(hook.trust, HookTrust::Untrusted);
+        assert!(hook.key.ends_with("/hooks.json:pre_tool_use:0:0"));
+    }
+
+    #[test]
+    fn a_hook_has_what_is_configured() {
+        assert_eq!(
+            only(json!({ "timeout": 0 })).timeout,
+            Duration::from_secs(1)
+        );
+        assert_eq!(
+            only(json!({ "timeoutSec": 5 })).timeout,
+            Duration::from_secs(5)
+        );
+        assert_eq!(only(json!({ "onError": "block" })).on_error, OnError::Block);
+        assert_eq!(
+            only(json!({ "additionalContextLimit": 9 })).context_limit,
+            Some(9)
+        );
+        assert!(only(json!({ "async": true })).is_async);
+    }
+
+    #[test]
+    fn hooks_are_listed_by_event_and_layer() {
+        let hooks = |event: &str| json!([{ "hooks": [{ "type": "command", "command": event }] }]);
+        let first =
+            json!({ "hooks": { "Stop": hooks("s"), "PreToolUse": hooks("p"), "Later": 1 } });
+        let (first, second) = (
+            Folder::with(&first.to_string()),
+            Folder::with(&json!({ "hooks": { "PreToolUse": hooks("q") } }).to_string()),
+        );
+        let inline = HookLayer {
+            source: HookSource::SessionFlags,
+            folder: None,
+            settings_file: "/<session-flags>/config.toml".into(),
+            table: Some(json!({ "Interrupt": hooks("i"), "state": {} })),
+        };
+        let layers = [first.layer(), second.layer(), inline];
+        let catalog = load(&layers, &HookStates::default());
+        let listed: Vec<_> = catalog
+            .hooks
+            .iter()
+            .map(|hook| hook.command.as_str())
+            .collect();
+        assert_eq!(listed, ["p", "q", "s", "i"]);
+        let orders = catalog.hooks.iter().map(|hook| hook.display_order);
+        assert!(orders.eq(0..4));
+        assert_eq!(
+            catalog.hooks[3].key,
+            "/<session-flags>/config.toml:interrupt:0:0"
+        );
+        assert_eq!(
+            catalog.hooks[3].run_id(Some("c")),
+            "interrupt:3:/<session-flags>/config.toml:c"
+        );
+    }
+
+    fn warns(text: &str, hooks: usize, expected: &str) {
+        let folder = Folder::with(text);
+        let catalog = folder.load();
+        let warnings = catalog.warnings.join("\n");
+        assert!(warnings.starts_with(expected), "{text}: {warnings}");
+        assert_eq!(
+            warnings.is_empty(),
+            expected.is_empty(),
+            "{text}: {warnings}"
+        );
+        assert_eq!(catalog.hooks.len(), hooks, "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_a_warning() {
+        for nothing in ["{}", r#"{"hooks":{}}"#, r#"{"hooks":{"Stop":[{}]}}"#] {
+            warns(nothing, 0, "");
+        }
+        for broken in [
+            "",
+            "{",
+            r#"{"other":1}"#,
+            r#"{"hooks":{"Stop":"x"}}"#,
+            r#"{"hooks":{"Stop":[{"hooks":[{"type":"weird"}]}]}}"#,
+        ] {
+            warns(broken, 0, "failed to parse hooks config ");
+        }
+        warns(
+            &command(json!({ "timeout": -1 })),
+            0,
+            "failed to parse hooks config ",
+        );
+        warns(
+            &command(json!({ "onError": "explode" })),
+            0,
+            "failed to parse hooks config ",
+        );
+        warns(
+            &command(json!({ "command": " \t" })),
+            0,
+            "skipping empty hook command in ",
+        );
+        for kind in ["mcp_tool", "prompt", "agent"] {
+            let expected = format!("skipping {kind} hook in ");
+            warns(&command(json!({ "type": kind })), 0, &expected);
+        }
+        let matcher = r#"{"hooks":{"PreToolUse":[{"matcher":"(","hooks":[]}]}}"#;
+        warns(matcher, 0, "invalid matcher \"(\" in ");
+        let long = json!({ "type": "command", "command": "x", "timeout": 9 });
+        let long = json!({ "hooks": { "Interrupt": [{ "hooks": [long] }] } }).to_string();
+        warns(&long, 1, "clamping Interrupt hook timeout to 3s in ");
+    }
+
+    #[test]
+    fn a_missing_file_is_no_hooks_and_a_folder_in_its_place_is_a_warning() {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        let catalog = folder.load();
+        assert!(catalog.hooks.is_empty() && catalog.warnings.is_empty());
+        std::fs::create_dir(folder.0.path().join(FILE)).unwrap();
+        assert_eq!(folder.load().warnings.len(), 1);
+    }
+
+    #[test]
+    fn a_trusted_hook_that_changes_is_not_trusted() {
+        let folder = Folder::with(&command(json!({})));
+        let before = folder.load().hooks[0].clone();
+        let states = json!({ before.key.clone(): { "trusted_hash": before.hash } });
+        let states = HookStates::parse(&states);
+        let trust = || load(&[folder.layer()], &states).hooks[0].trust;
+        assert_eq!(trust(), HookTrust::Trusted);
+        std::fs::write(
+            folder.0.path().join(FILE),
+            command(json!({ "command": "echo b" })),
+        )
+        .unwrap();
+        assert_eq!(trust(), HookTrust::Modified);
+        let changed = load(&[folder.layer()], &states).hooks[0].clone();
+        assert!(!changed.may_run(true));
+        assert!(before.may_run(true) && !before.may_run(false));
+    }
+}

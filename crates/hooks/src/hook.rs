@@ -1,0 +1,113 @@
+//! A configured hook.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use codex_protocol::{HookEventName, HookScope, HookSource};
+
+use crate::matcher::Matcher;
+
+/// A configured hook.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// Identifies the hook in the user's settings: file, event, index of the group, index in the group.
+    pub key: String,
+    /// The occasion.
+    pub event: HookEventName,
+    /// The line for the user's shell.
+    pub command: String,
+    /// Whether nobody waits for the end of a run, which then has no effect.
+    pub is_async: bool,
+    /// Restricts the occasions.
+    pub matcher: Matcher,
+    /// A run that takes longer is killed.
+    pub timeout: Duration,
+    /// What clients show during a run.
+    pub status_message: Option<String>,
+    /// The token limit for additional context.
+    pub context_limit: Option<u64>,
+    /// The effect of a run that fails.
+    pub on_error: OnError,
+    /// Which layer of the settings configures the hook.
+    pub source: HookSource,
+    /// The file that configures it.
+    pub source_path: PathBuf,
+    /// The position in lists.
+    pub display_order: i64,
+    /// Whether the user left it switched on.
+    pub enabled: bool,
+    /// A hash of everything that determines what the hook does.
+    pub hash: String,
+    /// Whether the user trusts it.
+    pub trust: HookTrust,
+}
+
+/// The effect of a run that fails: one that crashes, takes too long or returns what cannot be interpreted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// None.
+    #[default]
+    Ignore,
+    /// That of a run that objects.
+    Block,
+}
+
+/// Whether the user trusts a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookTrust {
+    /// An administrator configured it.
+    Managed,
+    /// The user has not decided.
+    Untrusted,
+    /// The user trusts it as it is now.
+    Trusted,
+    /// The user trusted it, and it was changed since.
+    Modified,
+}
+
+impl Hook {
+    /// Whether the hook may run. `trusts_new` allows those that the user has not decided about.
+    #[must_use]
+    pub fn may_run(&self, trusts_new: bool) -> bool {
+        self.enabled
+            && match self.trust {
+                HookTrust::Managed | HookTrust::Trusted => true,
+                HookTrust::Untrusted => trusts_new,
+                HookTrust::Modified => false,
+            }
+    }
+
+    /// The id of a run. Runs for a call of a tool are told apart by its id.
+    #[must_use]
+    pub fn run_id(&self, call_id: Option<&str>) -> String {
+        let event = self.event.kebab_case();
+        let id = format!(
+            "{event}:{}:{}",
+            self.display_order,
+            self.source_path.display()
+        );
+        match call_id {
+            Some(call) => format!("{id}:{call}"),
+            None => id,
+        }
+    }
+}
+
+/// What runs for an event concern.
+#[must_use]
+pub fn scope_of(event: HookEventName) -> HookScope {
+    match event {
+        HookEventName::SessionStart | HookEventName::SessionEnd | HookEventName::SubagentStart => {
+            HookScope::Thread
+        }
+        _ => HookScope::Turn,
+    }
+}
+
+/// The default timeout and the longest one, in seconds. What delays an interrupt or the end of a session is short.
+pub(crate) fn timeouts(event: HookEventName) -> (u64, Option<u64>) {
+    match event {
+        HookEventName::SessionEnd | HookEventName::Interrupt => (1, Some(3)),
+        _ => (600, None),
+    }
+}

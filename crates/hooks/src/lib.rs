@@ -1,0 +1,26 @@
+//! Layer: capability. Hooks: commands of the user that the engine runs on certain occasions.
+//!
+//! This crate decides; it starts no process. It reads the files that configure hooks ([`load`]), decides which of them are
+//! trusted, selects those for an occasion, makes their input ([`HookInput`]) and interprets what a run returned
+//! ([`interpret`]). The caller names the sources of hooks, runs the commands and carries the effects out.
+//!
+//! A hook that cannot be read is left out with a warning; it never prevents a thread from starting.
+
+mod catalog;
+mod file;
+mod hook;
+mod input;
+mod matcher;
+mod output;
+mod trust;
+
+pub use catalog::{HookCatalog, HookLayer, load};
+pub use hook::{Hook, HookTrust, OnError, scope_of};
+pub use input::{
+    CompactionTrigger, EventInput, HookInput, ModelRequestEnd, PermissionMode, ToolUse,
+};
+pub use matcher::{InvalidMatcher, Matcher};
+pub use output::{
+    HookEffects, HookOutcome, OUTPUT_LIMIT, PermissionVerdict, RunEnd, RunResult, interpret,
+};
+pub use trust::HookStates;

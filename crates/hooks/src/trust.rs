@@ -1,0 +1,176 @@
+//! Whether the user trusts a hook: the hash of what the user saw is in the user's settings.
+
+use std::collections::BTreeMap;
+
+use codex_protocol::{HookEventName, HookSource};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::file::{CommandHandler, ErrorEffect};
+use crate::hook::HookTrust;
+
+/// The user's decisions about hooks, by their keys: the table `hooks.state` of the user's settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookStates(BTreeMap<String, HookState>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct HookState {
+    trusted_hash: Option<String>,
+    enabled: Option<bool>,
+}
+
+impl HookStates {
+    /// Reads the table. Entries that cannot be read count as absent.
+    #[must_use]
+    pub fn parse(table: &Value) -> Self {
+        let entries = table.as_object().into_iter().flatten();
+        Self(
+            entries
+                .filter_map(|(key, state)| Some((key.clone(), HookState::deserialize(state).ok()?)))
+                .collect(),
+        )
+    }
+
+    /// Whether the hook is switched on; hooks are, unless the user switched them off.
+    pub(crate) fn enabled(&self, key: &str) -> bool {
+        self.0.get(key).and_then(|state| state.enabled) != Some(false)
+    }
+
+    /// Whether the user trusts a hook with this hash.
+    pub(crate) fn trust(&self, source: HookSource, key: &str, hash: &str) -> HookTrust {
+        if source == HookSource::System {
+            return HookTrust::Managed;
+        }
+        match self
+            .0
+            .get(key)
+            .and_then(|state| state.trusted_hash.as_deref())
+        {
+            None => HookTrust::Untrusted,
+            Some(trusted) if trusted == hash => HookTrust::Trusted,
+            Some(_) => HookTrust::Modified,
+        }
+    }
+}
+
+/// The hash of what a hook does. Release 0.169 computes the same one, except for `onError`, which it does not know.
+pub(crate) fn hash_of(
+    event: HookEventName,
+    matcher: Option<&str>,
+    handler: &CommandHandler,
+    timeout: u64,
+) -> String {
+    // Keys in alphabetical order.
+    let mut fields = Map::new();
+    if let Some(limit) = handler.additional_context_limit {
+        fields.insert("additionalContextLimit".to_owned(), json!(limit));
+    }
+    fields.insert("async".to_owned(), json!(handler.is_async));
+    fields.insert("command".to_owned(), json!(handler.command));
+    if handler.on_error == Some(ErrorEffect::Block) {
+        fields.insert("onError".to_owned(), json!("block"));
+    }
+    if let Some(message) = &handler.status_message {
+        fields.insert("statusMessage".to_owned(), json!(message));
+    }
+    fields.insert("timeout".to_owned(), json!(timeout));
+    fields.insert("type".to_owned(), json!("command"));
+    let mut hook = Map::new();
+    hook.insert("event_name".to_owned(), json!(event.snake_case()));
+    hook.insert("hooks".to_owned(), json!([fields]));
+    if let Some(matcher) = matcher {
+        hook.insert("matcher".to_owned(), json!(matcher));
+    }
+    let digest = Sha256::digest(Value::Object(hook).to_string());
+    let mut hash = String::from("sha256:");
+    for byte in digest {
+        for nibble in [byte >> 4, byte & 0xf] {
+            hash.extend(char::from_digit(u32::from(nibble), 16));
+        }
+    }
+    hash
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn handler(extra: Value) -> CommandHandler {
+        let mut fields = json!({ "command": "echo a" });
+        for (key, value) in extra.as_object().unwrap() {
+            fields[key] = value.clone();
+        }
+        serde_json::from_value(fields).unwrap()
+    }
+
+    /// Recorded from release 0.169.
+    #[test]
+    fn hashes_of_the_reference_are_ours() {
+        let hash =
+            |extra, timeout| hash_of(HookEventName::PreToolUse, None, &handler(extra), timeout);
+        for (extra, timeout, expected) in [
+            (
+                json!({}),
+                600,
+                "4940b41523e276db410f0fa9647a53d6f1701ab02d89a325290b200003683362",
+            ),
+            (
+                json!({}),
+                1,
+                "a46680b61aa3c1e9d07910ec63c475484ba0a4deb82dfcfff0807caa1a0661da",
+            ),
+            (
+                json!({ "async": true }),
+                600,
+                "dafaf3664cb47442ae4ba2655d8378efddc80d0433d10344b01f69ece9d065e5",
+            ),
+            (
+                json!({ "statusMessage": "m" }),
+                600,
+                "732caa817acea460767acf341afd83690fdba2268fc6eaff6e57b3fab4f41a08",
+            ),
+            (
+                json!({ "additionalContextLimit": 10 }),
+                600,
+                "486f08fd78d774e297af9acdecf103054e676be00c61a08b54b7cd9601324278",
+            ),
+        ] {
+            assert_eq!(
+                hash(extra.clone(), timeout),
+                format!("sha256:{expected}"),
+                "{extra}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stricter_hook_has_another_hash() {
+        let hash = |extra| hash_of(HookEventName::PreToolUse, Some("x"), &handler(extra), 600);
+        assert_ne!(hash(json!({})), hash(json!({ "onError": "block" })));
+        assert_eq!(hash(json!({})), hash(json!({ "onError": "ignore" })));
+    }
+
+    #[test]
+    fn trust_is_in_a_hash() {
+        let states = json!({
+            "a": { "trusted_hash": "h", "enabled": false },
+            "broken": { "trusted_hash": 1 },
+        });
+        let states = HookStates::parse(&states);
+        let trust = |key, hash| states.trust(HookSource::User, key, hash);
+        assert_eq!(trust("a", "h"), HookTrust::Trusted);
+        assert_eq!(trust("a", "other"), HookTrust::Modified);
+        assert_eq!(trust("b", "h"), HookTrust::Untrusted);
+        assert_eq!(trust("broken", "h"), HookTrust::Untrusted);
+        assert_eq!(
+            states.trust(HookSource::System, "b", "h"),
+            HookTrust::Managed
+        );
+        assert!(!states.enabled("a"));
+        assert!(states.enabled("b"));
+        assert_eq!(HookStates::parse(&json!([])), HookStates::default());
+    }
+}
