@@ -41,7 +41,7 @@ pub(super) struct TurnOverrides {
     /// The JSON Schema of the answer.
     pub(super) schema: Option<Value>,
     pub(super) service_tier: Option<ServiceTier>,
-    /// Why other settings were refused; the turn fails with this.
+    /// Why the turn fails at once: its settings were refused, or another process writes the thread.
     pub(super) refused: Option<String>,
 }
 

@@ -17,7 +17,7 @@ use crate::input::Input;
 const ABORT_FLUSH: Duration = Duration::from_millis(100);
 
 /// Ends a turn. Its end is emitted once it is on disk, so a turn that a client saw complete is complete after a
-/// crash.
+/// crash. By then other processes may write the thread, so a client of another one can go on at once.
 pub(crate) async fn finish(
     scope: &TurnScope,
     conversation: &mut Conversation,
@@ -28,6 +28,7 @@ pub(crate) async fn finish(
         Ok(completed) => {
             let held = scope.session.emitter.hold_events();
             guard.complete(completed);
+            scope.session.emitter.give_back();
             saved(scope, held).await;
         }
         Err(TurnError::Stopped) => {
@@ -48,6 +49,10 @@ pub(crate) async fn finish(
             }
             let held = scope.session.emitter.hold_events();
             guard.abort(reason);
+            // A replaced turn makes room for another one of this process.
+            if reason != TurnAbortReason::Replaced {
+                scope.session.emitter.give_back();
+            }
             tokio::select! {
                 () = saved(scope, held) => {}
                 () = scope.session.clock.sleep(ABORT_FLUSH) => {}
@@ -71,6 +76,7 @@ pub(crate) async fn finish_failed(
     record_leftovers(scope, conversation).await;
     let held = scope.session.emitter.hold_events();
     guard.complete(CompletedTurn::default());
+    scope.session.emitter.give_back();
     saved(scope, held).await;
 }
 
