@@ -20,7 +20,17 @@ const LAYERS: [&str; 6] = [
 ];
 
 /// The capabilities that use another one, and why.
-const BETWEEN_CAPABILITIES: [(&str, &str, &str); 11] = [
+const BETWEEN_CAPABILITIES: [(&str, &str, &str); 13] = [
+    (
+        "checkpoints",
+        "git",
+        "git has what tracked files were, which need not be copied then",
+    ),
+    (
+        "checkpoints",
+        "sandbox",
+        "what marks a repository is no placeholder of the sandbox",
+    ),
     (
         "config",
         "sandbox",

@@ -89,6 +89,16 @@ impl Repository {
     pub fn top(&self) -> &Path {
         &self.top
     }
+
+    /// The folder of this working tree alone.
+    pub(crate) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// How objects are named.
+    pub(crate) fn object_format(&self) -> &str {
+        &self.object_format
+    }
 }
 
 /// The nearest folder that has a repository in it.

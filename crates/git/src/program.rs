@@ -1,6 +1,7 @@
 //! Running git.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -82,9 +83,18 @@ impl Git {
 
     /// Runs a command of git and answers what it prints.
     pub(crate) async fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+        self.run_with(arguments, None).await
+    }
+
+    /// The same with input.
+    pub(crate) async fn run_with(
+        &self,
+        arguments: &[&str],
+        input: Option<File>,
+    ) -> Result<Vec<u8>, GitError> {
         let command = || arguments.first().copied().unwrap_or_default().to_owned();
         // Dropping the process kills it.
-        match tokio::time::timeout(TIMEOUT, self.answer(arguments)).await {
+        match tokio::time::timeout(TIMEOUT, self.answer(arguments, input)).await {
             Ok(answer) => answer,
             Err(_) => Err(GitError::TimedOut { command: command() }),
         }
@@ -96,9 +106,13 @@ impl Git {
         Ok(String::from_utf8_lossy(&output).trim_end().to_owned())
     }
 
-    async fn answer(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+    async fn answer(&self, arguments: &[&str], input: Option<File>) -> Result<Vec<u8>, GitError> {
         let command = || arguments.first().copied().unwrap_or_default().to_owned();
-        let mut git = self.command(arguments).spawn()?;
+        let mut git = self.command(arguments);
+        if let Some(input) = input {
+            git.stdin(input);
+        }
+        let mut git = git.spawn()?;
         let (output, errors) = tokio::join!(
             read(git.stdout.take(), OUTPUT_LIMIT),
             read(git.stderr.take(), 64 * 1024)

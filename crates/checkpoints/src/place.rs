@@ -1,0 +1,292 @@
+//! One path, reached through folders that are opened one by one without following links.
+//!
+//! A command could replace a folder by a link between two looks at it. What is read and written here is in the folder
+//! that was opened, or the path is refused.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, Stat};
+use rustix::io::Errno;
+
+use crate::state::FileStamp;
+
+const FOLDER: OFlags = OFlags::DIRECTORY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// What the names of files begin with that exist only while a file is put in its place.
+pub(crate) const TEMPORARY_PREFIX: &str = ".codex-restore-";
+
+/// The permission bits.
+const MODE_BITS: RawMode = 0o7777;
+
+/// What a file is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileFacts {
+    pub(crate) size: u64,
+    pub(crate) mode: u32,
+    pub(crate) stamp: FileStamp,
+    /// How many names it has.
+    pub(crate) links: u64,
+    pub(crate) device: u64,
+}
+
+impl FileFacts {
+    #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap)]
+    pub(crate) fn of(stat: &Stat) -> Self {
+        let nanoseconds =
+            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        Self {
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            mode: (stat.st_mode as RawMode & MODE_BITS) as u32,
+            stamp: FileStamp {
+                modified: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+                changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+                inode: stat.st_ino as u64,
+            },
+            links: stat.st_nlink as u64,
+            device: stat.st_dev as u64,
+        }
+    }
+}
+
+/// What is at a place.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Missing,
+    File(File, FileFacts),
+    Link(PathBuf),
+    Folder(FileFacts),
+    Special,
+}
+
+/// A name in an open folder.
+#[derive(Debug)]
+pub(crate) struct Place {
+    folder: OwnedFd,
+    name: OsString,
+}
+
+/// The folder of a path, opened. None if it is missing.
+fn open_folder(path: &Path) -> io::Result<Option<OwnedFd>> {
+    let mut open = None;
+    if !path.is_absolute() {
+        let message = "not an absolute path";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    for component in path.components() {
+        let next = match (component, &open) {
+            (Component::RootDir, _) => rustix::fs::openat(CWD, "/", FOLDER, Mode::empty()),
+            (Component::Normal(name), Some(folder)) => {
+                rustix::fs::openat(folder, name, FOLDER, Mode::empty())
+            }
+            _ => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "not an absolute path",
+                ));
+            }
+        };
+        match next {
+            Ok(folder) => open = Some(folder),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(open)
+}
+
+impl Place {
+    /// None if the folder is missing. An error if a link leads there, or a file is in the way.
+    pub(crate) fn open(path: &Path) -> io::Result<Option<Self>> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not the path of a file",
+            ));
+        };
+        let folder = open_folder(folder)?;
+        Ok(folder.map(|folder| Self {
+            folder,
+            name: name.to_owned(),
+        }))
+    }
+
+    fn stat(&self) -> Result<Option<Stat>, Errno> {
+        match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// What is there. A file is opened.
+    pub(crate) fn look(&self) -> io::Result<Found> {
+        let Some(stat) = self.stat()? else {
+            return Ok(Found::Missing);
+        };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {
+                // A pipe that has taken its place must not keep us waiting.
+                let flags = OFlags::RDONLY
+                    | OFlags::NOFOLLOW
+                    | OFlags::NONBLOCK
+                    | OFlags::NOCTTY
+                    | OFlags::CLOEXEC;
+                let file = rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty())?;
+                let stat = rustix::fs::fstat(&file)?;
+                if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                    return Ok(Found::Special);
+                }
+                Ok(Found::File(File::from(file), FileFacts::of(&stat)))
+            }
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(&self.folder, &self.name, Vec::new())?;
+                let target = OsString::from_vec(target.into_bytes());
+                Ok(Found::Link(target.into()))
+            }
+            FileType::Directory => Ok(Found::Folder(FileFacts::of(&stat))),
+            _ => Ok(Found::Special),
+        }
+    }
+
+    /// Puts a file there in one step, in the place of a file or link that is there.
+    pub(crate) fn put_file(&self, bytes: &[u8], mode: u32, temporary: &OsStr) -> io::Result<()> {
+        self.remove_name(temporary)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.folder, temporary, flags, Mode::RUSR | Mode::WUSR)?;
+        let written = self.fill(File::from(file), bytes, mode);
+        let put = written.and_then(|()| self.rename_into_place(temporary));
+        if put.is_err() {
+            let _ = self.remove_name(temporary);
+        }
+        put
+    }
+
+    fn fill(&self, mut file: File, bytes: &[u8], mode: u32) -> io::Result<()> {
+        file.write_all(bytes)?;
+        if let Ok(Some(old)) = self.stat() {
+            let own = rustix::fs::fstat(&file)?;
+            if (own.st_uid, own.st_gid) != (old.st_uid, old.st_gid) {
+                let owner = rustix::fs::Uid::from_raw(old.st_uid);
+                let group = rustix::fs::Gid::from_raw(old.st_gid);
+                // Only root may give files away. The content matters more.
+                let _ = rustix::fs::fchown(&file, Some(owner), Some(group));
+            }
+        }
+        rustix::fs::fchmod(&file, mode_of(mode))?;
+        Ok(())
+    }
+
+    /// Puts a link there in one step, in the place of a file or link that is there.
+    pub(crate) fn put_link(&self, target: &Path, temporary: &OsStr) -> io::Result<()> {
+        self.remove_name(temporary)?;
+        rustix::fs::symlinkat(target, &self.folder, temporary)?;
+        let put = self.rename_into_place(temporary);
+        if put.is_err() {
+            let _ = self.remove_name(temporary);
+        }
+        put
+    }
+
+    fn rename_into_place(&self, temporary: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::renameat(
+            &self.folder,
+            temporary,
+            &self.folder,
+            &self.name,
+        )?)
+    }
+
+    /// Removes another name in the same folder, if it is there.
+    pub(crate) fn remove_name(&self, name: &OsStr) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Removes the file or link.
+    pub(crate) fn remove_file(&self) -> io::Result<()> {
+        self.remove_name(&self.name)
+    }
+
+    /// Removes the folder. Returns false if something is in it.
+    pub(crate) fn remove_folder(&self) -> io::Result<bool> {
+        match rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    pub(crate) fn make_folder(&self, mode: u32) -> io::Result<()> {
+        match rustix::fs::mkdirat(&self.folder, &self.name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => self.set_mode(mode, FOLDER),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    pub(crate) fn set_folder_mode(&self, mode: u32) -> io::Result<()> {
+        self.set_mode(mode, FOLDER)
+    }
+
+    fn set_mode(&self, mode: u32, flags: OFlags) -> io::Result<()> {
+        let open = rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty())?;
+        Ok(rustix::fs::fchmod(open, mode_of(mode))?)
+    }
+}
+
+fn mode_of(mode: u32) -> Mode {
+    Mode::from_raw_mode(mode as RawMode & MODE_BITS)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn links_on_the_way_are_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        fs::create_dir(base.join("outside")).unwrap();
+        fs::write(base.join("outside/file"), "x").unwrap();
+        symlink(base.join("outside"), base.join("inside")).unwrap();
+        assert!(Place::open(&base.join("inside/file")).is_err());
+        assert!(Place::open(&base.join("no/file")).unwrap().is_none());
+        assert!(Place::open(Path::new("relative")).is_err());
+        assert!(Place::open(&base.join("outside/../outside/file")).is_err());
+        let place = Place::open(&base.join("inside")).unwrap().unwrap();
+        assert!(
+            matches!(place.look().unwrap(), Found::Link(target) if target == base.join("outside"))
+        );
+        // The place of the link is taken, not that of its target.
+        place.put_file(b"new", 0o640, OsStr::new("tmp")).unwrap();
+        assert_eq!(fs::read(base.join("inside")).unwrap(), b"new");
+        assert_eq!(fs::read(base.join("outside/file")).unwrap(), b"x");
+        let mode = fs::metadata(base.join("inside")).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o640);
+        place
+            .put_link(Path::new("gone"), OsStr::new("tmp"))
+            .unwrap();
+        assert_eq!(
+            fs::read_link(base.join("inside")).unwrap(),
+            Path::new("gone")
+        );
+        let outside = Place::open(&base.join("outside")).unwrap().unwrap();
+        assert!(!outside.remove_folder().unwrap());
+        place.remove_file().unwrap();
+        assert!(matches!(place.look().unwrap(), Found::Missing));
+        assert_eq!(fs::read_dir(&base).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,574 @@
+//! A folder in which the effects of commands are watched: what is in it, and where the content of each file can be had.
+//!
+//! Files that git can give back are not copied. Others are, within limits, before a command can change them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use codex_git::ObjectId;
+
+use crate::content::{Content, CopyBudget, stored};
+use crate::known_repository::{KnownRepository, is_object};
+use crate::manifest::FileChange;
+use crate::observe::{file_state, not_kept, reason_of};
+use crate::place::{FileFacts, Found, Place};
+use crate::state::{ContentHash, FileState, NotKept, NotKeptReason};
+use crate::store::CheckpointStore;
+use crate::walk::{Entry, EntryKind, Tree, WalkError, WalkLimits, walk};
+
+/// More repositories in one folder are not asked.
+const MAX_REPOSITORIES: usize = 16;
+/// How much git is asked for after a command.
+const MAX_FETCHED_BYTES: u64 = 256 * 1024 * 1024;
+/// How many files are looked into that may have changed in the moment in which they were looked at.
+const MAX_UNCERTAIN: usize = 2_000;
+
+/// The folder.
+#[derive(Debug)]
+pub(crate) struct WatchedFolder {
+    root: PathBuf,
+    tree: Tree,
+    contents: HashMap<PathBuf, Content>,
+    repositories: Vec<KnownRepository>,
+}
+
+/// A path that has changed.
+struct Difference {
+    path: PathBuf,
+    old: Option<Entry>,
+    new: Option<Entry>,
+}
+
+/// What is known of a file before it changed.
+enum Before {
+    Known(FileState),
+    /// Git has it.
+    Tracked {
+        repository: usize,
+        object: ObjectId,
+        facts: FileFacts,
+    },
+}
+
+impl WatchedFolder {
+    /// Begins to watch a folder.
+    pub(crate) fn begin(root: &Path, store: &CheckpointStore) -> Result<Self, WalkError> {
+        let mut watched = Self {
+            root: root.to_owned(),
+            tree: look(root, store)?,
+            contents: HashMap::new(),
+            repositories: Vec::new(),
+        };
+        watched.find_repositories(store);
+        let folders = watched.tree.folders.iter();
+        let mut candidates = Vec::new();
+        for (folder, entries) in folders {
+            let repository = watched.repository_of(folder);
+            for entry in entries {
+                let path = || folder.join(&*entry.name);
+                match entry.kind {
+                    EntryKind::File => {
+                        let known = repository.and_then(|at| watched.repositories.get(at));
+                        let path = path();
+                        if known
+                            .and_then(|it| it.certain(&path, &entry.facts))
+                            .is_none()
+                        {
+                            candidates.push((path, entry.clone()));
+                        }
+                    }
+                    EntryKind::Link => candidates.push((path(), entry.clone())),
+                    EntryKind::Folder | EntryKind::Special => {}
+                }
+            }
+        }
+        watched.copy(candidates, store);
+        Ok(watched)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What is not watched in it.
+    pub(crate) fn unwatched(&self) -> &[NotKept] {
+        &self.tree.unwatched
+    }
+
+    fn find_repositories(&mut self, store: &CheckpointStore) {
+        let around = codex_sandbox::marked_folder(&self.root, ".git").map(Path::to_owned);
+        let inside = self.tree.repositories.iter().cloned();
+        for folder in around.into_iter().chain(inside) {
+            let is_known = self.repositories.iter().any(|known| known.top() == folder);
+            if is_known || self.repositories.len() >= MAX_REPOSITORIES {
+                continue;
+            }
+            let scratch = store.blobs.scratch();
+            let found = KnownRepository::around(&folder, &self.tree.attributes, scratch);
+            self.repositories.extend(found);
+        }
+    }
+
+    /// The innermost repository around a folder.
+    fn repository_of(&self, folder: &Path) -> Option<usize> {
+        let known = self.repositories.iter().enumerate();
+        let around = known.filter(|(_, known)| folder.starts_with(known.top()));
+        let innermost = around.max_by_key(|(_, known)| known.top().as_os_str().len());
+        innermost.map(|(at, _)| at)
+    }
+
+    /// Copies files that git cannot give back, small ones first, and ignored ones last.
+    fn copy(&mut self, mut candidates: Vec<(PathBuf, Entry)>, store: &CheckpointStore) {
+        candidates.sort_by_key(|(_, entry)| (entry.ignored, entry.facts.size));
+        let mut budget = CopyBudget::of(store);
+        for (path, entry) in candidates {
+            let content = self.content_of(&path, &entry, &mut budget, store);
+            self.contents.insert(path, content);
+        }
+    }
+
+    fn content_of(
+        &self,
+        path: &Path,
+        entry: &Entry,
+        budget: &mut CopyBudget,
+        store: &CheckpointStore,
+    ) -> Content {
+        let found = Place::open(path).and_then(|place| match place {
+            Some(place) => place.look(),
+            None => Ok(Found::Missing),
+        });
+        let mut file = match found {
+            Ok(Found::Link(target)) => return Content::Link(target),
+            Ok(Found::File(file, _)) => file,
+            Ok(_) | Err(_) => return Content::NotKept(NotKeptReason::Unreadable),
+        };
+        let size = entry.facts.size;
+        let repository = path.parent().and_then(|folder| self.repository_of(folder));
+        let likely = repository.and_then(|at| {
+            let object = self.repositories[at].likely(path, size)?;
+            Some((at, object))
+        });
+        if let Some((repository, object)) = likely
+            && size <= store.limits().max_file_bytes
+            && budget.compared >= size
+        {
+            budget.compared -= size;
+            match read(&mut file) {
+                Ok(bytes) if is_object(&bytes, object) => {
+                    return Content::Tracked { repository, object };
+                }
+                Ok(bytes) if budget.take(size) => return stored(store.blobs.put(&bytes)),
+                Ok(_) => return Content::NotKept(NotKeptReason::Limit),
+                Err(_) => return Content::NotKept(NotKeptReason::Unreadable),
+            }
+        }
+        if size > store.limits().max_file_bytes {
+            return Content::NotKept(NotKeptReason::TooLarge);
+        }
+        if !budget.take(size) {
+            return Content::NotKept(NotKeptReason::Limit);
+        }
+        let put = store
+            .blobs
+            .put_file(&mut file, store.limits().max_file_bytes);
+        stored(put.map(|(hash, _)| hash))
+    }
+
+    /// Looks again, because nobody has watched meanwhile: what has changed since was changed by somebody else.
+    pub(crate) fn catch_up(&mut self, store: &CheckpointStore) -> Result<(), WalkError> {
+        let tree = look(&self.root, store)?;
+        let differences = self.differences(&tree, store);
+        self.tree = tree;
+        self.refresh_repositories(store);
+        let mut candidates = Vec::new();
+        for Difference { path, new, .. } in differences {
+            self.contents.remove(&path);
+            let Some(entry) = new else { continue };
+            let repository = path.parent().and_then(|folder| self.repository_of(folder));
+            let is_certain = repository
+                .is_some_and(|at| self.repositories[at].certain(&path, &entry.facts).is_some());
+            match entry.kind {
+                EntryKind::File if is_certain => {}
+                EntryKind::File | EntryKind::Link => candidates.push((path, entry)),
+                EntryKind::Folder | EntryKind::Special => {}
+            }
+        }
+        self.copy(candidates, store);
+        Ok(())
+    }
+
+    /// New objects come from the index as it is now; those of files that were certain stay in the repository.
+    fn refresh_repositories(&mut self, store: &CheckpointStore) {
+        if self.repositories.iter().all(KnownRepository::is_current) {
+            return self.find_repositories(store);
+        }
+        // What the old index was certain about may not be in the new one.
+        let folders = self.tree.folders.iter();
+        let mut known = Vec::new();
+        for (folder, entries) in folders {
+            let Some(at) = self.repository_of(folder) else {
+                continue;
+            };
+            for entry in entries.iter().filter(|entry| entry.kind == EntryKind::File) {
+                let path = folder.join(&*entry.name);
+                if !self.contents.contains_key(&path)
+                    && let Some(object) = self.repositories[at].certain(&path, &entry.facts)
+                {
+                    known.push((path, at, object, entry.facts));
+                }
+            }
+        }
+        let attributes = self.tree.attributes.clone();
+        for repository in &mut self.repositories {
+            repository.refresh(&attributes, store.blobs.scratch());
+        }
+        for (path, repository, object, facts) in known {
+            if self.repositories[repository].certain(&path, &facts) != Some(object) {
+                self.contents
+                    .insert(path, Content::Tracked { repository, object });
+            }
+        }
+        self.find_repositories(store);
+    }
+
+    /// Looks again after a command. Returns what has changed.
+    pub(crate) fn changes(
+        &mut self,
+        store: &CheckpointStore,
+        item: Option<&str>,
+    ) -> Result<Vec<FileChange>, WalkError> {
+        let tree = look(&self.root, store)?;
+        let differences = self.differences(&tree, store);
+        let befores = self.befores(&differences, store);
+        let mut budget = CopyBudget::of(store);
+        let mut changes = Vec::new();
+        let mut order: Vec<usize> = (0..differences.len()).collect();
+        let size = |at: usize| differences[at].new.as_ref().map_or(0, |new| new.facts.size);
+        order.sort_by_key(|at| size(*at));
+        let mut befores: Vec<Option<FileState>> = befores.into_iter().map(Some).collect();
+        for at in order {
+            let (difference, before) = (&differences[at], befores[at].take());
+            let before = before.unwrap_or(FileState::Missing);
+            let after = self.after(difference, &mut budget, store);
+            if before != after {
+                changes.push(FileChange {
+                    path: difference.path.clone(),
+                    before,
+                    after,
+                    item: item.map(str::to_owned),
+                });
+            }
+        }
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        self.tree = tree;
+        Ok(changes)
+    }
+
+    /// Sets what is at a path after a patch, of which the change is known already.
+    pub(crate) fn set(&mut self, path: &Path, found: &Found, state: &FileState) {
+        if !path.starts_with(&self.root) || path == self.root || self.tree.is_unwatched(path) {
+            return;
+        }
+        let (kind, facts) = match found {
+            Found::File(_, facts) => (EntryKind::File, *facts),
+            Found::Folder(facts) => (EntryKind::Folder, *facts),
+            // A patch makes neither links nor devices.
+            Found::Link(_) | Found::Special | Found::Missing => {
+                self.contents.remove(path);
+                return self.tree.set(path, None);
+            }
+        };
+        let entry = Entry {
+            name: path.file_name().unwrap_or_default().into(),
+            kind,
+            facts,
+            ignored: false,
+        };
+        match state {
+            FileState::File { hash, .. } => {
+                self.contents
+                    .insert(path.to_owned(), Content::Stored(*hash));
+            }
+            FileState::NotKept { reason, .. } => {
+                self.contents
+                    .insert(path.to_owned(), Content::NotKept(*reason));
+            }
+            _ => drop(self.contents.remove(path)),
+        }
+        if kind == EntryKind::Folder {
+            self.tree.folders.entry(path.to_owned()).or_default();
+        }
+        self.tree.set(path, Some(entry));
+    }
+
+    fn differences(&self, new: &Tree, store: &CheckpointStore) -> Vec<Difference> {
+        let mut found = Vec::new();
+        let mut uncertain = MAX_UNCERTAIN;
+        let no_entries = Vec::new();
+        let gone = self.tree.folders.keys();
+        let gone = gone.filter(|folder| !new.folders.contains_key(*folder));
+        for folder in new.folders.keys().chain(gone) {
+            let old_entries = self.tree.folders.get(folder).unwrap_or(&no_entries);
+            let new_entries = new.folders.get(folder).unwrap_or(&no_entries);
+            compare(old_entries, new_entries, |name, old, new| {
+                let path = folder.join(name);
+                if let (Some(old), Some(new)) = (old, new)
+                    && old.is_like(new)
+                {
+                    let is_certain = old.kind != EntryKind::File
+                        || old.facts.stamp.changed < self.tree.uncertain_since
+                        || uncertain == 0;
+                    if is_certain || {
+                        uncertain -= 1;
+                        self.is_as_stored(&path, store)
+                    } {
+                        return;
+                    }
+                }
+                found.push(Difference {
+                    path,
+                    old: old.cloned(),
+                    new: new.cloned(),
+                });
+            });
+        }
+        found.retain(|difference| {
+            !self.tree.is_unwatched(&difference.path) && !new.is_unwatched(&difference.path)
+        });
+        found
+    }
+
+    /// Whether a file whose content is stored still has it.
+    fn is_as_stored(&self, path: &Path, store: &CheckpointStore) -> bool {
+        let file = match Place::open(path).map(|place| place.map(|place| place.look())) {
+            Ok(Some(Ok(Found::File(file, _)))) => file,
+            _ => return false,
+        };
+        let mut file = file;
+        let limit = store.limits().max_file_bytes;
+        match (self.contents.get(path), read(&mut file)) {
+            (_, Ok(bytes)) if bytes.len() as u64 > limit => true,
+            (Some(Content::Stored(hash)), Ok(bytes)) => ContentHash::of(&bytes) == *hash,
+            (Some(Content::Tracked { object, .. }), Ok(bytes)) => is_object(&bytes, *object),
+            _ => true,
+        }
+    }
+
+    /// What was at the paths before, in their order.
+    fn befores(&self, differences: &[Difference], store: &CheckpointStore) -> Vec<FileState> {
+        let known: Vec<Before> = differences
+            .iter()
+            .map(|difference| self.before(difference))
+            .collect();
+        let mut by_repository: BTreeMap<usize, Vec<(usize, ObjectId, FileFacts)>> = BTreeMap::new();
+        let mut states = Vec::with_capacity(known.len());
+        for (at, before) in known.into_iter().enumerate() {
+            match before {
+                Before::Known(state) => states.push(state),
+                Before::Tracked {
+                    repository,
+                    object,
+                    facts,
+                } => {
+                    let wanted = by_repository.entry(repository).or_default();
+                    wanted.push((at, object, facts));
+                    states.push(not_kept(&facts, NotKeptReason::Limit));
+                }
+            }
+        }
+        for (repository, mut wanted) in by_repository {
+            wanted.sort_by_key(|(_, _, facts)| facts.size);
+            let mut room = MAX_FETCHED_BYTES;
+            wanted.retain(|(_, _, facts)| {
+                let fits = facts.size <= room && facts.size <= store.limits().max_file_bytes;
+                room = if fits { room - facts.size } else { room };
+                fits
+            });
+            let objects: Vec<(ObjectId, u64)> = wanted
+                .iter()
+                .map(|(_, object, facts)| (*object, facts.size))
+                .collect();
+            let repository = &self.repositories[repository];
+            repository.contents(&objects, store.blobs.scratch(), |index, content| {
+                let (at, _, facts) = &wanted[index];
+                states[*at] = match content.map(|content| store.blobs.put(&content)) {
+                    Some(Ok(hash)) => file_state(hash, facts),
+                    Some(Err(error)) => not_kept(facts, reason_of(&error)),
+                    None => not_kept(facts, NotKeptReason::Converted),
+                };
+            });
+        }
+        states
+    }
+
+    fn before(&self, difference: &Difference) -> Before {
+        let Some(old) = &difference.old else {
+            return Before::Known(FileState::Missing);
+        };
+        let path = &difference.path;
+        let facts = old.facts;
+        match (old.kind, self.contents.get(path)) {
+            (EntryKind::Folder, _) => Before::Known(FileState::Folder { mode: facts.mode }),
+            (EntryKind::Link, Some(Content::Link(target))) => Before::Known(FileState::Link {
+                target: target.clone(),
+            }),
+            (EntryKind::Link | EntryKind::Special, _) => Before::Known(FileState::Special),
+            (EntryKind::File, _) if self.has_other_names(difference) => {
+                Before::Known(not_kept(&facts, NotKeptReason::HardLink))
+            }
+            (EntryKind::File, Some(Content::Stored(hash))) => {
+                Before::Known(file_state(*hash, &facts))
+            }
+            (EntryKind::File, Some(Content::NotKept(reason))) => {
+                Before::Known(not_kept(&facts, *reason))
+            }
+            (EntryKind::File, Some(Content::Tracked { repository, object })) => Before::Tracked {
+                repository: *repository,
+                object: *object,
+                facts,
+            },
+            (EntryKind::File, Some(Content::Link(_)) | None) => {
+                let repository = path.parent().and_then(|folder| self.repository_of(folder));
+                let certain = repository.and_then(|at| {
+                    let object = self.repositories[at].certain(path, &facts)?;
+                    Some((at, object))
+                });
+                match certain {
+                    Some((repository, object)) => Before::Tracked {
+                        repository,
+                        object,
+                        facts,
+                    },
+                    None => Before::Known(not_kept(&facts, NotKeptReason::Unreadable)),
+                }
+            }
+        }
+    }
+
+    /// Whether a file was changed in place that has names which are not watched.
+    fn has_other_names(&self, difference: &Difference) -> bool {
+        let (Some(old), Some(new)) = (&difference.old, &difference.new) else {
+            return false;
+        };
+        let inode = old.facts.stamp.inode;
+        if old.facts.links < 2 || new.facts.stamp.inode != inode {
+            return false;
+        }
+        let entries = self.tree.folders.values().flatten();
+        let names = entries.filter(|entry| entry.facts.stamp.inode == inode);
+        (names.count() as u64) < old.facts.links
+    }
+
+    /// What is at a path now. A content is stored, since it is what the next change begins with.
+    fn after(
+        &mut self,
+        difference: &Difference,
+        budget: &mut CopyBudget,
+        store: &CheckpointStore,
+    ) -> FileState {
+        let path = &difference.path;
+        let Some(new) = &difference.new else {
+            self.contents.remove(path);
+            return FileState::Missing;
+        };
+        match new.kind {
+            EntryKind::Folder => {
+                self.contents.remove(path);
+                FileState::Folder {
+                    mode: new.facts.mode,
+                }
+            }
+            EntryKind::Special => {
+                self.contents.remove(path);
+                FileState::Special
+            }
+            EntryKind::File | EntryKind::Link => {
+                let content = self.copied(path, new, budget, store);
+                let state = match &content {
+                    Content::Stored(hash) => file_state(*hash, &new.facts),
+                    Content::Link(target) => FileState::Link {
+                        target: target.clone(),
+                    },
+                    Content::NotKept(reason) => not_kept(&new.facts, *reason),
+                    Content::Tracked { .. } => not_kept(&new.facts, NotKeptReason::Limit),
+                };
+                self.contents.insert(path.clone(), content);
+                state
+            }
+        }
+    }
+
+    /// The content of a file, in the store.
+    fn copied(
+        &self,
+        path: &Path,
+        entry: &Entry,
+        budget: &mut CopyBudget,
+        store: &CheckpointStore,
+    ) -> Content {
+        let place = Place::open(path).ok().flatten();
+        let mut file = match place.map(|place| place.look()) {
+            Some(Ok(Found::Link(target))) => return Content::Link(target),
+            Some(Ok(Found::File(file, _))) => file,
+            _ => return Content::NotKept(NotKeptReason::Unreadable),
+        };
+        if entry.facts.size > store.limits().max_file_bytes {
+            return Content::NotKept(NotKeptReason::TooLarge);
+        }
+        if !budget.take(entry.facts.size) {
+            return Content::NotKept(NotKeptReason::Limit);
+        }
+        let put = store
+            .blobs
+            .put_file(&mut file, store.limits().max_file_bytes);
+        stored(put.map(|(hash, _)| hash))
+    }
+}
+
+fn look(root: &Path, store: &CheckpointStore) -> Result<Tree, WalkError> {
+    let limits = WalkLimits {
+        max_entries: store.limits().max_entries,
+        max_time: store.limits().max_walk,
+        excluded: store.home().to_owned(),
+    };
+    walk(root, &limits)
+}
+
+/// Calls for each name that either of two lists has.
+fn compare(
+    old: &[Entry],
+    new: &[Entry],
+    mut each: impl FnMut(&std::ffi::OsStr, Option<&Entry>, Option<&Entry>),
+) {
+    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(one), Some(other)) => one.name.cmp(&other.name),
+        };
+        let one = if order.is_le() { old.next() } else { None };
+        let other = if order.is_ge() { new.next() } else { None };
+        if let Some(entry) = one.or(other) {
+            each(&entry.name, one, other);
+        }
+    }
+}
+
+/// The paths of changes of which the state before cannot be brought back.
+pub(crate) fn not_restorable(changes: &[FileChange]) -> Vec<(PathBuf, NotKeptReason)> {
+    let lost = changes.iter().filter_map(|change| {
+        let reason = change.before.not_kept_reason()?;
+        Some((change.path.clone(), reason))
+    });
+    lost.collect()
+}
+
+fn read(file: &mut std::fs::File) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,187 @@
+//! Somebody else changes files, too.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use codex_checkpoints::{
+    CheckpointStore, ConflictReason, OnConflict, RestoreRequest, ThreadRecorder,
+};
+
+use crate::work::{THREAD, Work, mark, picture};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edits_of_a_person_are_conflicts_and_nothing_is_lost() {
+    let work = Work::new();
+    work.write("a", "1\n");
+    work.write("b", "1\n");
+    work.patch("t", &["a", "b"], || {
+        work.write("a", "2\n");
+        work.write("b", "2\n");
+    })
+    .await;
+    let id = work.end("t").await.unwrap().id;
+    work.person("echo mine > a");
+    let now = picture(&work.folder);
+    let report = work.restore(&id);
+    assert_eq!(report.conflicts.len(), 1);
+    assert_eq!(report.conflicts[0].path, work.at("a"));
+    assert_eq!(report.conflicts[0].reason, ConflictReason::ChangedSince);
+    assert_eq!((report.changed.len(), report.undo_checkpoint), (0, None));
+    assert!(picture(&work.folder) == now);
+    let report = work.restore_with(&id, OnConflict::Skip);
+    assert_eq!(
+        (work.read("a"), work.read("b")),
+        ("mine\n".into(), "1\n".into())
+    );
+    assert!(report.undo_checkpoint.is_some());
+    let report = work.restore_with(&id, OnConflict::Overwrite);
+    assert_eq!(work.read("a"), "1\n");
+    // Even what was overwritten comes back.
+    work.restore(&report.undo_checkpoint.unwrap());
+    assert_eq!(work.read("a"), "mine\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edits_between_turns_and_commands_are_not_of_the_turn() {
+    let work = Work::new();
+    work.write("a", "1\n");
+    work.write("p", "1\n");
+    work.run("t1", "echo 2 > a").await;
+    work.person("echo mine > p; echo mine > q");
+    work.run("t1", "echo x > b").await;
+    let first = work.end("t1").await.unwrap();
+    assert_eq!(first.files(), 2);
+    work.person("echo mine >> a");
+    work.run("t2", "echo 3 > a").await;
+    work.end("t2").await.unwrap();
+    let report = work.restore(&first.id);
+    let reasons: Vec<_> = report.conflicts.iter().map(|it| it.reason).collect();
+    assert_eq!(reasons, [ConflictReason::ChangedBetween]);
+    let report = work.restore_with(&first.id, OnConflict::Overwrite);
+    assert_eq!(report.changed.len(), 2);
+    assert_eq!(
+        (work.read("a"), work.read("p")),
+        ("1\n".into(), "mine\n".into())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_back_already_is_no_conflict() {
+    let work = Work::new();
+    work.write("a", "1\n");
+    work.run("t", "echo 2 > a; echo n > n").await;
+    let id = work.end("t").await.unwrap().id;
+    work.person("echo 1 > a; rm n");
+    let report = work.restore(&id);
+    assert_eq!((report.changed.len(), report.conflicts.len()), (0, 0));
+    assert_eq!(report.undo_checkpoint, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_that_became_links_are_not_entered() {
+    let work = Work::new();
+    work.write("in/a", "1\n");
+    work.write("in/b", "1\n");
+    work.run("t", "echo 2 > in/a; rm in/b").await;
+    let id = work.end("t").await.unwrap().id;
+    let outside = work.home.join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("a"), "2\n").unwrap();
+    work.person("mv in away");
+    symlink(&outside, work.at("in")).unwrap();
+    let report = work.restore_with(&id, OnConflict::Overwrite);
+    assert_eq!(report.conflicts.len(), 2);
+    let reasons = report.conflicts.iter().map(|it| it.reason);
+    assert!(reasons.eq([ConflictReason::Unreachable; 2]));
+    assert_eq!(fs::read_to_string(outside.join("a")).unwrap(), "2\n");
+    assert!(!outside.join("b").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_with_something_else_in_them_stay() {
+    let work = Work::new();
+    work.run("t", "mkdir -p new/deep; echo x > new/deep/x")
+        .await;
+    let id = work.end("t").await.unwrap().id;
+    work.person("echo mine > new/mine");
+    let report = work.restore(&id);
+    assert_eq!(report.conflicts, []);
+    assert_eq!(work.read("new/mine"), "mine\n");
+    assert!(!work.at("new/deep").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_threads_in_one_folder_take_back_what_is_theirs() {
+    let work = Work::new();
+    work.write("a", "1\n");
+    work.write("b", "1\n");
+    let store = CheckpointStore::open(&work.home, *work.store.limits()).unwrap();
+    let store = std::sync::Arc::new(store);
+    let other = ThreadRecorder::new(std::sync::Arc::clone(&store), "other", true);
+    let roots = [work.folder.clone()];
+    work.run("t", "echo 2 > a").await;
+    let running = other.before_command(&mark("o"), &roots).await;
+    work.person("echo 2 > b");
+    drop(running);
+    other.after_command(&mark("o"), "call").await;
+    work.run("t", "echo 3 > a; echo c > c").await;
+    let (mine, theirs) = (
+        work.end("t").await.unwrap(),
+        other.end_turn("o").await.unwrap(),
+    );
+    assert_eq!((mine.files(), theirs.files()), (2, 1));
+    work.restore(&mine.id);
+    assert_eq!(
+        (work.read("a"), work.read("b")),
+        ("1\n".into(), "2\n".into())
+    );
+    let request = RestoreRequest {
+        checkpoint: theirs.id,
+        ..RestoreRequest::default()
+    };
+    assert_eq!(store.restore("other", &request).unwrap().conflicts, []);
+    assert_eq!(work.read("b"), "1\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn some_paths_alone_go_back_and_differences_are_shown() {
+    let work = Work::new();
+    work.write("src/a", "1\nsame\n");
+    work.write("b", b"\0binary");
+    work.run("t1", "echo 2 > src/a; echo new > src/new; echo 2 > b")
+        .await;
+    work.run("t2", "").await;
+    let first = work.end("t1").await;
+    let first = first
+        .or_else(|| work.checkpoints().into_iter().next())
+        .unwrap();
+    work.run("t2", "echo 3 > src/a; rm src/new").await;
+    let second = work.end("t2").await.unwrap();
+    let between = work
+        .store
+        .diff(THREAD, &first.id, Some(&second.id), &[])
+        .unwrap();
+    assert_eq!(between.files.len(), 3);
+    assert!(between.text.contains("-1\n-same\n+2\n"), "{}", between.text);
+    let now = work
+        .store
+        .diff(THREAD, &first.id, None, &[work.at("src")])
+        .unwrap();
+    assert_eq!(now.files.len(), 1);
+    assert!(now.text.contains("+3\n"), "{}", now.text);
+    assert!(
+        work.store
+            .diff(THREAD, &second.id, Some(&first.id), &[])
+            .is_err()
+    );
+    assert!(work.store.diff(THREAD, "none", None, &[]).is_err());
+    let request = RestoreRequest {
+        checkpoint: first.id,
+        paths: vec![work.at("src")],
+        ..RestoreRequest::default()
+    };
+    let report = work.store.restore(THREAD, &request).unwrap();
+    assert_eq!(report.changed.len(), 1);
+    assert_eq!(work.read("src/a"), "1\nsame\n");
+    assert_eq!(work.read("b"), "2\n");
+}

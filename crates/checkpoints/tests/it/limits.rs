@@ -1,0 +1,139 @@
+//! What is not watched, and what is not kept.
+
+use std::fs;
+use std::time::Duration;
+
+use codex_checkpoints::{CheckpointLimits, Coverage, NotKeptReason, ThreadRecorder};
+
+use crate::work::{THREAD, Work, mark, picture};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_ignored_folders_are_listed_and_small_ones_go_back() {
+    let work = Work::new();
+    work.write(".gitignore", "target/\nsmall/\n");
+    work.write("small/a", "1\n");
+    work.person("mkdir target && cd target && seq 5001 | xargs touch");
+    let before = picture(&work.at("small"));
+    work.run("t", "echo 2 > small/a; echo x > target/1").await;
+    let checkpoint = work.end("t").await.unwrap();
+    assert_eq!(checkpoint.files(), 1);
+    assert_eq!(checkpoint.coverage, Coverage::Partial);
+    assert_eq!(checkpoint.not_kept.len(), 1);
+    assert_eq!(checkpoint.not_kept[0].path, work.at("target"));
+    assert_eq!(checkpoint.not_kept[0].reason, NotKeptReason::IgnoredFolder);
+    work.restore(&checkpoint.id);
+    assert!(picture(&work.at("small")) == before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_too_large_leaves_the_patches() {
+    for limits in [
+        CheckpointLimits {
+            max_entries: 20,
+            ..CheckpointLimits::default()
+        },
+        CheckpointLimits {
+            max_walk: Duration::ZERO,
+            ..CheckpointLimits::default()
+        },
+    ] {
+        let work = Work::with(limits);
+        for number in 0..21 {
+            work.write(&format!("f{number}"), "1\n");
+        }
+        work.run("t", "echo 2 > f1").await;
+        work.patch("t", &["f2"], || work.write("f2", "2\n")).await;
+        let checkpoint = work.end("t").await.unwrap();
+        assert_eq!(
+            (checkpoint.files(), checkpoint.coverage),
+            (1, Coverage::Patches)
+        );
+        assert_eq!(checkpoint.not_kept[0].reason, NotKeptReason::TooManyFiles);
+        work.restore(&checkpoint.id);
+        assert_eq!(work.read("f2"), "1\n");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn beyond_the_limits_the_smallest_files_are_kept() {
+    let work = Work::with(CheckpointLimits {
+        max_copied_files: 2,
+        max_copied_bytes: 100,
+        ..CheckpointLimits::default()
+    });
+    work.write("a", "1");
+    work.write("b", "22");
+    work.write("c", "333");
+    work.write("d", "x".repeat(101));
+    work.run("t", "rm a b c d").await;
+    let checkpoint = work.end("t").await.unwrap();
+    let lost: Vec<_> = checkpoint
+        .not_kept
+        .iter()
+        .map(|it| it.path.clone())
+        .collect();
+    assert_eq!(lost, [work.at("c"), work.at("d")]);
+    work.restore(&checkpoint.id);
+    assert!(work.at("a").exists() && work.at("b").exists() && !work.at("c").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_store_keeps_no_more() {
+    let work = Work::with(CheckpointLimits {
+        max_total_bytes: 10,
+        ..CheckpointLimits::default()
+    });
+    work.write("a", "12345678");
+    work.write("b", "123456789");
+    work.run("t", "rm a b").await;
+    let checkpoint = work.end("t").await.unwrap();
+    assert_eq!(checkpoint.not_kept.len(), 1);
+    assert_eq!(checkpoint.not_kept[0].reason, NotKeptReason::StoreFull);
+    work.restore(&checkpoint.id);
+    assert!(work.at("a").exists() && !work.at("b").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_home_folder_is_not_watched() {
+    let work = Work::new();
+    work.write("a", "1\n");
+    let top = work.home.parent().unwrap().to_owned();
+    work.run_in("t", "echo 2 > a; echo x > ../home/log", &top)
+        .await;
+    let checkpoint = work.end("t").await.unwrap();
+    let paths = checkpoint.changes.iter().map(|it| it.path.clone());
+    assert!(paths.eq([work.at("a")]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_commands_the_checkpoint_says_so() {
+    let work = Work::new();
+    work.write("a", "1\n");
+    let recorder = ThreadRecorder::new(std::sync::Arc::clone(&work.store), THREAD, false);
+    let running = recorder
+        .before_command(&mark("t"), std::slice::from_ref(&work.folder))
+        .await;
+    fs::write(work.at("b"), "x").unwrap();
+    drop(running);
+    recorder.after_command(&mark("t"), "call").await;
+    assert!(recorder.end_turn("t").await.is_none());
+    let record = recorder
+        .before_patch(&mark("u"), "p", vec![work.at("a")])
+        .await;
+    work.write("a", "2\n");
+    record.end().await;
+    let checkpoint = recorder.end_turn("u").await.unwrap();
+    assert_eq!(checkpoint.coverage, Coverage::Complete);
+    drop(
+        recorder
+            .before_command(&mark("v"), std::slice::from_ref(&work.folder))
+            .await,
+    );
+    let record = recorder
+        .before_patch(&mark("v"), "p", vec![work.at("a")])
+        .await;
+    work.write("a", "3\n");
+    record.end().await;
+    let checkpoint = recorder.end_turn("v").await.unwrap();
+    assert_eq!(checkpoint.coverage, Coverage::Patches);
+}

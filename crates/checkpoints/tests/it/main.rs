@@ -1,0 +1,9 @@
+//! Turns that change files, and going back.
+#![allow(clippy::unwrap_used)]
+
+mod conflicts;
+mod killed;
+mod limits;
+mod shell_edits;
+mod store;
+mod work;
