@@ -130,6 +130,8 @@ mod threads;
 mod trace_record;
 mod trace_reduce;
 #[cfg(target_os = "linux")]
+mod trace_scenario;
+#[cfg(target_os = "linux")]
 mod trace_unusual;
 mod trace_view;
 #[cfg(target_os = "linux")]

@@ -41,6 +41,7 @@ mod trace_export;
 mod trace_problems;
 mod trace_redact;
 mod trace_reduce;
+mod trace_to_scenario;
 mod trace_view;
 mod wiring;
 
@@ -142,6 +143,9 @@ enum DebugCommand {
     /// Copy a trace bundle without its secrets, or without all text.
     #[command(name = "trace-redact")]
     Redact(trace_redact::TraceRedactArguments),
+    /// Convert a trace bundle to a scenario for tests of clients.
+    #[command(name = "trace-to-scenario")]
+    ToScenario(trace_to_scenario::TraceToScenarioArguments),
     /// Copy a trace bundle to the other schema version.
     #[command(name = "trace-convert")]
     Convert(trace_convert::TraceConvertArguments),
@@ -222,6 +226,7 @@ fn debug(
         DebugCommand::View(arguments) => trace_view::run(arguments),
         DebugCommand::Export(arguments) => trace_export::run(arguments),
         DebugCommand::Redact(arguments) => trace_redact::run(arguments),
+        DebugCommand::ToScenario(arguments) => trace_to_scenario::run(&arguments),
         DebugCommand::Convert(arguments) => trace_convert::run(&arguments),
         DebugCommand::Diff(arguments) => Ok(trace_diff::run(&arguments)),
     }

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     report_damage(&left.problems, Some("A"));
     report_damage(&right.problems, Some("B"));
     let is_damaged = left.problems.is_damaged() || right.problems.is_damaged();
-    let Some(parting) = diff_traces(&left.trace, &right.trace) else {
+    let Some(divergence) = diff_traces(&left.trace, &right.trace) else {
         return if is_damaged {
             ExitCode::from(DAMAGED)
         } else {
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     };
     #[allow(clippy::print_stdout)] // What the command answers.
     {
-        println!("{parting}");
+        println!("{divergence}");
     }
     ExitCode::from(DIFFERENT)
 }

@@ -11,11 +11,13 @@ pub mod format;
 pub mod ids;
 mod json;
 pub mod model;
+mod recording;
 mod reduce;
 mod state_file;
 mod write;
 
 pub use convert::{Conversion, ConvertError, convert_bundle};
+pub use recording::Recording;
 pub use reduce::{
     Fault, Problem, Problems, Reduction, ReplayError, Severity, Strictness, read_manifest,
     replay_bundle, replay_bundle_with,

@@ -1,9 +1,8 @@
-//! Where two runs parted.
+//! Finds the first difference between two runs.
 //!
-//! Two runs never share an id or a time, so each thread becomes a list of steps that say what happened in words: a turn
-//! began, a request had these items, an answer those, a tool was called, it ended so. Threads are held against each
-//! other by their path, steps by their order, and the first pair that differs is the answer. What changes with every
-//! run although nothing else did (UUIDs, durations, the names of output chunks and terminals) is left out of the words.
+//! Two runs share no ids and no times. So each thread is converted to a list of steps with a text: the start of a turn,
+//! the items of a request and of its response, a tool call. Threads are matched by their path and compared step by step.
+//! UUIDs, durations, and the ids of output chunks and terminals differ in every run and are replaced in the texts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +22,7 @@ static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
         r"|chunk id: [0-9a-f]+|wall time: [0-9.]+ seconds|with session id [0-9]+",
+        r"|terminal_operation:[0-9]+",
         r#"|"(?:duration_seconds|wall_time_seconds)": ?[0-9.]+|"chunk_id": ?"[0-9a-f]+""#,
     ))
     .ok()
@@ -33,16 +33,16 @@ const CONTEXT: usize = 60;
 
 /// The first difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parting {
+pub struct Divergence {
     /// The path of the agent.
     pub agent: String,
-    pub left: Option<Place>,
-    pub right: Option<Place>,
+    pub left: Option<RunStep>,
+    pub right: Option<RunStep>,
 }
 
 /// A step of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RunStep {
     /// The turn's number in its thread, from 1; 0 before the first.
     pub turn: usize,
     /// Of the event that the step comes from.
@@ -53,15 +53,15 @@ pub struct Place {
     pub text: String,
 }
 
-impl fmt::Display for Parting {
+impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the runs part in {}", self.agent)?;
-        for (name, place) in [("A", &self.left), ("B", &self.right)] {
-            match place {
-                Some(place) => write!(
+        for (name, step) in [("A", &self.left), ("B", &self.right)] {
+            match step {
+                Some(step) => write!(
                     f,
                     "\n{name}: turn {}, event {}, {}\n   {}",
-                    place.turn, place.seq, place.what, place.text
+                    step.turn, step.seq, step.what, step.text
                 )?,
                 None => write!(f, "\n{name}: nothing more")?,
             }
@@ -71,38 +71,38 @@ impl fmt::Display for Parting {
 }
 
 /// The first difference of two runs in the order of the left one; none when they did the same.
-pub fn diff_traces(left: &RolloutTrace, right: &RolloutTrace) -> Option<Parting> {
+pub fn diff_traces(left: &RolloutTrace, right: &RolloutTrace) -> Option<Divergence> {
     let (left, right) = (agents(left), agents(right));
     let names = left
         .keys()
         .chain(right.keys().filter(|name| !left.contains_key(*name)));
     let none = Vec::new();
-    let partings = names.filter_map(|name| {
-        let steps = |side: &BTreeMap<String, Vec<Place>>| side.get(name).unwrap_or(&none).clone();
+    let divergences = names.filter_map(|name| {
+        let steps = |side: &BTreeMap<String, Vec<RunStep>>| side.get(name).unwrap_or(&none).clone();
         first_difference(name, &steps(&left), &steps(&right))
     });
-    let seq = |parting: &Parting| {
-        let places = [&parting.left, &parting.right];
-        places.into_iter().flatten().map(|place| place.seq).min()
+    let seq = |divergence: &Divergence| {
+        let steps = [&divergence.left, &divergence.right];
+        steps.into_iter().flatten().map(|step| step.seq).min()
     };
-    partings.min_by_key(seq)
+    divergences.min_by_key(seq)
 }
 
-fn first_difference(agent: &str, left: &[Place], right: &[Place]) -> Option<Parting> {
-    let same = |(a, b): &(&Place, &Place)| a.what == b.what && a.text == b.text;
+fn first_difference(agent: &str, left: &[RunStep], right: &[RunStep]) -> Option<Divergence> {
+    let same = |(a, b): &(&RunStep, &RunStep)| a.what == b.what && a.text == b.text;
     let at = left.iter().zip(right).take_while(same).count();
     let (left, right) = (left.get(at), right.get(at));
     if left.is_none() && right.is_none() {
         return None;
     }
-    let texts = [left, right].map(|place| place.map_or("", |place| place.text.as_str()));
+    let texts = [left, right].map(|step| step.map_or("", |step| step.text.as_str()));
     let common = texts[0].chars().zip(texts[1].chars());
     let common = common.take_while(|(a, b)| a == b).count();
-    let excerpt = |place: &Place| Place {
-        text: excerpt(&place.text, common),
-        ..place.clone()
+    let excerpt = |step: &RunStep| RunStep {
+        text: excerpt(&step.text, common),
+        ..step.clone()
     };
-    Some(Parting {
+    Some(Divergence {
         agent: agent.to_owned(),
         left: left.map(excerpt),
         right: right.map(excerpt),
@@ -123,10 +123,10 @@ fn excerpt(text: &str, at: usize) -> String {
 }
 
 /// The steps of each agent. Agents of one path are told apart by the order in which they began.
-fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<Place>> {
+fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<RunStep>> {
     let mut threads: Vec<_> = trace.threads.values().collect();
     threads.sort_by_key(|thread| thread.execution.started_seq);
-    let mut agents: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+    let mut agents: BTreeMap<String, Vec<RunStep>> = BTreeMap::new();
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     for thread in threads {
         let number = numbers.entry(&thread.agent_path).or_default();
@@ -137,7 +137,7 @@ fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<Place>> {
         };
         let mut steps = Steps {
             trace,
-            places: Vec::new(),
+            steps: Vec::new(),
             turn: 0,
         };
         let origin = match &thread.origin {
@@ -146,7 +146,7 @@ fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<Place>> {
         };
         steps.add(thread.execution.started_seq, "thread".to_owned(), &origin);
         steps.thread(thread.thread_id.as_str());
-        agents.insert(name, steps.places);
+        agents.insert(name, steps.steps);
     }
     agents
 }
@@ -154,7 +154,7 @@ fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<Place>> {
 /// Puts the steps of one thread in order.
 struct Steps<'t> {
     trace: &'t RolloutTrace,
-    places: Vec<Place>,
+    steps: Vec<RunStep>,
     turn: usize,
 }
 
@@ -164,7 +164,7 @@ impl Steps<'_> {
             Some(volatile) => volatile.replace_all(text, "…").into_owned(),
             None => text.to_owned(),
         };
-        self.places.push(Place {
+        self.steps.push(RunStep {
             turn: self.turn,
             seq,
             what,

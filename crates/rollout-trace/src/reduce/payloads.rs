@@ -24,6 +24,7 @@ const KEPT_BUFFER: usize = 64 << 20;
 const WAITING: usize = 4096;
 
 /// The payload files of one bundle.
+#[derive(Debug)]
 pub(crate) struct PayloadFiles {
     bundle: PathBuf,
     buffer: Vec<u8>,
@@ -39,19 +40,32 @@ impl PayloadFiles {
 
     /// Takes the content of a payload file; give it back with `recycle`.
     pub(crate) fn take(&mut self, payload: &PayloadRef) -> Result<Vec<u8>, Fault> {
-        let path = self.path(payload)?;
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        match fill(&path, &mut buffer) {
+        match self.read_into(payload, &mut buffer) {
+            Ok(()) => Ok(buffer),
+            Err(fault) => {
+                self.recycle(buffer);
+                Err(fault)
+            }
+        }
+    }
+
+    /// The content of a payload file in a buffer of its own.
+    pub(crate) fn read(&self, payload: &PayloadRef) -> Result<Vec<u8>, Fault> {
+        let mut buffer = Vec::new();
+        self.read_into(payload, &mut buffer)?;
+        Ok(buffer)
+    }
+
+    fn read_into(&self, payload: &PayloadRef, buffer: &mut Vec<u8>) -> Result<(), Fault> {
+        match fill(&self.path(payload)?, buffer) {
             Ok(read) if read > MAX_PAYLOAD => Err(Fault::LargePayload {
                 id: payload.raw_payload_id.clone(),
                 limit: MAX_PAYLOAD,
             }),
-            Ok(_) => Ok(buffer),
-            Err(source) => {
-                self.recycle(buffer);
-                Err(open_fault(payload, source))
-            }
+            Ok(_) => Ok(()),
+            Err(source) => Err(open_fault(payload, source)),
         }
     }
 

@@ -43,13 +43,13 @@ fn changed_and_cut_runs_part_where_they_were_changed() {
     for (name, change, turn, what) in cases {
         let (left, right) = (Bundle::unpack(name), Bundle::unpack(name));
         change(&right);
-        let parting = diff_traces(&left.reduce().trace, &right.reduce().trace).unwrap();
-        assert_eq!(parting.agent, "/root");
-        let place = parting.left.as_ref().unwrap();
-        assert_eq!(place.turn, turn, "{parting}");
-        assert!(place.what.starts_with(what), "{parting}");
+        let divergence = diff_traces(&left.reduce().trace, &right.reduce().trace).unwrap();
+        assert_eq!(divergence.agent, "/root");
+        let place = divergence.left.as_ref().unwrap();
+        assert_eq!(place.turn, turn, "{divergence}");
+        assert!(place.what.starts_with(what), "{divergence}");
         assert!(place.seq > 0);
         let back = diff_traces(&right.reduce().trace, &left.reduce().trace).unwrap();
-        assert_eq!((back.left, back.right), (parting.right, parting.left));
+        assert_eq!((back.left, back.right), (divergence.right, divergence.left));
     }
 }

@@ -1,0 +1,40 @@
+//! `codex debug trace-to-scenario`: converts a bundle to a scenario.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use codex_rollout_trace::Recording;
+use codex_trace_view::write_scenario;
+
+use crate::output::write_output;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The scenario has the model's part of the session; commands and patches run for real when it is played.\n\n\
+Example:\n  codex debug trace-to-scenario BUNDLE -o session.toml\n  \
+codex app-server --scenario session.toml\n\n\
+Exit status: 0 written, 1 not.")]
+pub(crate) struct TraceToScenarioArguments {
+    /// The bundle folder.
+    bundle: PathBuf,
+    /// The output file; by default `scenario.toml` in the bundle.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &TraceToScenarioArguments) -> anyhow::Result<ExitCode> {
+    let recording = Recording::read(&arguments.bundle)?;
+    let default = || arguments.bundle.join("scenario.toml");
+    let output = arguments.output.clone().unwrap_or_else(default);
+    let mut written = None;
+    write_output(&output, |out| {
+        written = Some(write_scenario(&recording, out)?);
+        Ok(())
+    })?;
+    #[allow(clippy::print_stderr)] // For people, beside what the command answers.
+    for limit in written.into_iter().flat_map(|written| written.limits) {
+        eprintln!("note: {limit}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
